@@ -24,13 +24,15 @@ pub fn database_file(data_dir: &Path) -> PathBuf {
 pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
     let path = folder.join("carrel.lock");
     let file = File::options().create(true).truncate(false).read(true).write(true).open(&path);
-    let file = file.map_err(|cause| format!("open the file {}: {cause}", path.display()))?;
+    let file = file.map_err(|cause| format!("could not open the file {}: {cause}", path.display()))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
             Err(format!("data_dir {} is in use by another running carrel", folder.display()).into())
         }
-        Err(TryLockError::Error(cause)) => Err(format!("lock the file {}: {cause}", path.display()).into()),
+        Err(TryLockError::Error(cause)) => {
+            Err(format!("could not lock the file {}: {cause}", path.display()).into())
+        }
     }
 }
 

@@ -42,7 +42,8 @@ pub async fn create(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> 
 
 /// Makes the first account, while there is none.
 pub async fn set_up(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> {
-    const DONE: Error = Error::Closed("the service has been set up already");
+    const DONE: Error =
+        Error::Closed("the first account exists already; sign in, or ask the operator for an account");
     // A look before the password is hashed: strangers may ask for this for ever.
     if user::Entity::find().limit(1).one(desk.accounts_db.read()).await?.is_some() {
         return Err(DONE);
@@ -89,7 +90,7 @@ async fn insert(db: &impl ConnectionTrait, row: user::Model) -> Result<user::Mod
     match user::Entity::insert(row.clone().into_active_model()).exec_without_returning(db).await {
         Ok(_) => Ok(row),
         Err(error) if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) => {
-            Err(Error::Conflict("an account with this address exists"))
+            Err(Error::Conflict("an account with this e-mail address exists already"))
         }
         Err(error) => Err(error.into()),
     }
@@ -97,7 +98,10 @@ async fn insert(db: &impl ConnectionTrait, row: user::Model) -> Result<user::Mod
 
 /// The account with this address.
 pub async fn by_email(desk: &Desk, email: &str) -> Result<user::Model, Error> {
-    user::Entity::by_email(email.trim()).one(desk.accounts_db.read()).await?.ok_or(Error::NotFound)
+    user::Entity::by_email(email.trim())
+        .one(desk.accounts_db.read())
+        .await?
+        .ok_or(Error::not_found("account"))
 }
 
 /// Moves an account to another plan.
@@ -195,7 +199,7 @@ async fn update(desk: &Desk, user: UserId, change: impl FnOnce(&mut user::Active
 }
 
 async fn locked(txn: &impl ConnectionTrait, user: UserId) -> Result<user::Model, Error> {
-    user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::NotFound)
+    user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::not_found("account"))
 }
 
 async fn hash(desk: &Desk, password: String) -> Result<String, Error> {
@@ -206,7 +210,7 @@ async fn hash(desk: &Desk, password: String) -> Result<String, Error> {
 /// look like the address of another user.
 fn check_email(email: &str) -> Result<(), &'static str> {
     if email.chars().any(is_deceptive) {
-        Err("must not hold control characters or characters that are not seen")
+        Err("must not contain control characters or invisible characters")
     } else if is_address(email) {
         Ok(())
     } else {
@@ -240,7 +244,7 @@ mod tests {
         }
         for unseen in "\u{202e}\u{2066}\u{200b}\u{200c}\u{200d}\u{ad}\u{fff9}\u{e0041}\n".chars() {
             let bad = format!("a{unseen}@b.example");
-            assert!(check_email(&bad).unwrap_err().contains("not seen"), "{bad:?}");
+            assert!(check_email(&bad).unwrap_err().contains("invisible"), "{bad:?}");
         }
     }
 }

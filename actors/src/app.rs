@@ -38,6 +38,7 @@ use crate::limits::{Addresses, Failures, Limits};
 use crate::notices::Notices;
 use crate::ops::bookmarks::BatchSlots;
 use crate::ops::cursor::Cursors;
+use crate::ops::feeds::FeedSearches;
 use crate::retrieval::Retrieval;
 use crate::sessions::SignIns;
 use crate::state::{self, Fact};
@@ -153,6 +154,8 @@ pub struct Parts {
     pub fetcher: Fetcher,
     /// Limits background fetches of each host.
     pub host_throttle: HostThrottle<UserId>,
+    /// Searches for feeds, each of which a user waits for.
+    pub feed_searches: FeedSearches,
     /// Where foreign bytes are parsed.
     pub sandbox: Sandbox,
     /// What subscriptions of feeds are made with; none where no hub reaches this service.
@@ -238,6 +241,7 @@ impl App {
             lease_owner: setup.lease_owner,
             fetcher: Fetcher::new(setup.fetch).map_err(Error::internal)?,
             host_throttle: HostThrottle::default(),
+            feed_searches: FeedSearches::default(),
             sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
             push: setup.push.then(|| Push::new(&desk.base_url, key)),
             uploads: Uploads {
@@ -279,7 +283,7 @@ impl App {
     /// # Errors
     /// [`Error::Closed`] where nobody may.
     pub fn plan_of_who_signs_up(&self) -> Result<Plan, Error> {
-        self.signup.ok_or(Error::Closed("signing up is closed"))
+        self.signup.ok_or(Error::Closed("sign-up is closed; ask the operator for an account"))
     }
 
     /// How each actor is doing.

@@ -1,6 +1,9 @@
-//! The one error of operations. The surfaces tell it in two ways, each in one exhaustive match
-//! (architecture.md, section 7).
+//! The error of the operations. [`ERRORS`] is the one table of how each variant is presented; REST, MCP, the OpenAPI document
+//! and the manual read it.
 
+mod spec;
+
+use std::borrow::Cow;
 use std::time::Duration;
 
 use database::StorageFault;
@@ -8,12 +11,17 @@ use disk::StorageFull;
 use entity::scope::Scope;
 use runtime::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError, WriteError, error_chain};
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
+use serde_json::{Map, Value, json};
 use storage::blobs::BlobError;
 use tracing::error;
 use web::UrlRejection;
 
-/// A full disk stays full until an operator frees space.
-pub const STORAGE_FULL_RETRY_AFTER: Duration = Duration::from_secs(60);
+pub use spec::{ERRORS, ErrorSpec, McpDelivery, RetryRule};
+
+/// A message about an invalid request names so many faults; `details.fields` has all of them.
+const MAX_NAMED_FAULTS: usize = 3;
+/// A path of a faulty field is cut to so many characters in a message.
+const MAX_SHOWN_PATH_CHARS: usize = 100;
 
 /// Why the storage did not take a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,12 +30,10 @@ pub enum StorageFailure {
     #[error("the storage failed, so it is not known whether a change was kept; try again later")]
     Passing,
     /// Damage was met in the database.
-    #[error(
-        "damage was met in the database, which is being verified: nothing is written meanwhile; try again later"
-    )]
+    #[error("the database is damaged and is being verified; nothing is written meanwhile; try again later")]
     Damaged,
     /// A file of the database was removed, moved or replaced.
-    #[error("a file of the database is missing: changes are not kept until its operator has put it back")]
+    #[error("a file of the database is missing; changes are not kept until the operator has put it back")]
     Removed,
 }
 
@@ -43,36 +49,42 @@ impl StorageFailure {
     }
 }
 
-/// Why an operation was not done.
+/// Why an operation was not done. `Display` says what is wrong and what to do, for the client; the cause of an internal error
+/// is for the log alone.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No credential, or one that is unknown, revoked, expired, or of a disabled user.
-    #[error("the API key is missing or not valid")]
+    /// No credential, or one that is unknown, revoked, expired, or of a disabled account.
+    #[error(
+        "the API key or access token is missing, unknown, revoked or expired; send a valid one as \
+         `Authorization: Bearer KEY`"
+    )]
     KeyInvalid,
-    /// The key stands in the URL, where it would be logged.
-    #[error("an API key may not be sent in the URL")]
+    /// The key was sent in the URL, where it would be logged.
+    #[error(
+        "an API key must not be sent in the URL, which is logged; send it as `Authorization: Bearer KEY`"
+    )]
     KeyInQuery,
-    /// The key is good but has no scope `mcp`.
-    #[error("this key cannot be used with the MCP server")]
+    /// The key is valid but lacks the scope `mcp`.
+    #[error("this key is for the REST API; create a key of kind mcp for the MCP server")]
     NotForMcp,
     /// No session, or one that has ended.
-    #[error("sign in first")]
+    #[error("there is no session, or it has ended; sign in first")]
     NotSignedIn,
-    /// A sign-in by an address that is unknown or a password that is not its own: nobody is told which.
-    #[error("address and password do not fit together")]
+    /// A sign-in with an unknown e-mail address or a wrong password; the answer does not say which.
+    #[error("wrong e-mail address or password")]
     WrongPassword,
     /// The request comes from a page of another origin.
-    #[error("requests from another origin are refused")]
+    #[error("requests from pages of another origin are refused")]
     ForeignOrigin,
     /// Signing up, or setting up, is closed.
     #[error("{0}")]
     Closed(&'static str),
-    /// The plan does not have this at all.
-    #[error("the plan does not include this")]
-    PlanRequired,
-    /// A count that the plan sets is reached.
+    /// The plan does not include this at all: a noun phrase.
+    #[error("the plan of this account does not include {0}")]
+    PlanRequired(Cow<'static, str>),
+    /// A limit that the plan sets is reached: which one, its number and what to do.
     #[error("{0}")]
-    PlanLimit(&'static str),
+    PlanLimit(String),
     /// The library holds as many bytes as the plan allows, or would hold more with this.
     #[error("the library of this account is full: {used} of {limit} bytes are used")]
     LibraryFull {
@@ -94,120 +106,170 @@ pub enum Error {
         limit: u64,
     },
     /// The project would hold more items than the plan allows.
-    #[error("the project has as many items as the plan allows")]
-    ProjectLimit,
+    #[error("the project would have more than the {limit} items that the plan allows; remove some first")]
+    ProjectLimit {
+        /// Items of one project that the plan allows.
+        limit: u32,
+    },
     /// The project is archived, so nothing in it changes.
-    #[error("the project is archived")]
+    #[error("the project is archived; set its status to active before you change it")]
     ProjectArchived,
-    /// The month's AI budget is used up.
-    #[error("this month's AI budget is used up")]
-    QuotaUsed,
-    /// The AI pauses for the rest of the day.
-    #[error("the AI pauses until midnight UTC")]
-    AiPaused,
+    /// The month's AI tokens are used up.
+    #[error("the {limit} AI tokens of this month are used up; the next month (UTC) brings new ones")]
+    QuotaUsed {
+        /// Tokens of a month that the plan allows.
+        limit: u64,
+    },
+    /// The AI is paused for the rest of the day, which takes so long.
+    #[error("the AI is paused until midnight UTC; search still matches words")]
+    AiPaused(Duration),
     /// The model did not answer.
     #[error("the model did not answer; try again later")]
     AiUnavailable,
-    /// The scopes that are missing.
-    #[error("the key lacks a scope that this needs")]
+    /// The scopes that the key lacks.
+    #[error("this key lacks the {}", named_scopes(.0))]
     ScopeRequired(Vec<Scope>),
     /// Scopes that a key of this plan may not have.
-    #[error("the plan does not include a scope that was asked for")]
+    #[error("the plan of this account does not include the {}", named_scopes(.0))]
     ScopeNotAllowed(Vec<Scope>),
-    /// Something was asked for in a way that cannot be.
-    #[error("the request is not valid")]
+    /// Parameters or fields of the request are faulty.
+    #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// The address may not be saved or fetched.
+    /// The URL may not be saved or fetched.
     #[error("{0}")]
     UrlRejected(String),
-    /// The address is no feed and names none that can be followed.
+    /// The URL is not a feed and names none that can be followed.
     #[error("{0}")]
     FeedNotFound(String),
-    /// It does not exist, or it is not the caller's.
-    #[error("not found")]
-    NotFound,
-    /// No such method on this route; what it has.
-    #[error("the route does not have this method")]
+    /// An item of this kind does not exist, or it belongs to another account.
+    #[error("the {0} does not exist, or it is not yours")]
+    NotFound(Cow<'static, str>),
+    /// No route has the path of the request.
+    #[error("no route has this path; GET /openapi.json lists the routes of the REST API")]
+    UnknownRoute,
+    /// The route does not support the method; the methods that it supports.
+    #[error("this route does not support the method; it supports {}", .0.join(", "))]
     MethodNotAllowed(Vec<String>),
-    /// A unique name is taken, or an Idempotency-Key stands for another request.
+    /// A unique name is taken, the state of the item does not allow the change, or an Idempotency-Key was used before.
     #[error("{0}")]
     Conflict(&'static str),
-    /// The same Idempotency-Key is being worked on.
-    #[error("a request with this Idempotency-Key is still running")]
+    /// A request with the same Idempotency-Key, or for the same item, is in progress.
+    #[error(
+        "a request with the same Idempotency-Key, or for the same item, is still running; try again in a second"
+    )]
     StillRunning,
-    /// An upload is completed before its bytes have arrived whole, or they are others than said.
-    #[error("the bytes have not arrived whole")]
-    UploadIncomplete,
-    /// An upload's time is over, and no bytes came.
-    #[error("the upload's time is over and no bytes came")]
+    /// An upload is completed before its bytes have arrived, or with others than announced.
+    #[error("{0}")]
+    UploadIncomplete(&'static str),
+    /// An upload expired, and no bytes came.
+    #[error("the upload expired before its bytes arrived; create a new upload")]
     UploadExpired,
-    /// Bytes come to an address that is not ours or not good any more.
+    /// Bytes were sent to an upload URL that is not ours, or that has expired.
     #[error("{0}")]
     UploadRefused(&'static str),
     /// The disk of the database, the index or the files is full.
-    #[error("the disk is full: nothing was written; reads and search go on")]
+    #[error(
+        "the disk is full and nothing was written; reading and searching still work; try again when the operator has \
+         freed space"
+    )]
     StorageFull,
     /// The database, the passage index or a file could not be read, written or synced.
     #[error(transparent)]
     StorageFailed(#[from] StorageFailure),
-    /// The body is larger than may be.
-    #[error("the body is too large")]
-    TooLarge,
+    /// The body, or the file that it announces, is too large.
+    #[error("{what} is too large: at most {limit} bytes are allowed")]
+    TooLarge {
+        /// The body or the file, as a noun phrase.
+        what: &'static str,
+        /// Bytes that are allowed.
+        limit: u64,
+    },
     /// The body arrived too slowly.
-    #[error("the body did not arrive in time")]
+    #[error("the body arrived too slowly; send it again over a faster connection")]
     BodyTimeout,
-    /// The body is not of a type that is read here.
+    /// The body is not of a type that is accepted here.
     #[error("{0}")]
     UnsupportedType(&'static str),
-    /// Over the daily or hourly limit.
-    #[error("over the limit")]
+    /// The daily or hourly limit is reached.
+    #[error("the limit of {} {} is reached; try again in {}", .0.limit, .0.window, seconds(.0.retry_after))]
     RateLimited(Wait),
-    /// Too many failed authentications or new accounts from one address, or failed sign-ins to one account.
-    #[error("too many attempts")]
+    /// Too many failed authentications or new accounts from one IP address, or failed sign-ins to one account.
+    #[error("too many attempts; try again in {}", seconds(*.0))]
     TooManyFailures(Duration),
-    /// A component has no room, or is being restarted.
-    #[error("the service is busy")]
+    /// A component is at its capacity, or is being restarted.
+    #[error("the service is busy; try again in {}", seconds(*.0))]
     Busy(Duration),
     /// Anything else: the cause is for the log.
-    #[error("something went wrong inside")]
+    #[error("an internal error occurred")]
     Internal(#[source] Cause),
 }
 
 impl From<UrlRejection> for Error {
     fn from(rejection: UrlRejection) -> Self {
-        Error::UrlRejected(format!("the address {rejection}"))
+        Error::UrlRejected(rejection.to_string())
     }
 }
 
-/// An error as a surface tells it, where it stands within an answer that is well as a whole.
+/// An error as a member of a JSON answer.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
-pub struct Told {
+pub struct ErrorBody {
     /// The stable code.
     pub code: String,
-    /// What is wrong, in words.
+    /// What is wrong and what to do, in words.
     pub message: String,
     /// More, by the code: the faulty fields, the scopes that are missing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub details: Option<serde_json::Value>,
+    pub details: Option<Value>,
 }
 
-/// How an exceeded limit is to be told (spec.md: Limits, rule 4).
+impl From<&Error> for ErrorBody {
+    fn from(error: &Error) -> Self {
+        let details = Some(error.details()).filter(|details| !details.is_empty());
+        Self {
+            code: error.spec().code.to_owned(),
+            message: error.to_string(),
+            details: details.map(Value::Object),
+        }
+    }
+}
+
+/// Which limit on requests was reached, and for how long (spec.md: Limits, rule 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// The limit that refused.
+    /// Requests that the limit allows.
     pub limit: u32,
+    /// What the limit counts.
+    pub window: RateWindow,
     /// How long until one more is free.
     pub retry_after: Duration,
     /// How long until the limit is whole again.
     pub reset: Duration,
 }
 
+/// What a limit on requests counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateWindow {
+    /// The requests of one key or connection in an hour.
+    Hour,
+    /// The requests of an account on a UTC day.
+    Day,
+}
+
+impl std::fmt::Display for RateWindow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Hour => "requests per hour",
+            Self::Day => "requests per day",
+        })
+    }
+}
+
 /// The cause of an internal error; its text may name tables and files, never what a user wrote.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// Every fault of a request at once, by field.
+/// All faults of a request, by field.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
-#[error("the request is not valid")]
+#[error("the request is not valid: {}", named_faults(.faults))]
 pub struct Invalid {
     /// The faults, in the order in which they were found.
     pub faults: Vec<Fault>,
@@ -216,9 +278,9 @@ pub struct Invalid {
 /// One fault of a request.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Fault {
-    /// Name of the parameter, or path in the body like `items[2].bookmarkId`; empty for the body as a whole.
+    /// Name of the parameter, or path in the body like `items[2].bookmarkId`; `body` for the body as a whole.
     pub field: String,
-    /// What is wrong with it, in words; it never repeats the value.
+    /// What is wrong with it, as a phrase that follows the name of the field; it never repeats the value.
     pub reason: String,
 }
 
@@ -244,10 +306,42 @@ impl Invalid {
     }
 }
 
+/// The faults that a message names, each as its field and its reason.
+fn named_faults(faults: &[Fault]) -> String {
+    let shown = faults.iter().take(MAX_NAMED_FAULTS);
+    let mut named: Vec<String> =
+        shown.map(|fault| format!("{:.MAX_SHOWN_PATH_CHARS$} {}", fault.field, fault.reason)).collect();
+    match faults.len().saturating_sub(MAX_NAMED_FAULTS) {
+        0 => {}
+        more => named.push(format!("and {more} more")),
+    }
+    named.join("; ")
+}
+
+/// The scopes with their noun.
+pub(crate) fn named_scopes(scopes: &[Scope]) -> String {
+    let names: Vec<_> = scopes.iter().map(|scope| scope.name()).collect();
+    let noun = if names.len() == 1 { "scope" } else { "scopes" };
+    format!("{noun}: {}", names.join(", "))
+}
+
+/// A wait in whole seconds, rounded up and never zero: a client that comes back too early is refused again.
+fn seconds(wait: Duration) -> String {
+    match wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)) {
+        0 | 1 => "1 second".to_owned(),
+        seconds => format!("{seconds} seconds"),
+    }
+}
+
 impl Error {
     /// A fault of one field.
     pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Error::Invalid(Invalid::new(field, reason))
+    }
+
+    /// An item of this kind, such as a `bookmark`, that does not exist in the account.
+    pub fn not_found(item: &'static str) -> Self {
+        Error::NotFound(Cow::Borrowed(item))
     }
 
     /// The same error of a part of a request: its fields stand under this path.
@@ -259,6 +353,54 @@ impl Error {
             }
         }
         self
+    }
+
+    /// The same error of one of several items of a request: the message of an unknown item or a rejected URL names the item
+    /// by its path, such as `items[2]`.
+    #[must_use]
+    pub fn of_item(mut self, path: &str) -> Self {
+        if let Error::NotFound(item) = &mut self {
+            *item = format!("{item} ({path})").into();
+        } else if let Error::UrlRejected(why) = &mut self {
+            *why = format!("{path}: {why}");
+        }
+        self
+    }
+
+    /// What a client may read besides code and message: the scopes that are missing, the faulty fields, the bytes in use and
+    /// allowed. Empty for most errors.
+    pub fn details(&self) -> Map<String, Value> {
+        if let Error::ScopeRequired(scopes) | Error::ScopeNotAllowed(scopes) = self {
+            members([("scopes", json!(scopes))])
+        } else if let Error::Invalid(invalid) = self {
+            members([("fields", json!(invalid.faults))])
+        } else if let Error::LibraryFull { used, limit } | Error::TransfersFull { used, limit } = self {
+            members([("usedBytes", json!(used)), ("limitBytes", json!(limit))])
+        } else {
+            Map::new()
+        }
+    }
+
+    /// How long a client waits before it tries again (`Retry-After`); `None` where the same request would fail again.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self.spec().retry {
+            RetryRule::Never => None,
+            RetryRule::After(wait) => Some(wait),
+            RetryRule::Carried => self.carried_wait(),
+        }
+    }
+
+    /// The wait that the variant itself holds.
+    fn carried_wait(&self) -> Option<Duration> {
+        if let Error::Busy(wait) | Error::TooManyFailures(wait) | Error::AiPaused(wait) = self {
+            Some(*wait)
+        } else if let Error::RateLimited(wait) = self {
+            Some(wait.retry_after)
+        } else if let Error::StorageFailed(failure) = self {
+            Some(failure.retry_after())
+        } else {
+            None
+        }
     }
 
     /// The error and what caused it, on one line, for the log: causes name tables and files, never what a user wrote.
@@ -275,6 +417,10 @@ impl Error {
     pub fn internal(cause: impl Into<Cause>) -> Self {
         Error::Internal(cause.into())
     }
+}
+
+fn members<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 impl From<DbErr> for Error {
@@ -296,7 +442,7 @@ impl From<DbErr> for Error {
         }
         // What the row would have stood on was there a moment ago, and somebody has removed it since.
         if matches!(error.sql_err(), Some(SqlErr::ForeignKeyConstraintViolation(_))) {
-            return Error::NotFound;
+            return Error::not_found("item");
         }
         Error::internal(error)
     }
@@ -486,6 +632,6 @@ mod tests {
         let error = Error::from(WorkError::Panicked("blocking work"));
 
         assert!(matches!(error, Error::Internal(_)));
-        assert_eq!(error.chain(), "something went wrong inside: blocking work panicked");
+        assert_eq!(error.chain(), "an internal error occurred: blocking work panicked");
     }
 }

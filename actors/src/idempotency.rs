@@ -89,7 +89,7 @@ impl Replay {
     /// The fault of another value.
     pub fn new(name: &[u8], method: &str, path: &str, body: &[u8]) -> Result<Self, Invalid> {
         if !(1..=255).contains(&name.len()) || !name.iter().all(u8::is_ascii_graphic) {
-            return Err(Invalid::new("Idempotency-Key", "must be 1 to 255 visible characters"));
+            return Err(Invalid::new("Idempotency-Key", "must have 1 to 255 visible ASCII characters"));
         }
         let mut request = Sha256::new();
         for part in [method.as_bytes(), path.as_bytes(), body] {
@@ -471,7 +471,7 @@ fn must_be_same(row: &Model, request_hash: &[u8]) -> Result<(), Error> {
     if row.request_hash == request_hash {
         Ok(())
     } else {
-        Err(Error::Conflict("the Idempotency-Key stands for another request"))
+        Err(Error::Conflict("this Idempotency-Key was already used for a different request; use a new one"))
     }
 }
 
@@ -480,13 +480,15 @@ fn answered(row: Model, request_hash: &[u8], now: Timestamp) -> Result<Stored, E
     match (row.status.and_then(|status| u16::try_from(status).ok()), row.body) {
         (Some(status), Some(body)) => Ok(Stored { status, body }),
         (Some(200..=299), None) => Err(Error::Conflict(
-            "the request of this Idempotency-Key was carried out, and its answer is not kept",
+            "the request with this Idempotency-Key was carried out, and its answer is not kept; look at the result before you \
+             send it again with a new key",
         )),
         (Some(_), None) => Err(Error::Conflict(
-            "the request of this Idempotency-Key was refused, and its answer is not kept",
+            "the request with this Idempotency-Key was refused, and its answer is not kept; send it with a new key",
         )),
         (None, _) if row.committed && has_died(row.running_at, now) => Err(Error::Conflict(
-            "the request of this Idempotency-Key was carried out at least in part, and its answer is not kept",
+            "the request with this Idempotency-Key was carried out at least in part, and its answer is not kept; look at the \
+             result before you send it again with a new key",
         )),
         (None, _) => Err(Error::StillRunning),
     }

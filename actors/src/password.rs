@@ -22,7 +22,7 @@ pub fn acceptable(password: &str) -> Result<(), &'static str> {
         return Err("must have at most 1024 bytes");
     }
     if zxcvbn::zxcvbn(password, &[]).guesses_log10() < COMMON.log10() {
-        return Err("is one of the common passwords");
+        return Err("is too easy to guess; choose a longer one");
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::caller::{Caller, Credential, Proof, Via};
-use crate::error::Error;
+use crate::error::{Error, named_scopes};
 use crate::idempotency::{Claim, Claimed, Replay, Stored};
 use crate::limits::{Ask, Quota};
 use crate::recognise::{recognise, used};
@@ -185,7 +185,7 @@ pub async fn perform_as<O: Operation>(
         };
         catch_panic(call).await.unwrap_or_else(Performed::uncounted)
     } else {
-        Performed::uncounted(Error::PlanRequired)
+        Performed::uncounted(Error::PlanRequired("the REST API".into()))
     };
     let count = match &performed.result {
         Ok(Answer::Fresh(reply)) => O::count(reply),
@@ -197,8 +197,9 @@ pub async fn perform_as<O: Operation>(
 
 async fn admitted<O: Operation>(app: &App, caller: &Caller, asked: Asked<O>) -> Performed<O::Reply> {
     // The plan is looked at before anything is counted: what an upgrade would bring costs nothing to ask for.
-    if !needed(&asked).beyond(caller.plan).is_empty() {
-        return Performed::uncounted(Error::PlanRequired);
+    let beyond = needed(&asked).beyond(caller.plan);
+    if !beyond.is_empty() {
+        return Performed::uncounted(Error::PlanRequired(format!("the {}", named_scopes(&beyond)).into()));
     }
     // A tool may count more than once; a request is a request (spec.md: Limits, rule 3).
     let weight = match caller.surface {

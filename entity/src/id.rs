@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 
 /// A text that is no id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an id")]
+#[error("not a valid id: expected a UUID")]
 pub struct NotAnId;
 
 macro_rules! ids {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// A text that names none of the kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not one of the names")]
+#[error("unknown name")]
 pub struct NotAKind;
 
 macro_rules! kinds {

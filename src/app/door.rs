@@ -27,7 +27,7 @@ const HTTPS_COOKIE: &str = "__Host-carrel_session";
 
 /// Answers where there is no such route, or not with this method.
 pub fn refuse(request: &HttpRequest, methods: Vec<String>) -> HttpResponse {
-    let error = if methods.is_empty() { Error::NotFound } else { Error::MethodNotAllowed(methods) };
+    let error = if methods.is_empty() { Error::UnknownRoute } else { Error::MethodNotAllowed(methods) };
     match app(request) {
         Some(app) => failure(request, &app, &error),
         None => HttpResponse::InternalServerError().finish(),

@@ -58,19 +58,23 @@ async fn begin(
     request: &HttpRequest,
     app: &App,
     payload: Payload,
-) -> Result<actors::ops::imports::OneImport, Error> {
+) -> Result<actors::ops::imports::ImportResponse, Error> {
     own_origin(request, app)?;
     let caller = signed_in(request, app).await?;
     // A bucket takes the whole file also while the disk of the database is below its floor.
     app.disk.require_room()?;
     let announced = announced_bytes(request);
     if announced > app.uploads.import_bytes {
-        return Err(Error::TooLarge);
+        return Err(too_large(app));
     }
     let _alone = app.arriving.alone(caller.user).await;
     imports::may_begin(&app.desk, caller.user).await?;
     let reading = Reading { app, user: caller.user, announced, until: Instant::now() + LONGEST };
     perform_for(app, &caller, async || read(request, &reading, payload).await).await
+}
+
+fn too_large(app: &App) -> Error {
+    Error::TooLarge { what: "the file", limit: app.uploads.import_bytes }
 }
 
 /// How long the file is at least, as the request announces it; 0 where it does not, as of a body in chunks.
@@ -127,8 +131,8 @@ impl Form {
             }
             "format" if self.format.is_none() => {
                 let name = word(&mut field, until).await?;
-                self.format =
-                    Some(name.parse().map_err(|error| Error::invalid("format", format!("{error}")))?);
+                let must_be = || format!("must be one of {}", Format::NAMES.join(", "));
+                self.format = Some(name.parse::<Format>().map_err(|_| Error::invalid("format", must_be()))?);
             }
             "dryRun" if self.dry_run.is_none() => {
                 self.dry_run = match word(&mut field, until).await?.as_str() {
@@ -138,9 +142,9 @@ impl Form {
                 };
             }
             twice @ ("file" | "format" | "dryRun") => {
-                return Err(Error::invalid(twice, "is there more than once"));
+                return Err(Error::invalid(twice, "is given more than once"));
             }
-            _ => return Err(Error::invalid("body", "has a field that is not known")),
+            _ => return Err(Error::invalid("body", "has a field other than file, format and dryRun")),
         }
         Ok(())
     }
@@ -151,10 +155,13 @@ async fn word(field: &mut Field, until: Instant) -> Result<String, Error> {
     while let Some(some) = in_time(until, field.try_next()).await? {
         word.extend_from_slice(&some);
         if word.len() > WORD {
-            return Err(Error::invalid("body", "has a field that is too long"));
+            return Err(Error::invalid(
+                "body",
+                format!("has a field of more than {WORD} bytes that is not the file"),
+            ));
         }
     }
-    String::from_utf8(word).map_err(|_| Error::invalid("body", "has a field that is no text"))
+    String::from_utf8(word).map_err(|_| Error::invalid("body", "has a field that is not UTF-8"))
 }
 
 /// Writes the file as it comes; what breaks off leaves nothing.
@@ -175,7 +182,7 @@ async fn copy(reading: &Reading<'_>, field: &mut Field, file: &mut ImportFile<'_
     while let Some(some) = in_time(reading.until, field.try_next()).await? {
         got += some.len() as u64;
         if got > reading.app.uploads.import_bytes {
-            return Err(Error::TooLarge);
+            return Err(too_large(reading.app));
         }
         part.extend_from_slice(&some);
         if part.len() >= PART_BYTES {
@@ -199,5 +206,5 @@ async fn in_time<T>(
 }
 
 fn broken(_: &MultipartError) -> Error {
-    Error::invalid("body", "is no whole form")
+    Error::invalid("body", "is not a complete multipart form")
 }

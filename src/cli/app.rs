@@ -59,7 +59,7 @@ async fn end(desk: &Desk, owner: &OwnerArgs, id: GrantId) -> Result<CommandOutpu
     let owner = owner.find(desk).await?;
     match disconnect(&desk.accounts_db, owner.id, id).await {
         Ok(()) => CommandOutput::of(&DisconnectedApp { id, disconnected: true }),
-        Err(Error::NotFound) => Err(Failure::NoApp),
+        Err(Error::NotFound(_)) => Err(Failure::NoApp),
         Err(other) => Err(other.into()),
     }
 }

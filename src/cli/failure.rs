@@ -9,8 +9,8 @@ use actors::error::Error;
 use serde_json::json;
 
 use crate::library_database::{ConnectError, LostDatabase};
+use crate::log;
 use crate::settings::SettingsError;
-use crate::{log, rest};
 
 /// How long a service that failed waits for a reader of its last words.
 const MAX_PRINT: Duration = Duration::from_secs(2);
@@ -103,7 +103,7 @@ pub enum Failure {
     #[error("{}", words(.0))]
     Refused(#[from] Error),
     /// The models could not be fetched, found or imported.
-    #[error("could not {}", chain(.0.as_ref()))]
+    #[error("{}", chain(.0.as_ref()))]
     Models(Box<dyn std::error::Error + Send + Sync>),
     /// A file could not be imported, or not to its end.
     #[error("the import failed after {rows} rows: {reason}")]
@@ -174,7 +174,7 @@ impl Failure {
             Self::NoKey | Self::NoImport | Self::NoApp | Self::NoProject => "NOT_FOUND",
             Self::NoTerminal | Self::Password(_) | Self::PasswordsDiffer => "PASSWORD_REQUIRED",
             Self::NoConfirmation | Self::Confirmation(_) | Self::NotConfirmed => "NOT_CONFIRMED",
-            Self::Refused(error) => rest::code(error),
+            Self::Refused(error) => error.spec().code,
             Self::Models(_) => "MODELS_FAILED",
             Self::NotImported { .. } => "IMPORT_FAILED",
             Self::Interrupted { .. } => "IMPORT_INTERRUPTED",
@@ -203,15 +203,11 @@ pub fn words(error: &Error) -> String {
         let faults = invalid.faults.iter().map(|fault| format!("{}: {}", fault.field, fault.reason));
         return faults.collect::<Vec<_>>().join("; ");
     }
-    if let Error::ScopeNotAllowed(scopes) = error {
-        let names = scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(", ");
-        return format!("the plan of the account does not include {names}");
-    }
     if let Error::Busy(_) = error {
-        return "the database is busy: try again".to_owned();
+        return "the database is busy; try again".to_owned();
     }
     if let Error::StorageFull = error {
-        return "the disk of the database is full: free some space and try again".to_owned();
+        return "the disk of the database is full; free some space and try again".to_owned();
     }
     chain(error)
 }
@@ -249,7 +245,10 @@ mod tests {
     fn scopes_that_the_plan_lacks_are_named() {
         let refused = Error::ScopeNotAllowed(vec![Scope::AskLibrary, Scope::WriteNotes]);
 
-        assert_eq!(words(&refused), "the plan of the account does not include ask:library, write:notes");
+        assert_eq!(
+            words(&refused),
+            "the plan of this account does not include the scopes: ask:library, write:notes"
+        );
     }
 
     #[test]
@@ -266,7 +265,7 @@ mod tests {
     fn the_operator_sees_the_cause() {
         assert_eq!(
             words(&Error::internal("the disk is full")),
-            "something went wrong inside: the disk is full"
+            "an internal error occurred: the disk is full"
         );
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use actors::desk::Desk;
 use actors::error::Error;
 use actors::imports::{self, Texts, Wanted};
-use actors::ops::import_rows::RowView;
+use actors::ops::import_rows::ImportRowView;
 use clap::{Args, Subcommand};
 use entity::id::{ImportId, UserId};
 use entity::import;
@@ -86,7 +86,7 @@ async fn one(
     let owner = owner.find(desk).await?;
     match step(desk, owner.id, id).await {
         Ok(import) => Ok(import),
-        Err(Error::NotFound) => Err(Failure::NoImport),
+        Err(Error::NotFound(_)) => Err(Failure::NoImport),
         Err(other) => Err(other.into()),
     }
 }
@@ -127,7 +127,7 @@ async fn rows(desk: &Desk, args: RowsArgs) -> Result<CommandOutput, Failure> {
         let some = imports::rows(desk, &import, Wanted { outcome, after, most: PAGE_ROWS }).await?;
         let Some(last) = some.last() else { break };
         after = Some((last.line, last.id));
-        rows.extend(RowView::of_rows(desk.db.read(), &import, some).await?);
+        rows.extend(ImportRowView::of_rows(desk.db.read(), &import, some).await?);
     }
     CommandOutput::of(&ImportRowList { rows })
 }
@@ -234,12 +234,12 @@ impl fmt::Display for ShownImport {
 
 #[derive(Serialize)]
 struct ImportRowList {
-    rows: Vec<RowView>,
+    rows: Vec<ImportRowView>,
 }
 
 impl fmt::Display for ImportRowList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let row = |row: &RowView| {
+        let row = |row: &ImportRowView| {
             let kind = row.kind.map_or_else(|| "-".to_owned(), |kind| kind.to_string());
             let name = row.name.as_deref().map_or_else(|| "-".to_owned(), shown);
             let reason = row.reason.as_deref().map(shown).or_else(|| row.id.map(|id| id.to_string()));

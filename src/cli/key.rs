@@ -105,7 +105,7 @@ async fn revoke(desk: &Desk, id: KeyId) -> Result<CommandOutput, Failure> {
     };
     match gone.await {
         Ok(()) => CommandOutput::of(&RevokedKey { id, revoked: true }),
-        Err(Error::NotFound) => Err(Failure::NoKey),
+        Err(Error::NotFound(_)) => Err(Failure::NoKey),
         Err(other) => Err(other.into()),
     }
 }

@@ -69,9 +69,9 @@ fn wanted(name: Option<&str>) -> Result<Vec<&'static Model>, Failure> {
         None => Ok(catalogue.models().iter().filter(|model| !model.optional).collect()),
         Some(name) => match catalogue.get(name) {
             Some(model) => Ok(vec![model]),
-            None => {
-                Err(Failure::Models(format!("find a model named `{name}`: see `carrel models list`").into()))
-            }
+            None => Err(Failure::Models(
+                format!("there is no model named `{name}`; `carrel models list` shows them").into(),
+            )),
         },
     }
 }
@@ -96,7 +96,7 @@ pub fn check(settings: &Settings) -> Vec<Check> {
         (Some(_), Ok(place)) => Check::good(name, format!("{} is in {}", model.name, place.display())),
         (Some(place), Err(broken)) => {
             let advice = format!("remove {} and fetch it again: `carrel models pull`", place.display());
-            Check::wrong(name, format!("could not {broken}"), advice)
+            Check::wrong(name, broken.to_string(), advice)
         }
     };
     // Another service may hear in place of the local model.
@@ -153,7 +153,7 @@ impl fmt::Display for ModelList {
 
 fn verify(store: &Store) -> Result<CommandOutput, Failure> {
     let verified = |model: &Model| {
-        let fault = store.verify(model).err().map(|broken| format!("could not {broken}"));
+        let fault = store.verify(model).err().map(|broken| broken.to_string());
         VerifiedModel { name: model.name.clone(), ok: fault.is_none(), fault }
     };
     let used = |model: &&Model| !model.optional || store.find(model).is_some();

@@ -113,7 +113,7 @@ fn no_database(settings: &Settings) -> Failure {
 pub async fn account(desk: &Desk, email: &str) -> Result<user::Model, Failure> {
     match accounts::by_email(desk, email).await {
         Ok(found) => Ok(found),
-        Err(Error::NotFound) => Err(Failure::NoAccount(email.to_owned())),
+        Err(Error::NotFound(_)) => Err(Failure::NoAccount(email.to_owned())),
         Err(other) => Err(other.into()),
     }
 }

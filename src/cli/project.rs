@@ -90,7 +90,7 @@ async fn archive(desk: &Desk, owner: &OwnerArgs, id: ProjectId) -> Result<Comman
     let owner = owner.find(desk).await?;
     match archive_project(desk, owner.id, id).await {
         Ok(project) => CommandOutput::of(&OneProject { done: "archived", project }),
-        Err(Error::NotFound) => Err(Failure::NoProject),
+        Err(Error::NotFound(_)) => Err(Failure::NoProject),
         Err(other) => Err(other.into()),
     }
 }

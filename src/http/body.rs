@@ -118,7 +118,7 @@ pub async fn read(
     max_bytes: usize,
 ) -> Result<Bytes, Error> {
     if declared_length(request).is_some_and(|length| length > max_bytes as u64) {
-        return Err(Error::TooLarge);
+        return Err(too_large(max_bytes));
     }
     let (Some(limits), Some(app)) = (request.app_data::<Data<BodyLimits>>(), request.app_data::<Data<App>>())
     else {
@@ -130,12 +130,16 @@ pub async fn read(
         let deadline = began + limits.pace.allowed(arriving.length);
         let next = timeout_at(deadline, payload.next()).await.map_err(|_| Error::BodyTimeout)?;
         let Some(chunk) = next else { return arriving.hand_over(request).await };
-        let chunk = chunk.map_err(|_| Error::invalid("body", "did not arrive whole"))?;
+        let chunk = chunk.map_err(|_| Error::invalid("body", "ended before all of it had arrived"))?;
         if arriving.length + chunk.len() > max_bytes {
-            return Err(Error::TooLarge);
+            return Err(too_large(max_bytes));
         }
         arriving.push(&chunk).await?;
     }
+}
+
+fn too_large(max_bytes: usize) -> Error {
+    Error::TooLarge { what: "the body", limit: max_bytes as u64 }
 }
 
 /// The length of the body, as the request declares it; none where the body comes in chunks.
@@ -283,9 +287,9 @@ pub fn must_be_json(request: &HttpRequest) -> Result<(), Error> {
     let essence = said.split(';').next().unwrap_or_default().trim();
     let coding = request.headers().get(CONTENT_ENCODING);
     if !essence.eq_ignore_ascii_case("application/json") {
-        Err(Error::UnsupportedType("the body must be JSON"))
+        Err(Error::UnsupportedType("the body must be JSON, sent as Content-Type: application/json"))
     } else if coding.is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        Err(Error::UnsupportedType("the body must come without a Content-Encoding"))
+        Err(Error::UnsupportedType("the body must be sent without a Content-Encoding"))
     } else {
         Ok(())
     }

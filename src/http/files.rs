@@ -40,7 +40,7 @@ async fn put(request: HttpRequest, payload: Payload) -> HttpResponse {
 async fn take(app: &App, request: &HttpRequest, mut payload: Payload) -> Result<(), Error> {
     // A part would be kept as if it were the whole (RFC 9110, section 14.5).
     if request.headers().contains_key(CONTENT_RANGE) {
-        return Err(Error::invalid("Content-Range", "is not taken: the file comes whole"));
+        return Err(Error::invalid("Content-Range", "is not supported; send the whole file in one request"));
     }
     let mut arrival = Arrival::begin(app, &pass(request)?, said(request)).await?;
     loop {
@@ -49,13 +49,13 @@ async fn take(app: &App, request: &HttpRequest, mut payload: Payload) -> Result<
             next = tokio::time::timeout(SILENCE, payload.next()) => next,
             () = arrival.replaced() => {
                 arrival.end().await;
-                return Err(Error::Conflict("the file is being sent anew"));
+                return Err(Error::Conflict("another request is sending this file; this one was stopped"));
             }
         };
         let taken = match next {
             Ok(None) => return arrival.finish().await,
             Ok(Some(Ok(bytes))) => arrival.take(&bytes).await,
-            Ok(Some(Err(_))) => Err(Error::invalid("body", "did not arrive whole")),
+            Ok(Some(Err(_))) => Err(Error::invalid("body", "ended before all of it had arrived")),
             Err(_) => Err(late()),
         };
         if let Err(error) = taken {
@@ -67,7 +67,8 @@ async fn take(app: &App, request: &HttpRequest, mut payload: Payload) -> Result<
 
 /// What stands in the address; anything else there makes it none of ours.
 fn pass(request: &HttpRequest) -> Result<Pass, Error> {
-    let refused = || Error::UploadRefused("the signature of the address is not valid");
+    let refused =
+        || Error::UploadRefused("the query of the upload URL is not valid; use putUrl as it was returned");
     let (mut until, mut signature) = (None, None);
     for (name, value) in url::form_urlencoded::parse(request.query_string().as_bytes()) {
         match &*name {
@@ -77,7 +78,11 @@ fn pass(request: &HttpRequest) -> Result<Pass, Error> {
         }
     }
     Ok(Pass {
-        upload: request.match_info().get("id").and_then(|id| id.parse().ok()).ok_or(Error::NotFound)?,
+        upload: request
+            .match_info()
+            .get("id")
+            .and_then(|id| id.parse().ok())
+            .ok_or(Error::not_found("upload"))?,
         until: until.map(Timestamp::from_millis).ok_or_else(refused)?,
         signature: signature.ok_or_else(refused)?,
     })

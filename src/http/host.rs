@@ -18,7 +18,7 @@ use crate::rest::failure;
 /// Monitors ask for these under any name; `/mcp` looks at `Host` itself.
 const EXEMPT_PATHS: [&str; 4] = ["/healthz", "/readyz", "/mcp", "/mcp/"];
 /// Why a request is refused; the words follow "Host".
-const REASON: &str = "names another host than server.base_url does";
+const REASON: &str = "names another host than the setting server.base_url";
 
 /// Answers 400 to a request whose `Host` cannot be this service's.
 ///

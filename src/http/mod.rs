@@ -4,6 +4,7 @@ pub mod answer_turns;
 pub mod body;
 pub mod budget;
 pub mod cache;
+pub mod compression;
 pub mod cors;
 pub mod credential;
 pub mod disk_floor;

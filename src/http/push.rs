@@ -31,7 +31,7 @@ pub fn mount(config: &mut ServiceConfig) {
 
 async fn asked(request: HttpRequest, app: Data<App>) -> HttpResponse {
     let said = async {
-        let question = question(request.query_string()).ok_or(Error::NotFound)?;
+        let question = question(request.query_string()).ok_or(Error::not_found("subscription"))?;
         confirm(&app, &place(&request)?, question).await
     };
     match said.await {
@@ -63,16 +63,16 @@ async fn told(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpRes
 
 fn refused(error: &Error) -> HttpResponse {
     if let Error::Internal(_) = error {
-        tracing::warn!(cause = error.chain(), "could not hear what a hub says");
+        tracing::warn!(cause = error.chain(), "could not process a request of a hub");
     }
     // 410: a hub stops then (WebSub, section 7).
-    let status = if matches!(error, Error::NotFound) { StatusCode::GONE } else { status(error) };
+    let status = if matches!(error, Error::NotFound(_)) { StatusCode::GONE } else { status(error) };
     HttpResponse::new(status)
 }
 
 fn place(request: &HttpRequest) -> Result<Place, Error> {
-    let part = |name| request.match_info().get(name).ok_or(Error::NotFound);
-    let source = part("id")?.parse().map_err(|_| Error::NotFound)?;
+    let part = |name| request.match_info().get(name).ok_or(Error::not_found("subscription"));
+    let source = part("id")?.parse().map_err(|_| Error::not_found("subscription"))?;
     Ok(Place { source, told: part("told")?.to_owned() })
 }
 

@@ -98,10 +98,16 @@ pub fn of(mirrored: &Mirrored<'_>, request: &Request) -> Result<(Era, Method), F
     let method =
         Method::named(&request.method, Era::Modern).ok_or_else(|| not_found(StatusCode::NOT_FOUND))?;
     if stated.is_none() {
-        return Err(Failure::bad(INVALID_PARAMS, format!("_meta must hold {VERSION_KEY}, a text")));
+        return Err(Failure::bad(
+            INVALID_PARAMS,
+            format!("_meta must have the member {VERSION_KEY}, a string"),
+        ));
     }
     if !meta(&request.params, CAPABILITIES_KEY).is_some_and(Value::is_object) {
-        return Err(Failure::bad(INVALID_PARAMS, format!("_meta must hold {CAPABILITIES_KEY}, an object")));
+        return Err(Failure::bad(
+            INVALID_PARAMS,
+            format!("_meta must have the member {CAPABILITIES_KEY}, an object"),
+        ));
     }
     if header.is_none() {
         return Err(mismatch(headers::VERSION));
@@ -150,15 +156,15 @@ fn meta<'a>(params: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
 }
 
 fn mismatch(header: &str) -> Failure {
-    Failure::bad(
-        HEADER_MISMATCH,
-        format!("header mismatch: {header} is missing or does not say what the body says"),
-    )
+    Failure::bad(HEADER_MISMATCH, format!("header mismatch: {header} is missing, or differs from the body"))
 }
 
 fn unsupported(version: &str) -> Failure {
-    Failure::bad(UNSUPPORTED_VERSION, "unsupported protocol version")
-        .with_data(json!({ "supported": SUPPORTED, "requested": version }))
+    Failure::bad(
+        UNSUPPORTED_VERSION,
+        "unsupported protocol version; error.data.supported lists the supported ones",
+    )
+    .with_data(json!({ "supported": SUPPORTED, "requested": version }))
 }
 
 fn not_found(status: StatusCode) -> Failure {

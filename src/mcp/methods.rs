@@ -7,7 +7,7 @@ use actors::caller::Caller;
 use serde_json::{Map, Value, json};
 
 use super::era::{Era, LEGACY, Method, SUPPORTED};
-use super::error::{Place, refusal, told};
+use super::error::{refusal, tool_error};
 use super::result::{self, Kept, members, server_info};
 use super::rpc::{self, Failure, INVALID_PARAMS, Request};
 use super::tools::{TOOLS, Tool};
@@ -73,7 +73,7 @@ fn list(caller: &Caller, params: &Map<String, Value>) -> Result<Map<String, Valu
     match params.get("cursor") {
         None | Some(Value::Null) => {}
         Some(Value::String(cursor)) if cursor.is_empty() => {}
-        Some(_) => return Err(Failure::bad(INVALID_PARAMS, "cursor is not one of this list")),
+        Some(_) => return Err(Failure::bad(INVALID_PARAMS, "params.cursor is not a cursor of this list")),
     }
     let listed: Vec<_> = TOOLS.iter().filter(|tool| tool.is_for(&caller.scopes)).map(Tool::listed).collect();
     Ok(members([("tools", json!(listed))]))
@@ -86,7 +86,7 @@ async fn call(
     params: &mut Map<String, Value>,
 ) -> Result<Map<String, Value>, Failure> {
     let Some(name) = params.get("name").and_then(Value::as_str) else {
-        return Err(Failure::bad(INVALID_PARAMS, "name must be a text"));
+        return Err(Failure::bad(INVALID_PARAMS, "params.name must be a string: the name of a tool"));
     };
     let Some(tool) = Tool::named(name) else {
         let shown: String = name.chars().take(100).collect();
@@ -96,10 +96,9 @@ async fn call(
         Ok(structured) => return Ok(result::good(structured, tool.third_party)),
         Err(failed) => failed,
     };
-    let told = told(&failed);
-    match &told.place {
-        Place::Result(details) => Ok(result::faulty(&failed, &told, details.clone(), &app.base_url)),
-        Place::Http(..) => Err(refusal(&failed, &app.base_url, true)),
+    match tool_error(&failed) {
+        Some(members) => Ok(result::faulty(&failed, members, &app.base_url)),
+        None => Err(refusal(&failed, &app.base_url, true)),
     }
 }
 

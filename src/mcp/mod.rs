@@ -33,7 +33,7 @@ const LONGEST: usize = 2 << 20;
 pub use cors::AllowedOrigins;
 use cors::Visit;
 pub use era::LEGACY;
-use error::refusal;
+use error::{METHODS, refusal};
 use headers::Mirrored;
 use rpc::{Failure, Message, Request};
 
@@ -102,7 +102,7 @@ async fn said(
         return Err(Failure::new(
             StatusCode::NOT_ACCEPTABLE,
             rpc::INVALID_REQUEST,
-            "answers are application/json",
+            "answers are application/json: send `Accept: application/json, text/event-stream`",
         ));
     }
     rpc::read(&body)
@@ -110,7 +110,7 @@ async fn said(
 
 async fn readable(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Bytes, Error> {
     if request.method() != Method::POST {
-        return Err(Error::MethodNotAllowed(Vec::new()));
+        return Err(Error::MethodNotAllowed(METHODS.split(", ").map(str::to_owned).collect()));
     }
     let sender = Sender::Account(caller.user);
     let body = body::read(request, payload, sender, body::most(request).min(LONGEST)).await?;

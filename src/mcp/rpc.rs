@@ -125,22 +125,25 @@ pub fn result(id: &Id, result: Value) -> HttpResponse {
 pub fn read(body: &[u8]) -> Result<Message, Failure> {
     let json = parse_json(body).map_err(|_| unreadable(body))?;
     let Value::Object(mut members) = json else {
-        return Err(Failure::bad(INVALID_REQUEST, "one JSON-RPC message is expected; batches are not taken"));
+        return Err(Failure::bad(
+            INVALID_REQUEST,
+            "the body must be one JSON-RPC message; batches are not supported",
+        ));
     };
     let id = members.remove("id");
     let readable = id.clone().and_then(readable_id);
     let refused = |message: &str| Failure::bad(INVALID_REQUEST, message).to(readable.clone());
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return Err(refused("jsonrpc must be 2.0"));
+        return Err(refused("jsonrpc must be the string 2.0"));
     }
     let Some(Value::String(method)) = members.remove("method") else {
-        return Err(refused("method must be a text"));
+        return Err(refused("method must be a string"));
     };
     if id.is_none() {
         return Ok(Message::Notification);
     }
     let Some(id) = readable.clone() else {
-        return Err(refused("id must be a text or a whole number"));
+        return Err(refused("id must be a string or a whole number"));
     };
     match members.remove("params") {
         None | Some(Value::Null) => Ok(Message::Request(Request { id, method, params: Map::new() })),
@@ -154,7 +157,7 @@ pub fn read(body: &[u8]) -> Result<Message, Failure> {
 /// Repeated members are valid JSON that nobody should act on: two readers may see two different requests.
 fn unreadable(body: &[u8]) -> Failure {
     match serde_json::from_slice::<Value>(body) {
-        Ok(_) => Failure::bad(INVALID_REQUEST, "a member of an object is given more than once"),
+        Ok(_) => Failure::bad(INVALID_REQUEST, "an object of the body has the same member twice"),
         Err(_) => Failure::bad(PARSE_ERROR, "the body is not valid JSON in UTF-8"),
     }
 }

@@ -12,7 +12,7 @@ use actors::keys::secret::Secret;
 use actors::sessions;
 use entity::user;
 
-use super::page::{inside, page, unfit};
+use super::page::{inside, page, refuse};
 use super::params::Params;
 use super::views::{Asking, Consent, SignIn};
 use super::{consent, page, request, sign_in};
@@ -27,8 +27,8 @@ const LONGEST: usize = 16 * 1024;
 pub fn mount(config: &mut ServiceConfig) {
     let other = || {
         web::to(|| async {
-            let text = "Begin in the app that you want to connect.";
-            page::stop(StatusCode::METHOD_NOT_ALLOWED, "There is nothing here", text)
+            let text = "Start in the app that you want to connect.";
+            page::stop(StatusCode::METHOD_NOT_ALLOWED, "This page is only for apps that connect", text)
         })
     };
     config
@@ -54,7 +54,7 @@ async fn authorize(request: HttpRequest, app: Data<App>) -> HttpResponse {
     let params = Params::of(request.query_string().as_bytes());
     let asked = match request::read(&app, peer::address(&request), &params).await {
         Ok(asked) => asked,
-        Err(not) => return unfit(&app, not),
+        Err(error) => return refuse(&app, error),
     };
     // OpenID Connect's word for asking who it is, even if somebody is signed in.
     let anew = params.all("prompt").any(|prompt| prompt.split(' ').any(|word| word == "login"));
@@ -68,7 +68,7 @@ async fn authorize(request: HttpRequest, app: Data<App>) -> HttpResponse {
 async fn first_sign_in(app: &App, request: &HttpRequest, params: &Params, asked: &Request) -> HttpResponse {
     let query = going_on(params);
     if query.len() > LONGEST {
-        let text = "It says more than any app has to. Begin again in the app that you want to connect.";
+        let text = "It is longer than 16 KiB. Start again in the app that you want to connect.";
         return page::stop(StatusCode::URI_TOO_LONG, "This request is too long", text);
     }
     match app.grants.keep_sign_in(peer::address(request), query).await {

@@ -4,14 +4,14 @@ use actix_web::HttpRequest;
 use actix_web::http::header::AUTHORIZATION;
 use actors::app::App;
 use actors::error::Error;
-use actors::grants::Refused;
+use actors::grants::TokenError;
 use actors::grants::client::Proof;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::oauth_client;
 
-use super::error::Refusal;
-use super::params::{Params, Repeated};
+use super::error::OAuthError;
+use super::params::Params;
 use crate::http::peer;
 
 /// The client, authenticated by the one way that it registered. A failure counts for the address.
@@ -19,47 +19,46 @@ pub async fn authenticated(
     app: &App,
     request: &HttpRequest,
     form: &Params,
-) -> Result<oauth_client::Model, Refusal> {
+) -> Result<oauth_client::Model, OAuthError> {
     let by_header = request.headers().contains_key(AUTHORIZATION);
     let shown = shown(request, form)?;
     let found = match shown {
         Some((id, proof)) => app.grants.authenticated(&id, &proof).await,
-        None => Err(Refused::Client),
+        None => Err(TokenError::InvalidClient),
     };
     match found {
         Ok(client) => Ok(client),
-        Err(Refused::Client) => Err(failed(app, request, Refusal::Client { by_header })),
+        Err(TokenError::InvalidClient) => Err(failed(app, request, OAuthError::InvalidClient { by_header })),
         Err(other) => Err(other.into()),
     }
 }
 
 /// A failure counts for the address, be it a client's (contract.md, section 3) or a guessed code's or token's (design:
 /// mcp-oauth.md, assertion 91): after so many it is told to wait, whatever the refusal would have been.
-pub fn failed(app: &App, request: &HttpRequest, refusal: Refusal) -> Refusal {
+pub fn failed(app: &App, request: &HttpRequest, error: OAuthError) -> OAuthError {
     if let Error::TooManyFailures(wait) = app.failures.failed(peer::address(request)) {
-        return Refusal::Wait(wait);
+        return OAuthError::TooManyAttempts(wait);
     }
-    refusal
+    error
 }
 
 /// Name and proof; `None` where a header is no proof at all.
-fn shown(request: &HttpRequest, form: &Params) -> Result<Option<(String, Proof)>, Refusal> {
-    let repeated = |_: Repeated| Refusal::Request("a parameter is repeated");
-    let id = form.one("client_id").map_err(repeated)?;
-    let secret = form.one("client_secret").map_err(repeated)?;
+fn shown(request: &HttpRequest, form: &Params) -> Result<Option<(String, Proof)>, OAuthError> {
+    let id = form.one("client_id")?;
+    let secret = form.one("client_secret")?;
     let mut headers = request.headers().get_all(AUTHORIZATION);
     let (header, second) = (headers.next(), headers.next());
     if second.is_some() || (header.is_some() && secret.is_some()) {
-        return Err(Refusal::Request("a client authenticates in one way alone"));
+        return Err(OAuthError::InvalidRequest("a client must authenticate in one way only"));
     }
     let Some(header) = header else {
-        let id = id.ok_or(Refusal::Request("client_id is missing"))?;
+        let id = id.ok_or(OAuthError::MissingParameter("client_id"))?;
         let proof = secret.map_or(Proof::Nothing, |secret| Proof::Post(secret.to_owned()));
         return Ok(Some((id.to_owned(), proof)));
     };
     let Some((name, secret)) = header.to_str().ok().and_then(basic) else { return Ok(None) };
     if id.is_some_and(|id| id != name) {
-        return Err(Refusal::Request("client_id differs from that of the header"));
+        return Err(OAuthError::InvalidRequest("client_id differs from that of the Authorization header"));
     }
     Ok(Some((name, Proof::Basic(secret))))
 }

@@ -9,7 +9,8 @@ use actors::keys::secret::Secret;
 use entity::scope::Scopes;
 
 use super::authorize::signed_in;
-use super::page::{back, inside, is_our_form, stale};
+use super::error::OAuthError;
+use super::page::{back, inside, is_our_form, send_error, stale};
 use super::params::Params;
 
 /// Answers the form.
@@ -43,9 +44,6 @@ fn answer(app: &App, decided: &Decided) -> HttpResponse {
     let state = Some(decided.state.as_str());
     match &decided.code {
         Some(code) => back(app, &decided.redirect_uri, state, &[("code", code.expose())]),
-        None => {
-            let declined = [("error", "access_denied"), ("error_description", "the person declined")];
-            back(app, &decided.redirect_uri, state, &declined)
-        }
+        None => send_error(app, &decided.redirect_uri, state, &OAuthError::AccessDenied),
     }
 }

@@ -7,11 +7,10 @@
 use std::net::IpAddr;
 
 use actors::app::App;
-use actors::error::Error;
 use actors::fields;
 use actors::grants::client::Introduction;
 use actors::grants::redirect::is_local;
-use actors::grants::{DocumentAge, NotRegistered};
+use actors::grants::{DocumentAge, RegistrationError};
 use entity::kind::ClientAuth;
 use entity::oauth_client;
 use serde_json::{Map, Value};
@@ -19,6 +18,7 @@ use tracing::warn;
 use url::Url;
 use web::{FetchError, FetchRequest, PageUrl};
 
+use super::error::AuthorizationError;
 use super::register::{introduction, texts};
 
 /// Widely used documents have two or three kilobytes; the draft advises to take no more than 5 KiB from anybody.
@@ -26,30 +26,19 @@ const LONGEST: u64 = 16 * 1024;
 /// As long as a redirect address may be; an index of the database holds it.
 const LONGEST_NAME: usize = 2048;
 
-/// Why an application's document is not taken.
-#[derive(Debug)]
-pub enum NotRead {
-    /// In words for the person who came to sign in.
-    Told(String),
-    /// Something inside went wrong.
-    Inside(Error),
-}
-
-impl From<Error> for NotRead {
-    fn from(error: Error) -> Self {
-        NotRead::Inside(error)
-    }
-}
-
 /// Whether a client is named by an address, and such names are taken here.
 pub fn is_named(app: &App, id: &str) -> bool {
     app.grants.reads_documents() && (id.starts_with("https://") || id.starts_with("http://"))
 }
 
 /// The client of the document at this address, as the document is now or was a short while ago.
-pub async fn client(app: &App, from: Option<IpAddr>, id: &str) -> Result<oauth_client::Model, NotRead> {
+pub async fn client(
+    app: &App,
+    from: Option<IpAddr>,
+    id: &str,
+) -> Result<oauth_client::Model, AuthorizationError> {
     if !is_address(id, &app.base_url) {
-        return Err(told("its name is no https address with a path"));
+        return Err(refused("its client_id is not an https URL with a path"));
     }
     let known = app.grants.client(id).await?;
     let known = known.map(|known| (app.grants.document_age(&known), known));
@@ -63,16 +52,20 @@ pub async fn client(app: &App, from: Option<IpAddr>, id: &str) -> Result<oauth_c
             Some(_) | None => return Err(not),
         },
     };
-    app.grants.keep_document(id, introduced(&said, id)?).await.map_err(|not| match not {
-        NotRegistered::Inside(error) => NotRead::Inside(error),
-        unfit @ (NotRegistered::Closed | NotRegistered::Unfit(_) | NotRegistered::TooMany(_)) => {
-            told(&unfit.to_string())
-        }
+    app.grants.keep_document(id, introduced(&said, id)?).await.map_err(|error| match error {
+        RegistrationError::Internal(error) => error.into(),
+        invalid @ (RegistrationError::Closed
+        | RegistrationError::InvalidMetadata(_)
+        | RegistrationError::TooManyAttempts(_)) => refused(&invalid.to_string()),
     })
 }
 
-fn told(why: &str) -> NotRead {
-    NotRead::Told(format!("The app's description of itself was not taken: {why}."))
+/// The page for the user of an application whose document is refused for this reason.
+fn refused(why: &str) -> AuthorizationError {
+    AuthorizationError::Page {
+        title: "This app cannot be connected",
+        text: format!("The document that describes the app was refused: {why}."),
+    }
 }
 
 /// https with a path, written in the one way that it is compared by. A service on this machine alone takes http on this
@@ -88,10 +81,10 @@ fn is_address(id: &str, base_url: &str) -> bool {
     scheme && plain && parsed.path() != "/" && parsed.as_str() == id
 }
 
-async fn read(app: &App, from: Option<IpAddr>, id: &str) -> Result<Map<String, Value>, NotRead> {
-    let too_many = "too many new apps come from your address; try again later";
-    app.grants.may_read(from).map_err(|_| told(too_many))?;
-    let url = PageUrl::parse(id).map_err(|_| told("its name is no address that may be fetched"))?;
+async fn read(app: &App, from: Option<IpAddr>, id: &str) -> Result<Map<String, Value>, AuthorizationError> {
+    let too_many = "too many new apps were connected from your IP address; try again later";
+    app.grants.may_read(from).map_err(|_| refused(too_many))?;
+    let url = PageUrl::parse(id).map_err(|_| refused("its client_id is not a URL that may be fetched"))?;
     let request = FetchRequest {
         accept: "application/json",
         max_bytes: Some(LONGEST),
@@ -101,38 +94,38 @@ async fn read(app: &App, from: Option<IpAddr>, id: &str) -> Result<Map<String, V
     let fetched = app.fetcher.get(&url, request).await.map_err(|error| not_fetched(&error))?;
     let json = |kind: &str| kind == "application/json" || kind.ends_with("+json");
     if !fetched.content_type.is_some_and(|kind| json(kind.essence())) {
-        return Err(told("it is not sent as JSON"));
+        return Err(refused("it is not sent as application/json"));
     }
     match fields::parse_json(&fetched.body) {
         Ok(Value::Object(said)) => Ok(said),
-        Ok(_) | Err(_) => Err(told("it is no JSON object that names each member once")),
+        Ok(_) | Err(_) => Err(refused("it is not a JSON object, or one with repeated members")),
     }
 }
 
-fn not_fetched(error: &FetchError) -> NotRead {
+fn not_fetched(error: &FetchError) -> AuthorizationError {
     if matches!(error, FetchError::TooManyRedirects) {
-        return told("its address leads to another one");
+        return refused("its URL redirects to another one");
     }
     warn!(cause = %error, "could not fetch what an application says of itself");
-    told("it could not be fetched")
+    refused("it could not be fetched")
 }
 
 /// What the document says, of an application without a secret: there is no way to have given it one.
-fn introduced(said: &Map<String, Value>, id: &str) -> Result<Introduction, NotRead> {
+fn introduced(said: &Map<String, Value>, id: &str) -> Result<Introduction, AuthorizationError> {
     if said.get("client_id").and_then(Value::as_str) != Some(id) {
-        return Err(told("it is about another app"));
+        return Err(refused("its client_id is that of another app"));
     }
     if said.contains_key("client_secret") || said.contains_key("client_secret_expires_at") {
-        return Err(told("it holds a secret"));
+        return Err(refused("it contains a client secret"));
     }
     let without_proof = said.get("token_endpoint_auth_method").is_none_or(|method| method == "none")
         || matches!(texts(said, "token_endpoint_auth_methods_supported"), Ok(Some(all)) if all.iter().any(|one| one == "none"));
     if !without_proof {
-        return Err(told("it wants to prove itself in a way that is not taken here"));
+        return Err(refused("its token_endpoint_auth_method must be none"));
     }
     let mut said = said.clone();
     said.remove("token_endpoint_auth_method");
-    let introduction = introduction(&said).map_err(|unfit| told(&unfit.to_string()))?;
+    let introduction = introduction(&said).map_err(|unfit| refused(&unfit.to_string()))?;
     // The document's host is known; of another one it may say what it likes.
     let host = |url: &str| Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
     let uri = introduction.uri.filter(|uri| host(uri) == host(id));

@@ -1,205 +1,278 @@
-//! Refusals for machines, in the words of RFC 6749, section 5.2, RFC 7591, section 3.2.2, and RFC 8707, section 2.
+//! The one error of the OAuth endpoints: its status, its code and its description. Codes are those of RFC 6749 (sections 4.1.2.1
+//! and 5.2), RFC 7591 (section 3.2.2) and RFC 8707 (section 2); revocation (RFC 7009, section 2.2.1) uses the same ones.
 
 use std::time::Duration;
 
-use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use actors::error::{Error, STORAGE_FULL_RETRY_AFTER};
-use actors::grants::client::Unfit;
-use actors::grants::{NotRegistered, Refused};
-use serde_json::json;
-use tracing::error;
+use actors::error::Error;
+use actors::grants::client::InvalidClientMetadata;
+use actors::grants::{RegistrationError, TokenError};
 
-use super::open::{self, Kept};
-use crate::rest::seconds;
+use crate::rest::status;
 
-/// Why a machine does not get what it asked for.
-#[derive(Debug)]
-pub enum Refusal {
-    /// The request is not one.
-    Request(&'static str),
-    /// The body is of another type.
-    Type(&'static str),
-    /// The body is too long.
-    TooLarge,
+/// Why an OAuth request is refused. `Display` is the `error_description`, for the developer of the client.
+#[derive(Debug, thiserror::Error)]
+pub enum OAuthError {
+    /// A parameter that must be sent is missing.
+    #[error("the parameter {0} is missing")]
+    MissingParameter(&'static str),
+    /// A parameter that may be sent once was sent more than once.
+    #[error("the parameter {0} is repeated; send it once")]
+    RepeatedParameter(&'static str),
+    /// Anything else that is wrong with the request.
+    #[error("{0}")]
+    InvalidRequest(&'static str),
+    /// The endpoint does not support the method; those that it supports.
+    #[error("the endpoint does not support the method; it supports {0}")]
+    MethodNotAllowed(&'static str),
+    /// The body is not of the type that is expected.
+    #[error("{0}")]
+    UnsupportedMediaType(&'static str),
+    /// The body is too large.
+    #[error("the body is too large: at most {limit} bytes are allowed")]
+    BodyTooLarge {
+        /// Bytes that are allowed.
+        limit: u64,
+    },
     /// The body arrived too slowly.
-    Late,
-    /// The client is unknown or did not authenticate; whether it tried by the header.
-    Client {
-        /// It sent `Authorization`.
+    #[error("the body arrived too slowly; send it again")]
+    BodyTimeout,
+    /// The client is unknown, or did not authenticate by the method that it registered.
+    #[error("the client is unknown or did not authenticate by the method that it registered")]
+    InvalidClient {
+        /// Whether it sent `Authorization`, which is answered with a challenge (RFC 6749, section 5.2).
         by_header: bool,
     },
-    /// The code or the refresh token is not good.
-    Grant(&'static str),
-    /// No such way to tokens.
-    GrantType,
-    /// More was asked for than was granted, or nothing that there is.
-    Scope,
-    /// Tokens for something else.
-    Target,
-    /// A redirect address that may not be registered.
-    Redirect(&'static str),
-    /// Something else that may not be registered.
-    Metadata(&'static str),
-    /// Nobody may register.
-    Closed,
-    /// Too often from this address.
-    Wait(Duration),
-    /// Something inside.
-    Inside(Error),
+    /// The code or the refresh token is not valid.
+    #[error("{0}")]
+    InvalidGrant(&'static str),
+    /// The grant type is not supported.
+    #[error("grant_type must be authorization_code or refresh_token")]
+    UnsupportedGrantType,
+    /// The response type is not supported.
+    #[error("response_type must be code")]
+    UnsupportedResponseType,
+    /// Request objects are not supported (OpenID Connect Core, section 6).
+    #[error("request objects are not supported; send the parameters themselves instead of request")]
+    RequestNotSupported,
+    /// Request objects are not supported (OpenID Connect Core, section 6).
+    #[error("request objects are not supported; send the parameters themselves instead of request_uri")]
+    RequestUriNotSupported,
+    /// The scope is unknown, or exceeds what was granted.
+    #[error("{0}")]
+    InvalidScope(&'static str),
+    /// The resource is not the MCP server of this service.
+    #[error("resource must be the URL of the MCP server of this service")]
+    InvalidTarget,
+    /// A redirect URI that may not be registered.
+    #[error("{0}")]
+    InvalidRedirectUri(&'static str),
+    /// Other client metadata that may not be registered.
+    #[error("{0}")]
+    InvalidClientMetadata(&'static str),
+    /// The operator does not allow applications to register themselves.
+    #[error("registration is closed; the operator opens it with the setting oauth.registration")]
+    RegistrationClosed,
+    /// The user declined on the consent page.
+    #[error("the user declined")]
+    AccessDenied,
+    /// Too many failures or registrations from one IP address.
+    #[error("too many attempts; try again later (see Retry-After)")]
+    TooManyAttempts(Duration),
+    /// An error that is not about OAuth: a full disk, a busy component, a failed database.
+    #[error("{}", describe(.0))]
+    Internal(Error),
 }
 
-impl Refusal {
-    /// As it is sent.
-    pub fn response(self) -> HttpResponse {
-        let (status, error, description) = self.told();
-        let body = json!({ "error": error, "error_description": description });
-        let mut response = open::json(status, Kept::Never, &body);
-        let headers = response.headers_mut();
+impl OAuthError {
+    /// The status and the `error` code.
+    fn spec(&self) -> (StatusCode, &'static str) {
         match self {
-            Refusal::Client { by_header: true } => {
-                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"carrel\""));
+            Self::MissingParameter(_) | Self::RepeatedParameter(_) | Self::InvalidRequest(_) => {
+                (StatusCode::BAD_REQUEST, "invalid_request")
             }
-            Refusal::Wait(wait) | Refusal::Inside(Error::Busy(wait)) => {
-                headers.insert(RETRY_AFTER, seconds(wait).max(1).into());
-            }
-            Refusal::Inside(Error::StorageFailed(failure)) => {
-                headers.insert(RETRY_AFTER, seconds(failure.retry_after()).into());
-            }
-            Refusal::Inside(Error::StorageFull) => {
-                headers.insert(RETRY_AFTER, seconds(STORAGE_FULL_RETRY_AFTER).into());
-            }
-            Refusal::Inside(cause) => error!(cause = cause.chain(), "an OAuth request failed inside"),
-            Refusal::Request(_)
-            | Refusal::Type(_)
-            | Refusal::TooLarge
-            | Refusal::Late
-            | Refusal::Client { by_header: false }
-            | Refusal::Grant(_)
-            | Refusal::GrantType
-            | Refusal::Scope
-            | Refusal::Target
-            | Refusal::Redirect(_)
-            | Refusal::Metadata(_)
-            | Refusal::Closed => {}
+            Self::MethodNotAllowed(_) => (StatusCode::METHOD_NOT_ALLOWED, "invalid_request"),
+            Self::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid_request"),
+            Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "invalid_request"),
+            Self::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "invalid_request"),
+            Self::InvalidClient { .. } => (StatusCode::UNAUTHORIZED, "invalid_client"),
+            Self::InvalidGrant(_) => (StatusCode::BAD_REQUEST, "invalid_grant"),
+            Self::UnsupportedGrantType => (StatusCode::BAD_REQUEST, "unsupported_grant_type"),
+            Self::UnsupportedResponseType => (StatusCode::BAD_REQUEST, "unsupported_response_type"),
+            Self::RequestNotSupported => (StatusCode::BAD_REQUEST, "request_not_supported"),
+            Self::RequestUriNotSupported => (StatusCode::BAD_REQUEST, "request_uri_not_supported"),
+            Self::InvalidScope(_) => (StatusCode::BAD_REQUEST, "invalid_scope"),
+            Self::InvalidTarget => (StatusCode::BAD_REQUEST, "invalid_target"),
+            Self::InvalidRedirectUri(_) => (StatusCode::BAD_REQUEST, "invalid_redirect_uri"),
+            Self::InvalidClientMetadata(_) => (StatusCode::BAD_REQUEST, "invalid_client_metadata"),
+            Self::RegistrationClosed | Self::AccessDenied => (StatusCode::FORBIDDEN, "access_denied"),
+            Self::TooManyAttempts(_) => (StatusCode::TOO_MANY_REQUESTS, "temporarily_unavailable"),
+            Self::Internal(error) if is_temporary(error) => (status(error), "temporarily_unavailable"),
+            Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "server_error"),
         }
-        response
     }
 
-    fn told(&self) -> (StatusCode, &'static str, &'static str) {
-        let bad = StatusCode::BAD_REQUEST;
-        match self {
-            Refusal::Request(why) => (bad, "invalid_request", why),
-            Refusal::Type(why) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid_request", why),
-            Refusal::Late => {
-                (StatusCode::REQUEST_TIMEOUT, "invalid_request", "the body did not arrive in time")
-            }
-            Refusal::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "invalid_request", "the body is too large"),
-            Refusal::Client { .. } => {
-                (StatusCode::UNAUTHORIZED, "invalid_client", "the client is unknown or did not authenticate")
-            }
-            Refusal::Grant(why) => (bad, "invalid_grant", why),
-            Refusal::GrantType => {
-                (bad, "unsupported_grant_type", "grant_type must be authorization_code or refresh_token")
-            }
-            Refusal::Scope => (bad, "invalid_scope", "the scope exceeds what was granted"),
-            Refusal::Target => (bad, "invalid_target", "tokens are for the MCP server of this service alone"),
-            Refusal::Redirect(why) => (bad, "invalid_redirect_uri", why),
-            Refusal::Metadata(why) => (bad, "invalid_client_metadata", why),
-            Refusal::Closed => (StatusCode::FORBIDDEN, "access_denied", "registration is closed"),
-            Refusal::Wait(_) => {
-                (StatusCode::TOO_MANY_REQUESTS, "temporarily_unavailable", "too many attempts")
-            }
-            Refusal::Inside(Error::Busy(_)) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", "the service is busy")
-            }
-            Refusal::Inside(Error::StorageFailed(_)) => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "temporarily_unavailable",
-                "the storage failed; try again later",
-            ),
-            Refusal::Inside(Error::StorageFull) => (
-                StatusCode::INSUFFICIENT_STORAGE,
-                "temporarily_unavailable",
-                "the disk of the service is full",
-            ),
-            Refusal::Inside(_) => {
-                (StatusCode::INTERNAL_SERVER_ERROR, "server_error", "something went wrong inside")
-            }
+    /// The HTTP status, where the client is answered directly.
+    pub fn status(&self) -> StatusCode {
+        self.spec().0
+    }
+
+    /// The `error` code.
+    pub fn code(&self) -> &'static str {
+        self.spec().1
+    }
+
+    /// How long the client waits before it tries again; `None` where the same request would fail again.
+    pub fn retry_after(&self) -> Option<Duration> {
+        if let Self::TooManyAttempts(wait) = self {
+            Some(*wait)
+        } else if let Self::Internal(error) = self {
+            error.retry_after().filter(|_| is_temporary(error))
+        } else {
+            None
         }
     }
 }
 
-impl From<Error> for Refusal {
+/// Whether the request may succeed later: a busy component, a storage that failed, a full disk.
+pub fn is_temporary(error: &Error) -> bool {
+    matches!(error, Error::Busy(_) | Error::StorageFailed(_) | Error::StorageFull)
+}
+
+/// The description of an error that is not about OAuth; other causes than temporary ones are for the log alone.
+fn describe(error: &Error) -> String {
+    if is_temporary(error) { error.to_string() } else { "an internal error occurred".to_owned() }
+}
+
+impl From<Error> for OAuthError {
     fn from(error: Error) -> Self {
         if let Error::TooManyFailures(wait) = error {
-            return Refusal::Wait(wait);
+            return Self::TooManyAttempts(wait);
         }
-        if matches!(error, Error::TooLarge) {
-            return Refusal::TooLarge;
+        if let Error::TooLarge { limit, .. } = error {
+            return Self::BodyTooLarge { limit };
         }
-        if matches!(error, Error::BodyTimeout) {
-            return Refusal::Late;
+        if let Error::BodyTimeout = error {
+            return Self::BodyTimeout;
         }
-        if matches!(error, Error::Invalid(_)) {
-            return Refusal::Request("the body did not arrive whole");
+        if let Error::UnsupportedType(why) = error {
+            return Self::UnsupportedMediaType(why);
         }
-        Refusal::Inside(error)
+        if let Error::Invalid(_) = error {
+            return Self::InvalidRequest("the body ended before all of it had arrived");
+        }
+        Self::Internal(error)
     }
 }
 
-impl From<Refused> for Refusal {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::Client => Refusal::Client { by_header: false },
-            Refused::Grant(why) | Refused::Guessed(why) => Refusal::Grant(why),
-            Refused::Scope => Refusal::Scope,
-            Refused::Inside(error) => error.into(),
-        }
-    }
-}
-
-impl From<Unfit> for Refusal {
-    fn from(unfit: Unfit) -> Self {
-        match unfit {
-            Unfit::Redirect(why) => Refusal::Redirect(why),
-            Unfit::Metadata(why) => Refusal::Metadata(why),
+impl From<TokenError> for OAuthError {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::InvalidClient => Self::InvalidClient { by_header: false },
+            TokenError::InvalidGrant(why) | TokenError::UnknownGrant(why) => Self::InvalidGrant(why),
+            TokenError::InvalidScope => {
+                Self::InvalidScope("the requested scope exceeds the scope that the user granted")
+            }
+            TokenError::Internal(error) => error.into(),
         }
     }
 }
 
-impl From<NotRegistered> for Refusal {
-    fn from(not: NotRegistered) -> Self {
-        match not {
-            NotRegistered::Closed => Refusal::Closed,
-            NotRegistered::Unfit(unfit) => unfit.into(),
-            NotRegistered::TooMany(wait) => Refusal::Wait(wait),
-            NotRegistered::Inside(error) => error.into(),
+impl From<InvalidClientMetadata> for OAuthError {
+    fn from(invalid: InvalidClientMetadata) -> Self {
+        match invalid {
+            InvalidClientMetadata::RedirectUri(why) => Self::InvalidRedirectUri(why),
+            InvalidClientMetadata::Other(why) => Self::InvalidClientMetadata(why),
         }
+    }
+}
+
+impl From<RegistrationError> for OAuthError {
+    fn from(error: RegistrationError) -> Self {
+        match error {
+            RegistrationError::Closed => Self::RegistrationClosed,
+            RegistrationError::InvalidMetadata(invalid) => invalid.into(),
+            RegistrationError::TooManyAttempts(wait) => Self::TooManyAttempts(wait),
+            RegistrationError::Internal(error) => error.into(),
+        }
+    }
+}
+
+/// Why a request for authorization is refused, and who learns it (RFC 6749, section 4.1.2.1).
+#[derive(Debug)]
+pub enum AuthorizationError {
+    /// The user, on a page: nothing is sent to a redirect URI that may not belong to the client.
+    Page {
+        /// The heading of the page.
+        title: &'static str,
+        /// What is wrong and what to do.
+        text: String,
+    },
+    /// The client, at its redirect URI.
+    Redirect {
+        /// One of the client's redirect URIs.
+        redirect_uri: String,
+        /// The `state` of the request, where it could be read.
+        state: Option<String>,
+        /// What is wrong.
+        error: OAuthError,
+    },
+    /// Another error, such as of the database.
+    Internal(Error),
+}
+
+impl From<Error> for AuthorizationError {
+    fn from(error: Error) -> Self {
+        Self::Internal(error)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use actors::error::StorageFailure;
-
     use super::*;
-    use crate::oauth::page;
 
-    /// Of the fault table (row 5).
     #[test]
-    fn storage_faults_are_answered_with_retry_after() {
-        for (error, status, wait) in [
-            (Error::StorageFull, 507, "60"),
-            (Error::StorageFailed(StorageFailure::Passing), 503, "5"),
-            (Error::StorageFailed(StorageFailure::Removed), 503, "60"),
-            (Error::Busy(Duration::from_secs(1)), 503, "1"),
+    fn codes_and_statuses_are_those_of_the_rfcs() {
+        let wait = Duration::from_secs(9);
+        for (error, status, code) in [
+            (OAuthError::MissingParameter("code"), 400, "invalid_request"),
+            (OAuthError::RepeatedParameter("code"), 400, "invalid_request"),
+            (OAuthError::MethodNotAllowed("POST, OPTIONS"), 405, "invalid_request"),
+            (OAuthError::UnsupportedMediaType("the body must be JSON"), 415, "invalid_request"),
+            (OAuthError::BodyTooLarge { limit: 1 }, 413, "invalid_request"),
+            (OAuthError::BodyTimeout, 408, "invalid_request"),
+            (OAuthError::InvalidClient { by_header: true }, 401, "invalid_client"),
+            (OAuthError::InvalidGrant("the code has expired"), 400, "invalid_grant"),
+            (OAuthError::UnsupportedGrantType, 400, "unsupported_grant_type"),
+            (OAuthError::UnsupportedResponseType, 400, "unsupported_response_type"),
+            (OAuthError::RequestNotSupported, 400, "request_not_supported"),
+            (OAuthError::RequestUriNotSupported, 400, "request_uri_not_supported"),
+            (OAuthError::InvalidScope("the scope is unknown"), 400, "invalid_scope"),
+            (OAuthError::InvalidTarget, 400, "invalid_target"),
+            (OAuthError::InvalidRedirectUri("redirect_uris is missing"), 400, "invalid_redirect_uri"),
+            (OAuthError::InvalidClientMetadata("client_name is too long"), 400, "invalid_client_metadata"),
+            (OAuthError::RegistrationClosed, 403, "access_denied"),
+            (OAuthError::AccessDenied, 403, "access_denied"),
+            (OAuthError::TooManyAttempts(wait), 429, "temporarily_unavailable"),
+            (OAuthError::Internal(Error::Busy(wait)), 503, "temporarily_unavailable"),
+            (OAuthError::Internal(Error::internal("a table is missing")), 500, "server_error"),
         ] {
-            for response in [page::inside(&error), Refusal::from(error).response()] {
-                assert_eq!(response.status().as_u16(), status);
-                assert_eq!(response.headers().get(RETRY_AFTER).unwrap(), wait);
-            }
+            assert_eq!((error.status().as_u16(), error.code()), (status, code));
+            // The characters that RFC 6749 allows in `error_description`.
+            let description = error.to_string();
+            let is_allowed = |c: char| matches!(c, ' '..='~') && !matches!(c, '"' | '\\');
+            assert!(description.chars().all(is_allowed), "{description}");
+            assert!(description.len() > 15 && !description.contains("a table"), "{description}");
         }
+    }
+
+    #[test]
+    fn only_temporary_errors_are_retried() {
+        let wait = Duration::from_secs(9);
+
+        assert_eq!(OAuthError::TooManyAttempts(wait).retry_after(), Some(wait));
+        assert_eq!(OAuthError::Internal(Error::Busy(wait)).retry_after(), Some(wait));
+        assert_eq!(OAuthError::Internal(Error::AiUnavailable).retry_after(), None);
+        assert_eq!(OAuthError::InvalidTarget.retry_after(), None);
     }
 }

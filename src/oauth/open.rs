@@ -4,16 +4,18 @@
 use actix_web::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, HeaderName, HeaderValue,
-    PRAGMA,
+    PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::error::Error;
 use serde_json::{Value, json};
+use tracing::error;
 
-use super::error::Refusal;
+use super::error::OAuthError;
 use crate::http::cors::{SHOWN, TAKEN};
+use crate::rest::seconds;
 
 /// How long an answer may be kept.
 #[derive(Clone, Copy, Debug)]
@@ -43,13 +45,13 @@ pub fn json(status: StatusCode, kept: Kept, body: &Value) -> HttpResponse {
 /// Answers a POST by `work`, a preflight by what is taken, and nothing else.
 pub async fn post(
     request: &HttpRequest,
-    work: impl Future<Output = Result<HttpResponse, Refusal>>,
+    work: impl Future<Output = Result<HttpResponse, OAuthError>>,
 ) -> HttpResponse {
     let methods = "POST, OPTIONS";
     shared(match *request.method() {
         Method::OPTIONS => preflight(methods),
-        Method::POST => work.await.unwrap_or_else(Refusal::response),
-        _ => not_allowed(methods),
+        Method::POST => work.await.unwrap_or_else(error_response),
+        _ => error_response(OAuthError::MethodNotAllowed(methods)),
     })
 }
 
@@ -59,13 +61,35 @@ pub fn document(request: &HttpRequest, document: impl FnOnce() -> HttpResponse) 
     shared(match *request.method() {
         Method::OPTIONS => preflight(methods),
         Method::GET | Method::HEAD => document(),
-        _ => not_allowed(methods),
+        _ => error_response(OAuthError::MethodNotAllowed(methods)),
     })
 }
 
 /// Answers a request that is refused before its handler runs.
 pub fn refused(_: &HttpRequest, _: &App, error: Error) -> HttpResponse {
-    shared(Refusal::from(error).response())
+    shared(error_response(error.into()))
+}
+
+/// Answers a client with an error (RFC 6749, section 5.2).
+fn error_response(error: OAuthError) -> HttpResponse {
+    let body = json!({ "error": error.code(), "error_description": error.to_string() });
+    let mut response = self::json(error.status(), Kept::Never, &body);
+    let headers = response.headers_mut();
+    if let Some(wait) = error.retry_after() {
+        headers.insert(RETRY_AFTER, seconds(wait).max(1).into());
+    }
+    if let OAuthError::InvalidClient { by_header: true } = error {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"carrel\""));
+    }
+    if let OAuthError::MethodNotAllowed(methods) = error {
+        headers.insert(ALLOW, HeaderValue::from_static(methods));
+    }
+    if error.status() == StatusCode::INTERNAL_SERVER_ERROR
+        && let OAuthError::Internal(cause) = error
+    {
+        error!(cause = cause.chain(), "an OAuth request failed inside");
+    }
+    response
 }
 
 /// Lets a page of any origin read the answer.
@@ -90,10 +114,45 @@ fn preflight(methods: &'static str) -> HttpResponse {
     response
 }
 
-fn not_allowed(methods: &'static str) -> HttpResponse {
-    let body =
-        json!({ "error": "invalid_request", "error_description": "the address does not have this method" });
-    let mut response = json(StatusCode::METHOD_NOT_ALLOWED, Kept::Never, &body);
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
-    response
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use actors::error::StorageFailure;
+
+    use super::*;
+    use crate::oauth::page;
+
+    /// Of the fault table (row 5).
+    #[test]
+    fn storage_faults_are_answered_with_retry_after() {
+        for (error, status, wait) in [
+            (Error::StorageFull, 507, "60"),
+            (Error::StorageFailed(StorageFailure::Passing), 503, "5"),
+            (Error::StorageFailed(StorageFailure::Removed), 503, "60"),
+            (Error::Busy(Duration::from_secs(1)), 503, "1"),
+        ] {
+            for response in [page::inside(&error), error_response(error.into())] {
+                assert_eq!(response.status().as_u16(), status);
+                assert_eq!(response.headers().get(RETRY_AFTER).unwrap(), wait);
+            }
+        }
+    }
+
+    #[test]
+    fn failed_authentication_by_header_is_challenged() {
+        let by_header = error_response(OAuthError::InvalidClient { by_header: true });
+        let by_body = error_response(OAuthError::InvalidClient { by_header: false });
+
+        assert!(by_header.headers().contains_key(WWW_AUTHENTICATE));
+        assert!(!by_body.headers().contains_key(WWW_AUTHENTICATE));
+    }
+
+    #[test]
+    fn unsupported_method_is_answered_with_allow() {
+        let response = error_response(OAuthError::MethodNotAllowed("POST, OPTIONS"));
+
+        assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(response.headers().get(ALLOW).unwrap(), "POST, OPTIONS");
+    }
 }

@@ -13,15 +13,15 @@ use actix_web::http::header::{
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
-use actors::error::{Error, STORAGE_FULL_RETRY_AFTER};
+use actors::error::Error;
 use actors::grants::redirect::with_answer;
 use askama::Template;
 use tracing::error;
 
-use super::request::Unfit;
+use super::error::{AuthorizationError, OAuthError, is_temporary};
 use super::views::{Frame, Stop};
 use crate::app::own_origin;
-use crate::rest::seconds;
+use crate::rest::{seconds, status};
 
 const STYLE: &str = include_str!("style.css");
 const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -75,21 +75,26 @@ pub fn back(app: &App, redirect_uri: &str, state: Option<&str>, answer: &[(&str,
     go(&with_answer(redirect_uri, &all))
 }
 
-/// How a request that is not taken is told.
-pub fn unfit(app: &App, unfit: Unfit) -> HttpResponse {
-    match unfit {
-        Unfit::Page { title, text } => stop(StatusCode::BAD_REQUEST, title, &text),
-        Unfit::Back { redirect_uri, state, error, description } => {
-            let answer = [("error", error), ("error_description", description)];
-            back(app, &redirect_uri, state.as_deref(), &answer)
+/// Answers a request for authorization that is refused.
+pub fn refuse(app: &App, error: AuthorizationError) -> HttpResponse {
+    match error {
+        AuthorizationError::Page { title, text } => stop(StatusCode::BAD_REQUEST, title, &text),
+        AuthorizationError::Redirect { redirect_uri, state, error } => {
+            send_error(app, &redirect_uri, state.as_deref(), &error)
         }
-        Unfit::Inside(error) => inside(&error),
+        AuthorizationError::Internal(error) => inside(&error),
     }
+}
+
+/// Sends the user back to the client with an error (RFC 6749, section 4.1.2.1).
+pub fn send_error(app: &App, redirect_uri: &str, state: Option<&str>, error: &OAuthError) -> HttpResponse {
+    let description = error.to_string();
+    back(app, redirect_uri, state, &[("error", error.code()), ("error_description", &description)])
 }
 
 /// Too many of these pages were opened from one address.
 pub fn wait(wait: Duration) -> HttpResponse {
-    let text = "This page was opened too often from your address. Try again in a moment.";
+    let text = "This page was opened too often from your IP address. Try again in a moment.";
     later(stop(StatusCode::TOO_MANY_REQUESTS, "Wait a moment", text), wait)
 }
 
@@ -98,28 +103,25 @@ fn later(mut response: HttpResponse, wait: Duration) -> HttpResponse {
     response
 }
 
-/// Something that the person cannot help.
+/// The page of an error that is not about OAuth.
 pub fn inside(error: &Error) -> HttpResponse {
-    if let Error::Busy(wait) = error {
-        let text = "There is too much to do just now. Try again in a moment.";
-        return later(stop(StatusCode::SERVICE_UNAVAILABLE, "Busy", text), *wait);
+    if !is_temporary(error) {
+        error!(cause = error.chain(), "an OAuth page failed inside");
+        let text = "Try again. If this happens again, tell the operator of the service.";
+        return stop(StatusCode::INTERNAL_SERVER_ERROR, "An internal error occurred", text);
     }
-    if let Error::StorageFailed(failure) = error {
-        let text = "The service could not write to its storage. Try again later.";
-        let failed = stop(StatusCode::SERVICE_UNAVAILABLE, "Storage failed", text);
-        return later(failed, failure.retry_after());
+    let (title, text) = if let Error::StorageFull = error {
+        ("Disk full", "The disk of the service is full. Its operator has to free some space.")
+    } else if let Error::StorageFailed(_) = error {
+        ("Storage failed", "The service could not use its storage. Try again later.")
+    } else {
+        ("Busy", "The service is busy. Try again in a moment.")
+    };
+    let response = stop(status(error), title, text);
+    match error.retry_after() {
+        Some(wait) => later(response, wait),
+        None => response,
     }
-    if let Error::StorageFull = error {
-        let text = "The disk of the service is full. Its operator has to free some space.";
-        let full = stop(StatusCode::INSUFFICIENT_STORAGE, "Disk full", text);
-        return later(full, STORAGE_FULL_RETRY_AFTER);
-    }
-    error!(cause = error.chain(), "an OAuth page failed inside");
-    stop(
-        StatusCode::INTERNAL_SERVER_ERROR,
-        "Something went wrong",
-        "Try again. If it stays so, tell whoever runs this service.",
-    )
 }
 
 /// Answers a request that is refused before its handler runs.
@@ -137,9 +139,9 @@ pub fn is_our_form(request: &HttpRequest, app: &App) -> bool {
 
 /// The form was sent from elsewhere, too late or twice.
 pub fn stale() -> HttpResponse {
-    let text = "It was answered already, is too old, or belongs to another browser. Begin again in the app that you want \
+    let text = "It was answered already, is too old, or belongs to another browser. Start again in the app that you want \
                 to connect.";
-    stop(StatusCode::FORBIDDEN, "This page is good no more", text)
+    stop(StatusCode::FORBIDDEN, "This page has expired", text)
 }
 
 fn guarded(mut response: HttpResponse) -> HttpResponse {

@@ -4,16 +4,22 @@ use actix_web::HttpRequest;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::Payload;
 
-use super::error::Refusal;
+use super::error::OAuthError;
 use crate::http::budget::Sender;
 use crate::http::{body, peer};
 
 /// Longer than any honest form.
 const LONGEST: usize = 32 * 1024;
 
-/// A name was said more than once.
+/// The parameter of this name was sent more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Repeated;
+pub struct RepeatedParameter(&'static str);
+
+impl From<RepeatedParameter> for OAuthError {
+    fn from(RepeatedParameter(name): RepeatedParameter) -> Self {
+        OAuthError::RepeatedParameter(name)
+    }
+}
 
 /// Names and values, in their order.
 #[derive(Clone, Debug)]
@@ -27,23 +33,23 @@ impl Params {
     }
 
     /// The form that a request carries. What stands in the address is not looked at.
-    pub async fn read(request: &HttpRequest, payload: Payload) -> Result<Self, Refusal> {
+    pub async fn read(request: &HttpRequest, payload: Payload) -> Result<Self, OAuthError> {
         let said =
             request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let essence = said.split(';').next().unwrap_or_default().trim();
         if !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
-            return Err(Refusal::Request("the body must be application/x-www-form-urlencoded"));
+            return Err(OAuthError::InvalidRequest("the body must be application/x-www-form-urlencoded"));
         }
         let sender = Sender::stranger(peer::address(request));
         Ok(Self::of(&body::read(request, payload, sender, LONGEST).await?))
     }
 
     /// The value of this name.
-    pub fn one(&self, name: &str) -> Result<Option<&str>, Repeated> {
+    pub fn one(&self, name: &'static str) -> Result<Option<&str>, RepeatedParameter> {
         let mut said = self.0.iter().filter(|(said, _)| said == name).map(|(_, value)| value.as_str());
         match (said.next(), said.next()) {
             (value, None) => Ok(value.filter(|value| !value.is_empty())),
-            (_, Some(_)) => Err(Repeated),
+            (_, Some(_)) => Err(RepeatedParameter(name)),
         }
     }
 
@@ -70,7 +76,7 @@ mod tests {
 
         assert_eq!(params.one("a"), Ok(Some("1")));
         assert_eq!((params.one("b"), params.one("b2"), params.one("d")), (Ok(None), Ok(None), Ok(None)));
-        assert_eq!(params.one("c"), Err(Repeated));
+        assert_eq!(params.one("c"), Err(RepeatedParameter("c")));
         assert_eq!(params.all("c").collect::<Vec<_>>(), ["x y&", "z"]);
         assert_eq!(params.query_of(&["a", "c"]), "a=1&c=x+y%26&c=z");
         assert_eq!(Params::of(b"a=%00x").one("a"), Ok(None));

@@ -5,16 +5,15 @@ use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
-use actors::error::Error;
 use actors::fields;
-use actors::grants::client::{Introduction, Unfit};
+use actors::grants::client::{Introduction, InvalidClientMetadata};
 use actors::keys::secret::Secret;
 use entity::kind::ClientAuth;
 use entity::oauth_client;
 use serde_json::{Map, Value, json};
 
 use super::client::failed;
-use super::error::Refusal;
+use super::error::OAuthError;
 use super::open::{self, Kept};
 use crate::http::budget::Sender;
 use crate::http::{body, peer};
@@ -26,29 +25,29 @@ const RESPONSE_TYPES: [&str; 1] = ["code"];
 /// Answers whatever comes to the address.
 pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
     open::post(&request, async {
-        register(&request, &app, payload).await.map_err(|refusal| {
+        register(&request, &app, payload).await.map_err(|error| {
             // Trying what may be registered is a way to look for holes.
-            let bad = matches!(refusal, Refusal::Redirect(_) | Refusal::Metadata(_));
-            if bad { failed(&app, &request, refusal) } else { refusal }
+            let is_bad =
+                matches!(error, OAuthError::InvalidRedirectUri(_) | OAuthError::InvalidClientMetadata(_));
+            if is_bad { failed(&app, &request, error) } else { error }
         })
     })
     .await
 }
 
-async fn register(request: &HttpRequest, app: &App, payload: Payload) -> Result<HttpResponse, Refusal> {
+async fn register(request: &HttpRequest, app: &App, payload: Payload) -> Result<HttpResponse, OAuthError> {
     if !app.grants.is_open() {
-        return Err(Refusal::Closed);
+        return Err(OAuthError::RegistrationClosed);
     }
     let sender = Sender::stranger(peer::address(request));
     let bytes = body::read(request, payload, sender, LONGEST).await?;
-    match body::must_be_json(request) {
-        Err(Error::UnsupportedType(why)) => return Err(Refusal::Type(why)),
-        other => other?,
-    }
+    body::must_be_json(request)?;
     let said = match fields::parse_json(&bytes) {
         Ok(Value::Object(said)) => said,
         Ok(_) | Err(_) => {
-            return Err(Refusal::Metadata("the body must be a JSON object that names each member once"));
+            return Err(OAuthError::InvalidClientMetadata(
+                "the body must be a JSON object without repeated members",
+            ));
         }
     };
     let introduction = introduction(&said)?;
@@ -57,16 +56,16 @@ async fn register(request: &HttpRequest, app: &App, payload: Payload) -> Result<
 }
 
 /// What an application says of itself.
-pub fn introduction(said: &Map<String, Value>) -> Result<Introduction, Unfit> {
+pub fn introduction(said: &Map<String, Value>) -> Result<Introduction, InvalidClientMetadata> {
     let redirect_uris = texts(said, "redirect_uris")
-        .map_err(|()| Unfit::Redirect("redirect_uris must be a list of texts"))?
-        .ok_or(Unfit::Redirect("redirect_uris is missing"))?;
-    holds_ours(said, "grant_types", &GRANT_TYPES[..1], "grant_types must hold authorization_code")?;
-    holds_ours(said, "response_types", &RESPONSE_TYPES, "response_types must hold code")?;
+        .map_err(|()| InvalidClientMetadata::RedirectUri("redirect_uris must be an array of strings"))?
+        .ok_or(InvalidClientMetadata::RedirectUri("redirect_uris is missing"))?;
+    holds_ours(said, "grant_types", &GRANT_TYPES[..1], "grant_types must contain authorization_code")?;
+    holds_ours(said, "response_types", &RESPONSE_TYPES, "response_types must contain code")?;
     let auth = match text(said, "token_endpoint_auth_method")? {
         None => None,
         Some(name) => Some(name.parse::<ClientAuth>().map_err(|_| {
-            Unfit::Metadata(
+            InvalidClientMetadata::Other(
                 "token_endpoint_auth_method must be none, client_secret_post or client_secret_basic",
             )
         })?),
@@ -75,21 +74,28 @@ pub fn introduction(said: &Map<String, Value>) -> Result<Introduction, Unfit> {
 }
 
 /// Applications list all that they can do; what is not done here is left out of the record, as RFC 7591 allows.
-fn holds_ours(said: &Map<String, Value>, name: &str, ours: &[&str], why: &'static str) -> Result<(), Unfit> {
+fn holds_ours(
+    said: &Map<String, Value>,
+    name: &str,
+    ours: &[&str],
+    why: &'static str,
+) -> Result<(), InvalidClientMetadata> {
     match texts(said, name) {
         Ok(None) => Ok(()),
         Ok(Some(listed)) if listed.iter().any(|one| ours.contains(&one.as_str())) => Ok(()),
-        Ok(Some(_)) | Err(()) => Err(Unfit::Metadata(why)),
+        Ok(Some(_)) | Err(()) => Err(InvalidClientMetadata::Other(why)),
     }
 }
 
 /// A text; an empty one is none.
-fn text(said: &Map<String, Value>, name: &str) -> Result<Option<String>, Unfit> {
+fn text(said: &Map<String, Value>, name: &str) -> Result<Option<String>, InvalidClientMetadata> {
     match said.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
         Some(Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
-            Err(Unfit::Metadata("a field that must be a text is not"))
+            Err(InvalidClientMetadata::Other(
+                "client_name, client_uri and token_endpoint_auth_method must be strings",
+            ))
         }
     }
 }

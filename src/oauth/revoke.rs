@@ -8,20 +8,20 @@ use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 
 use super::client::authenticated;
-use super::error::Refusal;
+use super::error::OAuthError;
 use super::open;
-use super::params::{Params, Repeated};
+use super::params::Params;
 
 /// Answers whatever comes to the address.
 pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
     open::post(&request, revoke(&request, &app, payload)).await
 }
 
-async fn revoke(request: &HttpRequest, app: &App, payload: Payload) -> Result<HttpResponse, Refusal> {
+async fn revoke(request: &HttpRequest, app: &App, payload: Payload) -> Result<HttpResponse, OAuthError> {
     let form = Params::read(request, payload).await?;
-    let token = form.one("token").map_err(|Repeated| Refusal::Request("a parameter is repeated"))?;
+    let token = form.one("token")?;
     let client = authenticated(app, request, &form).await?;
-    let token = token.ok_or(Refusal::Request("token is missing"))?;
+    let token = token.ok_or(OAuthError::MissingParameter("token"))?;
     app.grants.revoke(client, token.to_owned()).await?;
     let mut response = HttpResponse::new(StatusCode::OK);
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

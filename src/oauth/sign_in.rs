@@ -13,7 +13,7 @@ use actors::sessions;
 use entity::user;
 
 use super::authorize::{SignInForm, sign_in_page};
-use super::page::{go, inside, is_our_form, stale, unfit};
+use super::page::{go, inside, is_our_form, refuse, stale};
 use super::params::Params;
 use super::request;
 use crate::app::{cookie, session_secret};
@@ -35,7 +35,7 @@ pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> Ht
     let params = Params::of(query.as_bytes());
     let asked = match request::read(&app, peer::address(&request), &params).await {
         Ok(asked) => asked,
-        Err(not) => return unfit(&app, not),
+        Err(error) => return refuse(&app, error),
     };
     let typed = |name| form.one(name).unwrap_or_default().unwrap_or_default();
     let (email, password) = (typed("email"), typed("password").to_owned());
@@ -45,11 +45,11 @@ pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> Ht
             Err(error) => inside(&error),
         },
         Err(Error::WrongPassword) => {
-            let fault = Some("Address and password do not fit together.");
+            let fault = Some("Wrong e-mail address or password.");
             sign_in_page(StatusCode::UNAUTHORIZED, &asked, &SignInForm { ticket: &ticket, email, fault })
         }
         Err(Error::TooManyFailures(wait)) => {
-            let fault = Some("That was wrong too often. Wait some minutes before you try again.");
+            let fault = Some("Too many failed attempts. Wait some minutes before you try again.");
             let again = SignInForm { ticket: &ticket, email, fault };
             let mut response = sign_in_page(StatusCode::TOO_MANY_REQUESTS, &asked, &again);
             response.headers_mut().insert(RETRY_AFTER, seconds(wait).max(1).into());

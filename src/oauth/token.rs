@@ -4,15 +4,15 @@ use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
-use actors::grants::{Exchange, Issued, Refresh, Refused, pkce};
+use actors::grants::{Exchange, Issued, Refresh, TokenError, pkce};
 use entity::oauth_client;
 use entity::scope::Scopes;
 use serde_json::json;
 
 use super::client::{authenticated, failed};
-use super::error::Refusal;
+use super::error::OAuthError;
 use super::open::{self, Kept};
-use super::params::{Params, Repeated};
+use super::params::Params;
 use super::{request, resource};
 
 /// Answers whatever comes to the address.
@@ -20,20 +20,20 @@ pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> Ht
     open::post(&request, tokens(&request, &app, payload)).await
 }
 
-async fn tokens(request: &HttpRequest, app: &App, payload: Payload) -> Result<HttpResponse, Refusal> {
+async fn tokens(request: &HttpRequest, app: &App, payload: Payload) -> Result<HttpResponse, OAuthError> {
     let form = Params::read(request, payload).await?;
     for name in ["grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "scope"] {
-        form.one(name).map_err(|Repeated| Refusal::Request("a parameter is repeated"))?;
+        form.one(name)?;
     }
     let client = authenticated(app, request, &form).await?;
     if !resource::fits(&app.base_url, form.all("resource")) {
-        return Err(Refusal::Target);
+        return Err(OAuthError::InvalidTarget);
     }
     let issued = match value(&form, "grant_type") {
-        None => return Err(Refusal::Request("grant_type is missing")),
+        None => return Err(OAuthError::MissingParameter("grant_type")),
         Some("authorization_code") => exchange(app, request, client, &form).await?,
         Some("refresh_token") => refresh(app, request, client, &form).await?,
-        Some(_) => return Err(Refusal::GrantType),
+        Some(_) => return Err(OAuthError::UnsupportedGrantType),
     };
     let body = json!({
         "access_token": issued.access.expose(),
@@ -50,27 +50,32 @@ async fn exchange(
     request: &HttpRequest,
     client: oauth_client::Model,
     form: &Params,
-) -> Result<Issued, Refusal> {
-    let code = value(form, "code").ok_or(Refusal::Request("code is missing"))?.to_owned();
+) -> Result<Issued, OAuthError> {
+    let code = value(form, "code").ok_or(OAuthError::MissingParameter("code"))?.to_owned();
     let verifier = value(form, "code_verifier").unwrap_or_default().to_owned();
     let redirect_uri = value(form, "redirect_uri").map(str::to_owned);
     let has_form = pkce::is_verifier(&verifier);
     // A verifier of another form is no verifier, but the code has been shown: it is spent all the same.
     let exchanged = app.grants.exchange(Exchange { client, code, redirect_uri, verifier }).await;
-    exchanged.map_err(|refused| {
-        let refusal = counted(app, request, refused);
-        if matches!(refusal, Refusal::Grant(_)) && !has_form {
-            return Refusal::Request("code_verifier is missing or has another form");
+    exchanged.map_err(|error| {
+        let error = counted(app, request, error);
+        if matches!(error, OAuthError::InvalidGrant(_)) && !has_form {
+            return OAuthError::InvalidRequest(
+                "code_verifier must have 43 to 128 characters of A-Z a-z 0-9 - . _ ~",
+            );
         }
-        refusal
+        error
     })
 }
 
 /// A guess counts for the address; what was good once is no guess.
-fn counted(app: &App, request: &HttpRequest, refused: Refused) -> Refusal {
-    match refused {
-        Refused::Guessed(why) => failed(app, request, Refusal::Grant(why)),
-        Refused::Client | Refused::Grant(_) | Refused::Scope | Refused::Inside(_) => refused.into(),
+fn counted(app: &App, request: &HttpRequest, error: TokenError) -> OAuthError {
+    match error {
+        TokenError::UnknownGrant(why) => failed(app, request, OAuthError::InvalidGrant(why)),
+        TokenError::InvalidClient
+        | TokenError::InvalidGrant(_)
+        | TokenError::InvalidScope
+        | TokenError::Internal(_) => error.into(),
     }
 }
 
@@ -79,24 +84,21 @@ async fn refresh(
     request: &HttpRequest,
     client: oauth_client::Model,
     form: &Params,
-) -> Result<Issued, Refusal> {
-    let token = value(form, "refresh_token").ok_or(Refusal::Request("refresh_token is missing"))?.to_owned();
+) -> Result<Issued, OAuthError> {
+    let token = value(form, "refresh_token").ok_or(OAuthError::MissingParameter("refresh_token"))?.to_owned();
     let scopes = narrower(value(form, "scope"))?;
-    app.grants
-        .refresh(Refresh { client, token, scopes })
-        .await
-        .map_err(|refused| counted(app, request, refused))
+    app.grants.refresh(Refresh { client, token, scopes }).await.map_err(|error| counted(app, request, error))
 }
 
 /// What a refresh asks for, where it asks for anything that there is.
-fn narrower(scope: Option<&str>) -> Result<Option<Scopes>, Refusal> {
+fn narrower(scope: Option<&str>) -> Result<Option<Scopes>, OAuthError> {
     let Some(scope) = scope else { return Ok(None) };
-    let asked = request::scopes(Some(scope)).ok_or(Refusal::Scope)?;
+    let asked = request::scopes(Some(scope)).ok_or(OAuthError::InvalidScope(request::UNGRANTABLE))?;
     let named_any = scope.split_whitespace().any(|name| asked.iter().any(|scope| scope.name() == name));
     Ok(named_any.then_some(asked))
 }
 
 /// Repetition was looked at before.
-fn value<'a>(form: &'a Params, name: &str) -> Option<&'a str> {
+fn value<'a>(form: &'a Params, name: &'static str) -> Option<&'a str> {
     form.one(name).unwrap_or_default()
 }

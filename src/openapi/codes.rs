@@ -1,7 +1,12 @@
-//! Every code that REST may answer with, and which routes may (spec.md: Errors; contract.md, section 2).
+//! Which routes of REST may answer with which code (spec.md: Errors; contract.md, section 2). Statuses and descriptions come from
+//! the table in [`actors::error`].
+
+use std::sync::LazyLock;
 
 use actix_web::http::Method;
+use actors::error::ERRORS;
 use actors::fields::{Field, Kind};
+use serde_json::{Value, json};
 
 use super::operation;
 use crate::http::table::Route;
@@ -13,127 +18,126 @@ pub struct Code {
     pub name: &'static str,
     /// The status that it comes with.
     pub status: u16,
-    /// When it comes.
-    pub about: &'static str,
-    whose: Whose,
+    /// When it comes: the descriptions of all errors that share it.
+    pub about: String,
+    routes: Routes,
 }
 
 /// Which routes may answer with a code.
-#[derive(Clone, Copy, Debug)]
-enum Whose {
-    /// Any.
-    Any,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Routes {
+    /// All routes.
+    All,
     /// Those that need a scope.
     Scoped,
     /// Those that name a thing by its id or its name.
     Naming,
     /// Those that take a body.
     WithBody,
-    /// Those whose body names an address, and these.
-    Addressing(&'static [&'static str]),
+    /// Those whose body names a URL, and these.
+    WithUrl(&'static [&'static str]),
     /// POST, by reason of its Idempotency-Key.
     Post,
     /// These.
-    These(&'static [&'static str]),
+    Only(&'static [&'static str]),
+    /// None that the document describes: the web app's, the URL that a file is sent to, a path or a method without a route.
+    Undescribed,
 }
 
-const fn code(name: &'static str, status: u16, whose: Whose, about: &'static str) -> Code {
-    Code { name, status, about, whose }
-}
+/// What the schema of `error.code` says before the list of all codes.
+const CODE_ABOUT: &str = "Stable code of the error. Each response lists the codes that it may have. All codes, with their \
+                          HTTP statuses:";
 
 const COMPLETE: &[&str] = &["POST /uploads/:id/complete"];
 const INTO_PROJECTS: &[&str] = &["POST /projects/:id/items", "POST /projects/:id/notes"];
 
-/// All of them.
-pub static CODES: &[Code] = &[
-    code(
-        "VALIDATION_FAILED",
-        400,
-        Whose::Any,
-        "a parameter or field is unknown, repeated, missing or out of its bounds",
-    ),
-    code("API_KEY_INVALID", 401, Whose::Any, "the key is missing, unknown, revoked or expired"),
-    code("API_KEY_IN_QUERY", 401, Whose::Any, "a key stands in the URL"),
-    code("PLAN_REQUIRED", 402, Whose::Any, "the plan does not include this"),
-    code(
-        "PLAN_LIMIT_REACHED",
-        402,
-        Whose::These(&["POST /ask", "POST /uploads"]),
-        "a count that the plan sets is reached",
-    ),
-    code("AI_QUOTA_EXCEEDED", 402, Whose::These(&["POST /ask"]), "this month's AI budget is used"),
-    code(
-        "PROJECT_LIMIT_REACHED",
-        402,
-        Whose::These(&["POST /projects/:id/items"]),
-        "the project has as many items as the plan allows",
-    ),
-    code("SCOPE_REQUIRED", 403, Whose::Scoped, "the key lacks the scopes that `details.scopes` lists"),
-    code("NOT_FOUND", 404, Whose::Naming, "it does not exist, or it is not yours"),
-    code("REQUEST_TIMEOUT", 408, Whose::WithBody, "the body did not arrive in time"),
-    code(
-        "CONFLICT",
-        409,
-        Whose::Post,
-        "an Idempotency-Key of another request, or of one that still runs; or what is asked does not go with what is there",
-    ),
-    code("PROJECT_ARCHIVED", 409, Whose::These(INTO_PROJECTS), "the project is archived"),
-    code("UPLOAD_INCOMPLETE", 409, Whose::These(COMPLETE), "the bytes have not arrived whole"),
-    code("UPLOAD_EXPIRED", 410, Whose::These(COMPLETE), "the upload's time has passed without its bytes"),
-    code("PAYLOAD_TOO_LARGE", 413, Whose::WithBody, "the body, or what it announces, is larger than may be"),
-    code(
-        "UNSUPPORTED_MEDIA_TYPE",
-        415,
-        Whose::WithBody,
-        "the body is not JSON, or it announces a type that is not taken",
-    ),
-    code(
-        "URL_REJECTED",
-        422,
-        Whose::Addressing(&["POST /bookmarks/:id/refetch"]),
-        "the address is not http(s), carries credentials, or leads to a private place or to this service itself",
-    ),
-    code(
-        "FEED_NOT_FOUND",
-        422,
-        Whose::These(&["POST /feeds", "POST /feeds/discover", "POST /feeds/:id/refresh"]),
-        "the address is no feed and names none",
-    ),
-    code(
-        "RATE_LIMITED",
-        429,
-        Whose::Any,
-        "over the hourly or daily limit, or too many failed attempts from one address",
-    ),
-    code("INTERNAL", 500, Whose::Any, "something went wrong inside; the log has the request's id"),
-    code(
-        "OVERLOADED",
-        503,
-        Whose::Any,
-        "a part of the service is busy, or its storage failed; try again after `Retry-After`",
-    ),
-    code("STORAGE_FULL", 507, Whose::Any, "the disk of the service is full; reads and search go on"),
-    code("AI_PAUSED", 503, Whose::These(&["POST /ask"]), "the AI pauses for the day"),
-    code("AI_UNAVAILABLE", 503, Whose::These(&["POST /ask"]), "the model did not answer"),
+/// The routes that may answer with each code of the table.
+const ROUTES: &[(&str, Routes)] = &[
+    ("VALIDATION_FAILED", Routes::All),
+    ("SCOPE_NOT_ALLOWED", Routes::Undescribed),
+    ("API_KEY_INVALID", Routes::All),
+    ("API_KEY_IN_QUERY", Routes::All),
+    ("NOT_SIGNED_IN", Routes::Undescribed),
+    ("PLAN_REQUIRED", Routes::All),
+    ("PLAN_LIMIT_REACHED", Routes::Only(&["POST /ask", "POST /uploads"])),
+    ("AI_QUOTA_EXCEEDED", Routes::Only(&["POST /ask"])),
+    ("PROJECT_LIMIT_REACHED", Routes::Only(&["POST /projects/:id/items"])),
+    ("SCOPE_REQUIRED", Routes::Scoped),
+    ("FOREIGN_ORIGIN", Routes::Undescribed),
+    ("CLOSED", Routes::Undescribed),
+    ("UPLOAD_REFUSED", Routes::Undescribed),
+    ("NOT_FOUND", Routes::Naming),
+    ("METHOD_NOT_ALLOWED", Routes::Undescribed),
+    ("REQUEST_TIMEOUT", Routes::WithBody),
+    ("CONFLICT", Routes::Post),
+    ("PROJECT_ARCHIVED", Routes::Only(INTO_PROJECTS)),
+    ("UPLOAD_INCOMPLETE", Routes::Only(COMPLETE)),
+    ("UPLOAD_EXPIRED", Routes::Only(COMPLETE)),
+    ("PAYLOAD_TOO_LARGE", Routes::WithBody),
+    ("UNSUPPORTED_MEDIA_TYPE", Routes::WithBody),
+    ("URL_REJECTED", Routes::WithUrl(&["POST /bookmarks/:id/refetch"])),
+    ("FEED_NOT_FOUND", Routes::Only(&["POST /feeds", "POST /feeds/discover", "POST /feeds/:id/refresh"])),
+    ("RATE_LIMITED", Routes::All),
+    ("INTERNAL", Routes::All),
+    ("AI_PAUSED", Routes::Only(&["POST /ask"])),
+    ("AI_UNAVAILABLE", Routes::Only(&["POST /ask"])),
+    ("OVERLOADED", Routes::All),
+    ("STORAGE_FULL", Routes::All),
 ];
+
+/// Every code of the table, in the order of the statuses.
+pub static CODES: LazyLock<Vec<Code>> = LazyLock::new(|| {
+    let mut codes: Vec<Code> = Vec::new();
+    for row in ERRORS {
+        match codes.iter_mut().find(|code| code.name == row.code) {
+            Some(code) => code.about = format!("{} {}", code.about, row.description),
+            None => codes.push(Code {
+                name: row.code,
+                status: row.status,
+                about: row.description.to_owned(),
+                routes: routes_of(row.code),
+            }),
+        }
+    }
+    codes
+});
+
+fn routes_of(code: &str) -> Routes {
+    ROUTES.iter().find(|(name, _)| *name == code).map_or(Routes::Undescribed, |(_, routes)| *routes)
+}
 
 /// Those that this route may answer with.
 pub fn of(route: &'static Route) -> impl Iterator<Item = &'static Code> {
-    CODES.iter().filter(move |code| code.whose.is(route))
+    CODES.iter().filter(move |code| code.routes.include(route))
 }
 
-impl Whose {
-    fn is(self, route: &Route) -> bool {
+/// The schema of `error.code`: every code, with its status and when it comes.
+pub fn schema() -> Value {
+    let lines = CODES.iter().map(|code| format!("- `{}` ({}): {}", code.name, code.status, code.about));
+    let list = lines.collect::<Vec<_>>().join("\n");
+    json!({ "type": "string", "description": format!("{CODE_ABOUT}\n\n{list}") })
+}
+
+impl Code {
+    /// The row of the manual's table of codes.
+    pub fn manual_row(&self) -> String {
+        format!("| {} | `{}` | {} |", self.status, self.name, self.about)
+    }
+}
+
+impl Routes {
+    fn include(self, route: &Route) -> bool {
         match self {
-            Whose::Any => true,
-            Whose::Scoped => !route.scopes.is_empty(),
-            Whose::Naming => route.pattern.contains('{') || any(route.fields, &|field| is_id(&field.kind)),
-            Whose::WithBody => operation::takes_body(route),
-            Whose::Addressing(and) => {
-                any(route.fields, &|field| field.name == "url") || and.contains(&route.name)
+            Routes::All => true,
+            Routes::Scoped => !route.scopes.is_empty(),
+            Routes::Naming => route.pattern.contains('{') || any(route.fields, &|field| is_id(&field.kind)),
+            Routes::WithBody => operation::takes_body(route),
+            Routes::WithUrl(also) => {
+                any(route.fields, &|field| field.name == "url") || also.contains(&route.name)
             }
-            Whose::Post => route.method == Method::POST,
-            Whose::These(names) => names.contains(&route.name),
+            Routes::Post => route.method == Method::POST,
+            Routes::Only(names) => names.contains(&route.name),
+            Routes::Undescribed => false,
         }
     }
 }
@@ -187,29 +191,70 @@ fn is_id(kind: &Kind) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::path::Path;
 
-    /// Of the app's own routes, of the address that a file is sent to, and of no route at all.
-    const ELSEWHERE: [&str; 7] = [
-        "NOT_SIGNED_IN",
-        "FOREIGN_ORIGIN",
-        "CLOSED",
-        "SCOPE_NOT_ALLOWED",
-        "UPLOAD_REFUSED",
-        "STORAGE_FULL",
-        "METHOD_NOT_ALLOWED",
-    ];
+    use super::*;
+    use crate::openapi::document;
 
     #[test]
-    fn every_code_that_rest_tells_is_described() {
-        let source = include_str!("../rest/error.rs");
-        let told = source.split('"').skip(1).step_by(2);
-        let told =
-            told.filter(|text| text.len() > 5 && text.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
-        let missing: Vec<&str> = told
-            .filter(|name| !ELSEWHERE.contains(name) && !CODES.iter().any(|code| code.name == *name))
+    fn every_code_of_the_table_names_its_routes_once() {
+        for row in ERRORS {
+            let named = ROUTES.iter().filter(|(name, _)| *name == row.code);
+            assert_eq!(named.count(), 1, "{}", row.code);
+        }
+        for (name, _) in ROUTES {
+            assert!(ERRORS.iter().any(|row| row.code == *name), "{name} is no code of the table");
+        }
+    }
+
+    #[test]
+    fn document_lists_every_code_and_description() {
+        let document = document("https://carrel.example").to_string();
+
+        for row in ERRORS {
+            let description = json!(row.description).to_string();
+            let described = document.contains(description.trim_matches('"'));
+            assert!(
+                described && document.contains(&format!("- `{}` ({})", row.code, row.status)),
+                "{}",
+                row.code
+            );
+        }
+    }
+
+    #[test]
+    fn routes_answer_with_the_codes_of_their_kind() {
+        let of_route = |name: &str| {
+            let route = crate::rest::V2.iter().find(|route| route.name == name).unwrap();
+            of(route).map(|code| code.name).collect::<Vec<_>>()
+        };
+
+        let (search, ask) = (of_route("GET /search"), of_route("POST /ask"));
+
+        assert!(search.contains(&"SCOPE_REQUIRED") && !search.contains(&"REQUEST_TIMEOUT"), "{search:?}");
+        assert!(ask.contains(&"AI_PAUSED") && ask.contains(&"CONFLICT"), "{ask:?}");
+        for code in ["NOT_SIGNED_IN", "CLOSED", "UPLOAD_REFUSED"] {
+            assert!(!ask.contains(&code), "{code}");
+        }
+    }
+
+    #[test]
+    fn manual_has_the_row_of_every_code() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let pages = ["README.md", "config/README.md"].map(|page| std::fs::read_to_string(root.join(page)));
+        let rows: Vec<String> = pages
+            .into_iter()
+            .flatten()
+            .flat_map(|page| page.lines().map(str::to_owned).collect::<Vec<_>>())
             .collect();
 
-        assert!(missing.is_empty(), "{missing:?}");
+        let missing: Vec<String> =
+            CODES.iter().map(Code::manual_row).filter(|row| !rows.contains(row)).collect();
+
+        assert!(
+            missing.is_empty(),
+            "put these rows into the manual's table of codes:\n{}",
+            missing.join("\n")
+        );
     }
 }

@@ -64,40 +64,47 @@ const LACKING: &[&str] = &[
 /// How far what is shown is, where its states are told.
 const STATES: &[&str] = &["ready", "active"];
 
-/// What an answer is to.
+/// The request that a response belongs to.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct Request<'a> {
     /// The path, with its variables.
     pub path: &'a str,
     /// The method, in small letters.
     pub method: &'a str,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: &'a str,
 }
 
-/// An answer of this shape.
-pub fn answer(schema: &Value, asked: Asked<'_>, schemas: &Map<String, Value>) -> Value {
-    let mut shown = match schema.get("allOf") {
-        Some(parts) => {
-            let code =
-                parts.pointer("/1/properties/error/properties/code/enum/0").cloned().unwrap_or_default();
-            json!({ "success": false, "data": null, "error": { "code": code, "message": "what is wrong, in words" } })
-        }
-        None => {
-            let data = schema.pointer("/properties/data").map(|data| of(data, "data", schemas));
-            json!({ "success": true, "data": data })
-        }
-    };
-    if let Some(members) = shown.as_object_mut() {
-        let meta = json!({
-            "timestamp": TIME,
-            "path": asked.path.replace("{name}", "ants").split('/').map(|part| if part.starts_with('{') { ID } else { part }).collect::<Vec<_>>().join("/"),
-            "method": asked.method.to_ascii_uppercase(),
-            "statusCode": asked.status.parse::<u16>().unwrap_or_default(),
-        });
-        members.insert("meta".to_owned(), meta);
-    }
-    shown
+/// A success with data of this schema.
+pub fn success(schema: &Value, request: Request<'_>, schemas: &Map<String, Value>) -> Value {
+    let data = schema.pointer("/properties/data").map(|data| of(data, "data", schemas));
+    let meta = json!({
+        "timestamp": TIME,
+        "path": path(request.path),
+        "method": request.method.to_ascii_uppercase(),
+        "statusCode": request.status.parse::<u16>().unwrap_or_default(),
+    });
+    json!({ "success": true, "data": data, "meta": meta })
+}
+
+/// An error with this code, of any operation.
+pub fn error(status: u16, code: &str, message: &str) -> Value {
+    json!({
+        "success": false,
+        "data": null,
+        "error": { "code": code, "message": message },
+        "meta": { "timestamp": TIME, "path": "/rest/v1/bookmarks", "method": "POST", "statusCode": status },
+    })
+}
+
+/// A path with values in place of its variables.
+pub fn path(pattern: &str) -> String {
+    let parts = pattern.split('/').map(|part| match part {
+        "{name}" => "biology",
+        variable if variable.starts_with('{') => ID,
+        plain => plain,
+    });
+    parts.collect::<Vec<_>>().join("/")
 }
 
 /// A request of this shape: what must be given, or where nothing must, the first that may.

@@ -1,22 +1,24 @@
 //! The description of the REST API (OpenAPI 3.1), made from what runs: the tables of routes, the tables of fields that
 //! requests are read by, and the types that are answered. A route that stands in a table stands here.
 
-mod answers;
 mod codes;
 mod document;
 mod example;
 mod operation;
 mod page;
+mod responses;
 
 use std::sync::OnceLock;
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
-use actix_web::web::{self, Bytes, Data, ServiceConfig};
-use actix_web::{HttpResponse, HttpResponseBuilder};
+use actix_web::web::{self, Data, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use actors::app::App;
 
 pub use codes::{CODES, Code};
 pub use document::document;
+
+use crate::http::compression::SharedDocument;
 
 /// Nothing of the page comes from elsewhere, and nothing of it goes elsewhere.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; \
@@ -37,22 +39,27 @@ pub fn mount(config: &mut ServiceConfig) {
 /// The description and its page: they are made once, for they change with the program alone.
 #[derive(Default)]
 struct Made {
-    document: OnceLock<Bytes>,
-    page: OnceLock<Result<Bytes, askama::Error>>,
+    document: OnceLock<SharedDocument>,
+    page: OnceLock<Result<SharedDocument, askama::Error>>,
 }
 
-async fn described(app: Data<App>, made: Data<Made>) -> HttpResponse {
-    let made = made.document.get_or_init(|| document(&app.base_url).to_string().into());
-    plainly(HttpResponse::Ok()).content_type("application/json").body(made.clone())
+async fn described(request: HttpRequest, app: Data<App>, made: Data<Made>) -> HttpResponse {
+    let made = made.document.get_or_init(|| SharedDocument::new(document(&app.base_url).to_string()));
+    let mut response = plainly(HttpResponse::Ok());
+    response.content_type("application/json");
+    made.respond(&request, response)
 }
 
-async fn shown(app: Data<App>, made: Data<Made>) -> HttpResponse {
-    match made.page.get_or_init(|| page::render(&document(&app.base_url)).map(Bytes::from)) {
-        Ok(html) => plainly(HttpResponse::Ok())
-            .insert_header((CONTENT_SECURITY_POLICY, POLICY))
-            .insert_header(("Referrer-Policy", "no-referrer"))
-            .content_type("text/html; charset=utf-8")
-            .body(html.clone()),
+async fn shown(request: HttpRequest, app: Data<App>, made: Data<Made>) -> HttpResponse {
+    match made.page.get_or_init(|| page::render(&document(&app.base_url)).map(SharedDocument::new)) {
+        Ok(html) => {
+            let mut response = plainly(HttpResponse::Ok());
+            response
+                .insert_header((CONTENT_SECURITY_POLICY, POLICY))
+                .insert_header(("Referrer-Policy", "no-referrer"))
+                .content_type("text/html; charset=utf-8");
+            html.respond(&request, response)
+        }
         Err(cause) => {
             tracing::error!(%cause, "the page of the API's description could not be made");
             HttpResponse::InternalServerError().finish()

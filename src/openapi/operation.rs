@@ -5,7 +5,8 @@ use actors::fields::Kind;
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
-use super::{answers, example};
+use super::example;
+use super::responses::{self, ErrorResponses};
 use crate::http::table::Route;
 use crate::schema::{self, Reader};
 
@@ -53,11 +54,16 @@ pub fn takes_body(route: &Route) -> bool {
     !matches!(route.method, Method::GET | Method::DELETE)
 }
 
-/// The whole of it.
-pub fn describe(route: &'static Route, name: &str, generator: &mut SchemaGenerator) -> Value {
+/// Describes the operation under this name.
+pub fn describe(
+    route: &'static Route,
+    name: &str,
+    generator: &mut SchemaGenerator,
+    errors: &mut ErrorResponses,
+) -> Value {
     let reply = (route.reply)(generator).to_value();
     let summary = words(&self::name(route));
-    let told = answers::words_of(&reply, generator);
+    let reply_description = responses::reply_description(&reply, generator);
     let scopes: Vec<&str> = route.scopes.iter().map(|scope| scope.name()).collect();
     let needs = needs(&scopes);
     let description = [route.about.trim(), &needs].into_iter().filter(|part| !part.is_empty());
@@ -68,7 +74,7 @@ pub fn describe(route: &'static Route, name: &str, generator: &mut SchemaGenerat
         "tags": [group(route)],
         "security": [{ "bearer": scopes }, { "header": scopes }],
         "parameters": parameters(route),
-        "responses": answers::of(route, &reply, &told),
+        "responses": responses::of(route, &reply, &reply_description, errors),
     });
     if let (Some(members), true) = (described.as_object_mut(), takes_body(route)) {
         members.insert("requestBody".to_owned(), body(route));
@@ -78,9 +84,9 @@ pub fn describe(route: &'static Route, name: &str, generator: &mut SchemaGenerat
 
 fn needs(scopes: &[&str]) -> String {
     match scopes {
-        [] => "Any key may call it.".to_owned(),
-        [one] => format!("Needs the scope `{one}`."),
-        many => format!("Needs the scopes `{}`.", many.join("`, `")),
+        [] => "Requires no scope.".to_owned(),
+        [one] => format!("Requires the scope `{one}`."),
+        many => format!("Requires the scopes `{}`.", many.join("`, `")),
     }
 }
 
@@ -104,7 +110,7 @@ fn parameters(route: &Route) -> Vec<Value> {
             "name": "Idempotency-Key",
             "in": "header",
             "required": false,
-            "description": "The same key and body within 24 hours get the stored answer again.",
+            "description": "Makes the request safe to repeat: the same key with the same body returns the stored response for 24 hours.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
         }));
     }
@@ -149,7 +155,7 @@ fn body(route: &Route) -> Value {
     })
 }
 
-/// Puts an example beside every parameter, body and answer.
+/// Adds an example to every parameter, body and success response. Error responses have theirs.
 pub fn give_examples(paths: &mut Map<String, Value>, schemas: &Map<String, Value>) {
     for (path, methods) in paths {
         let Some(methods) = methods.as_object_mut() else { continue };
@@ -163,10 +169,10 @@ pub fn give_examples(paths: &mut Map<String, Value>, schemas: &Map<String, Value
                 let shown = example::request(&content["schema"], schemas);
                 give(content, shown);
             }
-            for (status, answer) in operation["responses"].as_object_mut().into_iter().flatten() {
-                let Some(content) = answer.pointer_mut("/content/application~1json") else { continue };
-                let asked = example::Asked { path, method, status };
-                let shown = example::answer(&content["schema"], asked, schemas);
+            for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
+                let Some(content) = response.pointer_mut("/content/application~1json") else { continue };
+                let request = example::Request { path, method, status };
+                let shown = example::success(&content["schema"], request, schemas);
                 give(content, shown);
             }
         }
@@ -186,6 +192,6 @@ mod tests {
     #[test]
     fn an_operation_is_named_by_its_type() {
         assert_eq!(words("listBookmarks"), "List bookmarks");
-        assert_eq!(needs(&["read:library"]), "Needs the scope `read:library`.");
+        assert_eq!(needs(&["read:library"]), "Requires the scope `read:library`.");
     }
 }

@@ -3,6 +3,10 @@
 use askama::Template;
 use serde_json::Value;
 
+use super::example;
+
+/// The variable of the shell that the examples take the API key from.
+const KEY_VARIABLE: &str = "CARREL_KEY";
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
 /// The page of this description.
@@ -30,7 +34,7 @@ pub fn render(document: &Value) -> Result<String, askama::Error> {
 <a class="skip" href="#operations">Skip to the operations</a>
 <header>
 <h1>{{ title }} <small>{{ version }}</small></h1>
-<p class="server">Base address <code>{{ server }}</code> · <a href="openapi.json">openapi.json</a></p>
+<p class="server">Base URL <code>{{ server }}</code> · <a href="openapi.json">openapi.json</a></p>
 <label class="find" for="find">Find an operation
 <input id="find" type="search" autocomplete="off" spellcheck="false" placeholder="path, name, scope" aria-describedby="found">
 </label>
@@ -47,12 +51,15 @@ pub fn render(document: &Value) -> Result<String, askama::Error> {
 {%- for paragraph in about %}
 <p>{{ paragraph }}</p>
 {%- endfor %}
-<h2>Being let in</h2>
+<h2>Authentication</h2>
 <dl>
 {%- for way in ways %}
 <dt>{{ way.name }}</dt><dd>{{ way.about }}</dd>
 {%- endfor %}
 </dl>
+<p>The examples take the key from a shell variable. Set it once, then copy and run them:</p>
+<div class="code"><button type="button" class="copy">Copy</button><pre tabindex="0"><code>{{ set_key }}</code></pre></div>
+<p>Ids in the examples are placeholders: replace them with ids from your library.</p>
 </section>
 {%- for group in groups %}
 <section class="group" aria-labelledby="group-{{ group.name }}">
@@ -66,7 +73,7 @@ pub fn render(document: &Value) -> Result<String, askama::Error> {
 {%- for table in op.tables %}
 <h3>{{ table.head }}</h3>
 <div class="wide" tabindex="0" role="group" aria-label="{{ table.head }}"><table>
-<thead><tr><th scope="col">Name</th><th scope="col">Where</th><th scope="col">What</th><th scope="col">About</th></tr></thead>
+<thead><tr><th scope="col">Name</th><th scope="col">In</th><th scope="col">Type</th><th scope="col">Description</th></tr></thead>
 <tbody>
 {%- for row in table.rows %}
 <tr><th scope="row"><code>{{ row.name }}</code>{% if row.required %} <em>required</em>{% endif %}</th><td>{{ row.place }}</td><td>{{ row.kind }}</td><td>{{ row.about }}</td></tr>
@@ -74,15 +81,15 @@ pub fn render(document: &Value) -> Result<String, askama::Error> {
 </tbody></table></div>
 {%- endfor %}
 {%- if !op.request.is_empty() %}
-<h3>Example of a request</h3>
+<h3>Example request</h3>
 <div class="code"><button type="button" class="copy">Copy</button><pre tabindex="0"><code>{{ op.request }}</code></pre></div>
 {%- endif %}
-<h3>Answers</h3>
-<dl class="answers">
-{%- for answer in op.answers %}
-<dt><span class="status s{{ answer.class }}">{{ answer.status }}</span></dt>
-<dd>{% for line in answer.about %}<p>{{ line }}</p>{% endfor %}
-{%- if !answer.example.is_empty() %}<div class="code"><button type="button" class="copy">Copy</button><pre tabindex="0"><code>{{ answer.example }}</code></pre></div>{% endif %}</dd>
+<h3>Responses</h3>
+<dl class="responses">
+{%- for response in op.responses %}
+<dt><span class="status s{{ response.class }}">{{ response.status }}</span></dt>
+<dd>{% for line in response.about %}<p>{{ line }}</p>{% endfor %}
+{%- if !response.example.is_empty() %}<div class="code"><button type="button" class="copy">Copy</button><pre tabindex="0"><code>{{ response.example }}</code></pre></div>{% endif %}</dd>
 {%- endfor %}
 </dl>
 </details>
@@ -101,6 +108,7 @@ struct Page {
     server: String,
     about: Vec<String>,
     ways: Vec<Way>,
+    set_key: String,
     groups: Vec<Group>,
 }
 
@@ -124,7 +132,7 @@ struct Operation {
     about: Vec<String>,
     tables: Vec<Table>,
     request: String,
-    answers: Vec<Answer>,
+    responses: Vec<Response>,
 }
 
 struct Table {
@@ -140,7 +148,7 @@ struct Row {
     about: String,
 }
 
-struct Answer {
+struct Response {
     status: String,
     /// The first digit of the status.
     class: String,
@@ -158,8 +166,9 @@ impl Page {
             version: text(at(document, "/info/version")),
             about: paragraphs(at(document, "/info/description")),
             ways: ways
-                .map(|(name, way)| Way { name: name.clone(), about: text(&way["description"]) })
+                .map(|(name, way)| Way { name: name.clone(), about: sentence(&way["description"]) })
                 .collect(),
+            set_key: format!("export {KEY_VARIABLE}='pk_...'"),
             groups: groups.map(|group| Group::of(&text(&group["name"]), document, &server)).collect(),
             server,
         }
@@ -173,7 +182,7 @@ impl Group {
             for method in METHODS {
                 let described = &methods[method];
                 if at(described, "/tags/0").as_str() == Some(name) {
-                    operations.push(Operation::of(method, path, described, server));
+                    operations.push(Operation::of(method, path, described, document, server));
                 }
             }
         }
@@ -182,10 +191,10 @@ impl Group {
 }
 
 impl Operation {
-    fn of(method: &'static str, path: &str, described: &Value, server: &str) -> Self {
+    fn of(method: &'static str, path: &str, described: &Value, document: &Value, server: &str) -> Self {
         let parameters = described["parameters"].as_array().into_iter().flatten();
         let content = at(described, "/requestBody/content/application~1json");
-        let answers = described["responses"].as_object().into_iter().flatten();
+        let responses = described["responses"].as_object().into_iter().flatten();
         let summary = text(&described["summary"]);
         let about = paragraphs(&described["description"]);
         Self {
@@ -199,8 +208,10 @@ impl Operation {
             .into_iter()
             .filter(|table| !table.rows.is_empty())
             .collect(),
-            request: request(method, path, content, server),
-            answers: answers.map(|(status, answer)| Answer::of(status, answer)).collect(),
+            request: request(method, path, described, server),
+            responses: responses
+                .map(|(status, response)| Response::of(status, resolved(response, document)))
+                .collect(),
             method,
             path: path.to_owned(),
             summary,
@@ -208,18 +219,37 @@ impl Operation {
     }
 }
 
-/// The request as a command of a shell.
-fn request(method: &str, path: &str, content: &Value, server: &str) -> String {
-    let mut said =
-        format!("curl -X {} '{server}{path}' \\\n  -H 'Authorization: Bearer pk_...'", method.to_uppercase());
-    if let Some(example) =
-        content.get("example").filter(|example| example.as_object().is_some_and(|o| !o.is_empty()))
-    {
-        said.push_str(" \\\n  -H 'Content-Type: application/json' \\\n  -d '");
-        said.push_str(&pretty(example).replace('\'', "'\\''"));
-        said.push('\'');
+/// The request as a command that a shell runs as it is: with values for the variables of the path and for required parameters, and
+/// the key from [`KEY_VARIABLE`].
+fn request(method: &str, path: &str, described: &Value, server: &str) -> String {
+    let parameters = described["parameters"].as_array().into_iter().flatten();
+    let required = parameters.filter(|parameter| parameter["in"] == "query" && parameter["required"] == true);
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    required.for_each(|parameter| {
+        query.append_pair(&text(&parameter["name"]), &text(&parameter["example"]));
+    });
+    let query = query.finish();
+    let mark = if query.is_empty() { "" } else { "?" };
+    let url = quoted(&format!("{server}{}{mark}{query}", example::path(path)));
+    let method = if method == "get" { String::new() } else { format!("-X {} ", method.to_uppercase()) };
+    let mut command = format!("curl {method}{url} \\\n  -H \"Authorization: Bearer ${KEY_VARIABLE}\"");
+    let body = at(described, "/requestBody/content/application~1json/example");
+    if body.as_object().is_some_and(|members| !members.is_empty()) {
+        command.push_str(" \\\n  -H 'Content-Type: application/json' \\\n  -d ");
+        command.push_str(&quoted(&pretty(body)));
     }
-    said
+    command
+}
+
+/// A text as one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// The component that a reference leads to, or the value itself.
+fn resolved<'a>(value: &'a Value, document: &'a Value) -> &'a Value {
+    let pointer = value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
+    pointer.map_or(value, |pointer| at(document, pointer))
 }
 
 /// The fields of a body; of one with several shapes, each shape's own.
@@ -241,7 +271,7 @@ fn gather(schema: &Value, within: &str, rows: &mut Vec<Row>) {
             place: place.to_owned(),
             required: required.contains(&name.as_str()),
             kind: kind(part),
-            about: text(&part["description"]),
+            about: sentence(&part["description"]),
         });
         let items = &part["items"];
         gather(items, &format!("{whole}[]."), rows);
@@ -258,21 +288,21 @@ impl Row {
             place: text(&parameter["in"]),
             required: parameter["required"] == true,
             kind: kind(&parameter["schema"]),
-            about: text(&parameter["description"]),
+            about: sentence(&parameter["description"]),
         }
     }
 }
 
-impl Answer {
-    fn of(status: &str, answer: &Value) -> Self {
-        let example = at(answer, "/content/application~1json/example");
-        // One failure looks like another: what is worth its room is what succeeds.
+impl Response {
+    fn of(status: &str, response: &Value) -> Self {
+        let example = at(response, "/content/application~1json/example");
+        // All errors look alike, so only the examples of successes are worth their room.
         let example =
             if status.starts_with('2') && !example.is_null() { pretty(example) } else { String::new() };
         Self {
             status: status.to_owned(),
             class: status.chars().take(1).collect(),
-            about: paragraphs(&answer["description"]),
+            about: paragraphs(&response["description"]),
             example,
         }
     }
@@ -317,8 +347,14 @@ fn at<'a>(within: &'a Value, place: &str) -> &'a Value {
     within.pointer(place).unwrap_or(&Value::Null)
 }
 
+/// Markdown of several paragraphs, as plain text.
 fn paragraphs(words: &Value) -> Vec<String> {
-    text(words).split("\n\n").map(|paragraph| paragraph.replace('`', "")).collect()
+    sentence(words).split("\n\n").map(str::to_owned).collect()
+}
+
+/// Markdown, whose only marks are backticks, as plain text.
+fn sentence(words: &Value) -> String {
+    text(words).replace('`', "")
 }
 
 fn text(value: &Value) -> String {
@@ -351,6 +387,44 @@ mod tests {
         for outside in ["src=\"http", "src=\"//", "href=\"http", "<style", "style=\"", "onclick"] {
             assert!(!page.contains(outside), "{outside}");
         }
+    }
+
+    /// The example request of an operation.
+    fn example_request(document: &Value, method: &'static str, path: &str) -> String {
+        request(method, path, &document["paths"][path][method], "https://carrel.example")
+    }
+
+    #[test]
+    fn example_requests_have_no_placeholder_but_the_key() {
+        let document = document("https://carrel.example");
+
+        for (path, methods) in document["paths"].as_object().unwrap() {
+            for method in METHODS.into_iter().filter(|method| methods[method].is_object()) {
+                let command = example_request(&document, method, path);
+
+                let url = command.split('\'').nth(1).unwrap();
+                assert!(url::Url::parse(url).is_ok() && !url.contains(['{', '}']), "{command}");
+                assert!(command.contains("\"Authorization: Bearer $CARREL_KEY\""), "{command}");
+                assert!(!command.contains("..."), "{command}");
+            }
+        }
+        assert_eq!(
+            example_request(&document, "get", "/rest/v2/search"),
+            "curl 'https://carrel.example/rest/v2/search?q=how+do+ants+find+their+way' \\\n  -H \"Authorization: Bearer $CARREL_KEY\""
+        );
+    }
+
+    #[test]
+    fn word_of_a_shell_may_hold_quotes() {
+        assert_eq!(quoted("an ant's way"), r"'an ant'\''s way'");
+    }
+
+    #[test]
+    fn error_of_an_operation_is_resolved_to_its_codes() {
+        let document = document("https://carrel.example");
+        let page = render(&document).unwrap();
+
+        assert!(page.contains("SCOPE_REQUIRED: "), "the codes of errors are missing");
     }
 
     #[test]

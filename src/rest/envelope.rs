@@ -6,18 +6,14 @@ use actix_web::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, W
 use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use actors::app::App;
-use actors::error::{Error, STORAGE_FULL_RETRY_AFTER};
+use actors::error::{Error, ErrorBody};
 use actors::limits::Quota;
 use entity::time::Timestamp;
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use tracing::error;
 
-use super::error::{describe, status};
-
-/// When a caller may retry after a model did not answer.
-const MODEL_RETRY_AFTER: Duration = Duration::from_secs(30);
+use super::error::status;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -59,66 +55,36 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
     if let Error::Internal(_) = error {
         error!(cause = error.chain(), "a request failed inside");
     }
-    let mut answer = told(request, app, status(error), &describe(error));
+    let mut answer = told(request, app, status(error), &ErrorBody::from(error));
     let headers = answer.headers_mut();
     let mut add = |name, value: String| {
         if let Ok(value) = value.parse() {
             headers.insert(name, value);
         }
     };
-    match error {
-        Error::KeyInvalid | Error::KeyInQuery => add(WWW_AUTHENTICATE, "Bearer".to_owned()),
-        Error::MethodNotAllowed(methods) => add(ALLOW, methods.join(", ")),
-        Error::StillRunning => add(RETRY_AFTER, "1".to_owned()),
+    if let Some(wait) = error.retry_after() {
+        add(RETRY_AFTER, seconds(wait).to_string());
+    }
+    if let Error::RateLimited(wait) = error {
+        add(LIMIT, wait.limit.to_string());
+        add(REMAINING, "0".to_owned());
+        add(RESET, seconds(wait.reset).to_string());
+    }
+    if let Error::MethodNotAllowed(methods) = error {
+        add(ALLOW, methods.join(", "));
+    }
+    if matches!(error, Error::KeyInvalid | Error::KeyInQuery) {
+        add(WWW_AUTHENTICATE, "Bearer".to_owned());
+    }
+    if let Error::BodyTimeout = error {
         // The rest of the body is still to come: nothing after it can be told apart from it.
-        Error::BodyTimeout => answer.head_mut().set_connection_type(ConnectionType::Close),
-        Error::AiPaused => {
-            let now = app.clock.now();
-            add(RETRY_AFTER, seconds(now.day().end().since(now)).to_string());
-        }
-        Error::AiUnavailable => add(RETRY_AFTER, seconds(MODEL_RETRY_AFTER).to_string()),
-        Error::StorageFull => add(RETRY_AFTER, seconds(STORAGE_FULL_RETRY_AFTER).to_string()),
-        Error::StorageFailed(failure) => add(RETRY_AFTER, seconds(failure.retry_after()).to_string()),
-        Error::Busy(wait) | Error::TooManyFailures(wait) => {
-            add(RETRY_AFTER, seconds(*wait).to_string());
-        }
-        Error::RateLimited(wait) => {
-            add(RETRY_AFTER, seconds(wait.retry_after).to_string());
-            add(LIMIT, wait.limit.to_string());
-            add(REMAINING, "0".to_owned());
-            add(RESET, seconds(wait.reset).to_string());
-        }
-        Error::NotForMcp
-        | Error::NotSignedIn
-        | Error::WrongPassword
-        | Error::ForeignOrigin
-        | Error::Closed(_)
-        | Error::PlanRequired
-        | Error::PlanLimit(_)
-        | Error::LibraryFull { .. }
-        | Error::TransfersFull { .. }
-        | Error::ProjectLimit
-        | Error::ProjectArchived
-        | Error::QuotaUsed
-        | Error::ScopeRequired(_)
-        | Error::ScopeNotAllowed(_)
-        | Error::Invalid(_)
-        | Error::UrlRejected(_)
-        | Error::FeedNotFound(_)
-        | Error::NotFound
-        | Error::Conflict(_)
-        | Error::UploadIncomplete
-        | Error::UploadExpired
-        | Error::UploadRefused(_)
-        | Error::TooLarge
-        | Error::UnsupportedType(_)
-        | Error::Internal(_) => {}
+        answer.head_mut().set_connection_type(ConnectionType::Close);
     }
     answer
 }
 
 /// A failure whose `error` is there already.
-pub fn told(request: &HttpRequest, app: &App, status: StatusCode, error: &Value) -> HttpResponse {
+pub fn told(request: &HttpRequest, app: &App, status: StatusCode, error: &impl Serialize) -> HttpResponse {
     match serde_json::value::to_raw_value(error) {
         Ok(error) => json(
             status,

@@ -8,7 +8,7 @@ use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::app::App;
 use actors::caller::Caller;
-use actors::error::{Error, Invalid};
+use actors::error::{Error, ErrorBody, Invalid};
 use actors::fields::{self, Field, Values};
 use actors::idempotency::{Claim, Replay, Stored};
 use actors::ops::target::Target;
@@ -207,8 +207,9 @@ async fn settle<O: Operation>(
         Ok(Answer::Stored(_)) => None,
         Err(failed) => {
             let status = error::status(failed).as_u16();
-            let body = error::describe(failed).to_string();
-            matches!(status, 402 | 404 | 409 | 410 | 422).then_some(Stored { status, body })
+            let is_kept = matches!(status, 402 | 404 | 409 | 410 | 422);
+            let body = serde_json::to_string(&ErrorBody::from(failed)).ok();
+            body.filter(|_| is_kept).map(|body| Stored { status, body })
         }
     };
     let done = match kept {

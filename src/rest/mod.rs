@@ -9,7 +9,7 @@ mod v1;
 use actix_web::web::{self, ServiceConfig};
 
 pub use envelope::{failure, seconds, success};
-pub use error::{code, describe, status};
+pub use error::status;
 pub use handler::{operation, refuse, takes_body, target, values, whole, whole_body};
 pub use routes::ROUTES as V2;
 pub use v1::ROUTES as V1;

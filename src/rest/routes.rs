@@ -9,55 +9,55 @@ use crate::http::table::{Route, route};
 /// REST v2.
 pub static ROUTES: &[Route] = &[
     route!(
-        /// The best-matching passages of the library, by meaning and by words. At most three come from one document.
+        /// Searches the library by meaning and by keywords. Returns the passages that match best, at most three of one document.
         GET "/search" as "GET /search" => ops::search::Search
     ),
     route!(
-        /// Runs the service's model over the best-matching passages. Each `[n]` in the answer points at `citations[n-1]`; a citation is `verified` where its quote stands in the passage.
+        /// Answers a question with the service's model, from the passages of the library that match best. Each `[n]` in the answer refers to `citations[n-1]`. A citation is `verified` if its quote was found in the passage.
         POST "/ask" as "POST /ask" => ops::ask::Ask
     ),
     route!(
-        /// A page of the text, with your tags, notes and highlights. Say it again with `offset` set to `nextOffset` until that is null. Text of saved pages is third-party content.
+        /// Returns a page of a document's text, with your tags, notes and highlights. To read the whole text, repeat the request with `offset` set to `nextOffset` until that is null. The text of saved pages is third-party content.
         GET "/documents/{id}" as "GET /documents/:id" => ops::document::ReadDocument
     ),
     route!(
-        /// The passages of a document in order, each with its place in the text, its page in a PDF and its seconds in a recording.
+        /// Lists the passages of a document in order, each with its offsets in the text, its page in a PDF and its time in a recording.
         GET "/documents/{id}/chunks" as "GET /documents/:id/chunks" => ops::chunks::ListChunks
     ),
     route!(
-        /// The timed transcript of a recording.
+        /// Returns the timed transcript of a recording.
         GET "/documents/{id}/transcript" as "GET /documents/:id/transcript" => ops::transcript::ReadTranscript
     ),
     route!(
-        /// Projects, most recently active first.
+        /// Lists projects, most recently active first.
         GET "/projects" as "GET /projects" => ListProjects
     ),
     route!(
-        /// Instructions, decisions, notes and sources of a project. What passes `maxChars` is dropped: sources first, then passages, notes and decisions; `truncated` says so.
+        /// Returns the instructions, decisions, notes and sources of a project. If they are longer than `maxChars`, sources are left out first, then passages, notes and decisions, and `truncated` is true.
         GET "/projects/{id}/context" as "GET /projects/:id/context" => ReadContext
     ),
     route!(
-        /// Adds things to a project, all or none. A URL is saved to the library first; what is there already is told and not added twice.
+        /// Adds items to a project, all or none. A URL is saved to the library first. Items that the project already contains are returned in `alreadyPresent` and not added again.
         POST "/projects/{id}/items" as "POST /projects/:id/items" => AddItems, status |_| StatusCode::CREATED
     ),
     route!(
-        /// Adds a note to a project; it is found by search.
+        /// Adds a note to a project. Notes are searchable.
         POST "/projects/{id}/notes" as "POST /projects/:id/notes" => AddNote, status |_| StatusCode::CREATED
     ),
     route!(
-        /// Announces a file. Send its bytes to `putUrl` with `putHeaders` within 15 minutes, then complete the upload.
+        /// Announces a file. Send it to `putUrl` by PUT with the headers in `putHeaders` before `expiresAt`, then complete the upload.
         POST "/uploads" as "POST /uploads" => ops::uploads::CreateUpload, status |_| StatusCode::CREATED
     ),
     route!(
-        /// How far an upload is.
+        /// Returns the status of an upload.
         GET "/uploads/{id}" as "GET /uploads/:id" => ops::uploads::ShowUpload
     ),
     route!(
-        /// The bytes have been sent: the file becomes text in the background. Said again, it answers the same.
+        /// Completes an upload after its file was sent. The text is extracted in the background. Idempotent.
         POST "/uploads/{id}/complete" as "POST /uploads/:id/complete" => ops::uploads::CompleteUpload, status |_| StatusCode::ACCEPTED
     ),
     route!(
-        /// What was used of the day, the hour, the month and the AI budget, this call included.
+        /// Returns the usage and the limits of the account and the key, including this request.
         GET "/usage" as "GET /usage" => ops::usage::ReadUsage
     ),
 ];

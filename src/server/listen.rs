@@ -85,6 +85,8 @@ fn main_server(
             .wrap(middleware::from_fn(unserved::refuse))
             .wrap(middleware::from_fn(http::host::refuse_unknown))
             .wrap(middleware::from_fn(http::head::as_get))
+            // Within the log, which counts its time too, and within `track`, which counts the bytes that it leaves.
+            .wrap(middleware::from_fn(http::compression::compress))
             .wrap(middleware::from_fn(http::log::request))
             .wrap(never_framed())
             .wrap(middleware::from_fn(wire::track))

@@ -144,8 +144,9 @@ pub async fn start_with(
         warn!("{warning}");
     }
     settings.refuse_unbuilt()?;
-    private_folder(&settings.data_dir)
-        .map_err(|error| format!("data_dir = {}: {error}", settings.data_dir.display()))?;
+    private_folder(&settings.data_dir).map_err(|error| {
+        format!("could not use the folder data_dir = {}: {error}", settings.data_dir.display())
+    })?;
     if is_open_to_others(&settings.data_dir) {
         let folder = settings.data_dir.display();
         warn!("data_dir {folder} is readable by other users; run `chmod 700 {folder}`");
@@ -155,7 +156,8 @@ pub async fn start_with(
     disk.release_reserves_to_start()?;
     let lease_owner = LeaseOwner(folder_id(&mut lock));
     let wanted = settings.server.listen;
-    let listener = TcpListener::bind(wanted).map_err(|error| format!("server.listen = {wanted}: {error}"))?;
+    let listener = TcpListener::bind(wanted)
+        .map_err(|error| format!("could not listen on server.listen = {wanted}: {error}"))?;
     let address = listener.local_addr()?;
     let doorkeeper = Doorkeeper::begin(&listener)?;
     let base_url = settings.base_url(address).as_str().to_owned();

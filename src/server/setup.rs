@@ -55,7 +55,7 @@ pub fn setup(
 ) -> Result<Setup, StartError> {
     let folder = scratch_folder(&settings.data_dir);
     let scratch = Scratch::open(folder.clone(), disk.clone())
-        .map_err(|cause| format!("create or empty the folder {}: {cause}", folder.display()))?;
+        .map_err(|cause| format!("could not create or empty the folder {}: {cause}", folder.display()))?;
     Ok(Setup {
         fetch: FetchSettings {
             timeout: settings.fetch.timeout,
@@ -151,7 +151,7 @@ pub fn files(settings: &Settings) -> Result<Arc<dyn BlobStore>, StartError> {
 
 /// The store of files: a folder, made for its owner alone, or a bucket.
 fn blobs(settings: &Settings, scratch: &Scratch, disk: DiskSpace) -> Result<Arc<dyn BlobStore>, StartError> {
-    let told = |error: &dyn std::fmt::Display| format!("files.url: {error}");
+    let told = |error: &dyn std::fmt::Display| format!("could not open the file store of files.url: {error}");
     match settings.files_url() {
         FilesUrl::Folder(folder) => {
             private_folder(&folder).map_err(|error| told(&error))?;

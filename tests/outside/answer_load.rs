@@ -3,7 +3,7 @@
 use entity::scope::Scope;
 use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::world::{Client, Home, Key, Program, eventually, program};
@@ -30,8 +30,14 @@ async fn fill(key: &Key) {
 
 /// Asks for [`LARGE_LIST`] so many times, each on a connection of its own, and reads none of the answers.
 async fn ask_unread(key: &Key, times: usize) -> Vec<TcpStream> {
+    ask_unread_with(key, times, "").await
+}
+
+/// As [`ask_unread`], with these lines in the head of each request.
+async fn ask_unread_with(key: &Key, times: usize, lines: &str) -> Vec<TcpStream> {
     let authorization = key.header("authorization");
-    let request = format!("GET {LARGE_LIST} HTTP/1.1\r\nHost: x\r\nAuthorization: {authorization}\r\n\r\n");
+    let request =
+        format!("GET {LARGE_LIST} HTTP/1.1\r\nHost: x\r\nAuthorization: {authorization}\r\n{lines}\r\n");
     let address = key.base().trim_start_matches("http://").to_owned();
     let mut unread = Vec::new();
     for _ in 0..times {
@@ -71,6 +77,26 @@ async fn unread_answers_of_an_account_take_bounded_memory() {
     drop(unread);
     eventually("their memory is released", async || (unsent_bytes(&stranger).await == 0).then_some(())).await;
     key.get(LARGE_LIST).await.data(200);
+}
+
+#[actix_web::test]
+async fn compressed_answers_count_by_their_compressed_bytes() {
+    const READERS: usize = 20;
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let (key, stranger) = (running.holder(&id, &secret), running.stranger());
+    fill(&key).await;
+
+    let mut unread = ask_unread_with(&key, READERS, "Accept-Encoding: gzip\r\n").await;
+
+    for stream in &mut unread {
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).await.unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+    }
+    let held = unsent_bytes(&stranger).await;
+    assert!(held < LIST_BYTES, "{held}");
 }
 
 #[actix_web::test]

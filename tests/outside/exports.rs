@@ -517,7 +517,7 @@ async fn what_somebody_takes_away_while_an_import_goes_on_is_left_out_of_it() {
 
     let report = once(&other, &id, "done").await["report"].clone();
     let lost = report["skipped"].as_array().unwrap().iter();
-    let lost = lost.filter(|row| row["reason"] == "belongs to something that was not taken in").count();
+    let lost = lost.filter(|row| row["reason"] == "belongs to something that was not imported").count();
     assert!(lost >= 2, "{report}");
 }
 

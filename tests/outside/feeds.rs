@@ -139,7 +139,7 @@ async fn a_feed_that_fails_keeps_its_entries_and_is_asked_ever_more_seldom() {
             (now["lastError"].is_string() && !waits.contains(&now["nextFetchAt"])).then_some(now)
         })
         .await;
-        assert_eq!(failed["lastError"], "the feed answered with status 500");
+        assert_eq!(failed["lastError"], "the server answered with status 500");
         waits.push(failed["nextFetchAt"].clone());
     }
 
@@ -621,10 +621,81 @@ async fn a_list_of_feeds_is_an_import_that_is_told_and_taken_back() {
         (&shown["status"], &shown["format"], &shown["report"]["created"]),
         (&json!("done"), &json!("opml"), &json!(2))
     );
-    assert_eq!(shown["report"]["skipped"][0]["reason"], "the address may not be fetched: `http://10.0.0.1/`");
+    assert_eq!(shown["report"]["skipped"][0]["reason"], "the URL may not be fetched: `http://10.0.0.1/`");
     session.post(&format!("{import}/undo"), json!({})).await.data(200);
     eventually("nothing is followed any more", async || {
         (key.get("/rest/v1/feeds").await.data(200)["feeds"] == json!([])).then_some(())
     })
     .await;
+}
+
+/// The same, after a moment in which other requests arrive.
+fn delayed(reply: Reply) -> Reply {
+    let Reply::Plain { body, .. } = reply else { panic!("only a plain reply can be delayed") };
+    Reply::Slow(Duration::from_millis(300), body)
+}
+
+#[actix_web::test]
+async fn parallel_follows_by_one_user_share_one_fetch() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = key(&server).await;
+    let url = site.page("/feed", [delayed(rss(&[("one", "One", "A heron.")]))]);
+    let body = json!({ "url": url });
+
+    let answers = join_all((0..10).map(|_| key.post("/rest/v1/feeds", body.clone()))).await;
+
+    let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 200, 200, 200, 200, 200, 200, 200, 200, 201]);
+    let first = &answers[0].body["data"]["feed"]["feedId"];
+    assert!(answers.iter().all(|answer| answer.body["data"]["feed"]["feedId"] == *first));
+    assert_eq!((site.hits("/feed"), entries(&key).await.len()), (1, 1));
+}
+
+#[actix_web::test]
+async fn parallel_follows_by_ten_users_share_one_fetch() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let mut keys = Vec::new();
+    for _ in 0..10 {
+        keys.push(key(&server).await);
+    }
+    let url = site.page("/feed", [delayed(rss(&[("two", "Two", "A stork."), ("one", "One", "A heron.")]))]);
+
+    let answers = join_all(keys.iter().map(|key| key.post("/rest/v1/feeds", json!({ "url": url })))).await;
+
+    for (key, answer) in keys.iter().zip(&answers) {
+        assert_eq!(answer.data(201)["feed"]["entryCount"], 2);
+        assert_eq!(entries(key).await.len(), 2);
+    }
+    assert_eq!(site.hits("/feed"), 1);
+}
+
+#[actix_web::test]
+async fn parallel_follows_of_many_feeds_wait_for_each_other() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = key(&server).await;
+    let page = |n| site.page(&format!("/feed{n}"), [delayed(rss(&[("one", "One", "A heron.")]))]);
+    let urls: Vec<String> = (0..12).map(page).collect();
+
+    let answers = join_all(urls.iter().map(|url| key.post("/rest/v1/feeds", json!({ "url": url })))).await;
+
+    for answer in &answers {
+        answer.data(201);
+    }
+}
+
+#[actix_web::test]
+async fn parallel_follows_of_no_feed_share_their_refusal() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = key(&server).await;
+    let page = Reply::Slow(Duration::from_millis(300), "<p>A heron.</p>".to_owned());
+    let url = site.page("/page", [page]);
+
+    let answers = join_all((0..10).map(|_| key.post("/rest/v1/feeds", json!({ "url": url })))).await;
+
+    for answer in &answers {
+        assert_eq!(answer.refused(422), "FEED_NOT_FOUND");
+    }
+    // A request that arrives after the first fetch has ended fetches again.
+    assert!(site.hits("/page") < answers.len(), "{}", site.hits("/page"));
 }

@@ -248,7 +248,7 @@ async fn texts_without_a_page_become_notes() {
     let rest = session.get(&format!("{rows}?limit=2&cursor={next}")).await.data(200).clone();
     assert_eq!(
         (rest["rows"][0]["outcome"].clone(), rest["rows"][0]["reason"].clone(), rest["nextCursor"].clone()),
-        (json!("skipped"), json!("has no address"), json!(null))
+        (json!("skipped"), json!("has no URL"), json!(null))
     );
     let skipped = session.get(&format!("{rows}?outcome=skipped")).await.data(200)["rows"].clone();
     assert_eq!(skipped, rest["rows"]);

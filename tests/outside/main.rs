@@ -21,6 +21,7 @@ mod ask;
 mod bodies;
 mod caching;
 mod command_line;
+mod compression;
 mod conditions;
 mod connection;
 mod crash;

@@ -160,7 +160,7 @@ async fn a_page_that_sends_its_readers_on_is_the_page_that_they_come_to() {
     );
 
     assert_eq!(moved["title"], "Herons");
-    assert_eq!(circle["error"], "the page sends its readers on and on");
+    assert_eq!(circle["error"], "the page redirects too often");
     assert!(inside["error"].as_str().unwrap().starts_with("URL_REJECTED"), "{inside}");
 }
 

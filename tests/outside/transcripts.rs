@@ -482,7 +482,7 @@ async fn a_recording_that_was_cut_off_says_how_much_is_missing() {
     let bookmark = key.get(&uploads::path(&ticket)).await.data(200)["bookmarkId"].clone();
     let shown = key.get(&format!("/rest/v1/bookmarks/{}", bookmark.as_str().unwrap())).await;
     let lacks = shown.data(200)["bookmark"]["lacks"].clone();
-    assert_eq!(lacks, "10 seconds of 20 seconds could not be heard: the file is damaged", "{shown:?}");
+    assert_eq!(lacks, "10 seconds of 20 seconds could not be transcribed: the file is damaged", "{shown:?}");
 }
 
 #[actix_web::test]
@@ -838,7 +838,7 @@ async fn a_recording_waits_while_four_of_its_person_are_begun_and_holds_up_nobod
     .await;
     assert_eq!(
         (&shown["status"], &shown["error"]),
-        (&json!("processing"), &json!("waiting for its turn to be transcribed"))
+        (&json!("processing"), &json!("waiting until other recordings are transcribed"))
     );
     let db = server.app().db.write();
     assert!(queue::finish(db, &begun[0], server.app().clock.now()).await.unwrap());
@@ -949,7 +949,10 @@ async fn a_window_that_an_endpoint_does_not_take_is_missing_and_the_rest_is_hear
     let upload = key.get(&uploads::path(&ticket)).await.data(200).clone();
     let shown = key.get(&format!("/rest/v1/bookmarks/{}", upload["bookmarkId"].as_str().unwrap())).await;
     let lacks = shown.data(200)["bookmark"]["lacks"].clone();
-    assert_eq!(lacks, "10 minutes of 22 minutes were not heard: the transcription service refused them");
+    assert_eq!(
+        lacks,
+        "10 minutes of 22 minutes were not transcribed: the transcription service refused them"
+    );
     let document = upload["documentId"].as_str().unwrap();
     let transcript = key.get(&format!("/rest/v2/documents/{document}/transcript")).await.data(200).clone();
     assert_eq!(transcript["segments"].as_array().unwrap().len(), 2, "{transcript}");

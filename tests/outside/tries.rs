@@ -141,6 +141,6 @@ async fn a_file_that_kills_its_parser_fails_with_a_reason_after_three_tries_and_
     let work = session.get("/app/api/work").await.data(200).clone();
     assert_eq!(
         (&work["failed"], &work["work"][0]["reason"]),
-        (&json!(1), &json!("reading it needed more memory than is allowed, so it was stopped"))
+        (&json!(1), &json!("reading the file needed more memory than is allowed, so it was stopped"))
     );
 }

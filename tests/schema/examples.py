@@ -8,9 +8,12 @@ import sys
 from jsonschema import Draft202012Validator, FormatChecker
 
 
-def described(paths):
-    """Each shape that has an example: where it stands, and both."""
-    for path, methods in paths.items():
+def described(description):
+    """Each schema that has an example: where it stands, and both."""
+    for name, response in description["components"]["responses"].items():
+        for media in response["content"].values():
+            yield f"component {name}", media["schema"], media["example"]
+    for path, methods in description["paths"].items():
         for method, operation in methods.items():
             where = f"{method.upper()} {path}"
             for parameter in operation["parameters"]:
@@ -25,7 +28,7 @@ def main():
     """Says what is wrong, and fails then."""
     description = json.loads(pathlib.Path(sys.argv[1]).read_text("utf-8"))
     shapes, wrong, seen = {"components": description["components"]}, [], 0
-    for where, schema, example in described(description["paths"]):
+    for where, schema, example in described(description):
         seen += 1
         faults = Draft202012Validator(shapes | schema, format_checker=FormatChecker()).iter_errors(example)
         wrong += [f"{where}: {fault.json_path}: {fault.message[:200]}" for fault in faults]

@@ -12,6 +12,7 @@ from schemathesis import GenerationMode
 HOME = pathlib.Path(os.environ["CARREL_SCHEMA_HOME"])
 BATCH = "POST /rest/v1/bookmarks/batch"
 THINGS = json.loads((HOME / "things.json").read_text("utf-8"))
+DESCRIPTION = json.loads((HOME / "openapi.json").read_text("utf-8"))
 MOST = 32_768
 calls = 0
 
@@ -58,6 +59,21 @@ def batch_tells_of_each(context, response, case):
     bad = case.meta is not None and case.meta.generation.mode == GenerationMode.NEGATIVE
     if bad and case.operation.label == BATCH and response.status_code == 200:
         assert not all(result["ok"] for result in response.json()["data"]["results"]), "took what is not as described"
+
+
+@schemathesis.check
+def error_code_is_described(context, response, case):
+    """All errors have one schema, so the codes of each response are checked here."""
+    method, path = case.operation.label.split(" ", 1)
+    described = DESCRIPTION["paths"][path][method.lower()]["responses"].get(str(response.status_code))
+    if response.status_code < 400 or described is None:
+        return
+    component = DESCRIPTION["components"]["responses"][described["$ref"].rsplit("/", 1)[-1]]
+    try:
+        code = response.json()["error"]["code"]
+    except (ValueError, KeyError, TypeError):
+        return  # Whether the body is as described is another check.
+    assert code in component["x-error-codes"], f"{code} is not among the codes of {response.status_code}"
 
 
 @schemathesis.hook

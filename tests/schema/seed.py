@@ -161,7 +161,7 @@ def main():
     checks = (
         "not_a_server_error status_code_conformance content_type_conformance response_headers_conformance "
         "response_schema_conformance negative_data_rejection unsupported_method allow_header_conformance ignored_auth "
-        "batch_tells_of_each"
+        "batch_tells_of_each error_code_is_described"
     ).split()
     lines = [f'headers = {{ Authorization = "Bearer {key}" }}', "[checks]", "enabled = false"]
     lines += [f"{check}.enabled = true" for check in checks]

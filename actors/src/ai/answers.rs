@@ -126,9 +126,12 @@ async fn refusal(txn: &impl ConnectionTrait, claim: &Claim, limits: &Limits) -> 
     let month = usage_month::Entity::owned_by(claim.user).filter(own_row(claim)).one(txn).await?;
     let has_answers = month.is_some_and(|month| month.times < i64::from(limits.answers_per_month));
     if has_answers {
-        return Ok(Error::QuotaUsed);
+        return Ok(Error::QuotaUsed { limit: limits.ai_tokens_per_month });
     }
-    Ok(Error::PlanLimit("the plan's answers of this month are used up"))
+    let limit = limits.answers_per_month;
+    Ok(Error::PlanLimit(format!(
+        "the {limit} answers of this month are used up; the next month (UTC) brings new ones"
+    )))
 }
 
 /// Removes the claim and takes it out of the count, unless somebody did before.

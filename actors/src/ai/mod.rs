@@ -46,10 +46,12 @@ pub async fn paused_until(db: &impl ConnectionTrait) -> Result<Option<Timestamp>
 /// Whether questions may be asked now.
 ///
 /// # Errors
-/// [`Error::AiPaused`].
+/// [`Error::AiPaused`] with the time that is left; [`Error::Internal`] when the database fails.
 pub async fn must_not_pause(db: &Db, now: Timestamp) -> Result<(), Error> {
-    let until = paused_until(db.read()).await?;
-    if until.is_some_and(|until| now < until) { Err(Error::AiPaused) } else { Ok(()) }
+    match paused_until(db.read()).await? {
+        Some(until) if now < until => Err(Error::AiPaused(until.since(now))),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Pauses the AI for the rest of the UTC day.

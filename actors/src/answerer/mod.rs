@@ -47,22 +47,22 @@ pub struct Draft {
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The endpoint cannot be reached, or the connection broke.
-    #[error("reach the model")]
+    #[error("the model cannot be reached")]
     Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// It refused, with this HTTP status.
-    #[error("ask the model: it answered with HTTP status {0}")]
+    #[error("the model answered with HTTP status {0}")]
     Refused(u16),
     /// It hung several times in a row, and is not asked for a while.
-    #[error("ask the model: it hung several times in a row, and is not asked for up to half a minute")]
+    #[error("the model did not answer several times in a row, and is not asked for up to 30 seconds")]
     Suspended,
     /// It did not answer in time.
-    #[error("ask the model: it took too long")]
+    #[error("the model took too long to answer")]
     Late,
     /// What it sent is not an answer, or not a whole one.
-    #[error("read the model's answer: {0}")]
+    #[error("the answer of the model cannot be used: {0}")]
     Unreadable(&'static str),
     /// The embedded model failed.
-    #[error("run the embedded model")]
+    #[error("the embedded model failed")]
     Inside(#[source] crate::error::Error),
 }
 

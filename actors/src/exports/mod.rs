@@ -95,7 +95,7 @@ async fn forget_earlier(txn: &impl ConnectionTrait, user: UserId) -> Result<(), 
 /// # Errors
 /// [`Error::NotFound`].
 pub async fn find(desk: &Desk, user: UserId, id: ExportId) -> Result<export::Model, Error> {
-    Entity::one_of(user, id).one(desk.db.read()).await?.ok_or(Error::NotFound)
+    Entity::one_of(user, id).one(desk.db.read()).await?.ok_or(Error::not_found("export"))
 }
 
 /// The file of an export, on this machine.
@@ -104,13 +104,15 @@ pub async fn find(desk: &Desk, user: UserId, id: ExportId) -> Result<export::Mod
 /// [`Error::NotFound`] where it is not packed, or was kept long enough.
 pub async fn file(desk: &Desk, store: &dyn BlobStore, export: &export::Model) -> Result<LocalFile, Error> {
     if export.state != ExportState::Done {
-        return Err(Error::NotFound);
+        return Err(Error::not_found("export"));
     }
-    let stored =
-        stored_file::Entity::of_export(export.id).one(desk.db.read()).await?.ok_or(Error::NotFound)?;
+    let stored = stored_file::Entity::of_export(export.id)
+        .one(desk.db.read())
+        .await?
+        .ok_or(Error::not_found("file"))?;
     match store.local_file(&stored.path).await {
         Ok(local) => Ok(local),
-        Err(BlobError::Missing) => Err(Error::NotFound),
+        Err(BlobError::Missing) => Err(Error::not_found("export")),
         Err(error) => Err(error.into()),
     }
 }

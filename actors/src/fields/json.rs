@@ -6,7 +6,9 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value as Json};
 
-use super::{Faults, Field, Kind, MOST_FAULTS, Value, Values, from_text, integer, number};
+use super::{
+    Faults, Field, Kind, MOST_FAULTS, Value, Values, bounds, from_text, integer, mismatch_reason, number,
+};
 use crate::error::Invalid;
 
 /// The values of a JSON object, or every fault in it.
@@ -109,7 +111,7 @@ fn member(kind: &'static Kind, json: Json, path: &str, faults: &mut Faults) -> O
         (Kind::Open(_), Json::Object(members)) => return Some(Value::Open(members)),
         (Kind::Integer { min, max }, Json::Number(given)) => match whole(&given) {
             Some(given) => integer(given, *min, *max),
-            None => Err("must be a whole number within its bounds".to_owned()),
+            None => Err(bounds(*min, *max)),
         },
         (Kind::Number { min, max }, Json::Number(given)) => {
             number(given.as_f64().unwrap_or(f64::NAN), *min, *max)
@@ -117,7 +119,7 @@ fn member(kind: &'static Kind, json: Json, path: &str, faults: &mut Faults) -> O
         (Kind::Flag, Json::Bool(given)) => Ok(Value::Flag(given)),
         (kind, Json::String(text)) => from_text(kind, text),
         (kind, Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_)) => {
-            Err(wrong_type(kind).to_owned())
+            Err(mismatch_reason(kind))
         }
     };
     read.map_err(|reason| faults.add(path, reason)).ok()
@@ -147,25 +149,6 @@ fn list(
     Some(Value::List(
         read.filter_map(|(n, item)| member(of, item, &format!("{path}[{n}]"), faults)).collect(),
     ))
-}
-
-fn wrong_type(kind: &Kind) -> &'static str {
-    match kind {
-        Kind::Words { .. }
-        | Kind::Label { .. }
-        | Kind::Text { .. }
-        | Kind::Filename { .. }
-        | Kind::Content
-        | Kind::Sha256 => "must be a text",
-        Kind::Integer { .. } => "must be a whole number",
-        Kind::Number { .. } => "must be a number",
-        Kind::Flag => "must be true or false",
-        Kind::Id => "must be an id",
-        Kind::Time => "must be a time like 2024-05-06T07:08:09.000Z",
-        Kind::Choice(_) => "must be one of its names",
-        Kind::List { .. } => "must be a list",
-        Kind::Record(_) | Kind::Either { .. } | Kind::Open(_) => "must be an object",
-    }
 }
 
 /// So many characters of a member's name are told.

@@ -172,23 +172,43 @@ fn from_text(kind: &Kind, text: String) -> Result<Value, String> {
         Kind::Sha256 if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
             Ok(Value::Text(text.to_ascii_lowercase()))
         }
-        Kind::Sha256 => Err("must be 64 hexadecimal digits".to_owned()),
         Kind::Id => match Uuid::try_parse(&text) {
             Ok(id) if id.as_hyphenated().to_string() == text.to_lowercase() => Ok(Value::Id(id)),
-            Ok(_) | Err(_) => Err("must be an id".to_owned()),
+            Ok(_) | Err(_) => Err(mismatch_reason(kind)),
         },
-        Kind::Time => Timestamp::parse(&text)
-            .map(Value::Time)
-            .ok_or_else(|| "must be a time like 2024-05-06T07:08:09.000Z".to_owned()),
-        Kind::Choice(names) => match names.iter().find(|name| **name == text) {
-            Some(name) => Ok(Value::Name(name)),
-            None => Err(format!("must be one of {}", names.join(", "))),
-        },
-        Kind::Integer { .. } => Err("must be a whole number".to_owned()),
-        Kind::Number { .. } => Err("must be a number".to_owned()),
-        Kind::Flag => Err("must be true or false".to_owned()),
-        Kind::List { .. } => Err("must be a list".to_owned()),
-        Kind::Record(_) | Kind::Either { .. } | Kind::Open(_) => Err("must be an object".to_owned()),
+        Kind::Time => Timestamp::parse(&text).map(Value::Time).ok_or_else(|| mismatch_reason(kind)),
+        Kind::Choice(names) => {
+            let name = names.iter().copied().find(|name| *name == text);
+            name.map(Value::Name).ok_or_else(|| mismatch_reason(kind))
+        }
+        Kind::Sha256
+        | Kind::Integer { .. }
+        | Kind::Number { .. }
+        | Kind::Flag
+        | Kind::List { .. }
+        | Kind::Record(_)
+        | Kind::Either { .. }
+        | Kind::Open(_) => Err(mismatch_reason(kind)),
+    }
+}
+
+/// The reason of a value that is not of this kind.
+fn mismatch_reason(kind: &Kind) -> String {
+    match kind {
+        Kind::Words { .. }
+        | Kind::Label { .. }
+        | Kind::Text { .. }
+        | Kind::Filename { .. }
+        | Kind::Content => "must be a string".to_owned(),
+        Kind::Sha256 => "must be 64 hexadecimal digits".to_owned(),
+        Kind::Integer { min, max } => bounds(*min, *max),
+        Kind::Number { min, max } => number_bounds(*min, *max),
+        Kind::Flag => "must be true or false".to_owned(),
+        Kind::Id => "must be an id (a UUID)".to_owned(),
+        Kind::Time => "must be a time like 2024-05-06T07:08:09.000Z".to_owned(),
+        Kind::Choice(names) => format!("must be one of {}", names.join(", ")),
+        Kind::List { .. } => "must be an array".to_owned(),
+        Kind::Record(_) | Kind::Either { .. } | Kind::Open(_) => "must be an object".to_owned(),
     }
 }
 
@@ -207,9 +227,9 @@ pub fn label(text: &str, max: usize) -> Result<(), String> {
     let length = text.chars().count();
     let is_blank = text.chars().all(|c| c.is_whitespace() || is_joiner(c));
     if is_blank || length > max {
-        Err(format!("must have 1 to {max} characters that are not all blank"))
+        Err(format!("must have 1 to {max} characters and must not be blank"))
     } else if text.chars().any(|c| is_deceptive(c) && !is_joiner(c)) {
-        Err("must not hold control characters or characters that are not seen".to_owned())
+        Err("must not contain control characters or invisible characters".to_owned())
     } else {
         Ok(())
     }
@@ -220,9 +240,9 @@ fn filename(text: String, max: usize) -> Result<Value, String> {
     if name.trim().is_empty() {
         Err("must not be blank".to_owned())
     } else if name.contains(['/', '\\']) || matches!(name.as_str(), "." | "..") {
-        Err("must be a name without a path".to_owned())
+        Err("must be a file name without a path".to_owned())
     } else if name.chars().any(char::is_control) {
-        Err("must not hold control characters".to_owned())
+        Err("must not contain control characters".to_owned())
     } else {
         Ok(Value::Text(name))
     }
@@ -233,7 +253,7 @@ fn plain(text: String, min: usize, max: usize) -> Result<String, String> {
     if length < min || length > max {
         return Err(format!("must have {min} to {max} characters"));
     }
-    if text.contains('\0') { Err("must not hold the character NUL".to_owned()) } else { Ok(text) }
+    if text.contains('\0') { Err("must not contain the character NUL".to_owned()) } else { Ok(text) }
 }
 
 fn integer(number: i64, min: i64, max: i64) -> Result<Value, String> {
@@ -241,11 +261,11 @@ fn integer(number: i64, min: i64, max: i64) -> Result<Value, String> {
 }
 
 fn number(number: f64, min: f64, max: f64) -> Result<Value, String> {
-    if (min..=max).contains(&number) {
-        Ok(Value::Number(number))
-    } else {
-        Err(format!("must be a number from {min} to {max}"))
-    }
+    if (min..=max).contains(&number) { Ok(Value::Number(number)) } else { Err(number_bounds(min, max)) }
+}
+
+fn number_bounds(min: f64, max: f64) -> String {
+    format!("must be a number from {min} to {max}")
 }
 
 fn bounds(min: i64, max: i64) -> String {

@@ -3,7 +3,7 @@
 
 use percent_encoding::percent_decode_str;
 
-use super::{Faults, Field, Kind, Value, Values, bounds, from_text, integer, number};
+use super::{Faults, Field, Kind, Value, Values, bounds, from_text, integer, mismatch_reason, number};
 use crate::error::Invalid;
 
 /// The values of a query string, or every fault in it.
@@ -40,12 +40,12 @@ fn parameter(kind: &Kind, text: String) -> Result<Value, String> {
         },
         Kind::Number { min, max } => match text.parse::<f64>() {
             Ok(given) if text.bytes().all(|b| b.is_ascii_digit() || b == b'.') => number(given, *min, *max),
-            Ok(_) | Err(_) => Err("must be a number".to_owned()),
+            Ok(_) | Err(_) => Err(mismatch_reason(kind)),
         },
         Kind::Flag => match text.as_str() {
             "true" => Ok(Value::Flag(true)),
             "false" => Ok(Value::Flag(false)),
-            _ => Err("must be true or false".to_owned()),
+            _ => Err(mismatch_reason(kind)),
         },
         Kind::Words { .. }
         | Kind::Text { .. }

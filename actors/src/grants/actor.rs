@@ -22,8 +22,8 @@ use tracing::warn;
 use super::code::{self, Exchange};
 use super::connections::disconnect;
 use super::consent::{self, Browser, Decided, Request};
-use super::refused::Refused;
 use super::token::{self, Issued, Refresh};
+use super::token_error::TokenError;
 use super::{Terms, sweep};
 use crate::error::Error;
 use crate::keys::secret::Secret;
@@ -154,11 +154,11 @@ impl Handler<Decide> for GrantActor {
 }
 
 impl Message for Exchange {
-    type Result = Result<Issued, Refused>;
+    type Result = Result<Issued, TokenError>;
 }
 
 impl Handler<Exchange> for GrantActor {
-    type Result = ResponseFuture<Result<Issued, Refused>>;
+    type Result = ResponseFuture<Result<Issued, TokenError>>;
 
     fn handle(&mut self, asked: Exchange, _: &mut Self::Context) -> Self::Result {
         let terms = self.terms.clone();
@@ -167,11 +167,11 @@ impl Handler<Exchange> for GrantActor {
 }
 
 impl Message for Refresh {
-    type Result = Result<Issued, Refused>;
+    type Result = Result<Issued, TokenError>;
 }
 
 impl Handler<Refresh> for GrantActor {
-    type Result = ResponseFuture<Result<Issued, Refused>>;
+    type Result = ResponseFuture<Result<Issued, TokenError>>;
 
     fn handle(&mut self, asked: Refresh, _: &mut Self::Context) -> Self::Result {
         let terms = self.terms.clone();
@@ -181,11 +181,11 @@ impl Handler<Refresh> for GrantActor {
 
 /// A client ends its connection.
 #[derive(Message)]
-#[rtype(result = "Result<(), Refused>")]
+#[rtype(result = "Result<(), TokenError>")]
 pub struct Revoke(pub(super) oauth_client::Model, pub(super) String);
 
 impl Handler<Revoke> for GrantActor {
-    type Result = ResponseFuture<Result<(), Refused>>;
+    type Result = ResponseFuture<Result<(), TokenError>>;
 
     fn handle(&mut self, Revoke(client, token): Revoke, _: &mut Self::Context) -> Self::Result {
         let terms = self.terms.clone();

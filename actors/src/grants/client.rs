@@ -36,15 +36,15 @@ pub struct Introduction {
     pub auth: Option<ClientAuth>,
 }
 
-/// What is wrong with an introduction.
+/// What is wrong with the metadata of a client (RFC 7591, section 3.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
-    /// One of the redirect addresses.
+pub enum InvalidClientMetadata {
+    /// One of the redirect URIs.
     #[error("{0}")]
-    Redirect(&'static str),
+    RedirectUri(&'static str),
     /// Anything else.
     #[error("{0}")]
-    Metadata(&'static str),
+    Other(&'static str),
 }
 
 /// What a client shows to prove to be itself.
@@ -63,22 +63,28 @@ impl Introduction {
     ///
     /// # Errors
     /// The first thing that is wrong; redirect addresses come first.
-    pub fn accept(self, rules: &RedirectRules, now: Timestamp) -> Result<oauth_client::Model, Unfit> {
+    pub fn accept(
+        self,
+        rules: &RedirectRules,
+        now: Timestamp,
+    ) -> Result<oauth_client::Model, InvalidClientMetadata> {
         if self.redirect_uris.is_empty() || self.redirect_uris.len() > MOST_ADDRESSES {
-            return Err(Unfit::Redirect("redirect_uris must hold 1 to 20 addresses"));
+            return Err(InvalidClientMetadata::RedirectUri("redirect_uris must have 1 to 20 items"));
         }
         if !self.redirect_uris.iter().all(|uri| rules.allow(uri)) {
-            return Err(Unfit::Redirect(
-                "each of redirect_uris must be https, or http on 127.0.0.1, localhost or [::1], without a fragment",
+            return Err(InvalidClientMetadata::RedirectUri(
+                "each of redirect_uris must be an https URL, or an http URL on 127.0.0.1, localhost or [::1], without a fragment",
             ));
         }
         let name = self.name.map(|name| one_line(&name)).filter(|name| !name.is_empty());
         if name.as_ref().is_some_and(|name| name.chars().count() > LONGEST_NAME) {
-            return Err(Unfit::Metadata("client_name must have at most 200 characters"));
+            return Err(InvalidClientMetadata::Other("client_name must have at most 200 characters"));
         }
         let uri = self.uri.filter(|uri| !uri.is_empty());
         if uri.as_ref().is_some_and(|uri| !is_home_page(uri)) {
-            return Err(Unfit::Metadata("client_uri must be an http or https address"));
+            return Err(InvalidClientMetadata::Other(
+                "client_uri must be an http or https URL of at most 2048 characters without credentials",
+            ));
         }
         Ok(oauth_client::Model {
             id: ClientId::new(now),
@@ -220,7 +226,7 @@ mod tests {
         Introduction { redirect_uris: vec!["https://a.example/cb".to_owned()], ..Introduction::default() }
     }
 
-    fn accepted(introduction: Introduction) -> Result<oauth_client::Model, Unfit> {
+    fn accepted(introduction: Introduction) -> Result<oauth_client::Model, InvalidClientMetadata> {
         introduction.accept(&RedirectRules::default(), NOW)
     }
 
@@ -239,7 +245,10 @@ mod tests {
 
         assert_eq!(client.name.as_deref(), Some("Good App"));
         let long = Some("x".repeat(201));
-        assert!(matches!(accepted(Introduction { name: long, ..introduction() }), Err(Unfit::Metadata(_))));
+        assert!(matches!(
+            accepted(Introduction { name: long, ..introduction() }),
+            Err(InvalidClientMetadata::Other(_))
+        ));
     }
 
     #[test]
@@ -247,10 +256,13 @@ mod tests {
         let redirect_uris = vec!["https://a.example/cb".to_owned(), "http://a.example/cb".to_owned()];
         assert!(matches!(
             accepted(Introduction { redirect_uris, ..introduction() }),
-            Err(Unfit::Redirect(_))
+            Err(InvalidClientMetadata::RedirectUri(_))
         ));
         let script = Some("javascript:alert(1)".to_owned());
-        assert!(matches!(accepted(Introduction { uri: script, ..introduction() }), Err(Unfit::Metadata(_))));
+        assert!(matches!(
+            accepted(Introduction { uri: script, ..introduction() }),
+            Err(InvalidClientMetadata::Other(_))
+        ));
     }
 
     #[test]
@@ -268,7 +280,7 @@ mod tests {
             "https:a.example@evil.example",
         ] {
             let said = Introduction { uri: Some(bad.to_owned()), ..introduction() };
-            assert!(matches!(accepted(said), Err(Unfit::Metadata(_))), "{bad}");
+            assert!(matches!(accepted(said), Err(InvalidClientMetadata::Other(_))), "{bad}");
         }
     }
 

@@ -14,9 +14,9 @@ use tracing::warn;
 
 use super::consent::CODE_PREFIX;
 use super::end::{Ending, end, living_owner};
-use super::lifecycle::{Untaken, present, redeem};
-use super::refused::Refused;
+use super::lifecycle::{TransitionError, present, redeem};
 use super::token::{Issued, issue, tell_reuse};
+use super::token_error::TokenError;
 use super::{Terms, client, pkce};
 use crate::keys::secret::Secret;
 use crate::{notices, state};
@@ -36,50 +36,52 @@ pub struct Exchange {
 
 impl Exchange {
     /// Whether the code was issued for this; the reason where not.
-    fn fits(&self, code: &oauth_code::Model, now: Timestamp) -> Result<(), Refused> {
+    fn fits(&self, code: &oauth_code::Model, now: Timestamp) -> Result<(), TokenError> {
         if code.client_id != self.client.id {
-            return Err(Refused::Grant("the code was issued to another client"));
+            return Err(TokenError::InvalidGrant("the code was issued to another client"));
         }
         if now >= code.expires_at {
-            return Err(Refused::Grant("the code has expired"));
+            return Err(TokenError::InvalidGrant("the code has expired; authorize again"));
         }
         if self.redirect_uri.as_ref() != Some(&code.redirect_uri) {
-            return Err(Refused::Grant("redirect_uri differs from that of the authorization request"));
+            return Err(TokenError::InvalidGrant(
+                "redirect_uri differs from that of the authorization request",
+            ));
         }
         if !pkce::fits(&code.challenge, &self.verifier) {
-            return Err(Refused::Grant("code_verifier does not fit the challenge"));
+            return Err(TokenError::InvalidGrant("code_verifier does not match the code_challenge"));
         }
         Ok(())
     }
 }
 
-const WHY: &str = "the code is unknown, expired or was used";
-const UNKNOWN: Refused = Refused::Grant(WHY);
-const GUESSED: Refused = Refused::Guessed(WHY);
+const WHY: &str = "the code is unknown, has expired or was used; authorize again";
+const UNKNOWN: TokenError = TokenError::InvalidGrant(WHY);
+const GUESSED: TokenError = TokenError::UnknownGrant(WHY);
 
 /// Exchanges a code for the first tokens of a connection.
 ///
 /// # Errors
-/// [`Refused::Grant`]; the code is spent then.
-pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, Refused> {
+/// [`TokenError::InvalidGrant`]; the code is spent then.
+pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, TokenError> {
     let now = terms.clock.now();
     let hash = Secret::parse_token(CODE_PREFIX, &asked.code).ok_or(GUESSED)?.hash();
     let mut found = oauth_code::Entity::by_hash(hash.bytes()).one(terms.db.read()).await?.ok_or(GUESSED)?;
     let txn = on_behalf_of(found.user_id, terms.db.begin()).await?;
     let owner = living_owner(&txn, found.user_id).await?.ok_or(UNKNOWN)?;
     if !client::touch(&txn, asked.client.id, now).await? {
-        return Err(Refused::Client);
+        return Err(TokenError::InvalidClient);
     }
     match present(&txn, &mut found).await {
         Ok(()) => {}
-        Err(Untaken::Used) => {
+        Err(TransitionError::AlreadyUsed) => {
             if end_reused(&txn, hash.bytes(), &asked.client, now).await? {
                 txn.commit().await?;
                 terms.fresh.raise();
             }
             return Err(UNKNOWN);
         }
-        Err(Untaken::Database(error)) => return Err(error.into()),
+        Err(TransitionError::Database(error)) => return Err(error.into()),
     }
     if let Err(unfit) = asked.fits(&found, now) {
         txn.commit().await?;
@@ -122,7 +124,7 @@ async fn connect(
     terms: &Terms,
     code: &oauth_code::Model,
     now: Timestamp,
-) -> Result<oauth_grant::Model, Refused> {
+) -> Result<oauth_grant::Model, TokenError> {
     use oauth_grant::Column;
     let new = oauth_grant::Model {
         id: GrantId::new(now),

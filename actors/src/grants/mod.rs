@@ -14,10 +14,10 @@ mod end;
 mod lifecycle;
 pub mod pkce;
 pub mod redirect;
-mod refused;
 mod sign_in;
 mod sweep;
 mod token;
+mod token_error;
 mod walk;
 
 #[cfg(test)]
@@ -44,7 +44,7 @@ use crate::keys::freshness::Freshness;
 use crate::keys::secret::{Secret, SecretHash};
 use crate::limits::Addresses;
 use actor::{Ask, Decide, Disconnect, GrantActor, Introduced, Revoke};
-use client::{Introduction, Proof, Unfit};
+use client::{Introduction, InvalidClientMetadata, Proof};
 use redirect::RedirectRules;
 use walk::Walks;
 
@@ -53,9 +53,9 @@ pub use code::Exchange;
 pub use connections::{disconnect, list_connections};
 pub use consent::{Browser, Decided, Request, TICKET_PREFIX};
 pub(crate) use end::end_all;
-pub use refused::Refused;
 pub use sign_in::SIGN_IN_PREFIX;
 pub use token::{ACCESS_PREFIX, Issued, Refresh};
+pub use token_error::TokenError;
 pub use walk::WalkTurn;
 
 const CACHED: u64 = 10_000;
@@ -143,19 +143,19 @@ pub enum Known {
 
 /// Why an application was not registered.
 #[derive(Debug, thiserror::Error)]
-pub enum NotRegistered {
-    /// The operator lets nobody in by themselves.
-    #[error("registration is closed")]
+pub enum RegistrationError {
+    /// The operator does not allow applications to register themselves (`oauth.registration`).
+    #[error("registration is closed; the operator opens it with the setting oauth.registration")]
     Closed,
-    /// What it said of itself.
+    /// The metadata of the application is not valid.
     #[error(transparent)]
-    Unfit(#[from] Unfit),
-    /// Too many from one address.
-    #[error("too many registrations from this address")]
-    TooMany(Duration),
-    /// Something inside went wrong.
+    InvalidMetadata(#[from] InvalidClientMetadata),
+    /// Too many registrations from one IP address; how long to wait.
+    #[error("too many registrations from this IP address; try again later")]
+    TooManyAttempts(Duration),
+    /// Another error, such as of the database.
     #[error(transparent)]
-    Inside(#[from] Error),
+    Internal(#[from] Error),
 }
 
 /// The connections of everybody.
@@ -251,13 +251,13 @@ impl Grants {
         &self,
         address: Option<IpAddr>,
         introduction: Introduction,
-    ) -> Result<(oauth_client::Model, Option<Secret>), NotRegistered> {
+    ) -> Result<(oauth_client::Model, Option<Secret>), RegistrationError> {
         if !self.open {
-            return Err(NotRegistered::Closed);
+            return Err(RegistrationError::Closed);
         }
         let client = introduction.accept(&self.terms.redirects, self.terms.clock.now())?;
         if !self.walks.expect(client.name.as_ref()) {
-            self.registrations.take(address).map_err(NotRegistered::TooMany)?;
+            self.registrations.take(address).map_err(RegistrationError::TooManyAttempts)?;
         }
         Ok(client::register(&self.terms.db, client).await?)
     }
@@ -293,7 +293,7 @@ impl Grants {
         &self,
         address: &str,
         said: Introduction,
-    ) -> Result<oauth_client::Model, NotRegistered> {
+    ) -> Result<oauth_client::Model, RegistrationError> {
         let client = said.accept(&self.terms.redirects, self.terms.clock.now())?;
         Ok(client::keep_document(&self.terms.db, address, client).await?)
     }
@@ -306,9 +306,9 @@ impl Grants {
     }
 
     /// The application of this name, if it proves to be itself.
-    pub async fn authenticated(&self, id: &str, proof: &Proof) -> Result<oauth_client::Model, Refused> {
+    pub async fn authenticated(&self, id: &str, proof: &Proof) -> Result<oauth_client::Model, TokenError> {
         let found = self.find(id).await?;
-        found.filter(|client| client::is_proved(client, proof)).ok_or(Refused::Client)
+        found.filter(|client| client::is_proved(client, proof)).ok_or(TokenError::InvalidClient)
     }
 
     /// One that is named by a document is known only where such names are taken.
@@ -352,17 +352,17 @@ impl Grants {
     }
 
     /// Exchanges a code for the first tokens of a connection; it has been made when this returns.
-    pub async fn exchange(&self, asked: Exchange) -> Result<Issued, Refused> {
+    pub async fn exchange(&self, asked: Exchange) -> Result<Issued, TokenError> {
         self.port.ask(asked).await?
     }
 
     /// Exchanges a refresh token for the next pair.
-    pub async fn refresh(&self, asked: Refresh) -> Result<Issued, Refused> {
+    pub async fn refresh(&self, asked: Refresh) -> Result<Issued, TokenError> {
         self.port.ask(asked).await?
     }
 
     /// Ends the connection of a token of this client, if it is one.
-    pub async fn revoke(&self, client: oauth_client::Model, token: String) -> Result<(), Refused> {
+    pub async fn revoke(&self, client: oauth_client::Model, token: String) -> Result<(), TokenError> {
         self.port.ask(Revoke(client, token)).await?
     }
 

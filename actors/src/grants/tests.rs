@@ -17,7 +17,7 @@ use super::client::{Introduction, register};
 use super::code::exchange;
 use super::consent::{ask, decide};
 use super::end::{end_all, living_owner};
-use super::lifecycle::{Untaken, present, redeem, spend};
+use super::lifecycle::{TransitionError, present, redeem, spend};
 use super::token::{refresh, revoke};
 use super::*;
 use crate::clock::TestClock;
@@ -197,11 +197,13 @@ impl Scene {
     }
 
     /// A secret is refused as such; a client only once it is forgotten.
-    async fn is_refusal(&self, refused: &Refused, client: &oauth_client::Model) {
+    async fn is_refusal(&self, refused: &TokenError, client: &oauth_client::Model) {
         match refused {
-            Refused::Grant(_) | Refused::Guessed(_) => {}
-            Refused::Client => assert!(self.is_forgotten(client).await, "a client that is there was refused"),
-            Refused::Scope | Refused::Inside(_) => panic!("{refused}"),
+            TokenError::InvalidGrant(_) | TokenError::UnknownGrant(_) => {}
+            TokenError::InvalidClient => {
+                assert!(self.is_forgotten(client).await, "a client that is there was refused")
+            }
+            TokenError::InvalidScope | TokenError::Internal(_) => panic!("{refused}"),
         }
     }
 
@@ -335,7 +337,10 @@ async fn a_refused_refresh_costs_the_same_whatever_there_is_of_its_token() {
         count.store(0, Ordering::Relaxed);
         let asked = Refresh { client: client.clone(), token: token.to_owned(), scopes: None };
         assert!(
-            matches!(refresh(&terms, asked).await, Err(Refused::Grant(_) | Refused::Guessed(_))),
+            matches!(
+                refresh(&terms, asked).await,
+                Err(TokenError::InvalidGrant(_) | TokenError::UnknownGrant(_))
+            ),
             "{token}"
         );
         count.load(Ordering::Relaxed)
@@ -368,17 +373,17 @@ async fn of_two_who_saw_a_secret_unused_one_takes_the_step() {
     let mut code = oauth_code::Entity::owned_by(scene.browser.user).one(db).await.unwrap().unwrap();
     let mut code_too = code.clone();
     present(db, &mut code).await.unwrap();
-    assert!(matches!(present(db, &mut code_too).await, Err(Untaken::Used)));
+    assert!(matches!(present(db, &mut code_too).await, Err(TransitionError::AlreadyUsed)));
     let mut spent = code.clone();
     redeem(db, &mut code, 1).await.unwrap();
-    assert!(matches!(redeem(db, &mut spent, 2).await, Err(Untaken::Used)));
+    assert!(matches!(redeem(db, &mut spent, 2).await, Err(TransitionError::AlreadyUsed)));
     scene.consent().await;
     scene.exchange(1, scene.client.clone()).await;
     let refresh = oauth_token::Entity::find().filter(oauth_token::Column::Kind.eq(TokenKind::Refresh));
     let mut token = refresh.one(db).await.unwrap().unwrap();
     let mut token_too = token.clone();
     spend(db, &mut token).await.unwrap();
-    assert!(matches!(spend(db, &mut token_too).await, Err(Untaken::Used)));
+    assert!(matches!(spend(db, &mut token_too).await, Err(TransitionError::AlreadyUsed)));
 
     let kept = oauth_code::Entity::by_hash(&code.hash).one(db).await.unwrap().unwrap();
     assert_eq!((kept.state, kept.branch), (CodeState::Redeemed, Some(1)));

@@ -14,8 +14,8 @@ use tracing::warn;
 use uuid::Uuid;
 
 use super::end::{Ending, end, living_owner};
-use super::lifecycle::{Untaken, spend};
-use super::refused::Refused;
+use super::lifecycle::{TransitionError, spend};
+use super::token_error::TokenError;
 use super::{Terms, client};
 use crate::error::Error;
 use crate::keys::secret::Secret;
@@ -51,8 +51,8 @@ pub struct Refresh {
     pub scopes: Option<Scopes>,
 }
 
-const WHY: &str = "the refresh token is unknown, expired or was used";
-const UNKNOWN: Refused = Refused::Grant(WHY);
+const WHY: &str = "the refresh token is unknown, has expired or was used; authorize again";
+const UNKNOWN: TokenError = TokenError::InvalidGrant(WHY);
 
 /// Issues a pair for a connection, which the caller's transaction holds.
 pub(super) async fn issue(
@@ -61,7 +61,7 @@ pub(super) async fn issue(
     grant: &oauth_grant::Model,
     scopes: Scopes,
     now: Timestamp,
-) -> Result<Issued, Refused> {
+) -> Result<Issued, TokenError> {
     let access = Secret::new_token(ACCESS_PREFIX).map_err(Error::internal)?;
     let refresh = Secret::new_token(REFRESH_PREFIX).map_err(Error::internal)?;
     let row = |secret: &Secret, kind, scopes: &Scopes, life| {
@@ -109,11 +109,11 @@ pub(super) fn is_of(terms: &Terms, token: &oauth_token::Model, grant: &oauth_gra
 /// Exchanges a refresh token for the next pair; the old access token lives to its end (contract.md, section 11).
 ///
 /// # Errors
-/// [`Refused::Grant`]: a token that was spent before ends the connection, any other leaves it as it is.
-pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Refused> {
+/// [`TokenError::InvalidGrant`]: a token that was spent before ends the connection, any other leaves it as it is.
+pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, TokenError> {
     let now = terms.clock.now();
     let found = look_up(terms.db.read(), &asked.token, &[REFRESH_PREFIX]).await?;
-    let found = Some(found.ok_or(Refused::Guessed(WHY))?);
+    let found = Some(found.ok_or(TokenError::UnknownGrant(WHY))?);
     let good = |(token, grant): &(oauth_token::Model, oauth_grant::Model)| {
         grant.client_id == asked.client.id && is_of(terms, token, grant) && now < token.expires_at
     };
@@ -121,7 +121,7 @@ pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Ref
     let txn = on_behalf_of(grant.user_id, terms.db.begin()).await?;
     living_owner(&txn, grant.user_id).await?.ok_or(UNKNOWN)?;
     if !client::touch(&txn, asked.client.id, now).await? {
-        return Err(Refused::Client);
+        return Err(TokenError::InvalidClient);
     }
     let grant = oauth_grant::Entity::one_of(grant.user_id, grant.id).one(&txn).await?.ok_or(UNKNOWN)?;
     // It may have ended since it was looked at.
@@ -130,7 +130,7 @@ pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Ref
     }
     match spend(&txn, &mut token).await {
         Ok(()) => {}
-        Err(Untaken::Used) => {
+        Err(TransitionError::AlreadyUsed) => {
             end(&txn, &grant, Ending::Revoked).await?;
             tell_reuse(&txn, &grant, &asked.client, "TOKEN_REUSED", now).await?;
             txn.commit().await?;
@@ -138,12 +138,12 @@ pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Ref
             warn!(grant.id = %grant.id, "ended a connection: a refresh token of it was used twice");
             return Err(UNKNOWN);
         }
-        Err(Untaken::Database(error)) => return Err(error.into()),
+        Err(TransitionError::Database(error)) => return Err(error.into()),
     }
     let scopes = asked.scopes.unwrap_or_else(|| token.scopes.clone());
     if !token.scopes.missing(&scopes).is_empty() {
         // The transaction ends here without a commit: the token is not spent.
-        return Err(Refused::Scope);
+        return Err(TokenError::InvalidScope);
     }
     let issued = issue(&txn, terms, &grant, scopes, now).await?;
     txn.commit().await?;
@@ -177,7 +177,11 @@ pub(super) async fn tell_reuse(
 
 /// Ends the connection of a token, if it is this client's and the token still belongs to it (RFC 7009); anything else is
 /// left as it is.
-pub(super) async fn revoke(terms: &Terms, client: oauth_client::Model, sent: String) -> Result<(), Refused> {
+pub(super) async fn revoke(
+    terms: &Terms,
+    client: oauth_client::Model,
+    sent: String,
+) -> Result<(), TokenError> {
     let found = look_up(terms.db.read(), &sent, &[ACCESS_PREFIX, REFRESH_PREFIX]).await?;
     let Some((token, grant)) = found.filter(|(_, grant)| grant.client_id == client.id) else { return Ok(()) };
     let txn = on_behalf_of(grant.user_id, terms.db.begin()).await?;

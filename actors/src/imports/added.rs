@@ -49,7 +49,7 @@ pub async fn to(
     save::lock(txn, bookmark::Entity::one_of(user, row.id)).await?;
     // Read again: somebody may have marked it until it was held.
     let Some(row) = bookmark::Entity::one_of(user, row.id).one(txn).await? else {
-        return Ok(Became::Passed("was deleted meanwhile".to_owned()));
+        return Ok(Became::Passed("was deleted during the import".to_owned()));
     };
     let had = bookmark_tag::Entity::owned_by(user).filter(bookmark_tag::Column::BookmarkId.eq(row.id));
     let had: HashSet<String> = had.all(txn).await?.into_iter().map(|tag| tag.name).collect();

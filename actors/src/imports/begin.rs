@@ -73,6 +73,7 @@ fn kept_file_name(name: &str) -> Option<String> {
 
 /// Imports of one user whose files are still to be read. Another one is refused beyond it.
 const MAX_UNDER_WAY: usize = 5;
+const _: () = assert!(MAX_UNDER_WAY == 5, "the message of `make_room` has this number");
 /// Files of one user's imports that are kept after a dry run or a failure: the latest.
 const MAX_WAITING_FILES: usize = 5;
 
@@ -113,7 +114,7 @@ pub async fn may_begin(desk: &Desk, user: UserId) -> Result<(), Error> {
 
 async fn make_room(txn: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Result<(), Error> {
     // Held, so that two that begin at once count each other.
-    user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::NotFound)?;
+    user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::not_found("account"))?;
     LibraryRoom::of_owner(txn, desk, user).await?.must_fit(0)?;
     let under_way = [ImportState::Running, ImportState::Undoing, ImportState::Paused];
     let kept = Entity::owned_by(user)
@@ -123,7 +124,7 @@ async fn make_room(txn: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Res
         kept.all(txn).await?.into_iter().partition(|import| under_way.contains(&import.state));
     if going_on.len() >= MAX_UNDER_WAY {
         return Err(Error::Conflict(
-            "as many imports are running or paused as are allowed: wait for one to finish, or undo one",
+            "5 imports are running or paused, and no more are allowed: wait for one to finish, or undo one",
         ));
     }
     let older = ended.into_iter().skip(MAX_WAITING_FILES).map(|import| import.id);
@@ -135,7 +136,7 @@ async fn make_room(txn: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Res
 /// # Errors
 /// [`Error::NotFound`].
 pub async fn find(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
-    Entity::one_of(user, id).one(desk.db.read()).await?.ok_or(Error::NotFound)
+    Entity::one_of(user, id).one(desk.db.read()).await?.ok_or(Error::not_found("import"))
 }
 
 /// The imports of this person, the latest first.
@@ -176,7 +177,7 @@ pub(super) async fn ask(
 pub async fn start(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let now = desk.clock.now();
     let txn = begin_owned(&desk.db, user).await?;
-    let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
+    let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found("import"))?;
     let started = Entity::update_many()
         .col_expr(Column::State, Expr::value(ImportState::Running))
         .col_expr(Column::DryRun, Expr::value(false))
@@ -202,7 +203,7 @@ pub async fn start(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mo
         .exec(&txn)
         .await?;
     ask(&txn, &row, now).await?;
-    let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::NotFound)?;
+    let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found("import"))?;
     txn.commit().await?;
     Ok(row)
 }

@@ -106,8 +106,8 @@ pub fn unlisted(import: &import::Model) -> Result<BTreeMap<String, u64>, Error> 
 /// Why an import ended after a run of faults.
 pub fn message(line: i64) -> String {
     format!(
-        "stopped after line {line}: none of the last {MAX_FAULTS_IN_A_ROW} rows could be taken in, so the file may not be of \
-         this format; resume the import to go on all the same"
+        "stopped after line {line}: none of the last {MAX_FAULTS_IN_A_ROW} rows could be imported, so the file may not be of \
+         this format; resume the import to continue anyway"
     )
 }
 
@@ -134,10 +134,10 @@ mod tests {
 
         for n in 0..1_000 {
             faults.record_faulty(&format!("not an http(s) address: `mailto:{n}`"));
-            faults.record_faulty(&format!("unknown field `a{n}`; tags must be a list"));
+            faults.record_faulty(&format!("unknown field `a{n}`; tags must be an array"));
         }
 
-        let counted = [("not an http(s) address", 1_000), ("unknown field; tags must be a list", 1_000)];
+        let counted = [("not an http(s) address", 1_000), ("unknown field; tags must be an array", 1_000)];
         let counted = counted.map(|(reason, rows)| (reason.to_owned(), rows));
         assert_eq!(faults.unlisted, BTreeMap::from(counted));
     }

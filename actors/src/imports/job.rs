@@ -24,7 +24,7 @@ use crate::owned_transaction::begin_owned;
 /// so that a long file is not read for that alone.
 pub(super) const TURN: Duration = Duration::from_secs(30);
 /// Told of an import that waits until more may be asked for.
-const FULL: &str = "waiting until fewer texts wait to be read";
+const FULL: &str = "waiting until fewer documents are in the queue";
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// Runs the job.
@@ -115,7 +115,7 @@ fn not_read(error: Unread) -> Failure {
 
 /// The import's file, opened in a child.
 async fn open(app: &App, import: &import::Model) -> Result<ImportReader, Failure> {
-    let gone = || Failure::Permanent("the file of the import is gone".to_owned());
+    let gone = || Failure::Permanent("the file of the import is missing; import it again".to_owned());
     let stored = stored_file::Entity::of_import(import.id).one(app.db.read()).await?.ok_or_else(gone)?;
     let local = match app.uploads.store.local_file(&stored.path).await {
         Ok(local) => local,

@@ -104,7 +104,7 @@ pub fn reason(error: &Error) -> Option<String> {
     if let Error::UrlRejected(why) = error {
         return Some(why.clone());
     }
-    if let Error::NotFound = error {
+    if let Error::NotFound(_) = error {
         return Some(FOREIGN_COLLECTION.to_owned());
     }
     None
@@ -182,7 +182,7 @@ mod tests {
     fn quoted_urls_are_short_and_have_no_credentials() {
         assert_eq!(
             refused(r#"{"url": "https://me:secret@a.example/b`c"}"#),
-            "the address carries a user name or a password: `https://a.example/b%60c`"
+            "the URL contains a user name or a password: `https://a.example/b%60c`"
         );
         let long = refused(&format!(r#"{{"url": "mailto:{}"}}"#, "x".repeat(5000)));
         assert_eq!(long.chars().count(), "not an http(s) address: ``".len() + MAX_QUOTED_CHARS);
@@ -204,7 +204,7 @@ mod tests {
     fn an_address_that_leads_inside_is_taken_with_its_content_only() {
         assert_eq!(
             refused(r#"{"url": "http://10.0.0.1/"}"#),
-            "the address leads to a private or reserved address: `http://10.0.0.1/`"
+            "the URL leads to a private or reserved IP address: `http://10.0.0.1/`"
         );
         assert_eq!(new(r#"{"url": "http://10.0.0.1/", "text": "T"}"#).url, "http://10.0.0.1/");
     }

@@ -141,7 +141,7 @@ const FILE_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 /// Told of one of these that did not come to its end.
-const WENT_WRONG: &str = "something went wrong inside the service";
+const WENT_WRONG: &str = "an internal error occurred";
 
 /// Releases the files of imports that do not read them again or were kept long enough, and marks imports as failed that nobody
 /// works on any more. What became of their rows stays.
@@ -161,7 +161,14 @@ pub async fn sweep(desk: &Desk) -> Result<(), Error> {
         .filter(Column::State.eq(ImportState::Running))
         .filter(Expr::col(Column::Id).not_in_subquery(queue::subjects(Work::Import)));
     for import in abandoned.all(desk.db.read()).await? {
-        mark_failed(db, import.user_id, import.id, "it was begun and not ended", now).await?;
+        mark_failed(
+            db,
+            import.user_id,
+            import.id,
+            "the import was started and never finished; resume it or import the file again",
+            now,
+        )
+        .await?;
     }
     Ok(())
 }
@@ -233,7 +240,7 @@ async fn take_found(
         let txn = begin_request(&db, caller).await?;
         library::hold(&txn, taking.import().user_id).await?;
         let own = import::Entity::one_of(taking.import().user_id, taking.import().id).lock_exclusive();
-        match own.one(&txn).await?.ok_or(Error::NotFound)? {
+        match own.one(&txn).await?.ok_or(Error::not_found("import"))? {
             // Somebody paused it, or takes it back already.
             own if own.state != ImportState::Running => return Ok(own),
             _ => {}

@@ -74,7 +74,7 @@ impl Taking {
 
 fn read(given: &Note) -> Result<NewNote, &'static str> {
     if text::char_count(&given.body) > notes::LONGEST {
-        return Err("is longer than a note may be: 100,000 characters");
+        return Err("is longer than the 100,000 characters of a note");
     }
     let title = given.title.as_deref().map(|title| text::cut(title, TITLE)).filter(|title| !title.is_empty());
     let title = title.unwrap_or_else(|| notes::first_line(&given.body));

@@ -106,7 +106,7 @@ impl Taking {
         };
         match save::own_collections(txn, self.import().user_id, &new.collections).await {
             Ok(()) => {}
-            Err(Error::NotFound) => {
+            Err(Error::NotFound(_)) => {
                 return Ok(Err(passed(Became::Passed(line::FOREIGN_COLLECTION.to_owned()))));
             }
             Err(error) => return Err(error),
@@ -176,7 +176,7 @@ impl Taking {
         let places: Vec<_> = places.iter().flatten().copied().collect();
         match save::own_collections(txn, self.import().user_id, &places).await {
             Ok(()) => Ok(true),
-            Err(Error::NotFound) => Ok(false),
+            Err(Error::NotFound(_)) => Ok(false),
             Err(error) => Err(error),
         }
     }

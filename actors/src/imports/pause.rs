@@ -16,7 +16,7 @@ use crate::ops::bookmarks::save::AT_ONCE;
 use crate::owned_transaction::begin_owned;
 
 /// Told of a page whose import was paused.
-const WAITS: &str = "its import is paused";
+const WAITS: &str = "the import of this page is paused";
 /// Longer than anybody pauses: the end of time as the database counts it.
 const LATER: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 
@@ -50,7 +50,7 @@ async fn change(
 ) -> Result<import::Model, Error> {
     let now = desk.clock.now();
     let txn = begin_owned(&desk.db, user).await?;
-    let row = Entity::one_of(user, id).lock_exclusive().one(&txn).await?.ok_or(Error::NotFound)?;
+    let row = Entity::one_of(user, id).lock_exclusive().one(&txn).await?.ok_or(Error::not_found("import"))?;
     if row.dry_run || !from.contains(&row.state) {
         return Err(Error::Conflict(not));
     }

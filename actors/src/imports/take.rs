@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::ops::feeds;
 
 /// Why a row is passed over.
-pub(super) const MAY_NOT: &str = "the address may not be fetched";
+pub(super) const MAY_NOT: &str = "the URL may not be fetched";
 
 /// What became of a row.
 #[derive(Debug)]

@@ -31,10 +31,10 @@ const MAX_FATAL_ATTEMPTS: i32 = 3;
 /// Work that met a full disk, or a fault of the storage, is tried again after this.
 const DISK_FULL_RETRY: Duration = Duration::from_secs(30);
 const STORAGE_RETRY: Duration = Duration::from_secs(60);
-const DISK_FULL: &str = "the disk of the service is full; this goes on when there is space again";
-const STORAGE_FAILED: &str = "the storage of the service failed; this is tried again";
+const DISK_FULL: &str = "the disk of the service is full; processing continues when there is space again";
+const STORAGE_FAILED: &str = "the storage of the service failed; this will be retried";
 /// Told of work that waits for a host.
-const AT_HOST: &str = "waiting for its turn at the host";
+const AT_HOST: &str = "waiting, because other requests to the same host come first";
 
 /// Why a job did not end well.
 #[derive(Debug)]
@@ -94,7 +94,9 @@ async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         Some(Work::Letter) => letter::run(app, job).await,
         Some(Work::Import) => imports::run(app, job).await,
         Some(Work::Export) => exports::run(app, job).await,
-        None => Err(Failure::Permanent("this version of the service does not know such work".to_owned())),
+        None => {
+            Err(Failure::Permanent("this version of the service does not know this kind of job".to_owned()))
+        }
     }
 }
 
@@ -216,7 +218,7 @@ fn ending(job: &job::Model, failure: Failure) -> Ending {
                 job.id = %job.id, job.kind = %job.kind, document.id = document, job.attempts, cause,
                 "{} failed inside the service", activity(job)
             );
-            ("something went wrong inside the service".to_owned(), None, job.attempts >= MOST_ATTEMPTS)
+            ("an internal error occurred".to_owned(), None, job.attempts >= MOST_ATTEMPTS)
         }
     };
     let (document, next) = (document_of(job), if last { "given up" } else { "will retry" });

@@ -20,7 +20,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::owned_transaction::begin_owned;
 
-const NEITHER: &str = "the file is neither a PDF nor audio nor video";
+const NEITHER: &str = "the file is not a PDF, audio or video file";
 
 /// Runs the job: reads the document's stored file.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
@@ -42,7 +42,7 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
 }
 
 fn gone() -> Failure {
-    Failure::Permanent("the stored file is gone".to_owned())
+    Failure::Permanent("the stored file is missing".to_owned())
 }
 
 /// The stored file of the job's document, on this machine; none where it is no upload.

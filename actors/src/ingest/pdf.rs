@@ -55,9 +55,9 @@ fn put_together(read: PdfText) -> Text {
 /// What a person has to know of pages that are not in the text.
 fn lacks(metadata: &PdfMetadata, pages: usize) -> Option<String> {
     let of = |count: usize, are: &str| (count > 0).then(|| format!("{count} of {pages} pages {are}"));
-    let cut_off = metadata.is_truncated.then(|| "the file is cut off: words are missing".to_owned());
+    let cut_off = metadata.is_truncated.then(|| "the file is incomplete: words are missing".to_owned());
     let told = [
-        of(metadata.image_only_pages, "are pictures without text"),
+        of(metadata.image_only_pages, "are images without text"),
         of(metadata.unreadable_pages, "could not be read"),
         cut_off,
     ];
@@ -197,7 +197,7 @@ mod tests {
             Some("3 of 9 pages are pictures without text; 1 of 9 pages could not be read")
         );
         let cut = PdfMetadata { is_truncated: true, ..PdfMetadata::default() };
-        assert_eq!(lacks(&cut, 9).as_deref(), Some("the file is cut off: words are missing"));
+        assert_eq!(lacks(&cut, 9).as_deref(), Some("the file is incomplete: words are missing"));
     }
 
     #[test]

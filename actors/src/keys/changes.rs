@@ -32,8 +32,12 @@ pub async fn create(
     lock_owner(&txn, user).await?;
     let kept =
         api_key::Entity::owned_by(user).filter(api_key::Column::Kind.eq(wish.kind)).count(&txn).await?;
-    if kept >= u64::from(rules::most_keys(wish.kind, limits)) {
-        return Err(Error::PlanLimit("the plan allows no more keys of this kind"));
+    let most = rules::most_keys(wish.kind, limits);
+    if kept >= u64::from(most) {
+        let kind = wish.kind;
+        return Err(Error::PlanLimit(format!(
+            "the plan allows {most} keys of kind {kind}; revoke one first"
+        )));
     }
     let secret = Secret::new_key().map_err(Error::internal)?;
     let row = api_key::Model {
@@ -117,16 +121,21 @@ pub async fn list(db: &Db, user: UserId) -> Result<Vec<api_key::Model>, Error> {
 /// Whose key this is: the operator names keys without their owners.
 pub async fn owner_of(db: &Db, key: KeyId) -> Result<UserId, Error> {
     let found = api_key::Entity::for_operator(key).one(db.read()).await?;
-    found.map(|row| row.user_id).ok_or(Error::NotFound)
+    found.map(|row| row.user_id).ok_or(Error::not_found("key"))
 }
 
 async fn one_of(txn: &impl ConnectionTrait, user: UserId, key: KeyId) -> Result<api_key::Model, Error> {
-    api_key::Entity::one_of(user, key).one(txn).await?.ok_or(Error::NotFound)
+    api_key::Entity::one_of(user, key).one(txn).await?.ok_or(Error::not_found("key"))
 }
 
 /// Makes the counts of one user's keys wait for each other where more than one writes.
 async fn lock_owner(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
-    user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.map(drop).ok_or(Error::NotFound)
+    user::Entity::find_by_id(user)
+        .lock_exclusive()
+        .one(txn)
+        .await?
+        .map(drop)
+        .ok_or(Error::not_found("account"))
 }
 
 async fn commit(txn: Transaction) -> Result<(), Error> {

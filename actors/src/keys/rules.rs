@@ -15,7 +15,7 @@ pub fn scopes(kind: KeyKind, plan: Plan, asked: Option<Scopes>) -> Result<Scopes
     let scopes = match kind {
         KeyKind::Mcp => asked.with(Scope::Mcp),
         KeyKind::Rest if asked.has(Scope::Mcp) => {
-            return Err(Error::invalid("scopes", "a REST key cannot have the scope mcp"));
+            return Err(Error::invalid("scopes", "must not contain mcp for a REST key"));
         }
         KeyKind::Rest => asked,
     };

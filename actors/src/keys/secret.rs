@@ -17,7 +17,7 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 
 /// The system gave no random bytes.
 #[derive(Debug, thiserror::Error)]
-#[error("read the system's random source")]
+#[error("could not read the random source of the system")]
 pub struct NoRandomness(#[source] getrandom::Error);
 
 /// A secret in the clear: never logged, never kept, wiped when dropped.

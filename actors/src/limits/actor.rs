@@ -27,7 +27,7 @@ use super::hour::Hour;
 use super::{Ask, Counts, Quota};
 use crate::caller::Via;
 use crate::clock::Clock;
-use crate::error::{Error, Wait};
+use crate::error::{Error, RateWindow, Wait};
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// Full buckets say nothing that a new one would not: they are dropped now and then.
@@ -68,10 +68,15 @@ impl LimitActor {
         let day = self.counts.entry((ask.user, ask.surface, now.day())).or_default();
         if !day.has_room(ask.weight, ask.daily) {
             let retry_after = to_midnight.max(hour.wait());
-            return Err(Wait { limit: ask.daily, retry_after, reset: to_midnight });
+            return Err(Wait { limit: ask.daily, window: RateWindow::Day, retry_after, reset: to_midnight });
         }
         if let Err(retry_after) = hour.take() {
-            return Err(Wait { limit: ask.hourly, retry_after, reset: hour.reset() });
+            return Err(Wait {
+                limit: ask.hourly,
+                window: RateWindow::Hour,
+                retry_after,
+                reset: hour.reset(),
+            });
         }
         day.count(ask.weight);
         let of_hour = Quota { limit: ask.hourly, remaining: hour.left(), reset: hour.reset() };
@@ -245,7 +250,7 @@ impl Handler<Admit> for LimitActor {
         let now = self.clock.now();
         if self.enter(now.day(), context) == Entered::Earlier {
             let reset = now.day().end().since(now);
-            return Err(Wait { limit: ask.daily, retry_after: READ_WAIT, reset });
+            return Err(Wait { limit: ask.daily, window: RateWindow::Day, retry_after: READ_WAIT, reset });
         }
         self.admit(ask, now)
     }

@@ -31,21 +31,21 @@ impl ShowAccount {
     }
 }
 
-/// The account (contract.md, section 6: GET /user).
+/// The account of the API key (contract.md, section 6: GET /user).
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Account {
+pub struct ShowAccountResponse {
     user_id: UserId,
     email: String,
     name: Option<String>,
     plan: Plan,
     created_at: Timestamp,
-    counts: Counts,
+    counts: AccountCounts,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Counts {
+struct AccountCounts {
     bookmarks: u64,
     documents: u64,
     highlights: u64,
@@ -57,21 +57,21 @@ struct Counts {
 }
 
 impl Operation for ShowAccount {
-    type Reply = Account;
+    type Reply = ShowAccountResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadUser];
     const TAKES_TURN: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Account, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ShowAccountResponse, Error> {
         let (db, id) = (app.db.read(), caller.user);
         let completed = upload::Column::CompletedAt.is_not_null();
-        let row = user::Entity::find_by_id(id).one(db).await?.ok_or(Error::NotFound)?;
-        Ok(Account {
+        let row = user::Entity::find_by_id(id).one(db).await?.ok_or(Error::not_found("account"))?;
+        Ok(ShowAccountResponse {
             user_id: row.id,
             email: row.email,
             name: row.name,
             plan: row.plan,
             created_at: row.created_at,
-            counts: Counts {
+            counts: AccountCounts {
                 bookmarks: bookmark::Entity::owned_by(id).count(db).await?,
                 documents: document::Entity::readable_by(id).count(db).await?,
                 highlights: highlight::Entity::owned_by(id).count(db).await?,

@@ -52,7 +52,7 @@ impl ListActivity {
 /// One call.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Line {
+pub struct ActivityView {
     id: ActivityId,
     at: Timestamp,
     surface: Surface,
@@ -61,7 +61,7 @@ pub struct Line {
     key_name: Option<String>,
     route: Option<String>,
     tool: Option<String>,
-    status: Status,
+    status: ActivityStatus,
     client: Option<String>,
     result_count: Option<i32>,
 }
@@ -69,12 +69,12 @@ pub struct Line {
 /// HTTP status for REST, a word for MCP.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-enum Status {
+enum ActivityStatus {
     Number(u16),
     Word(String),
 }
 
-impl From<activity::Model> for Line {
+impl From<activity::Model> for ActivityView {
     fn from(row: activity::Model) -> Self {
         Self {
             id: row.id,
@@ -85,7 +85,7 @@ impl From<activity::Model> for Line {
             key_name: row.key_name,
             route: row.route,
             tool: row.tool,
-            status: row.status.parse().map_or(Status::Word(row.status), Status::Number),
+            status: row.status.parse().map_or(ActivityStatus::Word(row.status), ActivityStatus::Number),
             client: row.client,
             result_count: row.result_count,
         }
@@ -95,8 +95,8 @@ impl From<activity::Model> for Line {
 /// Calls, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Activity {
-    activity: Vec<Line>,
+pub struct ListActivityResponse {
+    activity: Vec<ActivityView>,
     next_cursor: Option<String>,
 }
 
@@ -107,10 +107,10 @@ struct Position {
 }
 
 impl Operation for ListActivity {
-    type Reply = Activity;
+    type Reply = ListActivityResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Activity, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListActivityResponse, Error> {
         use activity::Column as C;
         let list = format!("activity:{:?}:{:?}:{:?}", self.key, self.app, self.surface);
         let before: Option<Position> = self.page.position(app, caller.user, &list)?;
@@ -132,6 +132,6 @@ impl Operation for ListActivity {
             .await?;
         let position = |row: &activity::Model| Position { at: row.at, id: row.id };
         let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, position);
-        Ok(Activity { activity: rows.into_iter().map(Line::from).collect(), next_cursor })
+        Ok(ListActivityResponse { activity: rows.into_iter().map(ActivityView::from).collect(), next_cursor })
     }
 }

@@ -58,7 +58,7 @@ impl ListApps {
 /// A connection that has ended, for as long as its application is remembered.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct EndedView {
+pub struct EndedConnectionView {
     client_name: String,
     /// `disconnected` by the person or for want of use, `revoked` by the application or because a secret of it was used
     /// twice.
@@ -67,7 +67,7 @@ pub struct EndedView {
     last_used_at: Option<Timestamp>,
 }
 
-impl From<(oauth_grant::Model, oauth_client::Model)> for EndedView {
+impl From<(oauth_grant::Model, oauth_client::Model)> for EndedConnectionView {
     fn from((grant, client): (oauth_grant::Model, oauth_client::Model)) -> Self {
         Self {
             client_name: shown_name(&client),
@@ -80,23 +80,23 @@ impl From<(oauth_grant::Model, oauth_client::Model)> for EndedView {
 
 /// All of them, latest connected first.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Apps {
+pub struct ListAppsResponse {
     apps: Vec<AppView>,
     /// Those that were connected before.
-    ended: Vec<EndedView>,
+    ended: Vec<EndedConnectionView>,
 }
 
 impl Operation for ListApps {
-    type Reply = Apps;
+    type Reply = ListAppsResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Apps, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListAppsResponse, Error> {
         let all = app.grants.connections(caller.user).await?.into_iter();
         let (living, ended): (Vec<_>, Vec<_>) =
             all.partition(|(grant, _)| grant.state == GrantState::Connected);
-        Ok(Apps {
+        Ok(ListAppsResponse {
             apps: living.into_iter().map(AppView::from).collect(),
-            ended: ended.into_iter().map(EndedView::from).collect(),
+            ended: ended.into_iter().map(EndedConnectionView::from).collect(),
         })
     }
 }
@@ -117,14 +117,14 @@ impl DisconnectApp {
 
 /// Nothing more to say.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Disconnected {}
+pub struct DisconnectAppResponse {}
 
 impl Operation for DisconnectApp {
-    type Reply = Disconnected;
+    type Reply = DisconnectAppResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Disconnected, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<DisconnectAppResponse, Error> {
         app.grants.disconnect(caller.user, self.0).await?;
-        Ok(Disconnected {})
+        Ok(DisconnectAppResponse {})
     }
 }

@@ -50,8 +50,8 @@ pub struct Ask {
 impl Ask {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("question", QUESTION, "What to answer from the library."),
-        Field::optional("bookmarkIds", BOOKMARKS, "Only from these saves."),
+        Field::required("question", QUESTION, "The question to answer from the library."),
+        Field::optional("bookmarkIds", BOOKMARKS, "Answers only from these bookmarks."),
     ];
 
     /// Reads the body.
@@ -61,70 +61,70 @@ impl Ask {
     }
 }
 
-/// An answer.
+/// The answer, with its citations.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Answered {
-    /// Plain text with markers: `[n]` points at `citations[n - 1]`.
+pub struct AskResponse {
+    /// The answer as plain text with markers: `[n]` refers to `citations[n - 1]`.
     answer: String,
-    /// What the markers point at.
+    /// The passages that the markers refer to.
     citations: Vec<Citation>,
-    /// Passages that the answerer was given.
+    /// Number of passages that the model was given.
     passages_read: usize,
-    /// What answered.
+    /// Name of the model.
     model: String,
 }
 
-/// What a marker points at (spec.md: Citation).
+/// A passage that the answer cites (spec.md: Citation).
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Citation {
-    /// From 1; the marker `[n]`.
+    /// Number in the marker `[n]`, from 1.
     n: usize,
     /// The document.
     document_id: DocumentId,
     /// The cited passage.
     chunk_id: ChunkId,
-    /// The bookmark, where it is one's text or its note.
+    /// The bookmark whose text or note contains the passage; null for other documents.
     bookmark_id: Option<BookmarkId>,
-    /// The feed entry, where it is one's text.
+    /// The feed entry whose text contains the passage; null for other documents.
     entry_id: Option<EntryId>,
     /// The document's title.
     title: String,
-    /// The way back to the source.
+    /// URL of the source.
     url: String,
-    /// What the document was.
+    /// Type of the original.
     content_type: ContentType,
-    /// What stands in the document's text from `quote_start` to `quote_end`.
+    /// The quoted text: what the document's text contains from `quoteStart` to `quoteEnd`.
     quote: String,
-    /// In Unicode scalar values, within the cited passage.
+    /// Offset of the first character of the quote, in Unicode scalar values. It lies within the cited passage.
     quote_start: usize,
-    /// Where the quote ends.
+    /// Offset after the last character of the quote.
     quote_end: usize,
-    /// Page of a PDF, from 1.
+    /// Page of a PDF, from 1; null for other documents.
     page: Option<i32>,
-    /// Where the passage begins in a recording.
+    /// Start of the passage in a recording, in seconds; null for other documents.
     start_seconds: Option<f64>,
-    /// Where it ends.
+    /// End of the passage in a recording, in seconds; null for other documents.
     end_seconds: Option<f64>,
-    /// How good the passage is, from 0 to 1.
+    /// Relevance of the passage, from 0 to 1.
     score: f64,
-    /// The answer quotes it, and it is there.
+    /// Whether the answer quotes the passage and the quote was found in it.
     verified: bool,
 }
 
 impl Operation for Ask {
-    type Reply = Answered;
+    type Reply = AskResponse;
     const SCOPES: &'static [Scope] = &[Scope::AskLibrary];
     /// Its scope does not write to the library, but each answer is claimed and counted in rows.
     const NEEDS_SPACE: bool = true;
     const TAKES_TURN: bool = false;
 
-    fn count(reply: &Answered) -> Option<usize> {
+    fn count(reply: &AskResponse) -> Option<usize> {
         Some(reply.citations.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Answered, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<AskResponse, Error> {
         let within = self.within(caller, app).await?;
         let now = app.clock.now();
         if let Err(paused) = ai::must_not_pause(&app.db, now).await {
@@ -166,7 +166,7 @@ impl Ask {
         ids.dedup();
         let own = bookmark::Entity::owned_by(caller.user).filter(bookmark::Column::Id.is_in(ids.clone()));
         if usize::try_from(own.count(app.db.read()).await?).ok() != Some(ids.len()) {
-            return Err(Error::NotFound);
+            return Err(Error::not_found("bookmark"));
         }
         // The notes on a bookmark are documents of their own, and part of what was saved.
         let documents: Vec<DocumentId> = document::Entity::readable_by(caller.user)
@@ -181,7 +181,7 @@ impl Ask {
     }
 
     /// The answer, and the tokens that it cost.
-    async fn answer(&self, caller: &Caller, app: &App, within: Filter) -> Result<(Answered, u64), Error> {
+    async fn answer(&self, caller: &Caller, app: &App, within: Filter) -> Result<(AskResponse, u64), Error> {
         let wanted = Wanted { query: self.question.clone(), within, limit: PASSAGES + SPARE };
         let ranked = app.retrieval.search(caller.user, wanted.clone()).await?;
         let mut passages = distinct(passage::readable(app, caller.user, &wanted, &ranked.found).await?);
@@ -205,7 +205,7 @@ impl Ask {
         let citations =
             citations.filter_map(|(cited, n)| Some(citation(app, n, passages.get(cited.passage)?, cited)));
         let citations = citations.collect();
-        Ok((Answered { answer: text, citations, passages_read: passages.len(), model }, tokens))
+        Ok((AskResponse { answer: text, citations, passages_read: passages.len(), model }, tokens))
     }
 }
 
@@ -276,8 +276,8 @@ fn unavailable(failure: answerer::Failure) -> Error {
     Error::AiUnavailable
 }
 
-fn nothing(model: String, passages_read: usize) -> Answered {
-    Answered { answer: NOTHING.to_owned(), citations: Vec::new(), passages_read, model }
+fn nothing(model: String, passages_read: usize) -> AskResponse {
+    AskResponse { answer: NOTHING.to_owned(), citations: Vec::new(), passages_read, model }
 }
 
 fn citation(app: &App, n: usize, passage: &Passage, cited: citation::Citation) -> Citation {

@@ -28,7 +28,11 @@ impl ListChunks {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Passages at most; 50 when left out."),
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 100 },
+            "Maximum number of passages. Default 50.",
+        ),
     ];
 
     /// Reads the route's parameters.
@@ -38,18 +42,18 @@ impl ListChunks {
     }
 }
 
-/// Passages in order.
+/// A page of passages, in the order of the text.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Chunks {
+pub struct ListChunksResponse {
     document_id: DocumentId,
-    chunks: Vec<Chunk>,
+    chunks: Vec<ChunkView>,
     next_cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Chunk {
+struct ChunkView {
     chunk_id: ChunkId,
     index: i32,
     text: String,
@@ -68,18 +72,18 @@ struct Position {
 }
 
 impl Operation for ListChunks {
-    type Reply = Chunks;
+    type Reply = ListChunksResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
 
-    fn count(reply: &Chunks) -> Option<usize> {
+    fn count(reply: &ListChunksResponse) -> Option<usize> {
         Some(reply.chunks.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Chunks, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListChunksResponse, Error> {
         let list = format!("chunks:{}", self.document);
         let position: Option<Position> = self.page.position(app, caller.user, &list)?;
         let found = document::Entity::one_of(caller.user, self.document).one(app.db.read()).await?;
-        let document = found.ok_or(Error::NotFound)?;
+        let document = found.ok_or(Error::not_found("document"))?;
         let after = position.filter(|at| at.version == document.version).map_or(-1, |at| at.after);
         let mut rows = chunk::Entity::owned_by(caller.user)
             .filter(chunk::Column::DocumentId.eq(document.id))
@@ -91,12 +95,12 @@ impl Operation for ListChunks {
             .await?;
         let at = |row: &chunk::Model| Position { version: document.version, after: row.ordinal };
         let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, at);
-        let chunks = rows.into_iter().map(Chunk::from).collect();
-        Ok(Chunks { document_id: document.id, chunks, next_cursor })
+        let chunks = rows.into_iter().map(ChunkView::from).collect();
+        Ok(ListChunksResponse { document_id: document.id, chunks, next_cursor })
     }
 }
 
-impl From<chunk::Model> for Chunk {
+impl From<chunk::Model> for ChunkView {
     fn from(row: chunk::Model) -> Self {
         Self {
             chunk_id: row.id,

@@ -21,7 +21,7 @@ const PURPOSE: &[u8] = b"carrel list cursor 1";
 
 /// A cursor that was not made by this service for this caller and this list, or not in this form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("is not a cursor of this list")]
+#[error("the cursor does not belong to this list")]
 pub struct BadCursor;
 
 /// Makes and opens cursors.

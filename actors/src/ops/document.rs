@@ -24,13 +24,13 @@ use page::Readable;
 pub const OFFSET: Field = Field::optional(
     "offset",
     Kind::Integer { min: 0, max: i64::MAX },
-    "Where the page begins, in characters; the nextOffset of the page before.",
+    "Offset of the page in characters: the `nextOffset` of the page before. Default 0.",
 );
 /// How long it may be.
 pub const MAX_CHARS: Field = Field::optional(
     "maxChars",
     Kind::Integer { min: 1, max: 20_000 },
-    "Characters of the page at most; 12000 when left out.",
+    "Maximum length of the page in characters. Default 12000.",
 );
 const DEFAULT_CHARS: u32 = 12_000;
 /// Characters for which an assistant's reading counts once (spec.md: Limits, rule 3).
@@ -77,13 +77,13 @@ impl ReadDocument {
             Named::Document(id) => document::Entity::one_of(user, *id),
             Named::Bookmark(id) => text_of(user, bookmark::Entity::one_of(user, *id)),
             Named::Url(url) => {
-                let address = PageUrl::parse(url).map_err(|_| Error::NotFound)?.key();
+                let address = PageUrl::parse(url).map_err(|_| Error::not_found("document"))?.key();
                 let saved =
                     bookmark::Entity::owned_by(user).filter(bookmark::Column::NormalizedUrl.eq(address));
                 text_of(user, saved)
             }
         };
-        Readable::one(document, app.db.read()).await?.ok_or(Error::NotFound)
+        Readable::one(document, app.db.read()).await?.ok_or(Error::not_found("document"))
     }
 }
 
@@ -93,21 +93,21 @@ fn text_of(user: UserId, saved: Select<bookmark::Entity>) -> Select<document::En
     document::Entity::readable_by(user).filter(document::Column::Id.in_subquery(id))
 }
 
-/// A page of a document, with the user's marks (spec.md: Document).
+/// A page of a document, with the user's tags, notes and highlights (spec.md: Document).
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DocumentPage {
+pub struct ReadDocumentResponse {
     /// The document.
     pub document_id: DocumentId,
     /// Its title.
     pub title: String,
-    /// The way back to the source.
+    /// URL of the source.
     pub url: String,
-    /// What it was before it became text.
+    /// Type of the original.
     pub content_type: ContentType,
-    /// Who wrote it.
+    /// The author.
     pub author: Option<String>,
-    /// The bookmark; none for an entry that is not bookmarked and for a project's note.
+    /// The bookmark of the document; null for an entry that is not bookmarked and for a note of a project.
     pub bookmark_id: Option<BookmarkId>,
     /// The feed entry.
     pub entry_id: Option<EntryId>,
@@ -118,41 +118,41 @@ pub struct DocumentPage {
     /// The user's notes.
     pub notes: String,
     /// The user's highlights, in the order of the text.
-    pub highlights: Vec<Mark>,
-    /// How far it is.
+    pub highlights: Vec<DocumentHighlight>,
+    /// Whether the text is ready.
     pub status: DocumentStatus,
-    /// Why the last try failed.
+    /// Why the last attempt to read the document failed.
     pub error: Option<String>,
-    /// The page's text.
+    /// Text of the page.
     pub text: String,
-    /// Where it begins, in Unicode scalar values.
+    /// Offset of the page in the document's text, in Unicode scalar values.
     pub offset: i64,
-    /// Where the next page begins; none when there is no more.
+    /// Offset of the next page; null on the last page.
     pub next_offset: Option<usize>,
-    /// There is more.
+    /// Whether there are further pages.
     pub truncated: bool,
-    /// Characters of the whole text.
+    /// Length of the whole text in Unicode scalar values.
     pub total_chars: i32,
 }
 
-/// A highlight as a document shows it.
+/// A highlight of a document.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Mark {
-    /// The marked words.
+pub struct DocumentHighlight {
+    /// The highlighted text.
     pub text: String,
-    /// What the user wrote beside them.
+    /// The user's note on it.
     pub note: Option<String>,
 }
 
 impl Operation for ReadDocument {
-    type Reply = DocumentPage;
+    type Reply = ReadDocumentResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
 
     fn weight(&self) -> u32 {
         self.max_chars.unwrap_or(DEFAULT_CHARS).div_ceil(CHARS_A_CALL).max(1)
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<DocumentPage, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ReadDocumentResponse, Error> {
         let mut found = self.find(app, caller.user).await?;
         let max_chars = self.max_chars.unwrap_or(DEFAULT_CHARS);
         let mut page = page::read(app, &found, self.offset, max_chars).await?;
@@ -162,7 +162,7 @@ impl Operation for ReadDocument {
             page = page::read(app, &found, self.offset, max_chars).await?;
         }
         let (document, saved_at) = (found.document, found.saved_at);
-        Ok(DocumentPage {
+        Ok(ReadDocumentResponse {
             document_id: document.id,
             url: app.url_of(&document),
             title: document.title,

@@ -34,11 +34,11 @@ pub struct ExportView {
 
 /// One export under its name.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneExport {
+pub struct ExportResponse {
     export: ExportView,
 }
 
-impl OneExport {
+impl ExportResponse {
     fn of(app: &App, row: export::Model) -> Self {
         let done = row.state == ExportState::Done;
         let url = done.then(|| format!("{}/app/api/exports/{}/file", app.base_url, row.id));
@@ -71,15 +71,15 @@ impl BeginExport {
 }
 
 impl Operation for BeginExport {
-    type Reply = OneExport;
+    type Reply = ExportResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
     const NEEDS_SPACE: bool = true;
     const TAKES_TURN: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneExport, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ExportResponse, Error> {
         let row = exports::begin(app, caller.user).await?;
         app.ingest.wake();
-        Ok(OneExport::of(app, row))
+        Ok(ExportResponse::of(app, row))
     }
 }
 
@@ -98,12 +98,12 @@ impl ShowExport {
 }
 
 impl Operation for ShowExport {
-    type Reply = OneExport;
+    type Reply = ExportResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
     const TAKES_TURN: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneExport, Error> {
-        Ok(OneExport::of(app, exports::find(app, caller.user, self.0).await?))
+    async fn run(self, caller: &Caller, app: &App) -> Result<ExportResponse, Error> {
+        Ok(ExportResponse::of(app, exports::find(app, caller.user, self.0).await?))
     }
 }
 

@@ -39,7 +39,11 @@ impl ListImportRows {
             "Only rows of which this became.",
         ),
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 1000 }, "How many at most; 100 when left out."),
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 1000 },
+            "Maximum number of results. Default 100.",
+        ),
     ];
 
     /// Reads path and parameters.
@@ -52,7 +56,7 @@ impl ListImportRows {
 /// A row of the file.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RowView {
+pub struct ImportRowView {
     /// Where it begins in the file.
     pub line: i64,
     /// What became of it.
@@ -67,7 +71,7 @@ pub struct RowView {
     pub reason: Option<String>,
 }
 
-impl RowView {
+impl ImportRowView {
     /// Shows rows of an import in their order.
     ///
     /// # Errors
@@ -93,24 +97,27 @@ impl RowView {
 /// Rows in the order of the file.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ImportRows {
-    rows: Vec<RowView>,
+pub struct ListImportRowsResponse {
+    rows: Vec<ImportRowView>,
     next_cursor: Option<String>,
 }
 
 impl Operation for ListImportRows {
-    type Reply = ImportRows;
+    type Reply = ListImportRowsResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const NEEDS_SPACE: bool = false;
     const TAKES_TURN: bool = true;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ImportRows, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListImportRowsResponse, Error> {
         let import = imports::find(app, caller.user, self.import).await?;
         let list = format!("import rows {} {:?}", import.id.0, self.outcome);
         let after: Option<(i64, ImportRowId)> = self.page.position(app, caller.user, &list)?;
         let wanted = Wanted { outcome: self.outcome, after, most: self.page.limit + 1 };
         let mut rows = imports::rows(app, &import, wanted).await?;
         let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, |row| (row.line, row.id));
-        Ok(ImportRows { rows: RowView::of_rows(app.db.read(), &import, rows).await?, next_cursor })
+        Ok(ListImportRowsResponse {
+            rows: ImportRowView::of_rows(app.db.read(), &import, rows).await?,
+            next_cursor,
+        })
     }
 }

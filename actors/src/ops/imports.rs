@@ -73,17 +73,17 @@ pub struct Skipped {
 
 /// One import under its name.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneImport {
+pub struct ImportResponse {
     import: ImportView,
 }
 
 /// Imports, the latest first.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Imports {
+pub struct ListImportsResponse {
     imports: Vec<ImportView>,
 }
 
-impl OneImport {
+impl ImportResponse {
     async fn of(app: &App, row: import::Model) -> Result<Self, Error> {
         Ok(Self { import: view(app, row, Detail::All).await? })
     }
@@ -156,15 +156,15 @@ pub struct BeginImport {
 }
 
 impl Operation for BeginImport {
-    type Reply = OneImport;
+    type Reply = ImportResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneImport, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ImportResponse, Error> {
         let Self { file, file_name, format, dry_run } = self;
         let new = New { user: caller.user, file_name, format, dry_run };
         let row = imports::begin(app, new, file).await?;
         app.ingest.wake();
-        OneImport::of(app, row).await
+        ImportResponse::of(app, row).await
     }
 }
 
@@ -183,13 +183,13 @@ impl ShowImport {
 }
 
 impl Operation for ShowImport {
-    type Reply = OneImport;
+    type Reply = ImportResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneImport, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ImportResponse, Error> {
         let row = imports::find(app, caller.user, self.0).await?;
-        OneImport::of(app, row).await
+        ImportResponse::of(app, row).await
     }
 }
 
@@ -208,16 +208,16 @@ impl ListImports {
 }
 
 impl Operation for ListImports {
-    type Reply = Imports;
+    type Reply = ListImportsResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Imports, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListImportsResponse, Error> {
         let mut imports = Vec::new();
         for row in imports::latest(app, caller.user).await? {
             imports.push(view(app, row, Detail::Listed).await?);
         }
-        Ok(Imports { imports })
+        Ok(ListImportsResponse { imports })
     }
 }
 
@@ -260,7 +260,7 @@ impl MoveImport {
 }
 
 impl Operation for MoveImport {
-    type Reply = OneImport;
+    type Reply = ImportResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
     /// The job that these steps queue writes rows, also when it undoes an import, and does not run below the floor.
@@ -271,7 +271,7 @@ impl Operation for MoveImport {
         }
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneImport, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ImportResponse, Error> {
         let Self(id, step) = self;
         let row = match step {
             Step::Start => imports::start(app, caller.user, id).await?,
@@ -280,6 +280,6 @@ impl Operation for MoveImport {
             Step::Undo => imports::undo(app, caller.user, id).await?,
         };
         app.ingest.wake();
-        OneImport::of(app, row).await
+        ImportResponse::of(app, row).await
     }
 }

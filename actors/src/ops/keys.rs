@@ -63,7 +63,10 @@ pub fn read_scopes(names: Option<Vec<String>>) -> Result<Option<Scopes>, Error> 
             Ok(scope) => scopes.push(scope),
             Err(_) => faults.push(Fault {
                 field: if faults.is_empty() { "scopes".to_owned() } else { format!("scopes[{place}]") },
-                reason: "names a scope that there is not".to_owned(),
+                reason: format!(
+                    "must be one of {}",
+                    Scope::ALL.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(", ")
+                ),
             }),
         }
     }
@@ -93,17 +96,17 @@ impl ListKeys {
 
 /// All keys, oldest first.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Keys {
+pub struct ListKeysResponse {
     keys: Vec<KeyView>,
 }
 
 impl Operation for ListKeys {
-    type Reply = Keys;
+    type Reply = ListKeysResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Keys, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListKeysResponse, Error> {
         let rows = changes::list(&app.accounts_db, caller.user).await?;
-        Ok(Keys { keys: rows.into_iter().map(|row| view(app, caller, row)).collect() })
+        Ok(ListKeysResponse { keys: rows.into_iter().map(|row| view(app, caller, row)).collect() })
     }
 }
 
@@ -136,20 +139,20 @@ impl CreateKey {
 
 /// A key with its secret: the only time that it is shown.
 #[derive(Serialize, JsonSchema)]
-pub struct KeyWithSecret {
+pub struct KeySecretResponse {
     key: KeyView,
     secret: String,
 }
 
 impl Operation for CreateKey {
-    type Reply = KeyWithSecret;
+    type Reply = KeySecretResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<KeyWithSecret, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<KeySecretResponse, Error> {
         in_the_future(app, self.0.expires_at)?;
         let limits = app.plans.limits(caller.plan);
         let (row, secret) = app.keys.create(caller.user, caller.plan, limits, self.0).await?;
-        Ok(KeyWithSecret { key: view(app, caller, row), secret: secret.expose().to_owned() })
+        Ok(KeySecretResponse { key: view(app, caller, row), secret: secret.expose().to_owned() })
     }
 }
 
@@ -163,7 +166,7 @@ pub struct ChangeKey {
 impl ChangeKey {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("name", NAME, "Another name."),
+        Field::optional("name", NAME, "The new name."),
         Field::optional("scopes", SCOPES, "All scopes from now on."),
         Field::optional("hourlyLimit", HOURLY, "Requests an hour; null for the plan's maximum."),
         Field::optional("expiresAt", Kind::Time, "From then on it is refused; null for never."),
@@ -183,18 +186,18 @@ impl ChangeKey {
 
 /// One key under its name.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneKey {
+pub struct KeyResponse {
     key: KeyView,
 }
 
 impl Operation for ChangeKey {
-    type Reply = OneKey;
+    type Reply = KeyResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneKey, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<KeyResponse, Error> {
         in_the_future(app, self.changes.expires_at.flatten())?;
         let row = app.keys.change(caller.user, caller.plan, self.id, self.changes).await?;
-        Ok(OneKey { key: view(app, caller, row) })
+        Ok(KeyResponse { key: view(app, caller, row) })
     }
 }
 
@@ -213,12 +216,12 @@ impl RegenerateKey {
 }
 
 impl Operation for RegenerateKey {
-    type Reply = KeyWithSecret;
+    type Reply = KeySecretResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<KeyWithSecret, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<KeySecretResponse, Error> {
         let (row, secret) = app.keys.regenerate(caller.user, self.0).await?;
-        Ok(KeyWithSecret { key: view(app, caller, row), secret: secret.expose().to_owned() })
+        Ok(KeySecretResponse { key: view(app, caller, row), secret: secret.expose().to_owned() })
     }
 }
 
@@ -238,14 +241,14 @@ impl RevokeKey {
 
 /// Nothing more to say.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Revoked {}
+pub struct RevokeKeyResponse {}
 
 impl Operation for RevokeKey {
-    type Reply = Revoked;
+    type Reply = RevokeKeyResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Revoked, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<RevokeKeyResponse, Error> {
         app.keys.revoke(caller.user, self.0).await?;
-        Ok(Revoked {})
+        Ok(RevokeKeyResponse {})
     }
 }

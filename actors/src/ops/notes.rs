@@ -23,14 +23,14 @@ use crate::ingest::queue::Priority;
 use crate::ingest::{Split, Text, put_text};
 
 pub use change::{ChangeNote, DeleteNote, take_back};
-pub use create::{CreateNote, NoteCreated, Place, first_line};
+pub use create::{CreateNote, CreateNoteResponse, Place, first_line};
 
 /// Characters that a note has at most.
 pub const LONGEST: usize = 100_000;
 /// What the text of a note may be.
 pub const BODY: Kind = Kind::Words { min: 1, max: LONGEST };
 
-/// A note as it is shown.
+/// A note on a bookmark or in a project.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NoteView {
@@ -61,9 +61,9 @@ impl From<note::Model> for NoteView {
     }
 }
 
-/// One note under its name.
+/// A note.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneNote {
+pub struct NoteResponse {
     /// The note.
     pub note: NoteView,
 }
@@ -147,7 +147,7 @@ async fn locked_on_bookmark(
     row: &bookmark::Model,
 ) -> Result<Option<note::Model>, Error> {
     let held = bookmark::Entity::one_of(row.user_id, row.id).lock_exclusive();
-    held.one(txn).await?.ok_or(Error::NotFound)?;
+    held.one(txn).await?.ok_or(Error::not_found("bookmark"))?;
     let own = note::Entity::owned_by(row.user_id).filter(note::Column::BookmarkId.eq(row.id));
     Ok(own.one(txn).await?)
 }
@@ -204,7 +204,7 @@ pub async fn rewrite(
 /// The document with a note's text, in sight or not.
 async fn document_of(txn: &impl ConnectionTrait, note: &note::Model) -> Result<document::Model, Error> {
     let own = document::Entity::of(note.user_id).filter(document::Column::Id.eq(note.document_id));
-    own.one(txn).await?.ok_or(Error::NotFound)
+    own.one(txn).await?.ok_or(Error::not_found("document"))
 }
 
 async fn insert_on_bookmark(

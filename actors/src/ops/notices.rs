@@ -55,7 +55,11 @@ impl ListNotices {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Notices at most; 50 when left out."),
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 100 },
+            "Maximum number of notices. Default 50.",
+        ),
     ];
 
     /// Reads the parameters.
@@ -67,17 +71,17 @@ impl ListNotices {
 /// Notices, and how many are unread.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Notices {
+pub struct ListNoticesResponse {
     notices: Vec<NoticeView>,
     unread: u64,
     next_cursor: Option<String>,
 }
 
 impl Operation for ListNotices {
-    type Reply = Notices;
+    type Reply = ListNoticesResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Notices, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListNoticesResponse, Error> {
         let before: Option<NoticeId> = self.0.position(app, caller.user, "notices")?;
         let mut query = notice::Entity::owned_by(caller.user).order_by_desc(notice::Column::Id);
         if let Some(before) = before {
@@ -87,7 +91,11 @@ impl Operation for ListNotices {
         let next_cursor = self.0.cut(app, caller.user, "notices", &mut rows, |row| row.id);
         let unread = notice::Entity::owned_by(caller.user).filter(notice::Column::ReadAt.is_null());
         let unread = unread.count(app.db.read()).await?;
-        Ok(Notices { notices: rows.into_iter().map(NoticeView::from).collect(), unread, next_cursor })
+        Ok(ListNoticesResponse {
+            notices: rows.into_iter().map(NoticeView::from).collect(),
+            unread,
+            next_cursor,
+        })
     }
 }
 
@@ -112,17 +120,20 @@ impl MarkRead {
 
 /// How many are unread now.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Marked {
+pub struct MarkReadResponse {
     unread: u64,
 }
 
 impl Operation for MarkRead {
-    type Reply = Marked;
+    type Reply = MarkReadResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Marked, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<MarkReadResponse, Error> {
         if let Some(id) = self.0 {
-            notice::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+            notice::Entity::one_of(caller.user, id)
+                .one(app.db.read())
+                .await?
+                .ok_or(Error::not_found("notice"))?;
         }
         let mut marked = notice::Entity::update_many()
             .col_expr(notice::Column::ReadAt, Expr::value(app.clock.now()))
@@ -133,6 +144,6 @@ impl Operation for MarkRead {
         }
         marked.exec(app.db.write()).await?;
         let unread = notice::Entity::owned_by(caller.user).filter(notice::Column::ReadAt.is_null());
-        Ok(Marked { unread: unread.count(app.db.write()).await? })
+        Ok(MarkReadResponse { unread: unread.count(app.db.write()).await? })
     }
 }

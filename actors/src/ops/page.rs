@@ -12,7 +12,7 @@ use crate::fields::{Field, Kind, Values};
 pub const CURSOR: Field = Field::optional(
     "cursor",
     Kind::Words { min: 1, max: super::cursor::MOST_CHARS },
-    "The nextCursor of the page before.",
+    "The `nextCursor` of the page before. Without it the first page is returned.",
 );
 
 /// A page that is asked for.
@@ -39,7 +39,9 @@ impl PageOf {
     ) -> Result<Option<T>, Error> {
         let open = |cursor: &String| app.cursors.open(user.0, list, cursor);
         let position = self.cursor.as_ref().map(open).transpose();
-        position.map_err(|_| Error::invalid("cursor", "is not a cursor of this list"))
+        position.map_err(|_| {
+            Error::invalid("cursor", "is not a cursor of this list; use the nextCursor of its previous page")
+        })
     }
 
     /// Cuts one row more than the page down to the page; the cursor of the next page where there is one.

@@ -26,33 +26,33 @@ pub struct ReadOutline {
     document: DocumentId,
 }
 
-/// HTML without scripts, styles, forms and frames: third-party content all the same. An element with `data-start` holds words of
-/// the document's text, which begin there, in Unicode scalar values.
+/// The document as HTML for reading, without scripts, styles, forms and frames. It is third-party content all the same. The text of an
+/// element with `data-start` begins at that offset of the document's text, in Unicode scalar values.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Html {
+pub struct ReadHtmlResponse {
     document_id: DocumentId,
-    /// None where the document was made from something without markup, or the HTML would be longer than 4 MiB.
+    /// Null if the source has no markup, or if the HTML would be longer than 4 MiB.
     html: Option<String>,
 }
 
-/// Headings in the order of the text; of a PDF those of its own outline.
+/// The headings in the order of the text; of a PDF those of its outline.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Outline {
+pub struct ReadOutlineResponse {
     document_id: DocumentId,
-    outline: Vec<Part>,
+    outline: Vec<OutlineHeading>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Part {
+struct OutlineHeading {
     title: String,
-    /// Its rank, from 1.
+    /// Level of the heading, from 1.
     level: u8,
-    /// Where it begins in the document's text, in Unicode scalar values.
+    /// Offset of the heading in the document's text, in Unicode scalar values.
     offset: usize,
-    /// The page of a PDF, from 1.
+    /// Page of a PDF, from 1; null for other documents.
     page: Option<u32>,
 }
 
@@ -77,33 +77,36 @@ impl ReadOutline {
 }
 
 impl Operation for ReadHtml {
-    type Reply = Html;
+    type Reply = ReadHtmlResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Html, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ReadHtmlResponse, Error> {
         let shown = shown(self.document, caller, app).await?;
-        Ok(Html { document_id: self.document, html: shown.and_then(|shown| shown.html) })
+        Ok(ReadHtmlResponse { document_id: self.document, html: shown.and_then(|shown| shown.html) })
     }
 }
 
 impl Operation for ReadOutline {
-    type Reply = Outline;
+    type Reply = ReadOutlineResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
 
-    fn count(reply: &Outline) -> Option<usize> {
+    fn count(reply: &ReadOutlineResponse) -> Option<usize> {
         Some(reply.outline.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Outline, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ReadOutlineResponse, Error> {
         let shown = shown(self.document, caller, app).await?;
         let outline = shown.as_ref().map(outline).transpose()?.unwrap_or_default();
-        Ok(Outline { document_id: self.document, outline: outline.into_iter().map(Part::from).collect() })
+        Ok(ReadOutlineResponse {
+            document_id: self.document,
+            outline: outline.into_iter().map(OutlineHeading::from).collect(),
+        })
     }
 }
 
 async fn shown(id: DocumentId, caller: &Caller, app: &App) -> Result<Option<rendition::Model>, Error> {
     let found = document::Entity::one_of(caller.user, id).one(app.db.read()).await?;
-    let document = found.ok_or(Error::NotFound)?;
+    let document = found.ok_or(Error::not_found("document"))?;
     Ok(rendition::Entity::one_of(caller.user, document.id).one(app.db.read()).await?)
 }
 
@@ -112,7 +115,7 @@ pub fn outline(shown: &rendition::Model) -> Result<Vec<Heading>, Error> {
     serde_json::from_str(&shown.outline).map_err(Error::internal)
 }
 
-impl From<Heading> for Part {
+impl From<Heading> for OutlineHeading {
     fn from(Heading { title, level, offset, page }: Heading) -> Self {
         Self { title, level, offset, page }
     }

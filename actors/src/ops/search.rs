@@ -44,11 +44,15 @@ pub struct Search {
 impl Search {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("q", QUERY, "What to look for."),
-        Field::optional("limit", LIMIT, "Passages at most; 8 when left out."),
-        Field::optional("collectionId", Kind::Id, "Only bookmarks of this collection."),
-        Field::optional("feedId", Kind::Id, "Only entries of this followed feed."),
-        Field::optional("source", Kind::Choice(&["bookmarks", "feeds", "all"]), "Which half of the library."),
+        Field::required("q", QUERY, "The search query, in natural language or keywords."),
+        Field::optional("limit", LIMIT, "Maximum number of passages. Default 8."),
+        Field::optional("collectionId", Kind::Id, "Searches only the bookmarks in this collection."),
+        Field::optional("feedId", Kind::Id, "Searches only the entries of this feed."),
+        Field::optional(
+            "source",
+            Kind::Choice(&["bookmarks", "feeds", "all"]),
+            "Searches only bookmarks, or only feed entries. Default `all`.",
+        ),
     ];
 
     /// Reads the route's parameters.
@@ -68,31 +72,37 @@ impl Search {
     }
 }
 
-/// What was found.
+/// The passages that match the query.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Found {
+pub struct SearchResponse {
     /// Passages, best first.
     pub results: Vec<SearchResult>,
-    /// `lexical` where the results come from text matching only.
+    /// `lexical` if the results come from keyword matching only, because semantic search is unavailable; else null.
     #[schemars(extend("enum" = ["lexical", null]))]
     pub degraded: Option<&'static str>,
 }
 
 impl Operation for Search {
-    type Reply = Found;
+    type Reply = SearchResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
     const TAKES_TURN: bool = false;
 
-    fn count(reply: &Found) -> Option<usize> {
+    fn count(reply: &SearchResponse) -> Option<usize> {
         Some(reply.results.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Found, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<SearchResponse, Error> {
         if let Some(id) = self.collection {
-            collection::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+            collection::Entity::one_of(caller.user, id)
+                .one(app.db.read())
+                .await?
+                .ok_or(Error::not_found("collection"))?;
         }
         if let Some(id) = self.feed {
-            feed::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+            feed::Entity::one_of(caller.user, id)
+                .one(app.db.read())
+                .await?
+                .ok_or(Error::not_found("feed"))?;
         }
         let within = Filter {
             source: self.source,
@@ -107,7 +117,7 @@ impl Operation for Search {
             let results = passage::load(app, caller.user, &wanted, &ranked.found, limit).await?;
             let all = ranked.found.len() < wanted.limit || wanted.limit >= DEEPEST;
             if results.len() >= limit || all {
-                return Ok(Found { results, degraded: ranked.lexical_only.then_some("lexical") });
+                return Ok(SearchResponse { results, degraded: ranked.lexical_only.then_some("lexical") });
             }
             // Most of what was found is gone, though the index does not know it yet: what is left stands below.
             wanted.limit *= 4;

@@ -17,7 +17,6 @@ use sea_orm::{
 use serde::Serialize;
 
 use super::bookmarks::{kinds, save};
-use super::collections::Done;
 use super::page::{CURSOR, PageOf};
 use super::target::Target;
 use crate::app::App;
@@ -33,9 +32,9 @@ const DEFAULT_LIMIT: u64 = 50;
 /// A tag (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema, FromQueryResult)]
 pub struct TagView {
-    /// As the person wrote it.
+    /// Name of the tag.
     name: String,
-    /// How many bookmarks have it.
+    /// Number of bookmarks with the tag.
     #[schemars(range(min = 0))]
     count: i64,
 }
@@ -48,7 +47,7 @@ impl ListTags {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Tags at most; 50 when left out."),
+        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Maximum number of tags. Default 50."),
     ];
 
     /// Reads the parameters.
@@ -57,24 +56,24 @@ impl ListTags {
     }
 }
 
-/// Tags by their names.
+/// A page of tags, sorted by name.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Tags {
+pub struct ListTagsResponse {
     tags: Vec<TagView>,
-    /// Where the next page begins; null at the end.
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
 impl Operation for ListTags {
-    type Reply = Tags;
+    type Reply = ListTagsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
 
-    fn count(reply: &Tags) -> Option<usize> {
+    fn count(reply: &ListTagsResponse) -> Option<usize> {
         Some(reply.tags.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Tags, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListTagsResponse, Error> {
         let after: Option<String> = self.0.position(app, caller.user, "tags")?;
         let mut counted = counted(caller.user);
         if let Some(after) = after {
@@ -83,7 +82,7 @@ impl Operation for ListTags {
         let counted = counted.order_by_asc(bookmark_tag::Column::Name).limit(self.0.limit + 1);
         let mut tags = counted.into_model::<TagView>().all(app.db.read()).await?;
         let next_cursor = self.0.cut(app, caller.user, "tags", &mut tags, |tag| tag.name.clone());
-        Ok(Tags { tags, next_cursor })
+        Ok(ListTagsResponse { tags, next_cursor })
     }
 }
 
@@ -96,8 +95,11 @@ pub struct RenameTag {
 
 impl RenameTag {
     /// The fields of the body.
-    pub const FIELDS: &'static [Field] =
-        &[Field::required("name", kinds::TAG, "The name from now on; a tag of this name takes it in.")];
+    pub const FIELDS: &'static [Field] = &[Field::required(
+        "name",
+        kinds::TAG,
+        "The new name. If a tag of that name exists, the two are merged.",
+    )];
 
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
@@ -106,17 +108,17 @@ impl RenameTag {
     }
 }
 
-/// One tag under its name.
+/// The tag.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneTag {
+pub struct TagResponse {
     tag: TagView,
 }
 
 impl Operation for RenameTag {
-    type Reply = OneTag;
+    type Reply = TagResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneTag, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<TagResponse, Error> {
         let Self { old, new } = self;
         let txn = begin_request(&app.db, caller).await?;
         let tagged = tagged(&txn, caller.user, &old).await?;
@@ -128,9 +130,9 @@ impl Operation for RenameTag {
             room.must_hold(&txn).await?;
         }
         let now_called = counted(caller.user).filter(bookmark_tag::Column::Name.eq(new));
-        let tag = now_called.into_model::<TagView>().one(&txn).await?.ok_or(Error::NotFound)?;
+        let tag = now_called.into_model::<TagView>().one(&txn).await?.ok_or(Error::not_found("tag"))?;
         txn.commit().await?;
-        Ok(OneTag { tag })
+        Ok(TagResponse { tag })
     }
 }
 
@@ -148,18 +150,22 @@ impl DeleteTag {
     }
 }
 
+/// The tag was removed from every bookmark.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeleteTagResponse {}
+
 impl Operation for DeleteTag {
-    type Reply = Done;
+    type Reply = DeleteTagResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<DeleteTagResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         let tagged = tagged(&txn, caller.user, &self.0).await?;
         take_off(&txn, caller.user, &tagged, &self.0).await?;
         save::touch_all(&txn, caller.user, &tagged, app.clock.now()).await?;
         txn.commit().await?;
-        Ok(Done {})
+        Ok(DeleteTagResponse {})
     }
 }
 
@@ -185,7 +191,7 @@ fn counted(user: UserId) -> sea_orm::Select<bookmark_tag::Entity> {
 /// Not found where no living bookmark has it.
 async fn tagged(txn: &impl ConnectionTrait, user: UserId, name: &str) -> Result<Vec<BookmarkId>, Error> {
     let with_it = || bookmark::Column::Id.in_subquery(named(user, name));
-    bookmark::Entity::owned_by(user).filter(with_it()).one(txn).await?.ok_or(Error::NotFound)?;
+    bookmark::Entity::owned_by(user).filter(with_it()).one(txn).await?.ok_or(Error::not_found("tag"))?;
     let locked = save::lock(txn, bookmark::Entity::with_deleted(user).filter(with_it())).await?;
     // Whoever was waited for may have taken it off one: what is locked is looked at once more.
     let still: Vec<BookmarkId> = bookmark_tag::Entity::owned_by(user)

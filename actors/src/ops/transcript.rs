@@ -29,7 +29,11 @@ impl ReadTranscript {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 500 }, "Segments at most; 100 when left out."),
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 500 },
+            "Maximum number of segments. Default 100.",
+        ),
     ];
 
     /// Reads the route's parameters.
@@ -39,20 +43,20 @@ impl ReadTranscript {
     }
 }
 
-/// Segments in order. While the recording is being heard, those that there are.
+/// A page of segments, in order. While the recording is being transcribed, those that exist so far.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Transcript {
+pub struct ReadTranscriptResponse {
     document_id: DocumentId,
     language: Option<String>,
     status: DocumentStatus,
-    segments: Vec<Segment>,
+    segments: Vec<TranscriptSegment>,
     next_cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Segment {
+struct TranscriptSegment {
     index: i32,
     start_seconds: f64,
     end_seconds: f64,
@@ -67,18 +71,18 @@ struct Position {
 }
 
 impl Operation for ReadTranscript {
-    type Reply = Transcript;
+    type Reply = ReadTranscriptResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
 
-    fn count(reply: &Transcript) -> Option<usize> {
+    fn count(reply: &ReadTranscriptResponse) -> Option<usize> {
         Some(reply.segments.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Transcript, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ReadTranscriptResponse, Error> {
         let list = format!("transcript:{}", self.document);
         let position: Option<Position> = self.page.position(app, caller.user, &list)?;
         let found = document::Entity::one_of(caller.user, self.document).one(app.db.read()).await?;
-        let document = found.filter(is_recording).ok_or(Error::NotFound)?;
+        let document = found.filter(is_recording).ok_or(Error::not_found("document"))?;
         let shown = shown(app, &document).await?;
         let version = shown.as_ref().map_or(0, |transcript| transcript.version);
         let after = position.filter(|at| at.version == version).map_or(-1, |at| at.after);
@@ -92,11 +96,11 @@ impl Operation for ReadTranscript {
             .await?;
         let at = |row: &transcript_segment::Model| Position { version, after: row.ordinal };
         let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, at);
-        Ok(Transcript {
+        Ok(ReadTranscriptResponse {
             document_id: document.id,
             language: shown.and_then(|transcript| transcript.language).or(document.language),
             status: document.status,
-            segments: rows.into_iter().map(Segment::from).collect(),
+            segments: rows.into_iter().map(TranscriptSegment::from).collect(),
             next_cursor,
         })
     }
@@ -121,7 +125,7 @@ async fn shown(app: &App, document: &document::Model) -> Result<Option<transcrip
     Ok((index < versions.len()).then(|| versions.swap_remove(index)))
 }
 
-impl From<transcript_segment::Model> for Segment {
+impl From<transcript_segment::Model> for TranscriptSegment {
     fn from(row: transcript_segment::Model) -> Self {
         Self {
             index: row.ordinal,

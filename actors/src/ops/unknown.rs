@@ -19,6 +19,6 @@ impl Operation for Unknown {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, _: &Caller, _: &App) -> Result<(), Error> {
-        Err(if self.methods.is_empty() { Error::NotFound } else { Error::MethodNotAllowed(self.methods) })
+        Err(if self.methods.is_empty() { Error::UnknownRoute } else { Error::MethodNotAllowed(self.methods) })
     }
 }

@@ -35,24 +35,24 @@ impl ReadUsage {
     }
 }
 
-/// Counts, limits and shares, this call included.
+/// Usage and limits of the account, including this request.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Usage {
+pub struct ReadUsageResponse {
     plan: Plan,
-    rest: Today,
-    mcp: Today,
+    rest: DayUsage,
+    mcp: DayUsage,
     key: Option<KeyUsage>,
-    answers: Month,
-    ai_budget: Budget,
-    uploads: Stored,
-    library: Library,
-    transfers: Transfers,
+    answers: MonthUsage,
+    ai_budget: AiBudget,
+    uploads: UploadUsage,
+    library: LibraryUsage,
+    transfers: TransferUsage,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Today {
+struct DayUsage {
     today: u32,
     limit: u32,
     resets_at: Timestamp,
@@ -71,7 +71,7 @@ struct KeyUsage {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Month {
+struct MonthUsage {
     this_month: i64,
     limit: u32,
     resets_at: Timestamp,
@@ -79,83 +79,83 @@ struct Month {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Budget {
+struct AiBudget {
     resets_at: Timestamp,
-    groups: Vec<Share>,
+    groups: Vec<BudgetShare>,
 }
 
-/// Bytes of uploads, announced ones included.
+/// Bytes of uploaded files, including those of announced uploads.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Stored {
+struct UploadUsage {
     stored_bytes: u64,
     limit: u64,
     largest: u64,
 }
 
-/// Bytes of the library's texts, which include notes, import rows and stored idempotent answers.
+/// Bytes of the library's texts, including notes, import rows and stored responses of idempotency keys.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Library {
+struct LibraryUsage {
     bytes: u64,
     limit: u64,
 }
 
-/// Bytes of the files of imports and exports that are kept or arrive.
+/// Bytes of the files of imports and exports, including those that are arriving.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Transfers {
+struct TransferUsage {
     bytes: u64,
     limit: u64,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Share {
+struct BudgetShare {
     group: BudgetGroup,
     share: f64,
 }
 
 impl Operation for ReadUsage {
-    type Reply = Usage;
+    type Reply = ReadUsageResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Usage, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ReadUsageResponse, Error> {
         let now = app.clock.now();
         let limits = app.plans.limits(caller.plan);
         let counts = app.limits.today(caller.user).await?;
-        let day = |today, limit| Today { today, limit, resets_at: now.day().end() };
+        let day = |today, limit| DayUsage { today, limit, resets_at: now.day().end() };
         let month = usage_month::Entity::owned_by(caller.user)
             .filter(usage_month::Column::Month.eq(now.month()))
             .all(app.db.read())
             .await?;
         let dead = answers::dead(&app.db, caller.user, now).await?;
         let of = |group| month.iter().find(move |row| row.budget_group == group);
-        let share = |group| Share {
+        let share = |group| BudgetShare {
             group,
             share: share(of(group).map_or(0, |row| row.tokens), limits.ai_tokens_per_month),
         };
-        Ok(Usage {
+        Ok(ReadUsageResponse {
             plan: caller.plan,
             rest: day(counts.rest, limits.rest_per_day),
             mcp: day(counts.mcp, limits.mcp_per_day),
             key: key(caller, app).await?,
-            answers: Month {
+            answers: MonthUsage {
                 this_month: of(BudgetGroup::Chat).map_or(0, |row| row.times - dead).max(0),
                 limit: limits.answers_per_month,
                 resets_at: now.month().end(),
             },
-            uploads: Stored {
+            uploads: UploadUsage {
                 stored_bytes: stored_bytes(app.db.read(), caller.user, now).await?,
                 limit: limits.stored_bytes,
                 largest: limits.upload_bytes,
             },
-            library: Library {
+            library: LibraryUsage {
                 bytes: used_bytes(app.db.read(), caller.user).await?,
                 limit: limits.library_bytes,
             },
-            transfers: Transfers {
+            transfers: TransferUsage {
                 bytes: transfer_quota::used_bytes(app.db.read(), caller.user, now).await?,
                 limit: limits.transfer_bytes,
             },
-            ai_budget: Budget {
+            ai_budget: AiBudget {
                 resets_at: now.month().end(),
                 groups: [BudgetGroup::Chat, BudgetGroup::Embedding, BudgetGroup::Transcription]
                     .map(share)

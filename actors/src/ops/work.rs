@@ -59,7 +59,7 @@ impl ListWork {
         let failed = values.name("stage").is_some();
         let page = PageOf::read(&mut values, LISTED);
         if page.cursor.is_some() && !failed {
-            return Err(Error::invalid("cursor", "goes with stage=failed"));
+            return Err(Error::invalid("cursor", "needs stage=failed"));
         }
         Ok(Self { failed, page })
     }
@@ -68,7 +68,7 @@ impl ListWork {
 /// How far a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-enum Stage {
+enum WorkStage {
     /// Its turn is still to come.
     Waiting,
     /// It is worked on.
@@ -84,7 +84,7 @@ struct WorkView {
     document_id: DocumentId,
     bookmark_id: Option<BookmarkId>,
     title: String,
-    stage: Stage,
+    stage: WorkStage,
     /// What is done: a page is fetched, a file read, a recording heard, a text put into the index; none for what failed.
     work: Option<String>,
     /// Of a recording, 0 to 1.
@@ -102,7 +102,7 @@ struct WorkView {
 /// What waits, is worked on and could not be made, with the first of each.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct AllWork {
+pub struct ListWorkResponse {
     waiting: u64,
     running: u64,
     failed: u64,
@@ -111,10 +111,10 @@ pub struct AllWork {
 }
 
 impl Operation for ListWork {
-    type Reply = AllWork;
+    type Reply = ListWorkResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<AllWork, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListWorkResponse, Error> {
         let (db, user) = (app.db.read(), caller.user);
         let jobs = |state: JobState| makes_documents(user).filter(is_under_way()).filter(is(state));
         let under_way =
@@ -138,7 +138,7 @@ impl Operation for ListWork {
             .await?;
         let next_cursor = self.page.cut(app, user, FAILED, &mut latest, |row| (row.updated_at, row.id));
         work.extend(latest.into_iter().map(WorkView::failed));
-        Ok(AllWork {
+        Ok(ListWorkResponse {
             next_cursor: next_cursor.filter(|_| self.failed),
             waiting: jobs(JobState::Queued).count(db).await?,
             running: jobs(JobState::Running).count(db).await?,
@@ -198,7 +198,7 @@ impl WorkView {
             document_id: document.id,
             bookmark_id: document.bookmark_id,
             title: document.title,
-            stage: if runs { Stage::Running } else { Stage::Waiting },
+            stage: if runs { WorkStage::Running } else { WorkStage::Waiting },
             progress,
             reason: job.error.clone().or(document.error).filter(|_| !runs),
             tries: Some(job.attempts),
@@ -213,7 +213,7 @@ impl WorkView {
             document_id: document.id,
             bookmark_id: document.bookmark_id,
             title: document.title,
-            stage: Stage::Failed,
+            stage: WorkStage::Failed,
             work: None,
             progress: None,
             reason: document.error,
@@ -241,25 +241,28 @@ impl RetryWork {
 /// It waits for its turn now.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Retried {
+pub struct RetryWorkResponse {
     document_id: DocumentId,
 }
 
 impl Operation for RetryWork {
-    type Reply = Retried;
+    type Reply = RetryWorkResponse;
     const SCOPES: &'static [Scope] = &[];
     const NEEDS_SPACE: bool = true;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Retried, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<RetryWorkResponse, Error> {
         let (user, now) = (caller.user, app.clock.now());
         let txn = begin_request(&app.db, caller).await?;
-        let document = document::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
+        let document =
+            document::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::not_found("document"))?;
         if document.status != DocumentStatus::Failed && document.error.is_none() {
-            return Err(Error::Conflict("its text has not failed"));
+            return Err(Error::Conflict(
+                "the text of the document has not failed, so there is nothing to retry",
+            ));
         }
         let runs = makes_documents(user).filter(job::Column::Subject.eq(document.id.0));
         if runs.filter(is(JobState::Running)).one(&txn).await?.is_some() {
-            return Err(Error::Conflict("it is being worked on"));
+            return Err(Error::Conflict("the text of the document is being processed; wait until that ends"));
         }
         let work = match last_work(&txn, &document).await? {
             Some(work) => work,
@@ -279,14 +282,15 @@ impl Operation for RetryWork {
             .await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(Retried { document_id: document.id })
+        Ok(RetryWorkResponse { document_id: document.id })
     }
 }
 
 /// What makes the text of a document.
 async fn work_of(db: &impl ConnectionTrait, document: &document::Model) -> Result<Work, Error> {
     let Some(id) = document.bookmark_id else { return Ok(Work::Page) };
-    let saved = bookmark::Entity::one_of(document.user_id, id).one(db).await?.ok_or(Error::NotFound)?;
+    let saved =
+        bookmark::Entity::one_of(document.user_id, id).one(db).await?.ok_or(Error::not_found("bookmark"))?;
     Ok(Work::of_bookmark(saved.kind))
 }
 

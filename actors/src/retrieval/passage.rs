@@ -17,33 +17,33 @@ use super::{Found, Wanted};
 use crate::app::App;
 use crate::error::Error;
 
-/// A passage as search shows it (spec.md: Search result).
+/// A passage that matches the query (spec.md: Search result).
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchResult {
-    /// The document; it can be read by this id.
+    /// The document that contains the passage.
     pub document_id: DocumentId,
     /// The passage.
     pub chunk_id: ChunkId,
-    /// The bookmark, where it is one's text or its note.
+    /// The bookmark whose text or note contains the passage; null for other documents.
     pub bookmark_id: Option<BookmarkId>,
-    /// The feed entry, where it is one's text.
+    /// The feed entry whose text contains the passage; null for other documents.
     pub entry_id: Option<EntryId>,
     /// The document's title.
     pub title: String,
-    /// The way back to the source.
+    /// URL of the source.
     pub url: String,
-    /// What the document was.
+    /// Type of the original.
     pub content_type: ContentType,
-    /// At most 320 characters around the best match, plain text.
+    /// At most 320 characters of plain text around the best match.
     pub snippet: String,
-    /// From 0 to 1, falling.
+    /// Relevance from 0 to 1. Results are sorted by it in descending order.
     pub score: f64,
-    /// Page of a PDF, from 1.
+    /// Page of a PDF, from 1; null for other documents.
     pub page_number: Option<i32>,
-    /// Where the passage begins in a recording.
+    /// Start of the passage in a recording, in seconds; null for other documents.
     pub start_seconds: Option<f64>,
-    /// Where it ends.
+    /// End of the passage in a recording, in seconds; null for other documents.
     pub end_seconds: Option<f64>,
 }
 

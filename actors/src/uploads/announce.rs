@@ -47,25 +47,25 @@ pub struct Ticket {
 pub async fn announce(app: &App, caller: &Caller, new: Announced) -> Result<Ticket, Error> {
     let (user, limits) = (caller.user, app.plans.limits(caller.plan));
     if limits.upload_bytes == 0 {
-        return Err(Error::PlanRequired);
+        return Err(Error::PlanRequired("uploads".into()));
     }
     if new.bytes > limits.upload_bytes {
-        return Err(Error::TooLarge);
+        return Err(too_large(limits.upload_bytes));
     }
     if MediaType::parse(&new.content_type).and_then(|kind| kind.content_type()).is_none() {
-        return Err(Error::UnsupportedType("an upload must be audio, video or a PDF"));
+        return Err(Error::UnsupportedType("contentType must be the type of an audio, video or PDF file"));
     }
     let now = app.clock.now();
-    let row = row(&app.uploads, user, new, now)?;
+    let row = row(&app.uploads, user, new, limits.upload_bytes, now)?;
     let txn = begin_request(&app.db, caller).await?;
     // Two announcements at once are counted one after the other.
-    user::Entity::find_by_id(user).lock_exclusive().one(&txn).await?.ok_or(Error::NotFound)?;
+    user::Entity::find_by_id(user).lock_exclusive().one(&txn).await?.ok_or(Error::not_found("account"))?;
     // Refused before the file is sent: its text would exceed the library.
     let room = LibraryRoom::of_owner(&txn, app, user).await?;
     room.must_fit(0)?;
     let asked = u64::try_from(row.bytes).unwrap_or(u64::MAX);
     if stored_bytes(&txn, user, now).await?.saturating_add(asked) > limits.stored_bytes {
-        return Err(Error::PlanLimit("the storage that the plan allows for uploads is used up"));
+        return Err(storage_used_up(limits.stored_bytes));
     }
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
     if app.uploads.store.presigned_uploads().is_some() {
@@ -78,13 +78,30 @@ pub async fn announce(app: &App, caller: &Caller, new: Announced) -> Result<Tick
     Ok(Ticket { upload: row, put_url })
 }
 
-fn row(uploads: &Uploads, user: UserId, new: Announced, now: Timestamp) -> Result<Model, Error> {
+fn too_large(limit: u64) -> Error {
+    Error::TooLarge { what: "the file", limit }
+}
+
+/// The uploads of an account would be larger than the plan allows.
+pub(super) fn storage_used_up(limit: u64) -> Error {
+    Error::PlanLimit(format!(
+        "the plan allows {limit} bytes of uploads at one time; delete uploaded items first"
+    ))
+}
+
+fn row(
+    uploads: &Uploads,
+    user: UserId,
+    new: Announced,
+    max_bytes: u64,
+    now: Timestamp,
+) -> Result<Model, Error> {
     Ok(Model {
         id: UploadId::new(now),
         user_id: user,
         filename: new.filename,
         content_type: new.content_type.trim().to_owned(),
-        bytes: i64::try_from(new.bytes).map_err(|_| Error::TooLarge)?,
+        bytes: i64::try_from(new.bytes).map_err(|_| too_large(max_bytes))?,
         created_at: now,
         expires_at: now + uploads.put_for,
         receiving_until: Timestamp::from_millis(0),

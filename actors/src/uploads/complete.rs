@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryF
 use storage::blobs::{PresignedUploads, blob_path, incoming_path};
 use web::PageUrl;
 
-use super::announce::sent_by;
+use super::announce::{sent_by, storage_used_up};
 use super::stored::{self, Held};
 use super::{MediaType, arrived_directly, stored_bytes};
 use crate::app::App;
@@ -20,6 +20,14 @@ use crate::error::Error;
 use crate::ingest::queue::{self, Priority, Work};
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_request;
+
+const NOT_ARRIVED: Error =
+    Error::UploadIncomplete("the bytes of the upload have not arrived; send all of them to putUrl first");
+const OTHER_LENGTH: Error =
+    Error::UploadIncomplete("the bytes that arrived have another length than announced; send the file again");
+const OTHER_SUM: Error = Error::UploadIncomplete(
+    "the bytes that arrived have another SHA-256 than sha256 says; send the file again",
+);
 
 /// What an upload became.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +70,10 @@ struct Copied {
 /// [`Error::NotFound`], [`Error::UploadIncomplete`] before the bytes have come and where their sum differs,
 /// [`Error::UploadExpired`] when none came in time; [`Error::LibraryFull`]: it can be completed later, once there is space.
 pub async fn complete(app: &App, asked: Completion<'_>) -> Result<Completed, Error> {
-    let row =
-        Entity::one_of(asked.caller.user, asked.upload).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+    let row = Entity::one_of(asked.caller.user, asked.upload)
+        .one(app.db.read())
+        .await?
+        .ok_or(Error::not_found("upload"))?;
     let presigned = app.uploads.store.presigned_uploads().filter(|_| row.completed_at.is_none());
     let Some(presigned) = presigned else { return settle(app, &asked, None).await };
     let copied = copy(app, presigned, &row, &asked).await?;
@@ -92,7 +102,7 @@ async fn copy(
             None => None,
         };
         // What was looked at before may have been replaced while it was copied.
-        if copied != u64::try_from(row.bytes).ok() { Err(Error::UploadIncomplete) } else { Ok(sha256) }
+        if copied != u64::try_from(row.bytes).ok() { Err(OTHER_LENGTH) } else { Ok(sha256) }
     };
     match looked.await {
         Ok(sha256) => Ok(Copied { held, sha256 }),
@@ -104,18 +114,22 @@ async fn copy(
 }
 
 fn nothing_came(app: &App, row: &Model) -> Error {
-    if row.awaits(app.clock.now()) { Error::UploadIncomplete } else { Error::UploadExpired }
+    if row.awaits(app.clock.now()) { NOT_ARRIVED } else { Error::UploadExpired }
 }
 
 async fn settle(app: &App, asked: &Completion<'_>, copied: Option<&Copied>) -> Result<Completed, Error> {
     let now = app.clock.now();
     let txn = begin_request(&app.db, asked.caller).await?;
     // What the user's uploads take up is counted by one at a time, as where they are announced.
-    user::Entity::find_by_id(asked.caller.user).lock_exclusive().one(&txn).await?.ok_or(Error::NotFound)?;
+    user::Entity::find_by_id(asked.caller.user)
+        .lock_exclusive()
+        .one(&txn)
+        .await?
+        .ok_or(Error::not_found("account"))?;
     let locked = Entity::one_of(asked.caller.user, asked.upload).lock_exclusive().one(&txn).await?;
-    let row = locked.ok_or(Error::NotFound)?;
+    let row = locked.ok_or(Error::not_found("upload"))?;
     if let Some(done) = Completed::of(&row) {
-        return if differs(asked, row.sha256.as_ref()) { Err(Error::UploadIncomplete) } else { Ok(done) };
+        return if differs(asked, row.sha256.as_ref()) { Err(OTHER_SUM) } else { Ok(done) };
     }
     let sha256 = match copied {
         Some(copied) => copied.sha256.clone(),
@@ -123,7 +137,7 @@ async fn settle(app: &App, asked: &Completion<'_>, copied: Option<&Copied>) -> R
         None => row.sha256.clone(),
     };
     if differs(asked, sha256.as_ref()) {
-        return Err(Error::UploadIncomplete);
+        return Err(OTHER_SUM);
     }
     if let Some(copied) = copied {
         take_over(app, &txn, asked, &row, copied, now).await?;
@@ -155,7 +169,7 @@ async fn take_over(
     // Late bytes were not counted meanwhile: whether they came is known only now.
     if now >= row.expires_at && stored_bytes(txn, asked.caller.user, now).await?.saturating_add(bytes) > most
     {
-        return Err(Error::PlanLimit("the storage that the plan allows for uploads is used up"));
+        return Err(storage_used_up(most));
     }
     if stored::attach(txn, copied.held.id, row.id, sent_by(row)).await? {
         Ok(())

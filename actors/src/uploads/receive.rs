@@ -103,7 +103,7 @@ impl Arrival {
     pub async fn take(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.got += bytes.len() as u64;
         if self.got > self.announced {
-            return Err(Error::TooLarge);
+            return Err(longer_than(self.announced));
         }
         self.part.extend_from_slice(bytes);
         if self.part.len() >= PART_BYTES { self.flush().await } else { Ok(()) }
@@ -132,9 +132,10 @@ impl Arrival {
     /// [`Error::Invalid`] where bytes are missing, [`Error::Conflict`] where the upload was completed meanwhile.
     /// Nothing of the bytes is left then.
     pub async fn finish(mut self) -> Result<(), Error> {
-        if self.got < self.announced {
+        let (got, announced) = (self.got, self.announced);
+        if got < announced {
             self.end().await;
-            return Err(Error::invalid("body", "has fewer bytes than were announced"));
+            return Err(Error::invalid("body", format!("has {got} bytes, and {announced} were announced")));
         }
         if let Err(error) = self.flush().await {
             self.end().await;
@@ -162,32 +163,40 @@ impl Arrival {
 
 fn admitted(app: &App, pass: &Pass) -> Result<(), Error> {
     if !app.uploads.signatures.is_own(pass.upload, pass.until, &pass.signature) {
-        return Err(Error::UploadRefused("the signature of the address is not valid"));
+        return Err(Error::UploadRefused(
+            "the signature of the upload URL is not valid; use putUrl as it was returned",
+        ));
     }
     if app.clock.now() >= pass.until {
-        return Err(Error::UploadRefused("the time of the address is over"));
+        return Err(Error::UploadRefused("the upload URL has expired; create a new upload"));
     }
     Ok(())
 }
 
 /// The upload, whose bytes are still to come or to be replaced.
 async fn awaited(app: &App, pass: &Pass) -> Result<Model, Error> {
-    let upload = Entity::by_address(pass.upload).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+    let upload =
+        Entity::by_address(pass.upload).one(app.db.read()).await?.ok_or(Error::not_found("upload"))?;
     if upload.completed_at.is_some() { Err(COMPLETE) } else { Ok(upload) }
 }
 
-const COMPLETE: Error = Error::Conflict("the upload is complete");
+const COMPLETE: Error = Error::Conflict("the upload is complete; its file can no longer be replaced");
+
+fn longer_than(announced: u64) -> Error {
+    Error::TooLarge { what: "the file", limit: announced }
+}
 
 fn fits(upload: &Model, announced: u64, said: &Said) -> Result<(), Error> {
     let said_type = said.content_type.as_deref().and_then(MediaType::parse);
     if said_type.is_none_or(|said| Some(said) != MediaType::parse(&upload.content_type)) {
-        return Err(Error::invalid("Content-Type", "must be the type that was announced"));
+        return Err(Error::invalid("Content-Type", "must be the contentType that was announced"));
     }
     match said.bytes {
-        Some(bytes) if bytes > announced => Err(Error::TooLarge),
-        Some(bytes) if bytes < announced => {
-            Err(Error::invalid("Content-Length", "must be the length that was announced"))
-        }
+        Some(bytes) if bytes > announced => Err(longer_than(announced)),
+        Some(bytes) if bytes < announced => Err(Error::invalid(
+            "Content-Length",
+            format!("must be the {announced} bytes that were announced"),
+        )),
         Some(_) | None => Ok(()),
     }
 }

@@ -32,7 +32,7 @@ pub fn read(mut values: Values) -> Result<CreateNote, Error> {
 }
 
 fn not_one() -> Invalid {
-    let reason = "exactly one of bookmarkId and projectId must be given";
+    let reason = "is one of bookmarkId and projectId: give exactly one of them";
     let fault = |name: &str| Fault { field: name.to_owned(), reason: reason.to_owned() };
     Invalid { faults: PLACES.map(fault).into() }
 }

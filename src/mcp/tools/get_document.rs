@@ -37,7 +37,7 @@ pub fn read(mut values: Values) -> Result<ReadDocument, Error> {
 fn not_one(given: [bool; 3]) -> Invalid {
     let none = !given.contains(&true);
     let faulty = NAMES.iter().zip(given).filter(|(_, given)| none || *given);
-    let reason = "exactly one of documentId, bookmarkId and url must be given";
+    let reason = "is one of documentId, bookmarkId and url: give exactly one of them";
     Invalid {
         faults: faulty
             .map(|(name, _)| Fault { field: (*name).to_owned(), reason: reason.to_owned() })

@@ -22,7 +22,6 @@ use entity::scope::{Scope, Scopes};
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::error::told;
 use super::schema;
 use crate::http::answer_turns::turn_wait;
 
@@ -220,7 +219,7 @@ impl<'a> Call<'a> {
 fn verdict<R>(came: &Result<Answer<R>, Error>) -> String {
     match came {
         Ok(Answer::Fresh(_) | Answer::Stored(_)) => "ok".to_owned(),
-        Err(failed) => told(failed).code.to_owned(),
+        Err(failed) => failed.spec().mcp_code.to_owned(),
     }
 }
 

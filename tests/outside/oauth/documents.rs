@@ -54,19 +54,19 @@ async fn a_document_that_is_none_is_told_to_the_person_and_sends_nobody_anywhere
     let good = document(&site, "/good.json", json!({}));
     let moved = Reply::Plain { status: 302, headers: vec![("location", good.clone())], body: String::new() };
     let faulty = [
-        (document(&site, "/other.json", json!({ "client_id": good })), "about another app"),
-        (document(&site, "/secret.json", json!({ "client_secret": "s" })), "holds a secret"),
+        (document(&site, "/other.json", json!({ "client_id": good })), "that of another app"),
+        (document(&site, "/secret.json", json!({ "client_secret": "s" })), "contains a client secret"),
         (
             document(&site, "/method.json", json!({ "token_endpoint_auth_method": "client_secret_post" })),
-            "prove itself in a way",
+            "token_endpoint_auth_method must be none",
         ),
         (
             document(&site, "/cursor.json", json!({ "redirect_uris": ["myapp://cb"] })),
             "redirect_uris must be",
         ),
-        (site.page("/page.json", [Reply::Html("<p>No client.</p>".into())]), "not sent as JSON"),
-        (site.page("/list.json", [Reply::File("application/json", b"[]".to_vec())]), "no JSON object"),
-        (site.page("/moved.json", [moved]), "leads to another one"),
+        (site.page("/page.json", [Reply::Html("<p>No client.</p>".into())]), "not sent as application/json"),
+        (site.page("/list.json", [Reply::File("application/json", b"[]".to_vec())]), "not a JSON object"),
+        (site.page("/moved.json", [moved]), "redirects to another one"),
         (site.page("/gone.json", [Reply::Status(404)]), "could not be fetched"),
         (
             site.page("/long.json", [Reply::File("application/json", vec![b' '; 17_000])]),
@@ -74,8 +74,8 @@ async fn a_document_that_is_none_is_told_to_the_person_and_sends_nobody_anywhere
         ),
         ("https://nowhere.invalid/client.json".to_owned(), "could not be fetched"),
         ("https://10.0.0.1/client.json".to_owned(), "could not be fetched"),
-        ("http://10.0.0.1/client.json".to_owned(), "no https address"),
-        ("https://heron.example".to_owned(), "no https address"),
+        ("http://10.0.0.1/client.json".to_owned(), "not an https URL"),
+        ("https://heron.example".to_owned(), "not an https URL"),
     ];
     for (id, reason) in &faulty {
         let page = asked(&server, id).await;

@@ -25,6 +25,12 @@ impl Client {
         Self { http, base: base.to_owned(), headers: HeaderMap::new() }
     }
 
+    /// The same client, which leaves a compressed body as it comes and accepts what its headers say.
+    pub fn undecoded(&self) -> Self {
+        let plain = reqwest::Client::builder().no_proxy().redirect(Policy::none());
+        Self { http: plain.no_gzip().no_deflate().no_zstd().build().unwrap(), ..self.clone() }
+    }
+
     /// Sends this header too.
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
         self.headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).unwrap());
@@ -130,7 +136,21 @@ impl Client {
 
     /// What an address gives, as it comes.
     pub async fn download(&self, path: &str) -> (u16, HeaderMap, Vec<u8>) {
-        let response = self.request(Method::GET, path).send().await.unwrap();
+        self.receive(Method::GET, path, None).await
+    }
+
+    /// As [`Self::send`], with the body in bytes.
+    pub async fn receive(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> (u16, HeaderMap, Vec<u8>) {
+        let mut request = self.request(method, path);
+        if let Some(body) = body {
+            request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
+        }
+        let response = request.send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         (status, headers, response.bytes().await.unwrap().to_vec())
     }

@@ -136,8 +136,9 @@ impl Db {
         // A connection that has read holds the write-ahead log open, so that its file stays the same.
         let read = Statement::from_string(DatabaseBackend::Sqlite, "SELECT count(*) FROM sqlite_schema");
         self.read.query_one_raw(read).await?;
-        let files = OpenFiles::of(&database)
-            .map_err(|cause| DbErr::Custom(format!("look at the file {}: {cause}", database.display())))?;
+        let files = OpenFiles::of(&database).map_err(|cause| {
+            DbErr::Custom(format!("could not inspect the file {}: {cause}", database.display()))
+        })?;
         self.create_no_more();
         self.health.note_files(files);
         Ok(())

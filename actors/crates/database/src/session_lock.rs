@@ -95,7 +95,8 @@ impl Db {
                 let held = tokio::task::spawn_blocking(move || {
                     files.lock().unwrap_or_else(PoisonError::into_inner).hold(lock, &database)
                 });
-                held.await.map_err(|cause| DbErr::Custom(format!("the lock file was not tried: {cause}")))?
+                held.await
+                    .map_err(|cause| DbErr::Custom(format!("the lock file could not be locked: {cause}")))?
             }
         }
     }

@@ -54,7 +54,7 @@ pub const MIN_FREE_TO_DELETE_BYTES: u64 = 8 << 20;
 
 /// A disk has no more free space than its floor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a disk has no more free space than its floor")]
+#[error("a disk has less free space than storage.min_free_bytes")]
 pub struct StorageFull;
 
 /// How much space the fullest of the disks has left.

@@ -160,19 +160,19 @@ pub struct PdfText {
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// No child could be started; the operator has to act.
-    #[error("no process could be started to read it")]
+    #[error("the process that reads the file could not be started")]
     Unavailable(#[source] io::Error),
     /// The child died of this input: a bug in a parser.
-    #[error("the process that read it crashed")]
+    #[error("the process that read the file crashed")]
     Crashed,
     /// The child died because it needed more memory than its limit, or than the machine has.
-    #[error("reading it needed more memory than is allowed, so it was stopped")]
+    #[error("reading the file needed more memory than is allowed, so it was stopped")]
     OutOfMemory,
     /// The child did not finish in time.
-    #[error("reading it took longer than is allowed, so it was stopped")]
+    #[error("reading the file took longer than is allowed, so it was stopped")]
     TimedOut,
     /// The input or the output is over its limit.
-    #[error("it is too large to be read at once")]
+    #[error("the file is too large to be read")]
     TooLarge,
     /// The page has no article.
     #[error(transparent)]

@@ -139,10 +139,9 @@ impl Mailer {
     }
 
     fn message(&self, email: &Email) -> Result<Message, SendError> {
-        let to = email
-            .to
-            .parse()
-            .map_err(|_| SendError::Permanent("the address of its recipient is malformed".to_owned()))?;
+        let to = email.to.parse().map_err(|_| {
+            SendError::Permanent("the e-mail address of the recipient is malformed".to_owned())
+        })?;
         Message::builder()
             .from(self.from.clone())
             .to(Mailbox::new(None, to))

@@ -52,10 +52,10 @@ pub struct ChatSettings {
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The client cannot be made.
-    #[error("make the client of the model")]
+    #[error("could not create the HTTP client of the model")]
     Client(#[from] reqwest::Error),
     /// The key cannot stand in a header.
-    #[error("send ai.chat.key in a header")]
+    #[error("the setting ai.chat.key has characters that an HTTP header must not have")]
     Key(#[from] InvalidHeaderValue),
 }
 

@@ -260,7 +260,7 @@ pub(super) async fn in_place(
         Ok(()) => return Ok(given),
         Err(Error::Invalid(_)) => {}
         // Somebody deleted it meanwhile.
-        Err(Error::NotFound) => return Ok(given),
+        Err(Error::NotFound(_)) => return Ok(given),
         Err(error) => return Err(error),
     }
     let Some(document) = document::Entity::one_of(user, id).one(db).await? else { return Ok(given) };

@@ -134,7 +134,9 @@ pub async fn refusal(
     }
     let stored = uploads::stored_bytes(db, owner.id, means.desk.clock.now()).await?;
     let full = stored.saturating_add(before).saturating_add(file.bytes) > limits.stored_bytes;
-    Ok(full.then_some(Refusal::OverPlan("the storage that the plan allows for uploads is used up")))
+    Ok(full.then_some(Refusal::OverPlan(
+        "its file does not fit: the bytes of uploads that the plan allows are used up",
+    )))
 }
 
 /// The sum of what was copied; `None` where it is not what was said.

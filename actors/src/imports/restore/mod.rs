@@ -36,9 +36,9 @@ const NAME: usize = 300;
 /// Characters of a text that a person writes.
 const WORDS: usize = 100_000;
 /// Why a line is passed over that is no line of ours.
-const UNKNOWN: &str = "is no line of an export that is known";
+const UNKNOWN: &str = "is not a line of an export that this version knows";
 /// Why a line is passed over whose surroundings are not there.
-const LOST: &str = "belongs to something that was not taken in";
+const LOST: &str = "belongs to something that was not imported";
 
 /// The file that a row comes with.
 pub fn file_of(row: &Row) -> Option<FileRecord> {

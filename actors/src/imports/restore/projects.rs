@@ -153,7 +153,7 @@ pub(super) async fn thing_of(
             (ItemKind::Bookmark, Some(ItemKind::Url)) => Chosen { kind: ItemKind::Url, ..chosen },
             _ => chosen,
         })),
-        Err(Error::NotFound) => Ok(None),
+        Err(Error::NotFound(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -176,11 +176,11 @@ pub async fn item(
     let user = taking.import().user_id;
     let Some(project) = project_of(taking, txn, given.project).await? else { return Ok(lost()) };
     let Some(chosen) = thing_of(taking, txn, &given).await? else { return Ok(lost()) };
-    let owner = user::Entity::find_by_id(user).one(txn).await?.ok_or(Error::NotFound)?;
+    let owner = user::Entity::find_by_id(user).one(txn).await?.ok_or(Error::not_found("account"))?;
     let most = taking.means().desk.plans.limits(owner.plan).items_per_project;
     let put = match projects::put(txn, &project, &[chosen], most, now).await {
         Ok(put) => put,
-        Err(Error::ProjectLimit) => {
+        Err(Error::ProjectLimit { .. }) => {
             return Ok(Became::OverPlan("the project has as many items as the plan allows".to_owned()));
         }
         Err(error) => return Err(error),

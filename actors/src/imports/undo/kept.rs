@@ -112,7 +112,7 @@ async fn hold(txn: &impl ConnectionTrait, user: UserId, kind: ImportedKind, id: 
     };
     match project {
         Some(project) => match projects::locked(txn, user, project).await {
-            Ok(_) | Err(Error::NotFound) => Ok(()),
+            Ok(_) | Err(Error::NotFound(_)) => Ok(()),
             Err(error) => Err(error),
         },
         None => Ok(()),

@@ -121,7 +121,7 @@ async fn project(
 /// What is gone already need not go.
 fn gone<T>(done: Result<T, Error>) -> Result<(), Error> {
     match done {
-        Ok(_) | Err(Error::NotFound) => Ok(()),
+        Ok(_) | Err(Error::NotFound(_)) => Ok(()),
         Err(error) => Err(error),
     }
 }

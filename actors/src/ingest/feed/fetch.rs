@@ -45,17 +45,17 @@ pub struct Answer {
     pub moved: bool,
 }
 
-/// Why nothing came. The words follow "the feed ..." and hold no part of an address.
+/// Why a feed was not fetched. The messages contain no part of a URL.
 #[derive(Debug, thiserror::Error)]
 pub enum Unfetched {
     /// It was not fetched.
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// It could not be read.
-    #[error("could not be read: {0}")]
+    #[error("the feed could not be read: {0}")]
     Sandbox(#[from] SandboxError),
     /// Something inside.
-    #[error("could not be read")]
+    #[error("the feed could not be read: an internal error occurred")]
     Inside(#[from] Error),
 }
 

@@ -20,7 +20,7 @@ use crate::ingest::queue::{self, Priority};
 use crate::owned_transaction::begin_owned_by_followers;
 
 /// Said of an address at which a feed stands that no mend makes readable.
-pub const BROKEN: &str = "the feed at this address is broken: it cannot be read";
+pub const BROKEN: &str = "the feed at this URL is malformed and cannot be read";
 
 /// Runs the job.
 pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
@@ -161,7 +161,7 @@ async fn arrived(
         }
         other @ (Brought::Page(_) | Brought::Broken) => {
             let is_broken = matches!(other, Brought::Broken);
-            let why = if is_broken { BROKEN } else { "the address answers with something that is no feed" };
+            let why = if is_broken { BROKEN } else { "the URL returns something other than a feed" };
             let reason = why.to_owned();
             source::failed(txn, row, Fault { reason, wait: None, gone: false }, now).await
         }
@@ -176,9 +176,11 @@ fn fault(error: &Unfetched) -> Fault {
         Unfetched::Sandbox(_) | Unfetched::Inside(_) => (None, false),
     };
     let reason = match error {
-        Unfetched::Fetch(FetchError::Rejected(rejection)) => format!("URL_REJECTED: the address {rejection}"),
-        Unfetched::Fetch(_) if gone => "the feed is gone for good, its server says (410)".to_owned(),
-        Unfetched::Fetch(_) | Unfetched::Sandbox(_) | Unfetched::Inside(_) => format!("the feed {error}"),
+        Unfetched::Fetch(FetchError::Rejected(rejection)) => format!("URL_REJECTED: {rejection}"),
+        Unfetched::Fetch(_) if gone => {
+            "the server says that the feed is gone for good (status 410)".to_owned()
+        }
+        Unfetched::Fetch(_) | Unfetched::Sandbox(_) | Unfetched::Inside(_) => error.to_string(),
     };
     Fault { reason, wait, gone }
 }

@@ -40,7 +40,7 @@ use windows::Windows;
 
 const _: () = assert!(
     parse::audio::SAMPLE_RATE == SAMPLE_RATE_HZ,
-    "the decoder gives audio of another sample rate than the transcriber takes"
+    "the sample rate of the decoder differs from that of the transcriber"
 );
 
 /// What a document says of itself while there is nothing to transcribe it.
@@ -50,8 +50,8 @@ const LOOK_FOR_MODEL: Duration = Duration::from_secs(300);
 /// Longer than this nothing waits without a look for the AI to go on, or for other recordings of its person.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 /// Another recording is being heard.
-const TAKEN: &str = "waiting for its turn to be transcribed";
-const PAUSED: &str = "waiting until the AI goes on";
+const TAKEN: &str = "waiting until other recordings are transcribed";
+const PAUSED: &str = "waiting until the pause of the AI ends";
 /// Windows after which others have a turn: a few minutes of sound.
 const WINDOWS: usize = 6;
 /// Samples of silence that are written down like a window, and count as one.
@@ -185,7 +185,7 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
     if let Some(file) = fetched::find_file(app, document.id).await? {
         return Ok(file);
     }
-    let gone = || Failure::Permanent("the address leads to no recording".to_owned());
+    let gone = || Failure::Permanent("there is no recording at the URL".to_owned());
     let url = place::beside(app.db.read(), document).await?.or_else(|| document.url.clone());
     let url = url.and_then(|url| PageUrl::parse(&url).ok()).ok_or_else(gone)?;
     let _permit = page::acquire_host(app, job, &url)?;
@@ -220,7 +220,7 @@ pub async fn text(
     let id = DocumentId(job.subject);
     let found =
         document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
-    let document = found.ok_or_else(|| Failure::Permanent("the document is gone".to_owned()))?;
+    let document = found.ok_or_else(|| Failure::Permanent("the document was deleted".to_owned()))?;
     let recording = fingerprint(file).await.map_err(Error::internal)?;
     let mut making = rows::begin(app, &document, recording, transcriber.model()).await?;
     let whole = if making.row.finished {
@@ -235,7 +235,9 @@ pub async fn text(
     };
     let text = gathered(app, &making.row).await?;
     if text.text.is_empty() && whole.is_lost() {
-        return Err(Failure::Permanent("nothing of it could be heard: the file is damaged".to_owned()));
+        return Err(Failure::Permanent(
+            "the recording could not be transcribed: the file is damaged".to_owned(),
+        ));
     }
     let refused = seconds(u64::try_from(making.row.refused_samples).unwrap_or_default());
     let lacks = whole.lacks(&text.text, refused);
@@ -277,22 +279,22 @@ impl Whole {
         if refused > 0.0 {
             let (refused, whole) = (length(refused), length(self.seconds));
             return Some(format!(
-                "{refused} of {whole} were not heard: the transcription service refused them"
+                "{refused} of {whole} were not transcribed: the transcription service refused them"
             ));
         }
         if self.lost >= NOTICED && self.lost >= self.seconds * LITTLE {
             let (lost, whole) = (length(self.lost), length(self.seconds));
-            return Some(format!("{lost} of {whole} could not be heard: the file is damaged"));
+            return Some(format!("{lost} of {whole} could not be transcribed: the file is damaged"));
         }
         if let Some(heard) = self.broke_off {
             let heard = length(heard);
-            return Some(format!("what comes after {heard} could not be heard: the file is damaged"));
+            return Some(format!("the part after {heard} could not be transcribed: the file is damaged"));
         }
         let others = match self.about.tracks {
             0 | 1 => String::new(),
-            tracks => format!(": one of its {tracks} sound tracks was heard"),
+            tracks => format!(": one of its {tracks} audio tracks was transcribed"),
         };
-        text.is_empty().then(|| format!("nobody is heard to speak in it{others}"))
+        text.is_empty().then(|| format!("the recording contains no speech{others}"))
     }
 }
 
@@ -336,7 +338,7 @@ async fn hear(
 ) -> Result<Option<Whole>, Failure> {
     let mut sound = open(app, file).await?;
     if sound.duration_seconds().is_some_and(|seconds| seconds > MOST_SECONDS as f64) {
-        return Err(Failure::Permanent("the recording is longer than a day".to_owned()));
+        return Err(Failure::Permanent("the recording is longer than 24 hours".to_owned()));
     }
     let done = making.done();
     let (mut read, mut first) = pass(&mut sound, done).await.map_err(unread)?;
@@ -355,7 +357,7 @@ async fn hear(
             read = piece.progress;
         }
         if windows.heard() > MOST_SECONDS * u64::from(SAMPLE_RATE_HZ) {
-            return Err(Failure::Permanent("the recording is longer than a day".to_owned()));
+            return Err(Failure::Permanent("the recording is longer than 24 hours".to_owned()));
         }
         while let Some(window) = windows.next(ended) {
             let start = seconds(window.start);
@@ -465,7 +467,7 @@ async fn listen(
         }
     }
     transcriber.transcribe(window, language).await.map_err(|error| {
-        let reason = format!("could not transcribe it: {error}");
+        let reason = format!("the recording could not be transcribed: {error}");
         match error {
             _ if error.is_permanent() => Failure::Permanent(reason),
             TranscribeError::Refused { retry_after, .. } => Failure::Passing { reason, after: retry_after },

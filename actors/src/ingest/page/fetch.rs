@@ -23,8 +23,8 @@ use crate::uploads::MediaType;
 const MOST_HOPS: usize = 3;
 /// A page of so many characters is there to be read, wherever it sends its readers on to.
 const LITTLE: usize = 1_000;
-/// Told of a file that is neither a page nor anything else that is read.
-const NOT_READ: &str = "the address leads to a kind of file that is not read";
+/// A media type is cut to so many characters in a message.
+const MAX_SHOWN_TYPE_CHARS: usize = 100;
 
 /// What stands at an address.
 enum Found {
@@ -57,7 +57,7 @@ pub async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> R
             Found::Elsewhere(next) => url = next,
         }
     }
-    Err(Failure::Permanent("the page sends its readers on and on".to_owned()))
+    Err(Failure::Permanent("the page redirects too often".to_owned()))
 }
 
 /// What its person calls a document.
@@ -72,7 +72,9 @@ async fn fetch_at(
     called: Option<String>,
 ) -> Result<Found, Failure> {
     let (said, recording) = (Cell::new(ContentType::Video), Cell::new(None));
+    let named = Cell::new(None);
     let policy = |media_type: Option<&str>| {
+        named.set(media_type.map(str::to_owned));
         said.set(kind_said(media_type));
         let known = media_type.and_then(MediaType::parse).and_then(|said| said.content_type());
         recording.set(known.filter(|known| is_recording(*known)));
@@ -95,7 +97,7 @@ async fn fetch_at(
         FetchOutcome::Page(page)
             if magic::is_no_text(&page.body, page.content_type.as_ref().and_then(SentType::charset)) =>
         {
-            Err(Failure::Permanent(NOT_READ.to_owned()))
+            Err(unsupported(None))
         }
         FetchOutcome::Page(page) => {
             file::becomes(app, job, ContentType::Article).await?;
@@ -104,7 +106,7 @@ async fn fetch_at(
         FetchOutcome::File(kept) => file::text(app, job, kept.path(), said.get()).await.map(of_file),
         FetchOutcome::Skipped => match recording.get() {
             Some(known) => Ok(Found::Recording(Some(known))),
-            None => Err(Failure::Permanent(NOT_READ.to_owned())),
+            None => Err(unsupported(named.take().as_deref())),
         },
     }
 }
@@ -143,7 +145,7 @@ pub fn failed(error: FetchError) -> Failure {
         // The service's own disk: the page is not to blame.
         return BlobError::from(cause).into();
     }
-    let reason = format!("the page {error}");
+    let reason = error.to_string();
     if error.is_permanent() {
         Failure::Permanent(reason)
     } else {
@@ -151,9 +153,20 @@ pub fn failed(error: FetchError) -> Failure {
     }
 }
 
+/// A file that is neither a page nor anything else that is supported; with the type that its server names.
+fn unsupported(media_type: Option<&str>) -> Failure {
+    let named = media_type.and_then(MediaType::parse).map(|named| named.to_string());
+    Failure::Permanent(match named {
+        Some(named) => {
+            format!("this file type ({}) is not supported", text::cut(&named, MAX_SHOWN_TYPE_CHARS))
+        }
+        None => "this file type is not supported".to_owned(),
+    })
+}
+
 /// The code stands in the reason, so that a program can tell it (contract.md, section 2).
 fn rejected(rejection: &UrlRejection) -> Failure {
-    Failure::Permanent(format!("URL_REJECTED: the address {rejection}"))
+    Failure::Permanent(format!("URL_REJECTED: {rejection}"))
 }
 
 /// Media types by which servers say that something is to be kept, and not what it is.

@@ -15,7 +15,7 @@ use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, Query
 use super::{LEASE, MOST_DEATHS, Priority, Work, turn};
 
 /// Why a job is given up whose tries all died with their process.
-pub const DIED: &str = "the service died each time it worked on this";
+pub const DIED: &str = "the service crashed each time it processed this";
 
 /// Whether the job is still this try's; with it the lease begins anew.
 pub async fn renew(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {

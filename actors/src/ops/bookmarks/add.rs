@@ -32,7 +32,7 @@ pub struct AddBookmark {
 /// The bookmark, and what was done.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct BookmarkAdded {
+pub struct AddBookmarkResponse {
     /// `false`: the address was saved already, and only tags were added.
     pub created: bool,
     /// The bookmark.
@@ -46,13 +46,13 @@ pub struct BookmarkAdded {
     /// How far its text is.
     pub status: DocumentStatus,
     /// What became of the project that was named.
-    pub project: Option<InProject>,
+    pub project: Option<ProjectMembership>,
 }
 
 /// The bookmark's place in a project.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct InProject {
+pub struct ProjectMembership {
     /// The project.
     pub project_id: ProjectId,
     /// `false`: it was in the project already.
@@ -60,7 +60,7 @@ pub struct InProject {
 }
 
 impl Operation for AddBookmark {
-    type Reply = BookmarkAdded;
+    type Reply = AddBookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const WEIGHT: u32 = 2;
 
@@ -69,7 +69,7 @@ impl Operation for AddBookmark {
         if self.project.is_some() { scopes.with(Scope::WriteProjects) } else { scopes }
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkAdded, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<AddBookmarkResponse, Error> {
         save::may_save(app.db.read(), caller.user, &self.url, app.fetcher.guard()).await?;
         let (user, now) = (caller.user, app.clock.now());
         let most = app.plans.limits(caller.plan).items_per_project;
@@ -85,16 +85,16 @@ impl Operation for AddBookmark {
             Some(project) => {
                 let page = Chosen::page(&row, created, ItemRole::Source);
                 let put = projects::put(&txn, &project, &[page], most, now).await?;
-                Some(InProject { project_id: project.id, added: !put.new.is_empty() })
+                Some(ProjectMembership { project_id: project.id, added: !put.new.is_empty() })
             }
             None => None,
         };
         let text = document::Entity::of(user).filter(document::Column::Id.eq(row.document_id));
-        let document = text.one(&txn).await?.ok_or(Error::NotFound)?;
+        let document = text.one(&txn).await?.ok_or(Error::not_found("document"))?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(BookmarkAdded {
+        Ok(AddBookmarkResponse {
             created,
             bookmark_id: row.id,
             document_id: document.id,

@@ -7,12 +7,13 @@ use entity::scope::Scope;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
+use tracing::error;
 
 use super::view::BookmarkView;
 use super::{ChangeBookmark, CreateBookmark, DeleteBookmark};
 use crate::app::App;
 use crate::caller::Caller;
-use crate::error::{Error, Told};
+use crate::error::{Error, ErrorBody};
 use crate::fields::Values;
 use crate::fields::{self, Field, Kind, Shape, joined};
 use crate::ops::target::Target;
@@ -31,15 +32,13 @@ const SHAPES: &[Shape] = &[
 ];
 
 const fn op(name: &'static [&'static str]) -> Field {
-    Field::required("op", Kind::Choice(name), "What is to be done.")
+    Field::required("op", Kind::Choice(name), "The operation.")
 }
 
 /// The operations, each as far as it could be read.
 #[derive(Debug)]
 pub struct BatchBookmarks {
     steps: Vec<Result<Step, Error>>,
-    /// How the surface tells an error.
-    tell: fn(&Error) -> Told,
 }
 
 #[derive(Debug)]
@@ -54,13 +53,13 @@ impl BatchBookmarks {
     pub const FIELDS: &'static [Field] = &[Field::required(
         "operations",
         Kind::List { of: &Kind::Open(SHAPES), min: 1, max: 100 },
-        "What is to be done, one after another.",
+        "The operations, carried out in this order.",
     )];
 
-    /// Reads the body; `tell` says how the surface tells an error.
-    pub fn read(_: &Target, mut values: Values, tell: fn(&Error) -> Told) -> Result<Self, Error> {
+    /// Reads the body.
+    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
         let operations = values.opens("operations").unwrap_or_default();
-        Ok(Self { steps: operations.into_iter().map(Step::read).collect(), tell })
+        Ok(Self { steps: operations.into_iter().map(Step::read).collect() })
     }
 }
 
@@ -88,36 +87,36 @@ impl Step {
     }
 }
 
-/// What came of each operation, in their order.
+/// The result of each operation, in the order of the request.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct BatchDone {
-    results: Vec<Outcome>,
+pub struct BatchBookmarksResponse {
+    results: Vec<BatchResult>,
 }
 
-/// What came of one operation.
+/// The result of one operation.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Outcome {
-    /// Its place in the request, from 0.
+struct BatchResult {
+    /// Index of the operation in the request, from 0.
     index: usize,
-    /// Whether it was done.
+    /// Whether the operation succeeded.
     ok: bool,
-    /// The bookmark as it is now; not where it was deleted.
+    /// The bookmark after the operation; absent after a deletion.
     #[serde(skip_serializing_if = "Option::is_none")]
     bookmark: Option<BookmarkView>,
-    /// Why it was not done.
+    /// Why the operation failed; absent if it succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Told>,
+    error: Option<ErrorBody>,
 }
 
 impl Operation for BatchBookmarks {
-    type Reply = BatchDone;
+    type Reply = BatchBookmarksResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    fn count(reply: &BatchDone) -> Option<usize> {
+    fn count(reply: &BatchBookmarksResponse) -> Option<usize> {
         Some(reply.results.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<BatchDone, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<BatchBookmarksResponse, Error> {
         let slots = app.batch_slots.get_or_default(caller.user);
         let _slot = slots.acquire().await?;
         let mut results = Vec::with_capacity(self.steps.len());
@@ -127,15 +126,21 @@ impl Operation for BatchBookmarks {
                 Err(faulty) => Err(faulty),
             };
             results.push(match came {
-                Ok(bookmark) => Outcome { index, ok: true, bookmark, error: None },
-                Err(error) => {
-                    let told = (self.tell)(&error.within(&format!("operations[{index}]")));
-                    Outcome { index, ok: false, bookmark: None, error: Some(told) }
-                }
+                Ok(bookmark) => BatchResult { index, ok: true, bookmark, error: None },
+                Err(error) => failed(index, error),
             });
         }
-        Ok(BatchDone { results })
+        Ok(BatchBookmarksResponse { results })
     }
+}
+
+/// The result of an operation that failed. The cause of an internal error is logged here: the answer as a whole is a success.
+fn failed(index: usize, error: Error) -> BatchResult {
+    if let Error::Internal(_) = error {
+        error!(cause = error.chain(), "an operation of a batch failed inside");
+    }
+    let error = error.within(&format!("operations[{index}]"));
+    BatchResult { index, ok: false, bookmark: None, error: Some(ErrorBody::from(&error)) }
 }
 
 #[cfg(test)]

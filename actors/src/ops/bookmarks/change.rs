@@ -10,7 +10,7 @@ use sea_orm::{
     QueryFilter, QuerySelect,
 };
 
-use super::view::{self, OneBookmark};
+use super::view::{self, BookmarkResponse};
 use super::{kinds, save};
 use crate::app::App;
 use crate::caller::Caller;
@@ -40,14 +40,18 @@ pub struct ChangeBookmark {
 impl ChangeBookmark {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("title", Kind::Words { min: 1, max: 300 }, "Another title."),
-        Field::optional("tags", kinds::TAGS, "All tags from now on."),
-        Field::optional("notes", kinds::NOTES, "All notes from now on."),
-        Field::optional("collectionIds", kinds::COLLECTIONS, "All collections from now on."),
-        Field::optional("favorite", Kind::Flag, "Marked as a favourite."),
-        Field::optional("archived", Kind::Flag, "Put away."),
-        Field::optional("progress", kinds::PROGRESS, "How far it is read, 0 to 1."),
-        Field::optional("savedAt", Kind::Time, "When it was saved."),
+        Field::optional("title", Kind::Words { min: 1, max: 300 }, "The new title."),
+        Field::optional("tags", kinds::TAGS, "The new tags. They replace all existing ones."),
+        Field::optional("notes", kinds::NOTES, "The new notes. They replace the existing ones."),
+        Field::optional(
+            "collectionIds",
+            kinds::COLLECTIONS,
+            "The new collections. They replace all existing ones.",
+        ),
+        Field::optional("favorite", Kind::Flag, "Whether the bookmark is a favourite."),
+        Field::optional("archived", Kind::Flag, "Whether the bookmark is archived."),
+        Field::optional("progress", kinds::PROGRESS, "Reading progress, from 0 to 1."),
+        Field::optional("savedAt", Kind::Time, "When the bookmark was saved."),
     ];
 
     /// Reads path and body.
@@ -72,17 +76,17 @@ impl ChangeBookmark {
 }
 
 impl Operation for ChangeBookmark {
-    type Reply = OneBookmark;
+    type Reply = BookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         // Collections are locked before bookmarks, as whoever removes one does.
         save::own_collections(&txn, caller.user, self.collections.as_deref().unwrap_or_default()).await?;
         // Held, so that of two who write the first note the second finds it.
         let found = bookmark::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
-        let row = found.one(&txn).await?.ok_or(Error::NotFound)?;
+        let row = found.one(&txn).await?.ok_or(Error::not_found("bookmark"))?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let rewritten = match self.notes {
             Some(_) => notes::document_on(&txn, caller.user, row.id).await?,
@@ -94,7 +98,7 @@ impl Operation for ChangeBookmark {
         let bookmark = view::one(app, &txn, row).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(OneBookmark { bookmark })
+        Ok(BookmarkResponse { bookmark })
     }
 }
 

@@ -24,16 +24,16 @@ pub struct CreateBookmark(pub NewBookmark);
 impl CreateBookmark {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("url", kinds::URL, "The page's address."),
-        Field::optional("title", kinds::TITLE, "A title instead of the page's own."),
-        Field::optional("tags", kinds::TAGS, "Tags."),
-        Field::optional("notes", kinds::NOTES, "Notes of one's own; they are found too."),
-        Field::optional("collectionIds", kinds::COLLECTIONS, "Collections to put it in."),
-        Field::optional("favorite", Kind::Flag, "Marked as a favourite."),
-        Field::optional("archived", Kind::Flag, "Put away."),
-        Field::optional("savedAt", Kind::Time, "When it was saved, where that was not now."),
-        Field::optional("html", Kind::Content, "The page itself; nothing is fetched then."),
-        Field::optional("text", Kind::Content, "The text itself; nothing is fetched then."),
+        Field::required("url", kinds::URL, "URL of the page."),
+        Field::optional("title", kinds::TITLE, "A title that replaces the page's own."),
+        Field::optional("tags", kinds::TAGS, "Tags of the bookmark."),
+        Field::optional("notes", kinds::NOTES, "The user's own notes. They are searchable."),
+        Field::optional("collectionIds", kinds::COLLECTIONS, "Collections that the bookmark is added to."),
+        Field::optional("favorite", Kind::Flag, "Whether the bookmark is a favourite."),
+        Field::optional("archived", Kind::Flag, "Whether the bookmark is archived."),
+        Field::optional("savedAt", Kind::Time, "When the bookmark was saved. Default: now."),
+        Field::optional("html", Kind::Content, "HTML of the page. If given, the page is not fetched."),
+        Field::optional("text", Kind::Content, "Text of the page. If given, the page is not fetched."),
     ];
 
     /// Reads the body.
@@ -46,7 +46,7 @@ impl CreateBookmark {
         let mut given = |name| values.text(name).filter(|content| !content.trim().is_empty());
         // Content of nothing but spaces is none: then the page is fetched.
         let content = match (given("html"), given("text")) {
-            (Some(_), Some(_)) => return Err(Error::invalid("text", "cannot be given together with html")),
+            (Some(_), Some(_)) => return Err(Error::invalid("text", "must not be given together with html")),
             (Some(body), None) => Some(Content { form: SourceForm::Html, body, html: None, outline: None }),
             (None, Some(body)) => Some(Content { form: SourceForm::Text, body, html: None, outline: None }),
             (None, None) => None,
@@ -71,25 +71,25 @@ impl CreateBookmark {
     }
 }
 
-/// The bookmark, and whether it was made now.
+/// The bookmark.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Saved {
+pub struct CreateBookmarkResponse {
     /// The bookmark.
     pub bookmark: BookmarkView,
-    /// `false`: the address was saved already, and only tags were added.
+    /// Whether the bookmark is new. If not, the URL was saved before and only tags were added.
     pub created: bool,
 }
 
 impl Operation for CreateBookmark {
-    type Reply = Saved;
+    type Reply = CreateBookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Saved, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<CreateBookmarkResponse, Error> {
         if self.0.content.is_none() {
             save::may_save(app.db.read(), caller.user, &self.0.url, app.fetcher.guard()).await?;
         }
         let (row, created) = save::save(app, caller, self.0, Priority::Now).await?;
         app.ingest.wake();
-        Ok(Saved { bookmark: view::one(app, app.db.write(), row).await?, created })
+        Ok(CreateBookmarkResponse { bookmark: view::one(app, app.db.write(), row).await?, created })
     }
 }

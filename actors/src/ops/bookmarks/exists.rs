@@ -20,7 +20,7 @@ pub struct BookmarkExists(String);
 
 impl BookmarkExists {
     /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[Field::required("url", kinds::URL, "The address.")];
+    pub const FIELDS: &'static [Field] = &[Field::required("url", kinds::URL, "The URL to look up.")];
 
     /// Reads the parameters.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
@@ -28,24 +28,28 @@ impl BookmarkExists {
     }
 }
 
-/// Whether it is saved, and as what it is compared.
+/// Whether the URL is saved, and its normalised form.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Existence {
+pub struct BookmarkExistsResponse {
     exists: bool,
     bookmark_id: Option<BookmarkId>,
     normalized_url: String,
 }
 
 impl Operation for BookmarkExists {
-    type Reply = Existence;
+    type Reply = BookmarkExistsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
     const TAKES_TURN: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Existence, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkExistsResponse, Error> {
         let url = PageUrl::parse(&self.0)?;
         let normalized_url = url.normalized();
         let found = save::with_address(app.db.read(), caller.user, &url.key()).await?;
-        Ok(Existence { exists: found.is_some(), bookmark_id: found.map(|row| row.id), normalized_url })
+        Ok(BookmarkExistsResponse {
+            exists: found.is_some(),
+            bookmark_id: found.map(|row| row.id),
+            normalized_url,
+        })
     }
 }

@@ -67,22 +67,42 @@ impl ListBookmarks {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Bookmarks at most; 50 when left out."),
-        Field::optional("q", Kind::Words { min: 1, max: 500 }, "Words in the title or the address."),
-        Field::optional("tag", kinds::TAG, "With this tag."),
-        Field::optional("collectionId", Kind::Id, "In this collection."),
-        Field::optional("archived", Kind::Flag, "Put away, or not."),
-        Field::optional("favorite", Kind::Flag, "A favourite, or not."),
-        Field::optional("unread", Kind::Flag, "With a progress below 1, or not."),
-        Field::optional("contentType", Kind::Choice(CONTENT_TYPES), "Of this kind."),
-        Field::optional("savedAfter", Kind::Time, "Saved after this."),
-        Field::optional("savedBefore", Kind::Time, "Saved before this."),
-        Field::optional("updatedSince", Kind::Time, "Changed at or after this."),
-        Field::optional("includeDeleted", Kind::Flag, "With updatedSince: also what was deleted since."),
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 100 },
+            "Maximum number of bookmarks. Default 50.",
+        ),
+        Field::optional(
+            "q",
+            Kind::Words { min: 1, max: 500 },
+            "Returns bookmarks whose title or URL contains these words.",
+        ),
+        Field::optional("tag", kinds::TAG, "Returns bookmarks with this tag."),
+        Field::optional("collectionId", Kind::Id, "Returns bookmarks in this collection."),
+        Field::optional("archived", Kind::Flag, "Returns archived bookmarks (`true`) or others (`false`)."),
+        Field::optional("favorite", Kind::Flag, "Returns favourites (`true`) or others (`false`)."),
+        Field::optional(
+            "unread",
+            Kind::Flag,
+            "Returns bookmarks with a progress below 1 (`true`) or of 1 (`false`).",
+        ),
+        Field::optional(
+            "contentType",
+            Kind::Choice(CONTENT_TYPES),
+            "Returns bookmarks with this content type.",
+        ),
+        Field::optional("savedAfter", Kind::Time, "Returns bookmarks saved after this time."),
+        Field::optional("savedBefore", Kind::Time, "Returns bookmarks saved before this time."),
+        Field::optional("updatedSince", Kind::Time, "Returns bookmarks changed at or after this time."),
+        Field::optional(
+            "includeDeleted",
+            Kind::Flag,
+            "Also returns the ids of bookmarks deleted since `updatedSince`, which is required then.",
+        ),
         Field::optional(
             "sort",
             Kind::Choice(&["savedAt", "-savedAt", "title", "updatedAt", "-updatedAt"]),
-            "The order; -savedAt when left out.",
+            "Sort order; `-` means descending. Default `-savedAt`.",
         ),
     ];
 
@@ -109,16 +129,16 @@ impl ListBookmarks {
             include_deleted: values.flag("includeDeleted").unwrap_or(false),
         };
         if filter.include_deleted && filter.updated_since.is_none() {
-            return Err(Error::invalid("includeDeleted", "goes with updatedSince"));
+            return Err(Error::invalid("includeDeleted", "needs updatedSince"));
         }
         Ok(Self { page: PageOf::read(&mut values, DEFAULT_LIMIT), sort, filter })
     }
 }
 
-/// Bookmarks in the order asked for.
+/// A page of bookmarks, in the requested order.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Bookmarks {
+pub struct ListBookmarksResponse {
     bookmarks: Vec<BookmarkView>,
     next_cursor: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,19 +161,22 @@ struct Position {
 }
 
 impl Operation for ListBookmarks {
-    type Reply = Bookmarks;
+    type Reply = ListBookmarksResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
 
-    fn count(reply: &Bookmarks) -> Option<usize> {
+    fn count(reply: &ListBookmarksResponse) -> Option<usize> {
         Some(reply.bookmarks.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Bookmarks, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListBookmarksResponse, Error> {
         let user = caller.user;
         let list = format!("bookmarks:{:?}:{:?}", self.sort, self.filter);
         let after: Option<Position> = self.page.position(app, user, &list)?;
         if let Some(id) = self.filter.collection {
-            collection::Entity::one_of(user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+            collection::Entity::one_of(user, id)
+                .one(app.db.read())
+                .await?
+                .ok_or(Error::not_found("collection"))?;
         }
         let mut query = self.filter.apply(bookmark::Entity::owned_by(user), user);
         query = query.join(JoinType::InnerJoin, document_of_bookmark());
@@ -174,7 +197,11 @@ impl Operation for ListBookmarks {
             Some(since) => Some(deleted(app, user, since).await?),
             None => None,
         };
-        Ok(Bookmarks { bookmarks: view::many(app, app.db.read(), user, rows).await?, next_cursor, deleted })
+        Ok(ListBookmarksResponse {
+            bookmarks: view::many(app, app.db.read(), user, rows).await?,
+            next_cursor,
+            deleted,
+        })
     }
 }
 

@@ -14,17 +14,17 @@ pub mod save;
 mod show;
 mod view;
 
-pub use add::{AddBookmark, BookmarkAdded, InProject};
+pub use add::{AddBookmark, AddBookmarkResponse, ProjectMembership};
 pub use batch::BatchBookmarks;
 pub use batch_slots::BatchSlots;
 pub use change::{ChangeBookmark, relabel};
-pub use create::{CreateBookmark, Saved};
+pub use create::{CreateBookmark, CreateBookmarkResponse};
 pub use exists::BookmarkExists;
 pub use list::ListBookmarks;
 pub use refetch::RefetchBookmark;
 pub use remove::{DeleteBookmark, RestoreBookmark, delete};
 pub use show::ShowBookmark;
-pub use view::{BookmarkView, OneBookmark};
+pub use view::{BookmarkResponse, BookmarkView};
 
 /// What fields of bookmarks may hold (contract.md, section 11: v1).
 pub mod kinds {

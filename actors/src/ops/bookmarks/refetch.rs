@@ -8,7 +8,7 @@ use sea_orm::sea_query::LockType;
 use sea_orm::{ConnectionTrait, QuerySelect};
 
 use super::save;
-use super::view::{self, OneBookmark};
+use super::view::{self, BookmarkResponse};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -34,12 +34,15 @@ impl RefetchBookmark {
 }
 
 impl Operation for RefetchBookmark {
-    type Reply = OneBookmark;
+    type Reply = BookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
-        let row = bookmark::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
+        let row = bookmark::Entity::one_of(caller.user, self.0)
+            .one(&txn)
+            .await?
+            .ok_or(Error::not_found("bookmark"))?;
         if row.kind == BookmarkKind::Page {
             save::may_fetch(&row.url, app.fetcher.guard())?;
         }
@@ -47,7 +50,7 @@ impl Operation for RefetchBookmark {
         queue::ask(&txn, caller.user, work, row.document_id.0, Priority::Now, app.clock.now()).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(OneBookmark { bookmark: view::one(app, app.db.write(), row).await? })
+        Ok(BookmarkResponse { bookmark: view::one(app, app.db.write(), row).await? })
     }
 }
 

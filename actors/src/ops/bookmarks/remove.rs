@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Que
 use serde::Serialize;
 
 use super::save;
-use super::view::{self, OneBookmark};
+use super::view::{self, BookmarkResponse};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -36,27 +36,31 @@ impl DeleteBookmark {
     }
 }
 
-/// What was deleted, and until when it may come back.
+/// The deleted bookmark, and until when it can be restored.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Deleted {
+pub struct DeleteBookmarkResponse {
     bookmark_id: BookmarkId,
     deleted: bool,
     restorable_until: Timestamp,
 }
 
 impl Operation for DeleteBookmark {
-    type Reply = Deleted;
+    type Reply = DeleteBookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Deleted, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<DeleteBookmarkResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         delete(&txn, caller.user, self.0, Priority::Now, now).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(Deleted { bookmark_id: self.0, deleted: true, restorable_until: now + bookmark::RESTORABLE })
+        Ok(DeleteBookmarkResponse {
+            bookmark_id: self.0,
+            deleted: true,
+            restorable_until: now + bookmark::RESTORABLE,
+        })
     }
 }
 
@@ -71,12 +75,12 @@ pub async fn delete(
     priority: Priority,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let row = bookmark::Entity::one_of(user, id).one(txn).await?.ok_or(Error::NotFound)?;
+    let row = bookmark::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found("bookmark"))?;
     mark(txn, &row, Some(now), now).await?;
     set_hidden(txn, &row, Some(now), priority, now).await
 }
 
-const SAVED_AGAIN: Error = Error::Conflict("the address has been saved again since");
+const SAVED_AGAIN: Error = Error::Conflict("the same URL was saved again; delete that bookmark first");
 
 /// Which comes back.
 #[derive(Debug)]
@@ -93,20 +97,20 @@ impl RestoreBookmark {
 }
 
 impl Operation for RestoreBookmark {
-    type Reply = OneBookmark;
+    type Reply = BookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkResponse, Error> {
         let (user, now) = (caller.user, app.clock.now());
         let txn = begin_request(&app.db, caller).await?;
         let found = bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.eq(self.0));
         let found = found.lock_exclusive().one(&txn).await?;
-        let row = found.ok_or(Error::NotFound)?;
+        let row = found.ok_or(Error::not_found("bookmark"))?;
         let Some(deleted) = row.deleted_at else {
-            return Ok(OneBookmark { bookmark: view::one(app, &txn, row).await? });
+            return Ok(BookmarkResponse { bookmark: view::one(app, &txn, row).await? });
         };
         if now.since(deleted) >= bookmark::RESTORABLE {
-            return Err(Error::NotFound);
+            return Err(Error::not_found("bookmark"));
         }
         if save::with_address(&txn, user, &row.normalized_url).await?.is_some() {
             return Err(SAVED_AGAIN);
@@ -125,7 +129,7 @@ impl Operation for RestoreBookmark {
         let bookmark = view::one(app, &txn, row).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(OneBookmark { bookmark })
+        Ok(BookmarkResponse { bookmark })
     }
 }
 

@@ -4,7 +4,7 @@ use entity::bookmark;
 use entity::id::BookmarkId;
 use entity::scope::Scope;
 
-use super::view::{self, OneBookmark};
+use super::view::{self, BookmarkResponse};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -27,12 +27,12 @@ impl ShowBookmark {
 }
 
 impl Operation for ShowBookmark {
-    type Reply = OneBookmark;
+    type Reply = BookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneBookmark, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkResponse, Error> {
         let found = bookmark::Entity::one_of(caller.user, self.0).one(app.db.read()).await?;
-        let bookmark = view::one(app, app.db.read(), found.ok_or(Error::NotFound)?).await?;
-        Ok(OneBookmark { bookmark })
+        let bookmark = view::one(app, app.db.read(), found.ok_or(Error::not_found("bookmark"))?).await?;
+        Ok(BookmarkResponse { bookmark })
     }
 }

@@ -19,7 +19,7 @@ use crate::error::Error;
 pub struct BookmarkView {
     bookmark_id: BookmarkId,
     document_id: DocumentId,
-    /// How it came to be: a saved page or an upload.
+    /// Whether it is a saved page or an upload.
     kind: BookmarkKind,
     url: String,
     title: String,
@@ -27,13 +27,13 @@ pub struct BookmarkView {
     site_name: Option<String>,
     description: Option<String>,
     image_url: Option<String>,
-    /// When the page says that it was published: a date, or a time with its offset.
+    /// Publication date that the page states: a date, or a time with its UTC offset.
     published_at: Option<String>,
-    /// The address by which the page wants to be known.
+    /// Canonical URL that the page states.
     canonical_url: Option<String>,
-    /// What its text lacks, such as pages of a PDF that are pictures.
+    /// What is missing from the text, such as scanned pages of a PDF.
     lacks: Option<String>,
-    /// ISO 639-1, where it could be told.
+    /// ISO 639-1 code of the language; null if it was not detected.
     language: Option<String>,
     content_type: ContentType,
     tags: Vec<String>,
@@ -49,9 +49,9 @@ pub struct BookmarkView {
     error: Option<String>,
 }
 
-/// One bookmark under its name.
+/// A bookmark.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneBookmark {
+pub struct BookmarkResponse {
     /// The bookmark.
     pub bookmark: BookmarkView,
 }
@@ -62,7 +62,7 @@ pub async fn one(
     db: &impl ConnectionTrait,
     row: bookmark::Model,
 ) -> Result<BookmarkView, Error> {
-    many(desk, db, row.user_id, vec![row]).await?.pop().ok_or(Error::NotFound)
+    many(desk, db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found("bookmark"))
 }
 
 /// Shows many of one user, in their order, with four queries however many they are.

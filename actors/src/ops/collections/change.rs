@@ -11,7 +11,7 @@ use sea_orm::{
 };
 
 use super::kinds;
-use super::view::{self, OneCollection};
+use super::view::{self, CollectionResponse};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -33,9 +33,13 @@ pub struct ChangeCollection {
 impl ChangeCollection {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("name", kinds::NAME, "Another name."),
-        Field::optional("description", kinds::DESCRIPTION, "What it is for; null empties it."),
-        Field::optional("parentId", Kind::Id, "The collection that it stands in; null takes it out."),
+        Field::optional("name", kinds::NAME, "The new name."),
+        Field::optional("description", kinds::DESCRIPTION, "The new description. `null` removes it."),
+        Field::optional(
+            "parentId",
+            Kind::Id,
+            "The new parent collection. `null` makes it a top-level collection.",
+        ),
     ];
 
     /// Reads path and body.
@@ -50,17 +54,17 @@ impl ChangeCollection {
 }
 
 impl Operation for ChangeCollection {
-    type Reply = OneCollection;
+    type Reply = CollectionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneCollection, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<CollectionResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         if let Some(Some(parent)) = self.parent {
             may_stand_in(&txn, caller.user, self.id, parent).await?;
         }
         let found = collection::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
-        let mut changed = found.one(&txn).await?.ok_or(Error::NotFound)?.into_active_model();
+        let mut changed = found.one(&txn).await?.ok_or(Error::not_found("collection"))?.into_active_model();
         if let Some(name) = self.name {
             changed.name = Set(name);
         }
@@ -96,10 +100,10 @@ async fn may_stand_in(
         .await?;
     let parents: HashMap<CollectionId, Option<CollectionId>> = all.into_iter().collect();
     if !parents.contains_key(&moved) || !parents.contains_key(&parent) {
-        return Err(Error::NotFound);
+        return Err(Error::not_found("collection"));
     }
     if stands_within(&parents, parent, moved) {
-        return Err(Error::invalid("parentId", "is the collection itself or stands within it"));
+        return Err(Error::invalid("parentId", "must not be the collection itself or one inside it"));
     }
     Ok(())
 }

@@ -18,10 +18,6 @@ use crate::ops::target::Target;
 use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
 
-/// What a change of a collection's contents answers.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Done {}
-
 /// Puts a bookmark into a collection; twice is once.
 #[derive(Debug)]
 pub struct PutIntoCollection(Place);
@@ -44,9 +40,9 @@ impl Place {
     /// Both are the caller's own; locked until the transaction ends, the collection first, as whoever removes it does.
     async fn own(&self, txn: &impl ConnectionTrait, caller: &Caller) -> Result<bookmark::Model, Error> {
         let collection = collection::Entity::one_of(caller.user, self.collection).lock(LockType::NoKeyUpdate);
-        collection.one(txn).await?.ok_or(Error::NotFound)?;
+        collection.one(txn).await?.ok_or(Error::not_found("collection"))?;
         let bookmark = bookmark::Entity::one_of(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
-        bookmark.one(txn).await?.ok_or(Error::NotFound)
+        bookmark.one(txn).await?.ok_or(Error::not_found("bookmark"))
     }
 }
 
@@ -70,11 +66,15 @@ impl TakeFromCollection {
     }
 }
 
+/// The bookmark is in the collection.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PutIntoCollectionResponse {}
+
 impl Operation for PutIntoCollection {
-    type Reply = Done;
+    type Reply = PutIntoCollectionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<PutIntoCollectionResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         let row = self.0.own(&txn, caller).await?;
@@ -82,16 +82,20 @@ impl Operation for PutIntoCollection {
         changed(&txn, &self.0, &row, now).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(Done {})
+        Ok(PutIntoCollectionResponse {})
     }
 }
 
+/// The bookmark is not in the collection.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TakeFromCollectionResponse {}
+
 impl Operation for TakeFromCollection {
-    type Reply = Done;
+    type Reply = TakeFromCollectionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<TakeFromCollectionResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         let row = self.0.own(&txn, caller).await?;
@@ -104,7 +108,7 @@ impl Operation for TakeFromCollection {
         changed(&txn, &self.0, &row, now).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(Done {})
+        Ok(TakeFromCollectionResponse {})
     }
 }
 

@@ -7,7 +7,7 @@ use sea_orm::sea_query::LockType;
 use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
 
 use super::kinds;
-use super::view::{self, OneCollection};
+use super::view::{self, CollectionResponse};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -28,9 +28,9 @@ pub struct CreateCollection {
 impl CreateCollection {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("name", kinds::NAME, "Its name; names may repeat."),
-        Field::optional("description", kinds::DESCRIPTION, "What it is for."),
-        Field::optional("parentId", Kind::Id, "The collection that it stands in."),
+        Field::required("name", kinds::NAME, "Name of the collection. Names need not be unique."),
+        Field::optional("description", kinds::DESCRIPTION, "Description of the collection."),
+        Field::optional("parentId", Kind::Id, "The parent collection."),
     ];
 
     /// Reads the body.
@@ -44,17 +44,17 @@ impl CreateCollection {
 }
 
 impl Operation for CreateCollection {
-    type Reply = OneCollection;
+    type Reply = CollectionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneCollection, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<CollectionResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         if let Some(parent) = self.parent {
             // Nobody removes it before this one stands in it.
             let there = collection::Entity::one_of(caller.user, parent).lock(LockType::KeyShare);
-            there.one(&txn).await?.ok_or(Error::NotFound)?;
+            there.one(&txn).await?.ok_or(Error::not_found("collection"))?;
         }
         let row = collection::Model {
             id: CollectionId::new(now),

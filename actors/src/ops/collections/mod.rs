@@ -8,11 +8,11 @@ mod show;
 mod view;
 
 pub use change::ChangeCollection;
-pub use contents::{Done, PutIntoCollection, TakeFromCollection};
+pub use contents::{PutIntoCollection, TakeFromCollection};
 pub use create::CreateCollection;
 pub use remove::DeleteCollection;
 pub use show::{ListCollections, ShowCollection};
-pub use view::{CollectionView, OneCollection};
+pub use view::{CollectionResponse, CollectionView};
 
 /// What fields of collections may hold (contract.md, section 11: v1).
 mod kinds {

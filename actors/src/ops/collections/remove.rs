@@ -3,10 +3,11 @@
 use entity::id::CollectionId;
 use entity::scope::Scope;
 use entity::{bookmark, collection, collection_bookmark};
+use schemars::JsonSchema;
 use sea_orm::sea_query::{LockType, Query};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use serde::Serialize;
 
-use super::contents::Done;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -30,15 +31,19 @@ impl DeleteCollection {
     }
 }
 
+/// The collection was deleted.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeleteCollectionResponse {}
+
 impl Operation for DeleteCollection {
-    type Reply = Done;
+    type Reply = DeleteCollectionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<DeleteCollectionResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         let found = collection::Entity::one_of(caller.user, self.0).lock(LockType::Update);
-        found.one(&txn).await?.ok_or(Error::NotFound)?;
+        found.one(&txn).await?.ok_or(Error::not_found("collection"))?;
         let filed = Query::select()
             .column(collection_bookmark::Column::BookmarkId)
             .from(collection_bookmark::Entity)
@@ -55,6 +60,6 @@ impl Operation for DeleteCollection {
             .exec(&txn)
             .await?;
         txn.commit().await?;
-        Ok(Done {})
+        Ok(DeleteCollectionResponse {})
     }
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
 
-use super::view::{self, CollectionView, OneCollection};
+use super::view::{self, CollectionResponse, CollectionView};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -33,10 +33,10 @@ impl ShowCollection {
 }
 
 impl Operation for ShowCollection {
-    type Reply = OneCollection;
+    type Reply = CollectionResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadCollections];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneCollection, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<CollectionResponse, Error> {
         view::one(app.db.read(), caller.user, self.0).await
     }
 }
@@ -52,7 +52,7 @@ impl ListCollections {
         Field::optional(
             "limit",
             Kind::Integer { min: 1, max: 100 },
-            "Collections at most; 50 when left out.",
+            "Maximum number of collections. Default 50.",
         ),
     ];
 
@@ -62,24 +62,24 @@ impl ListCollections {
     }
 }
 
-/// Collections, oldest first.
+/// A page of collections, oldest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Collections {
+pub struct ListCollectionsResponse {
     collections: Vec<CollectionView>,
-    /// Where the next page begins; null at the end.
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
 impl Operation for ListCollections {
-    type Reply = Collections;
+    type Reply = ListCollectionsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadCollections];
 
-    fn count(reply: &Collections) -> Option<usize> {
+    fn count(reply: &ListCollectionsResponse) -> Option<usize> {
         Some(reply.collections.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Collections, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListCollectionsResponse, Error> {
         let after: Option<CollectionId> = self.0.position(app, caller.user, "collections")?;
         let mut query = collection::Entity::owned_by(caller.user).order_by_asc(collection::Column::Id);
         if let Some(after) = after {
@@ -88,6 +88,6 @@ impl Operation for ListCollections {
         let mut collections = view::shown(query.limit(self.0.limit + 1)).all(app.db.read()).await?;
         let next_cursor =
             self.0.cut(app, caller.user, "collections", &mut collections, |shown| shown.collection_id);
-        Ok(Collections { collections, next_cursor })
+        Ok(ListCollectionsResponse { collections, next_cursor })
     }
 }

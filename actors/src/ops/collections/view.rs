@@ -16,22 +16,22 @@ use crate::error::Error;
 pub struct CollectionView {
     /// The collection.
     pub(super) collection_id: CollectionId,
-    /// Its name; names may repeat.
+    /// Name of the collection. Names need not be unique.
     name: String,
-    /// What it is for.
+    /// Description of the collection.
     description: Option<String>,
-    /// The collection that it stands in.
+    /// The parent collection; null for a top-level collection.
     parent_id: Option<CollectionId>,
-    /// How many bookmarks are in it; those of collections within it are not counted.
+    /// Number of bookmarks in the collection, without those in nested collections.
     #[schemars(range(min = 0))]
     bookmark_count: i64,
-    /// When it or what is in it last changed.
+    /// When the collection or its contents last changed.
     updated_at: Timestamp,
 }
 
-/// One collection under its name.
+/// A collection.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneCollection {
+pub struct CollectionResponse {
     /// The collection.
     pub(super) collection: CollectionView,
 }
@@ -52,9 +52,9 @@ pub(super) async fn one(
     db: &impl ConnectionTrait,
     user: UserId,
     id: CollectionId,
-) -> Result<OneCollection, Error> {
+) -> Result<CollectionResponse, Error> {
     let found = shown(collection::Entity::one_of(user, id)).one(db).await?;
-    Ok(OneCollection { collection: found.ok_or(Error::NotFound)? })
+    Ok(CollectionResponse { collection: found.ok_or(Error::not_found("collection"))? })
 }
 
 /// How many living bookmarks are in the collection of the outer statement.

@@ -11,7 +11,7 @@ use sea_orm::{
 };
 use text::Window;
 
-use super::Mark;
+use super::DocumentHighlight;
 use crate::app::App;
 use crate::error::Error;
 
@@ -62,7 +62,7 @@ pub struct Page {
     /// The user's notes.
     pub notes: String,
     /// The user's highlights, in the order of the text.
-    pub highlights: Vec<Mark>,
+    pub highlights: Vec<DocumentHighlight>,
 }
 
 /// Reads the page that begins at `offset`: the passages that it touches, and no others.
@@ -78,7 +78,7 @@ pub async fn read(app: &App, from: &Readable, offset: i64, max_chars: u32) -> Re
         match line.kind {
             PASSAGE => passages.push((line.place, line.text)),
             TAG => page.tags.push(line.text),
-            HIGHLIGHT => page.highlights.push(Mark { text: line.text, note: line.note }),
+            HIGHLIGHT => page.highlights.push(DocumentHighlight { text: line.text, note: line.note }),
             _ => page.notes = line.text,
         }
     }

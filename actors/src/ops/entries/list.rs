@@ -10,7 +10,7 @@ use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use serde::{Deserialize, Serialize};
 
 use super::published;
-use super::view::{self, EntryView, OneEntry};
+use super::view::{self, EntryResponse, EntryView};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -41,12 +41,16 @@ impl ListEntries {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Entries at most; 50 when left out."),
-        Field::optional("feedId", Kind::Id, "Of this feed."),
-        Field::optional("unread", Kind::Flag, "Not read yet, or read."),
-        Field::optional("starred", Kind::Flag, "Starred, or not."),
-        Field::optional("after", Kind::Time, "Published after this."),
-        Field::optional("before", Kind::Time, "Published before this."),
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 100 },
+            "Maximum number of entries. Default 50.",
+        ),
+        Field::optional("feedId", Kind::Id, "Returns entries of this feed."),
+        Field::optional("unread", Kind::Flag, "Returns unread entries (`true`) or read ones (`false`)."),
+        Field::optional("starred", Kind::Flag, "Returns starred entries (`true`) or others (`false`)."),
+        Field::optional("after", Kind::Time, "Returns entries published after this time."),
+        Field::optional("before", Kind::Time, "Returns entries published before this time."),
     ];
 
     /// Reads the parameters.
@@ -62,10 +66,10 @@ impl ListEntries {
     }
 }
 
-/// Entries, newest first.
+/// A page of entries, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Entries {
+pub struct ListEntriesResponse {
     entries: Vec<EntryView>,
     next_cursor: Option<String>,
 }
@@ -75,19 +79,19 @@ pub struct Entries {
 struct Position(i64, EntryId);
 
 impl Operation for ListEntries {
-    type Reply = Entries;
+    type Reply = ListEntriesResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadEntries];
 
-    fn count(reply: &Entries) -> Option<usize> {
+    fn count(reply: &ListEntriesResponse) -> Option<usize> {
         Some(reply.entries.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Entries, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListEntriesResponse, Error> {
         let (user, db) = (caller.user, app.db.read());
         let list = format!("entries:{:?}", self.filter);
         let after: Option<Position> = self.page.position(app, user, &list)?;
         if let Some(id) = self.filter.feed {
-            feed::Entity::one_of(user, id).one(db).await?.ok_or(Error::NotFound)?;
+            feed::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found("feed"))?;
         }
         let mut query = entry::Entity::owned_by(user).filter(self.filter.condition());
         if let Some(Position(at, id)) = after {
@@ -99,7 +103,7 @@ impl Operation for ListEntries {
         let mut rows = query.limit(self.page.limit + 1).all(db).await?;
         let position = |row: &entry::Model| Position(row.sorted_at.millis(), row.id);
         let next_cursor = self.page.cut(app, user, &list, &mut rows, position);
-        Ok(Entries { entries: view::many(db, user, rows).await?, next_cursor })
+        Ok(ListEntriesResponse { entries: view::many(db, user, rows).await?, next_cursor })
     }
 }
 
@@ -129,11 +133,11 @@ impl ShowEntry {
 }
 
 impl Operation for ShowEntry {
-    type Reply = OneEntry;
+    type Reply = EntryResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadEntries];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneEntry, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<EntryResponse, Error> {
         let found = entry::Entity::one_of(caller.user, self.0).one(app.db.read()).await?;
-        Ok(OneEntry { entry: view::one(app.db.read(), found.ok_or(Error::NotFound)?).await? })
+        Ok(EntryResponse { entry: view::one(app.db.read(), found.ok_or(Error::not_found("entry"))?).await? })
     }
 }

@@ -11,7 +11,7 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, Query
 use serde::Serialize;
 
 use super::published;
-use super::view::{self, OneEntry};
+use super::view::{self, EntryResponse};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -31,8 +31,8 @@ pub struct ChangeEntry {
 impl ChangeEntry {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("read", Kind::Flag, "Whether it is read."),
-        Field::optional("starred", Kind::Flag, "Whether it is starred."),
+        Field::optional("read", Kind::Flag, "Whether the entry is read."),
+        Field::optional("starred", Kind::Flag, "Whether the entry is starred."),
     ];
 
     /// Reads path and body.
@@ -42,12 +42,13 @@ impl ChangeEntry {
 }
 
 impl Operation for ChangeEntry {
-    type Reply = OneEntry;
+    type Reply = EntryResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneEntry, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<EntryResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
-        let mut row = entry::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::NotFound)?;
+        let mut row =
+            entry::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::not_found("entry"))?;
         if self.read.is_some() || self.starred.is_some() {
             let mut changed = row.into_active_model();
             // What was not asked for stays as whoever else sets it.
@@ -57,7 +58,7 @@ impl Operation for ChangeEntry {
         }
         let entry = view::one(&txn, row).await?;
         txn.commit().await?;
-        Ok(OneEntry { entry })
+        Ok(EntryResponse { entry })
     }
 }
 
@@ -71,8 +72,8 @@ pub struct MarkEntries {
 impl MarkEntries {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("feedId", Kind::Id, "Only those of this feed."),
-        Field::optional("before", Kind::Time, "Only those published before this."),
+        Field::optional("feedId", Kind::Id, "Marks only entries of this feed."),
+        Field::optional("before", Kind::Time, "Marks only entries published before this time."),
     ];
 
     /// Reads the body.
@@ -81,19 +82,22 @@ impl MarkEntries {
     }
 }
 
-/// How many were marked.
+/// Number of entries that were marked as read.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Marked {
+pub struct MarkEntriesResponse {
     marked: u64,
 }
 
 impl Operation for MarkEntries {
-    type Reply = Marked;
+    type Reply = MarkEntriesResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Marked, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<MarkEntriesResponse, Error> {
         if let Some(id) = self.feed {
-            feed::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+            feed::Entity::one_of(caller.user, id)
+                .one(app.db.read())
+                .await?
+                .ok_or(Error::not_found("feed"))?;
         }
         let mut unread = entry::Entity::update_many()
             .col_expr(entry::Column::Read, Expr::value(true))
@@ -108,6 +112,6 @@ impl Operation for MarkEntries {
         let txn = begin_request(&app.db, caller).await?;
         let marked = unread.exec(&txn).await?.rows_affected;
         txn.commit().await?;
-        Ok(Marked { marked })
+        Ok(MarkEntriesResponse { marked })
     }
 }

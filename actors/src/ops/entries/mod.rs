@@ -8,7 +8,7 @@ mod view;
 pub use list::{ListEntries, ShowEntry};
 pub use mark::{ChangeEntry, MarkEntries};
 pub use transcribe::TranscribeEntry;
-pub use view::{EntryView, OneEntry};
+pub use view::{EntryResponse, EntryView};
 
 use entity::entry;
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};

@@ -5,7 +5,7 @@ use entity::entry;
 use entity::id::EntryId;
 use entity::scope::Scope;
 
-use super::view::{self, OneEntry};
+use super::view::{self, EntryResponse};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -31,23 +31,24 @@ impl TranscribeEntry {
 }
 
 impl Operation for TranscribeEntry {
-    type Reply = OneEntry;
+    type Reply = EntryResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneEntry, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<EntryResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
-        let row = entry::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
+        let row =
+            entry::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::not_found("entry"))?;
         if row.enclosure_url.is_none() {
-            return Err(Error::Conflict("the entry comes with no recording"));
+            return Err(Error::Conflict("the entry has no recording"));
         }
         let document = row.document_id.0;
         if media::is_heard(&txn, caller.user, row.document_id).await? {
-            return Ok(OneEntry { entry: view::one(&txn, row).await? });
+            return Ok(EntryResponse { entry: view::one(&txn, row).await? });
         }
         queue::ask(&txn, caller.user, Work::Hear, document, Priority::Now, app.clock.now()).await?;
         let entry = view::one(&txn, row).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(OneEntry { entry })
+        Ok(EntryResponse { entry })
     }
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 
-/// An entry (contract.md, section 6).
+/// An entry of a feed (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryView {
@@ -29,7 +29,7 @@ pub struct EntryView {
     enclosure: Option<EnclosureView>,
 }
 
-/// A recording that came with an entry.
+/// A recording that belongs to an entry.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EnclosureView {
     url: String,
@@ -38,16 +38,16 @@ pub struct EnclosureView {
     bytes: Option<i64>,
 }
 
-/// One entry under its name.
+/// An entry of a feed.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneEntry {
+pub struct EntryResponse {
     /// The entry.
     pub entry: EntryView,
 }
 
 /// Shows one.
 pub async fn one(db: &impl ConnectionTrait, row: entry::Model) -> Result<EntryView, Error> {
-    many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::NotFound)
+    many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found("entry"))
 }
 
 /// Shows many of one user, in their order.

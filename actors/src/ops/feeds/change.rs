@@ -11,7 +11,7 @@ use sea_orm::{
 
 use super::follow::tidy;
 use super::kinds;
-use super::view::{self, OneFeed};
+use super::view::{self, FeedResponse};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -37,9 +37,21 @@ pub struct ChangeFeed {
 impl ChangeFeed {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("title", kinds::NAME, "A title of one's own; empty for the feed's."),
-        Field::optional("folder", kinds::NAME, "The folder to put it in; empty for none."),
-        Field::optional("fullText", Kind::Flag, "Fetch the page where the feed gives a summary."),
+        Field::optional(
+            "title",
+            kinds::NAME,
+            "A title that replaces the feed's own. An empty string restores the feed's own title.",
+        ),
+        Field::optional(
+            "folder",
+            kinds::NAME,
+            "The folder of the feed. An empty string removes it from its folder.",
+        ),
+        Field::optional(
+            "fullText",
+            Kind::Flag,
+            "Whether to fetch the page of an entry if the feed contains only a summary.",
+        ),
     ];
 
     /// Reads path and body.
@@ -54,13 +66,14 @@ impl ChangeFeed {
 }
 
 impl Operation for ChangeFeed {
-    type Reply = OneFeed;
+    type Reply = FeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneFeed, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<FeedResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
-        let row = feed::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::NotFound)?;
+        let row =
+            feed::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::not_found("feed"))?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let wanted_before = row.full_text;
         let row = self.apply(&txn, row).await?;
@@ -71,7 +84,7 @@ impl Operation for ChangeFeed {
         let feed = view::one(&txn, row).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(OneFeed { feed })
+        Ok(FeedResponse { feed })
     }
 }
 

@@ -20,7 +20,7 @@ pub struct DiscoverFeeds(String);
 impl DiscoverFeeds {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] =
-        &[Field::required("url", kinds::URL, "A feed, or a page that names some.")];
+        &[Field::required("url", kinds::URL, "URL of a feed, or of a page that links to feeds.")];
 
     /// Reads the body.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
@@ -28,14 +28,14 @@ impl DiscoverFeeds {
     }
 }
 
-/// What is there.
+/// The feeds that were found.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Discovered {
-    candidates: Vec<Candidate>,
+pub struct DiscoverFeedsResponse {
+    candidates: Vec<FeedCandidate>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Candidate {
+struct FeedCandidate {
     url: String,
     title: Option<String>,
     #[serde(rename = "type")]
@@ -44,26 +44,26 @@ struct Candidate {
 }
 
 impl Operation for DiscoverFeeds {
-    type Reply = Discovered;
+    type Reply = DiscoverFeedsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
     const TAKES_TURN: bool = false;
 
-    fn count(reply: &Discovered) -> Option<usize> {
+    fn count(reply: &DiscoverFeedsResponse) -> Option<usize> {
         Some(reply.candidates.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Discovered, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<DiscoverFeedsResponse, Error> {
         let mut candidates = Vec::new();
-        for link in find::candidates(app, parse(&self.0)?).await? {
+        for link in find::candidates(app, caller.user, parse(&self.0)?).await? {
             let Ok(url) = parse(&link.url) else { continue };
             let followed = followed(app.db.read(), caller.user, &url).await?.is_some();
-            candidates.push(Candidate {
+            candidates.push(FeedCandidate {
                 url: link.url,
                 title: link.title,
                 media_type: link.media_type,
                 followed,
             });
         }
-        Ok(Discovered { candidates })
+        Ok(DiscoverFeedsResponse { candidates })
     }
 }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use entity::feed_source;
+use entity::id::UserId;
 use parse::feed::{Feed, FeedLink};
 use web::{FetchError, PageUrl};
 
@@ -21,11 +22,8 @@ const TRIED: usize = 4;
 /// Where many sites have theirs.
 const USUAL: &[&str] = &["feed", "feed.xml", "rss.xml", "atom.xml", "index.xml", "rss", "feed.json"];
 
-/// Who finds no place for a search may come again after this.
-const AGAIN: Duration = Duration::from_secs(2);
-
 /// A feed that can be followed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Found {
     /// Its address.
     pub url: PageUrl,
@@ -42,8 +40,8 @@ enum Opened {
 
 /// The feed at an address, or the first that the page there names; one without a single entry is none. No place is guessed:
 /// whoever follows a feed gets the one that they meant, or is told that there is none.
-pub async fn find(app: &App, url: PageUrl) -> Result<Found, Error> {
-    let _permit = app.host_throttle.try_acquire_search().ok_or(Error::Busy(AGAIN))?;
+pub async fn find(app: &App, user: UserId, url: PageUrl) -> Result<Found, Error> {
+    let _permit = app.feed_searches.acquire(user).await?;
     within(async {
         let links = match open(app, &url).await? {
             Opened::Feed(found) => return with_entries(*found),
@@ -55,8 +53,8 @@ pub async fn find(app: &App, url: PageUrl) -> Result<Found, Error> {
 }
 
 /// The feeds at an address: itself, or those that the page names, or the first at a usual place.
-pub async fn candidates(app: &App, url: PageUrl) -> Result<Vec<FeedLink>, Error> {
-    let _permit = app.host_throttle.try_acquire_search().ok_or(Error::Busy(AGAIN))?;
+pub async fn candidates(app: &App, user: UserId, url: PageUrl) -> Result<Vec<FeedLink>, Error> {
+    let _permit = app.feed_searches.acquire(user).await?;
     within(async {
         let (page, links) = match open(app, &url).await? {
             Opened::Feed(found) => return Ok(vec![link(with_entries(*found)?)]),
@@ -86,7 +84,7 @@ async fn first(app: &App, places: impl IntoIterator<Item = PageUrl>) -> Result<F
 }
 
 fn with_entries(found: Found) -> Result<Found, Error> {
-    let empty = || Error::FeedNotFound("the feed at this address has no entries".to_owned());
+    let empty = || Error::FeedNotFound("the feed at this URL has no entries".to_owned());
     if found.feed.items.is_empty() { Err(empty()) } else { Ok(found) }
 }
 
@@ -96,11 +94,14 @@ fn link(found: Found) -> FeedLink {
 }
 
 fn none() -> Error {
-    Error::FeedNotFound("the address is neither a feed nor names one".to_owned())
+    Error::FeedNotFound("the URL is not a feed, and the page there names none".to_owned())
 }
 
 async fn within<T>(find: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let late = || Error::FeedNotFound("the address took too long to answer".to_owned());
+    let late = || {
+        let seconds = PATIENCE.as_secs();
+        Error::FeedNotFound(format!("finding the feed took longer than {seconds} seconds; try again later"))
+    };
     tokio::time::timeout(PATIENCE, find).await.unwrap_or_else(|_| Err(late()))
 }
 
@@ -136,7 +137,11 @@ async fn open(app: &App, url: &PageUrl) -> Result<Opened, Error> {
     }
     if source.as_ref().is_some_and(|source| source.wait_until > Some(app.clock.now())) {
         // Its server asked to be left alone: what is here is all that there is for now.
-        let asked = || Error::FeedNotFound("its server asks to be left alone for a while".to_owned());
+        let asked = || {
+            Error::FeedNotFound(
+                "the server of the feed asks for no requests for a while; try again later".to_owned(),
+            )
+        };
         let feed = copy.ok_or_else(asked)?;
         return Ok(Opened::Feed(Box::new(Found { url: url.clone(), feed, fetched: None })));
     }
@@ -170,7 +175,7 @@ fn refused(error: Unfetched) -> Error {
     match error {
         Unfetched::Fetch(FetchError::Rejected(rejection)) => rejection.into(),
         Unfetched::Inside(error) => error,
-        Unfetched::Fetch(error) => Error::FeedNotFound(format!("the address {error}")),
-        Unfetched::Sandbox(error) => Error::FeedNotFound(format!("what the address holds: {error}")),
+        Unfetched::Fetch(error) => Error::FeedNotFound(error.to_string()),
+        Unfetched::Sandbox(error) => Error::FeedNotFound(format!("the feed could not be read: {error}")),
     }
 }

@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryF
 use serde::Serialize;
 use web::PageUrl;
 
-use super::find::{self, Found};
+use super::find::Found;
 use super::kinds;
 use super::view::{self, FeedView};
 use crate::app::App;
@@ -36,13 +36,13 @@ pub struct FollowFeed {
 impl FollowFeed {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("url", kinds::URL, "A feed, or a page that names one."),
-        Field::optional("title", kinds::NAME, "A title instead of the feed's own."),
-        Field::optional("folder", kinds::NAME, "The folder to put it in."),
+        Field::required("url", kinds::URL, "URL of a feed, or of a page that links to one."),
+        Field::optional("title", kinds::NAME, "A title that replaces the feed's own."),
+        Field::optional("folder", kinds::NAME, "The folder of the feed."),
         Field::optional(
             "fullText",
             Kind::Flag,
-            "Fetch the page where the feed gives a summary; false when left out.",
+            "Whether to fetch the page of an entry if the feed contains only a summary. Default `false`.",
         ),
     ];
 
@@ -63,9 +63,9 @@ pub fn tidy(name: String) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// The feed, and whether it is followed since now.
+/// The followed feed.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Followed {
+pub struct FollowFeedResponse {
     feed: FeedView,
     /// `false`: it was followed already.
     #[serde(skip)]
@@ -73,21 +73,21 @@ pub struct Followed {
 }
 
 impl Operation for FollowFeed {
-    type Reply = Followed;
+    type Reply = FollowFeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Followed, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<FollowFeedResponse, Error> {
         let url = parse(&self.url)?;
         if let Some(row) = followed(app.db.read(), caller.user, &url).await? {
-            return Ok(Followed { feed: view::one(app.db.read(), row).await?, created: false });
+            return Ok(FollowFeedResponse { feed: view::one(app.db.read(), row).await?, created: false });
         }
-        let found = find::find(app, url).await?;
-        let (feed, address) = (found.feed.clone(), found.url.as_str().to_owned());
+        let search = app.feed_searches.find(app, caller.user, url).await?;
+        let (feed, address) = (search.found.feed.clone(), search.found.url.as_str().to_owned());
         let coming = app.workers.run(Lane::Foreground, move || deliver::prepare(feed, &address)).await?;
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
-        let (row, created) = self.follow(&txn, caller.user, &found, now).await?;
+        let (row, created) = self.follow(&txn, caller.user, &search.found, now).await?;
         if created {
             room.must_fit(0)?;
             deliver::deliver(&txn, &row, coming, now).await?;
@@ -95,8 +95,9 @@ impl Operation for FollowFeed {
         }
         let feed = view::one(&txn, row).await?;
         txn.commit().await?;
+        search.end_stored();
         app.ingest.wake();
-        Ok(Followed { feed, created })
+        Ok(FollowFeedResponse { feed, created })
     }
 }
 

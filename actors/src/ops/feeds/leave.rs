@@ -34,21 +34,21 @@ impl UnfollowFeed {
     }
 }
 
-/// It is done.
+/// The feed is no longer followed.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Left {}
+pub struct UnfollowFeedResponse {}
 
 impl Operation for UnfollowFeed {
-    type Reply = Left;
+    type Reply = UnfollowFeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Left, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<UnfollowFeedResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         leave(&txn, caller.user, self.0, app.clock.now()).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(Left {})
+        Ok(UnfollowFeedResponse {})
     }
 }
 
@@ -64,7 +64,7 @@ pub async fn leave(
 ) -> Result<(), Error> {
     // The feed goes first: entries that are being delivered to it are in by then, or never will be.
     let held = feed::Entity::one_of(user, id).lock_exclusive().one(txn).await?;
-    held.ok_or(Error::NotFound)?;
+    held.ok_or(Error::not_found("feed"))?;
     place::keep_of_feed(txn, user, id).await?;
     feed::Entity::delete_many()
         .filter(feed::Column::UserId.eq(user))

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
 
-use super::view::{self, FeedView, OneFeed};
+use super::view::{self, FeedResponse, FeedView};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -26,7 +26,7 @@ impl ListFeeds {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Feeds at most; 50 when left out."),
+        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Maximum number of feeds. Default 50."),
     ];
 
     /// Reads the parameters.
@@ -35,23 +35,23 @@ impl ListFeeds {
     }
 }
 
-/// Feeds, in the order in which they were followed.
+/// A page of feeds, in the order in which they were followed.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Feeds {
+pub struct ListFeedsResponse {
     feeds: Vec<FeedView>,
     next_cursor: Option<String>,
 }
 
 impl Operation for ListFeeds {
-    type Reply = Feeds;
+    type Reply = ListFeedsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
 
-    fn count(reply: &Feeds) -> Option<usize> {
+    fn count(reply: &ListFeedsResponse) -> Option<usize> {
         Some(reply.feeds.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Feeds, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListFeedsResponse, Error> {
         let after: Option<FeedId> = self.0.position(app, caller.user, "feeds")?;
         let mut query = feed::Entity::owned_by(caller.user).order_by_asc(feed::Column::Id);
         if let Some(after) = after {
@@ -59,7 +59,7 @@ impl Operation for ListFeeds {
         }
         let mut rows = query.limit(self.0.limit + 1).all(app.db.read()).await?;
         let next_cursor = self.0.cut(app, caller.user, "feeds", &mut rows, |row| row.id);
-        Ok(Feeds { feeds: view::many(app.db.read(), caller.user, rows).await?, next_cursor })
+        Ok(ListFeedsResponse { feeds: view::many(app.db.read(), caller.user, rows).await?, next_cursor })
     }
 }
 
@@ -78,11 +78,11 @@ impl ShowFeed {
 }
 
 impl Operation for ShowFeed {
-    type Reply = OneFeed;
+    type Reply = FeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneFeed, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<FeedResponse, Error> {
         let found = feed::Entity::one_of(caller.user, self.0).one(app.db.read()).await?;
-        Ok(OneFeed { feed: view::one(app.db.read(), found.ok_or(Error::NotFound)?).await? })
+        Ok(FeedResponse { feed: view::one(app.db.read(), found.ok_or(Error::not_found("feed"))?).await? })
     }
 }

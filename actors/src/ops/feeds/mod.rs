@@ -8,16 +8,18 @@ mod leave;
 mod list;
 mod opml;
 mod refresh;
+mod shared_search;
 mod view;
 
 pub use change::ChangeFeed;
 pub use discover::DiscoverFeeds;
-pub use follow::{FollowFeed, Followed, followed};
+pub use follow::{FollowFeed, FollowFeedResponse, followed};
 pub use leave::{UnfollowFeed, leave};
 pub use list::{ListFeeds, ShowFeed};
 pub use opml::{ExportOpml, ImportOpml, follow_listed, followable, list};
 pub use refresh::RefreshFeed;
-pub use view::{FeedView, OneFeed};
+pub use shared_search::FeedSearches;
+pub use view::{FeedResponse, FeedView};
 
 /// What fields of feeds may hold (contract.md, section 11: v1).
 mod kinds {

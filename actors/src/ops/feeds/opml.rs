@@ -45,18 +45,18 @@ impl ExportOpml {
     }
 }
 
-/// The list.
+/// The followed feeds as OPML.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Exported {
+pub struct ExportOpmlResponse {
     opml: String,
 }
 
 impl Operation for ExportOpml {
-    type Reply = Exported;
+    type Reply = ExportOpmlResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Exported, Error> {
-        Ok(Exported { opml: list(app.db.read(), caller.user).await? })
+    async fn run(self, caller: &Caller, app: &App) -> Result<ExportOpmlResponse, Error> {
+        Ok(ExportOpmlResponse { opml: list(app.db.read(), caller.user).await? })
     }
 }
 
@@ -105,7 +105,7 @@ pub struct ImportOpml(String);
 
 impl ImportOpml {
     /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[Field::required("opml", Kind::Content, "The list, as OPML.")];
+    pub const FIELDS: &'static [Field] = &[Field::required("opml", Kind::Content, "The OPML document.")];
 
     /// Reads the body.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
@@ -113,31 +113,31 @@ impl ImportOpml {
     }
 }
 
-/// What the list held. Its new feeds are there at once; what is in them comes as they are fetched.
+/// The feeds of the OPML document, by what became of them. New feeds are followed at once; their entries arrive when they are fetched.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Imported {
-    /// By which `GET /imports/:id` of the app tells what became of each.
+pub struct ImportOpmlResponse {
+    /// Id of the import, under which the web app shows what became of each feed.
     import_id: ImportId,
-    /// Different addresses of the list.
+    /// Number of different URLs in the document.
     found: usize,
-    /// Followed since now.
+    /// Number of feeds that are followed from now on.
     new: usize,
-    /// Followed before.
+    /// Number of feeds that were followed before.
     already_followed: usize,
-    /// Addresses that may not be fetched.
+    /// Number of URLs that may not be fetched.
     refused: usize,
 }
 
 impl Operation for ImportOpml {
-    type Reply = Imported;
+    type Reply = ImportOpmlResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    fn count(reply: &Imported) -> Option<usize> {
+    fn count(reply: &ImportOpmlResponse) -> Option<usize> {
         Some(reply.found)
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Imported, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ImportOpmlResponse, Error> {
         let feeds = distinct(read(app, &self.0).await?.feeds);
         let rows = feeds.into_iter().map(RowContent::Feed).collect();
         let import = imports::take_rows(app, caller, Format::Opml, rows).await?;
@@ -146,7 +146,7 @@ impl Operation for ImportOpml {
         let (new, already_followed, refused) =
             (count(import.created), count(import.updated), count(import.skipped));
         let found = new + already_followed + refused;
-        Ok(Imported { import_id: import.id, found, new, already_followed, refused })
+        Ok(ImportOpmlResponse { import_id: import.id, found, new, already_followed, refused })
     }
 }
 
@@ -163,7 +163,7 @@ fn distinct(mut feeds: Vec<Outline>) -> Vec<Outline> {
 async fn read(app: &App, opml: &str) -> Result<OpmlDocument, Error> {
     match app.sandbox.read_opml(opml).await {
         Ok(Some(list)) => Ok(list),
-        Ok(None) => Err(Error::invalid("opml", "is no OPML")),
+        Ok(None) => Err(Error::invalid("opml", "is not OPML")),
         Err(error @ SandboxError::Unavailable(_)) => Err(Error::internal(error)),
         Err(
             SandboxError::Crashed
@@ -174,7 +174,7 @@ async fn read(app: &App, opml: &str) -> Result<OpmlDocument, Error> {
             | SandboxError::Audio(_)
             | SandboxError::Pdf(_)
             | SandboxError::Import(_),
-        ) => Err(Error::invalid("opml", "cannot be read")),
+        ) => Err(Error::invalid("opml", "is OPML that cannot be read: it is malformed or too large")),
     }
 }
 

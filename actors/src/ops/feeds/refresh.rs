@@ -4,7 +4,7 @@ use entity::feed;
 use entity::id::FeedId;
 use entity::scope::Scope;
 
-use super::view::{self, OneFeed};
+use super::view::{self, FeedResponse};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -29,19 +29,20 @@ impl RefreshFeed {
 }
 
 impl Operation for RefreshFeed {
-    type Reply = OneFeed;
+    type Reply = FeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneFeed, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<FeedResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
-        let row = feed::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::NotFound)?;
+        let row =
+            feed::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::not_found("feed"))?;
         queue::ask(&txn, caller.user, Work::Poll, row.source_id.0, Priority::Now, now).await?;
         // Nothing may be new there, and yet something of it not have come.
         queue::ask(&txn, caller.user, Work::Deliver, row.id.0, Priority::Now, now).await?;
         let feed = view::one(&txn, row).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(OneFeed { feed })
+        Ok(FeedResponse { feed })
     }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::ingest::queue::Work;
 
-/// A feed (contract.md, section 6).
+/// A followed feed (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FeedView {
@@ -52,16 +52,16 @@ impl FeedView {
     }
 }
 
-/// One feed under its name.
+/// A followed feed.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneFeed {
+pub struct FeedResponse {
     /// The feed.
     pub feed: FeedView,
 }
 
 /// Shows one.
 pub async fn one(db: &impl ConnectionTrait, row: feed::Model) -> Result<FeedView, Error> {
-    many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::NotFound)
+    many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found("feed"))
 }
 
 /// Shows many of one user, in their order, with four queries however many they are.

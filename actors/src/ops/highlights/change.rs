@@ -3,14 +3,16 @@
 use entity::id::{HighlightId, UserId};
 use entity::scope::Scope;
 use entity::{bookmark, highlight};
+use schemars::JsonSchema;
 use sea_orm::sea_query::LockType;
 use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
     QueryFilter, QuerySelect,
 };
+use serde::Serialize;
 
 use super::kinds;
-use super::view::{Marked, OneHighlight, must_stand};
+use super::view::{HighlightResponse, Marked, must_stand};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -18,7 +20,6 @@ use crate::fields::{Field, Values};
 use crate::imports;
 use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save;
-use crate::ops::collections::Done;
 use crate::ops::target::Target;
 use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
@@ -37,11 +38,15 @@ pub struct ChangeHighlight {
 impl ChangeHighlight {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("note", kinds::NOTE, "The note from now on; null takes it away."),
-        Field::optional("color", kinds::COLOR, "A colour's name; null takes it away."),
-        Field::optional("text", kinds::TEXT, "Other words, as they stand in the text."),
-        Field::optional("startOffset", kinds::PLACE, "Where they begin, in Unicode scalar values."),
-        Field::optional("endOffset", kinds::PLACE, "Where they end."),
+        Field::optional("note", kinds::NOTE, "The new note. `null` removes it."),
+        Field::optional("color", kinds::COLOR, "Name of the new colour. `null` removes it."),
+        Field::optional("text", kinds::TEXT, "The new text of the highlight, exactly as in the document."),
+        Field::optional(
+            "startOffset",
+            kinds::PLACE,
+            "Offset of the first character in the document's text, in Unicode scalar values.",
+        ),
+        Field::optional("endOffset", kinds::PLACE, "Offset after the last character."),
     ];
 
     /// Reads path and body.
@@ -62,10 +67,10 @@ impl ChangeHighlight {
 }
 
 impl Operation for ChangeHighlight {
-    type Reply = OneHighlight;
+    type Reply = HighlightResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneHighlight, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<HighlightResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         let (saved, mut row) = own(&txn, caller.user, self.id).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
@@ -92,7 +97,7 @@ impl Operation for ChangeHighlight {
         save::touch(&txn, saved, app.clock.now()).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
-        Ok(OneHighlight { highlight: row.into() })
+        Ok(HighlightResponse { highlight: row.into() })
     }
 }
 
@@ -110,12 +115,16 @@ impl DeleteHighlight {
     }
 }
 
+/// The highlight was deleted.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeleteHighlightResponse {}
+
 impl Operation for DeleteHighlight {
-    type Reply = Done;
+    type Reply = DeleteHighlightResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Done, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<DeleteHighlightResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         let (saved, row) = own(&txn, caller.user, self.0).await?;
         highlight::Entity::delete_many()
@@ -125,7 +134,7 @@ impl Operation for DeleteHighlight {
             .await?;
         save::touch(&txn, saved, app.clock.now()).await?;
         txn.commit().await?;
-        Ok(Done {})
+        Ok(DeleteHighlightResponse {})
     }
 }
 
@@ -135,10 +144,10 @@ async fn own(
     user: UserId,
     id: HighlightId,
 ) -> Result<(bookmark::Model, highlight::Model), Error> {
-    let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::NotFound)?;
+    let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found("highlight"))?;
     let saved = bookmark::Entity::one_of(user, found.bookmark_id).lock(LockType::NoKeyUpdate);
-    let saved = saved.one(txn).await?.ok_or(Error::NotFound)?;
+    let saved = saved.one(txn).await?.ok_or(Error::not_found("bookmark"))?;
     // What was read before the lock may be another's change ago.
-    let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::NotFound)?;
+    let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found("highlight"))?;
     Ok((saved, found))
 }

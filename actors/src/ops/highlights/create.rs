@@ -7,7 +7,7 @@ use sea_orm::sea_query::LockType;
 use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
 
 use super::kinds;
-use super::view::{Marked, OneHighlight, must_stand};
+use super::view::{HighlightResponse, Marked, must_stand};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -32,11 +32,15 @@ pub struct CreateHighlight {
 impl CreateHighlight {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("text", kinds::TEXT, "The words, as they stand in the text."),
-        Field::required("startOffset", kinds::PLACE, "Where they begin, in Unicode scalar values."),
-        Field::required("endOffset", kinds::PLACE, "Where they end."),
-        Field::optional("note", kinds::NOTE, "A note beside them."),
-        Field::optional("color", kinds::COLOR, "A colour's name."),
+        Field::required("text", kinds::TEXT, "The text to highlight, exactly as in the document."),
+        Field::required(
+            "startOffset",
+            kinds::PLACE,
+            "Offset of the first character in the document's text, in Unicode scalar values.",
+        ),
+        Field::required("endOffset", kinds::PLACE, "Offset after the last character."),
+        Field::optional("note", kinds::NOTE, "A note on the highlight."),
+        Field::optional("color", kinds::COLOR, "Name of a colour."),
     ];
 
     /// Reads path and body.
@@ -53,15 +57,15 @@ impl CreateHighlight {
 }
 
 impl Operation for CreateHighlight {
-    type Reply = OneHighlight;
+    type Reply = HighlightResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneHighlight, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<HighlightResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let found = bookmark::Entity::one_of(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
-        let saved = found.one(&txn).await?.ok_or(Error::NotFound)?;
+        let saved = found.one(&txn).await?.ok_or(Error::not_found("bookmark"))?;
         let marked = Marked { text: &self.text, start: self.start, end: self.end };
         must_stand(&txn, caller.user, &saved, marked).await?;
         let row = highlight::Model {
@@ -79,6 +83,6 @@ impl Operation for CreateHighlight {
         save::touch(&txn, saved, now).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
-        Ok(OneHighlight { highlight: row.into() })
+        Ok(HighlightResponse { highlight: row.into() })
     }
 }

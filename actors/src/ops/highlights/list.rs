@@ -30,7 +30,11 @@ impl ListHighlights {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
         CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Highlights at most; 50 when left out."),
+        Field::optional(
+            "limit",
+            Kind::Integer { min: 1, max: 100 },
+            "Maximum number of highlights. Default 50.",
+        ),
     ];
 
     /// Reads path and parameters.
@@ -39,29 +43,29 @@ impl ListHighlights {
     }
 }
 
-/// Highlights in the order of the text.
+/// A page of highlights, in the order of the text.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Highlights {
+pub struct ListHighlightsResponse {
     highlights: Vec<HighlightView>,
-    /// Where the next page begins; null at the end.
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
 impl Operation for ListHighlights {
-    type Reply = Highlights;
+    type Reply = ListHighlightsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
 
-    fn count(reply: &Highlights) -> Option<usize> {
+    fn count(reply: &ListHighlightsResponse) -> Option<usize> {
         Some(reply.highlights.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Highlights, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListHighlightsResponse, Error> {
         use highlight::Column as C;
         let (db, user) = (app.db.read(), caller.user);
         let list = format!("highlights:{}", self.bookmark);
         let after: Option<(i32, HighlightId)> = self.page.position(app, user, &list)?;
-        bookmark::Entity::one_of(user, self.bookmark).one(db).await?.ok_or(Error::NotFound)?;
+        bookmark::Entity::one_of(user, self.bookmark).one(db).await?.ok_or(Error::not_found("bookmark"))?;
         let mut own = highlight::Entity::owned_by(user).filter(C::BookmarkId.eq(self.bookmark));
         if let Some((start, id)) = after {
             let same = Condition::all().add(C::StartOffset.eq(start)).add(C::Id.gt(id));
@@ -70,6 +74,9 @@ impl Operation for ListHighlights {
         let ordered = own.order_by_asc(C::StartOffset).order_by_asc(C::Id);
         let mut rows = ordered.limit(self.page.limit + 1).all(db).await?;
         let next_cursor = self.page.cut(app, user, &list, &mut rows, |row| (row.start_offset, row.id));
-        Ok(Highlights { highlights: rows.into_iter().map(HighlightView::from).collect(), next_cursor })
+        Ok(ListHighlightsResponse {
+            highlights: rows.into_iter().map(HighlightView::from).collect(),
+            next_cursor,
+        })
     }
 }

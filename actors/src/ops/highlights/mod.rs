@@ -8,7 +8,7 @@ mod view;
 pub use change::{ChangeHighlight, DeleteHighlight};
 pub use create::CreateHighlight;
 pub use list::ListHighlights;
-pub use view::{HighlightView, Marked, OneHighlight, must_stand};
+pub use view::{HighlightResponse, HighlightView, Marked, must_stand};
 
 /// What fields of highlights may hold.
 mod kinds {

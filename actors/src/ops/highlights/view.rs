@@ -14,16 +14,16 @@ use crate::error::Error;
 #[serde(rename_all = "camelCase")]
 pub struct HighlightView {
     highlight_id: HighlightId,
-    /// The marked words, as they stand in the text.
+    /// The highlighted text, exactly as in the document.
     text: String,
-    /// What the person wrote beside them.
+    /// The user's note on it.
     note: Option<String>,
-    /// A colour's name.
+    /// Name of the colour.
     color: Option<String>,
-    /// Where the words begin, in Unicode scalar values. Those that an import brought begin and end at 0 until the text is
-    /// in, and where it does not say them.
+    /// Offset of the first character in the document's text, in Unicode scalar values. An imported highlight begins and ends at 0
+    /// until the text is ready, and if the text does not contain it.
     start_offset: i32,
-    /// Where they end.
+    /// Offset after the last character.
     end_offset: i32,
     created_at: Timestamp,
 }
@@ -42,9 +42,9 @@ impl From<highlight::Model> for HighlightView {
     }
 }
 
-/// One highlight under its name.
+/// A highlight.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneHighlight {
+pub struct HighlightResponse {
     pub(super) highlight: HighlightView,
 }
 
@@ -54,7 +54,7 @@ pub struct Marked<'a> {
     pub text: &'a str,
     /// Where they begin.
     pub start: i32,
-    /// Where they end.
+    /// Offset after the last character.
     pub end: i32,
 }
 
@@ -68,12 +68,15 @@ pub async fn must_stand(
     saved: &bookmark::Model,
     marked: Marked<'_>,
 ) -> Result<(), Error> {
-    let document = document::Entity::one_of(user, saved.document_id).one(db).await?.ok_or(Error::NotFound)?;
+    let document = document::Entity::one_of(user, saved.document_id)
+        .one(db)
+        .await?
+        .ok_or(Error::not_found("document"))?;
     let stands = text_between(db, &document, marked.start, marked.end).await?;
     if stands.as_deref() == Some(marked.text) {
         return Ok(());
     }
-    Err(Error::invalid("text", "does not stand in the document at these offsets"))
+    Err(Error::invalid("text", "differs from the text of the document between startOffset and endOffset"))
 }
 
 /// The characters of a document's text from one offset to another; `None` where there are none.

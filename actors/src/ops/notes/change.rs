@@ -4,13 +4,15 @@ use entity::id::{NoteId, UserId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{bookmark, document, note, project};
+use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
 use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
     QueryFilter,
 };
+use serde::Serialize;
 
-use super::{BODY, OneNote, locked_on_bookmark, rewrite, split};
+use super::{BODY, NoteResponse, locked_on_bookmark, rewrite, split};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -18,7 +20,7 @@ use crate::fields::{Field, Kind, Values};
 use crate::ingest::queue::{self, Priority, Work};
 use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save;
-use crate::ops::projects::{self, Gone};
+use crate::ops::projects;
 use crate::ops::target::Target;
 use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
@@ -35,7 +37,7 @@ pub struct ChangeNote {
 impl ChangeNote {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("title", Kind::Words { min: 1, max: 300 }, "Another title."),
+        Field::optional("title", Kind::Words { min: 1, max: 300 }, "The new title."),
         Field::optional("bodyMd", BODY, "Another text, as Markdown."),
         Field::optional("pinned", Kind::Flag, "Shown first, and to assistants."),
     ];
@@ -52,10 +54,10 @@ impl ChangeNote {
 }
 
 impl Operation for ChangeNote {
-    type Reply = OneNote;
+    type Reply = NoteResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteNotes];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneNote, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<NoteResponse, Error> {
         let text = match &self.body {
             Some(body) => Some((body.clone(), split(app, body.clone()).await?)),
             None => None,
@@ -84,7 +86,7 @@ impl Operation for ChangeNote {
         }
         txn.commit().await?;
         app.ingest.wake();
-        Ok(OneNote { note: row.into() })
+        Ok(NoteResponse { note: row.into() })
     }
 }
 
@@ -122,18 +124,22 @@ impl DeleteNote {
     }
 }
 
+/// The note was deleted.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeleteNoteResponse {}
+
 impl Operation for DeleteNote {
-    type Reply = Gone;
+    type Reply = DeleteNoteResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteNotes];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<DeleteNoteResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         let (row, home) = open(&txn, caller.user, self.0).await?;
         remove(&txn, &row, home, Priority::Now, app.clock.now()).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(Gone {})
+        Ok(DeleteNoteResponse {})
     }
 }
 
@@ -196,16 +202,19 @@ async fn open(txn: &impl ConnectionTrait, user: UserId, id: NoteId) -> Result<(n
 /// The note and what it belongs to, whether that may be written to or not.
 async fn held(txn: &impl ConnectionTrait, user: UserId, id: NoteId) -> Result<(note::Model, Home), Error> {
     let own = || note::Entity::one_of(user, id);
-    let found = own().one(txn).await?.ok_or(Error::NotFound)?;
+    let found = own().one(txn).await?.ok_or(Error::not_found("note"))?;
     let home = match (found.project_id, found.bookmark_id) {
         (Some(project), _) => Home::Project(projects::locked(txn, user, project).await?),
         (None, Some(bookmark)) => {
-            let row = bookmark::Entity::one_of(user, bookmark).one(txn).await?.ok_or(Error::NotFound)?;
+            let row = bookmark::Entity::one_of(user, bookmark)
+                .one(txn)
+                .await?
+                .ok_or(Error::not_found("bookmark"))?;
             locked_on_bookmark(txn, &row).await?;
             Home::Bookmark(row)
         }
-        (None, None) => return Err(Error::NotFound),
+        (None, None) => return Err(Error::not_found("note")),
     };
     // Read again: it may have changed, or gone, before its home was held.
-    Ok((own().one(txn).await?.ok_or(Error::NotFound)?, home))
+    Ok((own().one(txn).await?.ok_or(Error::not_found("note"))?, home))
 }

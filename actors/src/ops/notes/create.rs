@@ -6,7 +6,7 @@ use entity::scope::{Scope, Scopes};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{LONGEST, NewNote, OneNote, locked_on_bookmark, write_on_bookmark};
+use super::{LONGEST, NewNote, NoteResponse, locked_on_bookmark, write_on_bookmark};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -43,7 +43,7 @@ pub struct CreateNote {
 /// The note, and where it is.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct NoteCreated {
+pub struct CreateNoteResponse {
     /// The note.
     pub note_id: NoteId,
     /// The document with its text.
@@ -55,7 +55,7 @@ pub struct NoteCreated {
 }
 
 impl Operation for CreateNote {
-    type Reply = NoteCreated;
+    type Reply = CreateNoteResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteNotes];
     const WEIGHT: u32 = 2;
 
@@ -67,7 +67,7 @@ impl Operation for CreateNote {
         }
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<NoteCreated, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<CreateNoteResponse, Error> {
         match self.place {
             Place::Bookmark(id) => self.append(caller, app, id).await,
             Place::Project(id) => self.add(caller, app, id).await,
@@ -76,11 +76,11 @@ impl Operation for CreateNote {
 }
 
 impl CreateNote {
-    async fn add(self, caller: &Caller, app: &App, project: ProjectId) -> Result<NoteCreated, Error> {
+    async fn add(self, caller: &Caller, app: &App, project: ProjectId) -> Result<CreateNoteResponse, Error> {
         let title = self.title.unwrap_or_else(|| first_line(&self.body));
         let new = NewNote { title, body: self.body, pinned: true };
-        let OneNote { note } = AddNote::new(project, new).run(caller, app).await?;
-        Ok(NoteCreated {
+        let NoteResponse { note } = AddNote::new(project, new).run(caller, app).await?;
+        Ok(CreateNoteResponse {
             note_id: note.note_id,
             document_id: note.document_id,
             bookmark_id: None,
@@ -88,10 +88,11 @@ impl CreateNote {
         })
     }
 
-    async fn append(self, caller: &Caller, app: &App, id: BookmarkId) -> Result<NoteCreated, Error> {
+    async fn append(self, caller: &Caller, app: &App, id: BookmarkId) -> Result<CreateNoteResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
-        let row = bookmark::Entity::one_of(caller.user, id).one(&txn).await?.ok_or(Error::NotFound)?;
+        let row =
+            bookmark::Entity::one_of(caller.user, id).one(&txn).await?.ok_or(Error::not_found("bookmark"))?;
         let note = locked_on_bookmark(&txn, &row).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let room = room.rewriting(&txn, note.as_ref().map(|note| note.document_id)).await?;
@@ -102,12 +103,14 @@ impl CreateNote {
             return Err(Error::invalid("body", reason));
         }
         room.must_fit(self.body.len())?;
-        let note = write_on_bookmark(&txn, &row, &body, Priority::Now, now).await?.ok_or(Error::NotFound)?;
+        let note = write_on_bookmark(&txn, &row, &body, Priority::Now, now)
+            .await?
+            .ok_or(Error::not_found("bookmark"))?;
         save::touch(&txn, row, now).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(NoteCreated {
+        Ok(CreateNoteResponse {
             note_id: note.id,
             document_id: note.document_id,
             bookmark_id: Some(id),

@@ -41,7 +41,7 @@ impl AddItems {
     pub const FIELDS: &'static [Field] = &[Field::required(
         "items",
         Kind::List { of: &thing::ITEM, min: 1, max: 100 },
-        "What to add; all of it or nothing.",
+        "The items to add. Either all are added or none.",
     )];
 
     /// Reads path and body.
@@ -54,41 +54,43 @@ impl AddItems {
     }
 }
 
-/// What came of it, each in the order of the request and once.
+/// The items of the request, in its order and each once: those that were added, and those that the project contained already.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ItemsAdded {
+pub struct AddItemsResponse {
     added: Vec<ItemView>,
     already_present: Vec<ItemView>,
 }
 
 impl Operation for AddItems {
-    type Reply = ItemsAdded;
+    type Reply = AddItemsResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
-    fn count(reply: &ItemsAdded) -> Option<usize> {
+    fn count(reply: &AddItemsResponse) -> Option<usize> {
         Some(reply.added.len() + reply.already_present.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ItemsAdded, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<AddItemsResponse, Error> {
         let (now, most) = (app.clock.now(), app.plans.limits(caller.plan).items_per_project);
         let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let project = locked(&txn, caller.user, self.project).await?;
         let mut chosen = Vec::with_capacity(self.items.len());
-        for item in &self.items {
-            chosen.push(thing::find(&txn, caller.user, item).await?);
+        for (n, item) in self.items.iter().enumerate() {
+            let found = thing::find(&txn, caller.user, item).await;
+            chosen.push(found.map_err(|error| error.of_item(&format!("items[{n}]")))?);
         }
         let project = must_be_open(project)?;
-        for item in &self.items {
+        for (n, item) in self.items.iter().enumerate() {
             if let Named::Url(url) = &item.named {
-                save::may_save(&txn, caller.user, url, app.fetcher.guard()).await?;
+                let checked = save::may_save(&txn, caller.user, url, app.fetcher.guard()).await;
+                checked.map_err(|error| error.of_item(&format!("items[{n}]")))?;
             }
         }
         save_pages(&txn, &project, &self.items, &mut chosen, now).await?;
         let chosen: Vec<Chosen> = chosen.into_iter().flatten().collect();
         let put = put(&txn, &project, &chosen, most, now).await?;
-        let reply = ItemsAdded {
+        let reply = AddItemsResponse {
             added: items::views(app, &txn, caller.user, put.new).await?,
             already_present: items::views(app, &txn, caller.user, put.there).await?,
         };
@@ -167,7 +169,7 @@ pub async fn put(
     }
     let items = project_item::Entity::within(project).count(txn).await?;
     if items + put.new.len() as u64 > u64::from(most) {
-        return Err(Error::ProjectLimit);
+        return Err(Error::ProjectLimit { limit: most });
     }
     take_place(txn, project, &put.new).await?;
     let rows = put.new.iter().cloned().map(IntoActiveModel::into_active_model);

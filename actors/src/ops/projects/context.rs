@@ -25,7 +25,7 @@ use crate::retrieval::passage::SearchResult;
 pub const CONTEXT_MAX_CHARS: Field = Field::optional(
     "maxChars",
     Kind::Integer { min: 1000, max: 32_000 },
-    "Characters of the answer's JSON at most; 16000 when left out.",
+    "Maximum length of the response data, as compact JSON, in characters. Default 16000.",
 );
 const DEFAULT_CHARS: usize = 16_000;
 
@@ -45,7 +45,11 @@ pub struct ReadContext {
 impl ReadContext {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("q", QUERY, "Adds the best passages from the project's sources and notes."),
+        Field::optional(
+            "q",
+            QUERY,
+            "Also returns the passages of the project's sources and notes that match best.",
+        ),
         CONTEXT_MAX_CHARS,
     ];
 
@@ -60,64 +64,64 @@ impl ReadContext {
     }
 }
 
-/// What there is to know of a project, as much of it as there was room for.
+/// Instructions, decisions, notes and sources of a project, as far as they fit into `maxChars`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Context {
-    /// The project itself; it never gives way.
+pub struct ReadContextResponse {
+    /// The project. It is never left out.
     pub project: ContextProject,
-    /// What was decided, newest first.
-    pub decisions: Vec<Decided>,
-    /// Notes: pinned ones first, newest first.
-    pub notes: Vec<NoteText>,
-    /// Sources: pinned ones first, newest first.
-    pub sources: Vec<Source>,
-    /// The best passages, where words were given to find them by.
+    /// Decisions in force, newest first.
+    pub decisions: Vec<ContextDecision>,
+    /// Notes: pinned ones first, then the newest first.
+    pub notes: Vec<ContextNote>,
+    /// Sources: pinned ones first, then the newest first.
+    pub sources: Vec<ContextSource>,
+    /// The passages that match `q` best; absent without `q`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passages: Option<Vec<SearchResult>>,
-    /// Something was left out.
+    /// Whether something was left out.
     pub truncated: bool,
 }
 
-/// The project itself.
+/// The project that the context belongs to.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ContextProject {
     /// The project.
     pub id: ProjectId,
     /// Its name.
     pub name: String,
-    /// What an assistant is to keep to.
+    /// Instructions for assistants.
     pub instructions: String,
 }
 
-/// A decision that holds.
+/// A decision in force.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Decided {
-    /// What it is about.
+pub struct ContextDecision {
+    /// Title of the decision.
     pub title: String,
     /// Always `decided`.
     pub status: DecisionStatus,
-    /// Since when.
+    /// When it was decided.
     pub decided_at: Option<Timestamp>,
     /// What was decided, and why.
     pub body: String,
 }
 
-/// A note's text.
+/// A note of the project.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct NoteText {
+pub struct ContextNote {
     /// Its title.
     pub title: String,
     /// Its text, as Markdown.
     pub body: String,
 }
 
-/// A source.
+/// A source of the project.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Source {
-    /// The bookmark; none for an entry that is not bookmarked.
+pub struct ContextSource {
+    /// The bookmark; null for an entry that is not bookmarked.
     pub bookmark_id: Option<BookmarkId>,
     /// The document with its text.
     pub document_id: DocumentId,
@@ -132,22 +136,22 @@ pub struct Source {
 }
 
 impl Operation for ReadContext {
-    type Reply = Context;
+    type Reply = ReadContextResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
-    fn count(reply: &Context) -> Option<usize> {
+    fn count(reply: &ReadContextResponse) -> Option<usize> {
         let passages = reply.passages.as_ref().map_or(0, Vec::len);
         Some(reply.decisions.len() + reply.notes.len() + reply.sources.len() + passages)
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Context, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ReadContextResponse, Error> {
         let most = self.max_chars.unwrap_or(DEFAULT_CHARS);
         let project = readable(app.db.read(), caller.user, self.project).await?;
         let passages = match &self.query {
             Some(query) => Some(passages::find(app, &project, query).await?),
             None => None,
         };
-        let mut context = Context {
+        let mut context = ReadContextResponse {
             decisions: gather::decisions(app, &project, most).await?,
             notes: gather::notes(app, &project, self.pinned_notes, most).await?,
             sources: gather::sources(app, &project).await?,

@@ -13,7 +13,7 @@ use sea_orm::{
 };
 use serde::Serialize;
 
-use super::{DEFAULT_LIMIT, Gone, kinds, open_for_writing, readable, touch};
+use super::{DEFAULT_LIMIT, kinds, open_for_writing, readable, touch};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -49,7 +49,7 @@ impl From<Model> for DecisionView {
 
 /// One decision under its name.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneDecision {
+pub struct DecisionResponse {
     decision: DecisionView,
 }
 
@@ -73,16 +73,16 @@ impl ListDecisions {
 /// Decisions, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Decisions {
+pub struct ListDecisionsResponse {
     decisions: Vec<DecisionView>,
     next_cursor: Option<String>,
 }
 
 impl Operation for ListDecisions {
-    type Reply = Decisions;
+    type Reply = ListDecisionsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Decisions, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListDecisionsResponse, Error> {
         let project = readable(app.db.read(), caller.user, self.project).await?;
         let list = format!("decisions:{}", project.id);
         let after: Option<DecisionId> = self.page.position(app, caller.user, &list)?;
@@ -92,7 +92,10 @@ impl Operation for ListDecisions {
         }
         let mut rows = query.limit(self.page.limit + 1).all(app.db.read()).await?;
         let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, |row| row.id);
-        Ok(Decisions { decisions: rows.into_iter().map(DecisionView::from).collect(), next_cursor })
+        Ok(ListDecisionsResponse {
+            decisions: rows.into_iter().map(DecisionView::from).collect(),
+            next_cursor,
+        })
     }
 }
 
@@ -134,10 +137,10 @@ fn decided_at(status: DecisionStatus, before: Option<Timestamp>, now: Timestamp)
 }
 
 impl Operation for CreateDecision {
-    type Reply = OneDecision;
+    type Reply = DecisionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneDecision, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<DecisionResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         let project = open_for_writing(&txn, caller.user, self.project).await?;
@@ -157,7 +160,7 @@ impl Operation for CreateDecision {
         touch(&txn, &project, now).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
-        Ok(OneDecision { decision: row.into() })
+        Ok(DecisionResponse { decision: row.into() })
     }
 }
 
@@ -177,7 +180,7 @@ impl Place {
     async fn open(&self, txn: &impl ConnectionTrait, user: UserId) -> Result<(project::Model, Model), Error> {
         let project = super::locked(txn, user, self.project).await?;
         let found = Entity::within(&project).filter(Column::Id.eq(self.decision)).one(txn).await?;
-        let decision = found.ok_or(Error::NotFound)?;
+        let decision = found.ok_or(Error::not_found("decision"))?;
         Ok((super::must_be_open(project)?, decision))
     }
 }
@@ -194,7 +197,7 @@ pub struct ChangeDecision {
 impl ChangeDecision {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] =
-        &[Field::optional("title", kinds::TITLE, "Another title."), BODY, STATUS];
+        &[Field::optional("title", kinds::TITLE, "The new title."), BODY, STATUS];
 
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
@@ -208,10 +211,10 @@ impl ChangeDecision {
 }
 
 impl Operation for ChangeDecision {
-    type Reply = OneDecision;
+    type Reply = DecisionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneDecision, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<DecisionResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
         let (project, row) = self.place.open(&txn, caller.user).await?;
@@ -231,7 +234,7 @@ impl Operation for ChangeDecision {
             room.must_hold(&txn).await?;
         }
         txn.commit().await?;
-        Ok(OneDecision { decision: changed.into() })
+        Ok(DecisionResponse { decision: changed.into() })
     }
 }
 
@@ -249,18 +252,22 @@ impl DeleteDecision {
     }
 }
 
+/// The decision was deleted.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeleteDecisionResponse {}
+
 impl Operation for DeleteDecision {
-    type Reply = Gone;
+    type Reply = DeleteDecisionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<DeleteDecisionResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         let (project, row) = self.0.open(&txn, caller.user).await?;
         row.delete(&txn).await?;
         touch(&txn, &project, app.clock.now()).await?;
         txn.commit().await?;
-        Ok(Gone {})
+        Ok(DeleteDecisionResponse {})
     }
 }
 

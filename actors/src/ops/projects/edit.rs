@@ -5,12 +5,14 @@ use entity::kind::ProjectStatus;
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{decision, document, project, project_item};
+use schemars::JsonSchema;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
 };
+use serde::Serialize;
 
-use super::view::{self, OneProject};
-use super::{Gone, kinds, locked, must_be_open, readable};
+use super::view::{self, ProjectResponse};
+use super::{kinds, locked, must_be_open, readable};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
@@ -42,7 +44,7 @@ pub struct CreateProject {
 impl CreateProject {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("name", kinds::TITLE, "Its name; names may repeat."),
+        Field::required("name", kinds::TITLE, "Name of the collection. Names need not be unique."),
         DESCRIPTION,
         INSTRUCTIONS,
         STATUS,
@@ -83,10 +85,10 @@ fn status(values: &mut Values) -> Option<ProjectStatus> {
 }
 
 impl Operation for CreateProject {
-    type Reply = OneProject;
+    type Reply = ProjectResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneProject, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ProjectResponse, Error> {
         let row = self.into_row(caller.user, app.clock.now());
         let new = row.clone().into_active_model();
         let txn = begin_request(&app.db, caller).await?;
@@ -114,10 +116,10 @@ impl ShowProject {
 }
 
 impl Operation for ShowProject {
-    type Reply = OneProject;
+    type Reply = ProjectResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneProject, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ProjectResponse, Error> {
         view::one(app.db.read(), readable(app.db.read(), caller.user, self.0).await?).await
     }
 }
@@ -135,7 +137,7 @@ pub struct ChangeProject {
 impl ChangeProject {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] =
-        &[Field::optional("name", kinds::TITLE, "Another name."), DESCRIPTION, INSTRUCTIONS, STATUS];
+        &[Field::optional("name", kinds::TITLE, "The new name."), DESCRIPTION, INSTRUCTIONS, STATUS];
 
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
@@ -160,10 +162,10 @@ impl ChangeProject {
 }
 
 impl Operation for ChangeProject {
-    type Reply = OneProject;
+    type Reply = ProjectResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneProject, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ProjectResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         let row = locked(&txn, caller.user, self.id).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
@@ -196,17 +198,21 @@ impl DeleteProject {
     }
 }
 
+/// The project was deleted.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeleteProjectResponse {}
+
 impl Operation for DeleteProject {
-    type Reply = Gone;
+    type Reply = DeleteProjectResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<DeleteProjectResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         delete(&txn, caller.user, self.0, app.clock.now()).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(Gone {})
+        Ok(DeleteProjectResponse {})
     }
 }
 

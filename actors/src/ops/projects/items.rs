@@ -14,7 +14,7 @@ use sea_orm::{
 };
 use serde::Serialize;
 
-use super::{DEFAULT_LIMIT, Gone, kinds, readable, touch};
+use super::{DEFAULT_LIMIT, kinds, readable, touch};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::desk::Desk;
@@ -104,16 +104,16 @@ impl ListItems {
 /// Items, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Items {
+pub struct ListItemsResponse {
     items: Vec<ItemView>,
     next_cursor: Option<String>,
 }
 
 impl Operation for ListItems {
-    type Reply = Items;
+    type Reply = ListItemsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Items, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListItemsResponse, Error> {
         let db = app.db.read();
         let project = readable(db, caller.user, self.project).await?;
         let list = format!("items:{}", project.id);
@@ -124,7 +124,7 @@ impl Operation for ListItems {
         }
         let mut rows = query.limit(self.page.limit + 1).all(db).await?;
         let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, |row| row.id);
-        Ok(Items { items: views(app, db, caller.user, rows).await?, next_cursor })
+        Ok(ListItemsResponse { items: views(app, db, caller.user, rows).await?, next_cursor })
     }
 }
 
@@ -144,7 +144,7 @@ impl Place {
     async fn open(&self, txn: &impl ConnectionTrait, user: UserId) -> Result<(project::Model, Model), Error> {
         let project = super::locked(txn, user, self.project).await?;
         let found = Entity::within(&project).filter(Column::Id.eq(self.item)).one(txn).await?;
-        let item = found.ok_or(Error::NotFound)?;
+        let item = found.ok_or(Error::not_found("item"))?;
         Ok((super::must_be_open(project)?, item))
     }
 }
@@ -176,15 +176,15 @@ impl ChangeItem {
 
 /// One item under its name.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneItem {
+pub struct ItemResponse {
     item: ItemView,
 }
 
 impl Operation for ChangeItem {
-    type Reply = OneItem;
+    type Reply = ItemResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneItem, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ItemResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         let (project, row) = self.place.open(&txn, caller.user).await?;
         let changed = Model {
@@ -196,9 +196,10 @@ impl Operation for ChangeItem {
             changed.clone().into_active_model().reset_all().update(&txn).await?;
             touch(&txn, &project, app.clock.now()).await?;
         }
-        let item = views(app, &txn, caller.user, vec![changed]).await?.pop().ok_or(Error::NotFound)?;
+        let item =
+            views(app, &txn, caller.user, vec![changed]).await?.pop().ok_or(Error::not_found("item"))?;
         txn.commit().await?;
-        Ok(OneItem { item })
+        Ok(ItemResponse { item })
     }
 }
 
@@ -216,17 +217,21 @@ impl RemoveItem {
     }
 }
 
+/// The item was removed from the project.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RemoveItemResponse {}
+
 impl Operation for RemoveItem {
-    type Reply = Gone;
+    type Reply = RemoveItemResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Gone, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<RemoveItemResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         let (project, row) = self.0.open(&txn, caller.user).await?;
         row.delete(&txn).await?;
         touch(&txn, &project, app.clock.now()).await?;
         txn.commit().await?;
-        Ok(Gone {})
+        Ok(RemoveItemResponse {})
     }
 }

@@ -27,11 +27,14 @@ use crate::ops::target::Target;
 use crate::perform::Operation;
 
 /// Which projects are listed.
-pub const LIST_STATUS: Field =
-    Field::optional("status", Kind::Choice(ProjectStatus::NAMES), "Which projects; active when left out.");
+pub const LIST_STATUS: Field = Field::optional(
+    "status",
+    Kind::Choice(ProjectStatus::NAMES),
+    "Status of the projects. Default `active`.",
+);
 /// How many.
 pub const LIST_LIMIT: Field =
-    Field::optional("limit", Kind::Integer { min: 1, max: 50 }, "Projects at most; 20 when left out.");
+    Field::optional("limit", Kind::Integer { min: 1, max: 50 }, "Maximum number of projects. Default 20.");
 const DEFAULT_LIMIT: u64 = 20;
 /// A cursor holds no more shown projects; with more of them, what jumps to the front stays away until the list is read anew.
 const MOST_SHOWN: usize = 900;
@@ -62,25 +65,25 @@ impl ListProjects {
     }
 }
 
-/// Projects, most recently active first.
+/// A page of projects, most recently active first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Projects {
-    /// The page.
+pub struct ListProjectsResponse {
+    /// The projects.
     pub projects: Vec<ProjectView>,
-    /// The next page, where there is one.
+    /// Cursor of the next page; null on the last page.
     pub next_cursor: Option<String>,
 }
 
 impl Operation for ListProjects {
-    type Reply = Projects;
+    type Reply = ListProjectsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
-    fn count(reply: &Projects) -> Option<usize> {
+    fn count(reply: &ListProjectsResponse) -> Option<usize> {
         Some(reply.projects.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Projects, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListProjectsResponse, Error> {
         let list = format!("projects:{}", self.status);
         let before: Option<Position> = self.page.position(app, caller.user, &list)?;
         let mut rows = self.rows(caller.user, app, before.as_ref()).await?;
@@ -89,7 +92,10 @@ impl Operation for ListProjects {
         rows.truncate(most);
         let position = Position::after(before, &rows).filter(|_| more);
         let next_cursor = position.map(|position| app.cursors.seal(caller.user.0, &list, &position));
-        Ok(Projects { projects: view::many(app.db.read(), caller.user, rows).await?, next_cursor })
+        Ok(ListProjectsResponse {
+            projects: view::many(app.db.read(), caller.user, rows).await?,
+            next_cursor,
+        })
     }
 }
 

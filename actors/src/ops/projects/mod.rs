@@ -19,19 +19,20 @@ use entity::id::{ProjectId, UserId};
 use entity::kind::ProjectStatus;
 use entity::project;
 use entity::time::Timestamp;
-use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
-use serde::Serialize;
 
 use crate::error::Error;
 
 pub use add_items::{AddItems, Added, put};
-pub use context::{CONTEXT_MAX_CHARS, Context, ContextProject, Decided, NoteText, ReadContext, Source};
+pub use context::{
+    CONTEXT_MAX_CHARS, ContextDecision, ContextNote, ContextProject, ContextSource, ReadContext,
+    ReadContextResponse,
+};
 pub use decisions::{ChangeDecision, CreateDecision, DeleteDecision, ListDecisions};
 pub use edit::{ChangeProject, CreateProject, DeleteProject, ShowProject, delete_empty};
 pub use items::{ChangeItem, ListItems, RemoveItem};
-pub use list::{LIST_LIMIT, LIST_STATUS, ListProjects, Projects};
+pub use list::{LIST_LIMIT, LIST_STATUS, ListProjects, ListProjectsResponse};
 pub use notes::{AddNote, ListNotes, WriteNote};
 pub use operator::{archive_project, create_project, list_projects};
 pub use thing::{Chosen, Named, Wanted, find};
@@ -51,13 +52,12 @@ mod kinds {
     /// What an assistant is to keep to.
     pub const INSTRUCTIONS: Kind = Kind::Text { max: 20_000 };
     /// How long a page of a list in the web app may be.
-    pub const LIMIT: Field =
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "How many at most; 50 when left out.");
+    pub const LIMIT: Field = Field::optional(
+        "limit",
+        Kind::Integer { min: 1, max: 100 },
+        "Maximum number of results. Default 50.",
+    );
 }
-
-/// What a removal answers.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Gone {}
 
 /// The project, whose row nobody else changes until the transaction ends.
 ///
@@ -68,7 +68,7 @@ pub async fn locked(
     user: UserId,
     id: ProjectId,
 ) -> Result<project::Model, Error> {
-    project::Entity::one_of(user, id).lock_exclusive().one(txn).await?.ok_or(Error::NotFound)
+    project::Entity::one_of(user, id).lock_exclusive().one(txn).await?.ok_or(Error::not_found("project"))
 }
 
 /// As [`locked`], if it may be written to.
@@ -96,7 +96,7 @@ pub fn must_be_open(project: project::Model) -> Result<project::Model, Error> {
 
 /// The project, for reading.
 async fn readable(db: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<project::Model, Error> {
-    project::Entity::one_of(user, id).one(db).await?.ok_or(Error::NotFound)
+    project::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found("project"))
 }
 
 /// Says that something in the project changed now, which makes it the most recently active.

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::ingest::queue::Priority;
 use crate::library_quota::LibraryRoom;
-use crate::ops::notes::{self, BODY, NewNote, NoteView, OneNote};
+use crate::ops::notes::{self, BODY, NewNote, NoteResponse, NoteView};
 use crate::ops::page::{CURSOR, PageOf};
 use crate::ops::target::Target;
 use crate::owned_transaction::begin_request;
@@ -48,10 +48,10 @@ impl AddNote {
 }
 
 impl Operation for AddNote {
-    type Reply = OneNote;
+    type Reply = NoteResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneNote, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<NoteResponse, Error> {
         let text = notes::split(app, self.new.body.clone()).await?;
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
@@ -63,7 +63,7 @@ impl Operation for AddNote {
         room.must_hold(&txn).await?;
         txn.commit().await?;
         app.ingest.wake();
-        Ok(OneNote { note: row.into() })
+        Ok(NoteResponse { note: row.into() })
     }
 }
 
@@ -86,10 +86,10 @@ impl WriteNote {
 }
 
 impl Operation for WriteNote {
-    type Reply = OneNote;
+    type Reply = NoteResponse;
     const SCOPES: &'static [Scope] = AddNote::SCOPES;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<OneNote, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<NoteResponse, Error> {
         self.0.run(caller, app).await
     }
 }
@@ -114,16 +114,16 @@ impl ListNotes {
 /// Notes, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Notes {
+pub struct ListNotesResponse {
     notes: Vec<NoteView>,
     next_cursor: Option<String>,
 }
 
 impl Operation for ListNotes {
-    type Reply = Notes;
+    type Reply = ListNotesResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Notes, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<ListNotesResponse, Error> {
         let project = readable(app.db.read(), caller.user, self.project).await?;
         let list = format!("notes:{}", project.id);
         let after: Option<entity::id::NoteId> = self.page.position(app, caller.user, &list)?;
@@ -134,6 +134,6 @@ impl Operation for ListNotes {
         }
         let mut rows = query.limit(self.page.limit + 1).all(app.db.read()).await?;
         let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, |row| row.id);
-        Ok(Notes { notes: rows.into_iter().map(NoteView::from).collect(), next_cursor })
+        Ok(ListNotesResponse { notes: rows.into_iter().map(NoteView::from).collect(), next_cursor })
     }
 }

@@ -24,12 +24,12 @@ pub const ITEM: Kind = Kind::Either {
         Field::optional("highlightId", Kind::Id, "A highlight."),
         Field::optional("noteId", Kind::Id, "A note."),
         Field::optional("entryId", Kind::Id, "An entry of a followed feed."),
-        Field::optional("url", kinds::URL, "An address; it is first saved to the library."),
+        Field::optional("url", kinds::URL, "A URL. It is saved to the library first."),
     ],
     beside: &[Field::optional(
         "role",
         Kind::Choice(ItemRole::NAMES),
-        "What it is to the project; source when left out.",
+        "The item's role in the project. Default `source`.",
     )],
 };
 
@@ -105,19 +105,22 @@ pub async fn find(db: &impl ConnectionTrait, user: UserId, wanted: &Wanted) -> R
     let (kind, document, highlight) = match wanted.named {
         Named::Bookmark(id) => (ItemKind::Bookmark, of_bookmark(db, user, id).await?, None),
         Named::Highlight(id) => {
-            let row =
-                highlight::Entity::one_of(user, id).lock(STAYS).one(db).await?.ok_or(Error::NotFound)?;
+            let row = highlight::Entity::one_of(user, id)
+                .lock(STAYS)
+                .one(db)
+                .await?
+                .ok_or(Error::not_found("highlight"))?;
             (ItemKind::Highlight, of_bookmark(db, user, row.bookmark_id).await?, Some(id))
         }
         Named::Note(id) => {
-            let row = note::Entity::one_of(user, id).one(db).await?.ok_or(Error::NotFound)?;
+            let row = note::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found("note"))?;
             let text = document::Entity::one_of(user, row.document_id).lock(STAYS).one(db).await?;
-            (ItemKind::Note, text.ok_or(Error::NotFound)?.id, None)
+            (ItemKind::Note, text.ok_or(Error::not_found("document"))?.id, None)
         }
         Named::Entry(id) => {
-            let row = entry::Entity::one_of(user, id).one(db).await?.ok_or(Error::NotFound)?;
+            let row = entry::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found("entry"))?;
             let text = document::Entity::one_of(user, row.document_id).lock(STAYS).one(db).await?;
-            (ItemKind::Entry, text.ok_or(Error::NotFound)?.id, None)
+            (ItemKind::Entry, text.ok_or(Error::not_found("document"))?.id, None)
         }
         Named::Url(_) => return Ok(None),
     };
@@ -125,7 +128,7 @@ pub async fn find(db: &impl ConnectionTrait, user: UserId, wanted: &Wanted) -> R
 }
 
 async fn of_bookmark(db: &impl ConnectionTrait, user: UserId, id: BookmarkId) -> Result<DocumentId, Error> {
-    Ok(bookmark::Entity::one_of(user, id).one(db).await?.ok_or(Error::NotFound)?.document_id)
+    Ok(bookmark::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found("bookmark"))?.document_id)
 }
 
 #[cfg(test)]

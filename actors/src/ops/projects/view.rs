@@ -20,39 +20,39 @@ pub struct ProjectView {
     pub id: ProjectId,
     /// Its name.
     pub name: String,
-    /// What it is about.
+    /// Description of the project.
     pub description: Option<String>,
-    /// Whether it is worked on.
+    /// Status of the project.
     pub status: ProjectStatus,
-    /// How many things are in it; its own notes are none.
+    /// Number of items. The project's own notes are not items.
     pub item_count: u64,
-    /// How many of them stand among its sources: all but notes.
+    /// Number of items that are sources: all but notes.
     pub source_count: u64,
-    /// When anything in it last changed.
+    /// When the project or its contents last changed.
     pub updated_at: Timestamp,
 }
 
-/// A project by itself.
+/// A project with its instructions.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct WholeProject {
+pub struct ProjectDetails {
     #[serde(flatten)]
     view: ProjectView,
     instructions: String,
     created_at: Timestamp,
 }
 
-/// One project under its name.
+/// A project.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct OneProject {
-    project: WholeProject,
+pub struct ProjectResponse {
+    project: ProjectDetails,
 }
 
 /// Shows one.
-pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<OneProject, Error> {
+pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectResponse, Error> {
     let (instructions, created_at) = (row.instructions.clone(), row.created_at);
-    let view = many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::NotFound)?;
-    Ok(OneProject { project: WholeProject { view, instructions, created_at } })
+    let view = many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found("project"))?;
+    Ok(ProjectResponse { project: ProjectDetails { view, instructions, created_at } })
 }
 
 /// Shows many of one user in their order, with one more query however many they are.

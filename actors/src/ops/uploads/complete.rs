@@ -26,7 +26,7 @@ impl CompleteUpload {
     pub const FIELDS: &'static [Field] = &[Field::optional(
         "sha256",
         Kind::Sha256,
-        "The SHA-256 of the bytes in hexadecimal digits: bytes that arrived otherwise are not completed.",
+        "SHA-256 of the file in hexadecimal digits. If it does not match the bytes that arrived, the upload is not completed.",
     )];
 
     /// Reads path and body.
@@ -35,10 +35,10 @@ impl CompleteUpload {
     }
 }
 
-/// What it became.
+/// The bookmark and the document that the upload became.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Completed {
+pub struct CompleteUploadResponse {
     upload_id: UploadId,
     document_id: DocumentId,
     bookmark_id: BookmarkId,
@@ -46,13 +46,13 @@ pub struct Completed {
 }
 
 impl Operation for CompleteUpload {
-    type Reply = Completed;
+    type Reply = CompleteUploadResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Completed, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<CompleteUploadResponse, Error> {
         let asked = Completion { caller, upload: self.upload, sha256: self.sha256 };
         let done = uploads::complete(app, asked).await?;
-        Ok(Completed {
+        Ok(CompleteUploadResponse {
             upload_id: done.upload,
             document_id: done.document,
             bookmark_id: done.bookmark,

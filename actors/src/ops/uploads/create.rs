@@ -25,13 +25,13 @@ pub struct CreateUpload(Announced);
 impl CreateUpload {
     /// The body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("filename", Kind::Filename { max: 255 }, "The file's name, without a path."),
+        Field::required("filename", Kind::Filename { max: 255 }, "Name of the file, without a path."),
         Field::required(
             "contentType",
             Kind::Words { min: 1, max: 255 },
-            "Its media type: audio, video or application/pdf.",
+            "Media type of the file: `audio/*`, `video/*` or `application/pdf`.",
         ),
-        Field::required("bytes", Kind::Integer { min: 1, max: i64::MAX }, "Its length."),
+        Field::required("bytes", Kind::Integer { min: 1, max: i64::MAX }, "Length of the file in bytes."),
     ];
 
     /// Reads the body.
@@ -44,17 +44,17 @@ impl CreateUpload {
     }
 }
 
-/// Where to send the bytes, until when, and with which headers.
+/// Where to send the file, with which headers, and until when.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Ticket {
+pub struct CreateUploadResponse {
     upload_id: UploadId,
     put_url: String,
     put_headers: BTreeMap<&'static str, String>,
     expires_at: Timestamp,
 }
 
-impl From<uploads::Ticket> for Ticket {
+impl From<uploads::Ticket> for CreateUploadResponse {
     fn from(ticket: uploads::Ticket) -> Self {
         Self {
             upload_id: ticket.upload.id,
@@ -68,14 +68,14 @@ impl From<uploads::Ticket> for Ticket {
 const SECRET: &str = "putUrl";
 
 impl Operation for CreateUpload {
-    type Reply = Ticket;
+    type Reply = CreateUploadResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Ticket, Error> {
+    async fn run(self, caller: &Caller, app: &App) -> Result<CreateUploadResponse, Error> {
         Ok(uploads::announce(app, caller, self.0).await?.into())
     }
 
-    fn kept(reply: &Ticket) -> serde_json::Result<Value> {
+    fn kept(reply: &CreateUploadResponse) -> serde_json::Result<Value> {
         let mut kept = serde_json::to_value(reply)?;
         if let Some(members) = kept.as_object_mut() {
             members.remove(SECRET);
@@ -86,7 +86,10 @@ impl Operation for CreateUpload {
     async fn renewed(mut kept: Value, caller: &Caller, app: &App) -> Result<Value, Error> {
         let id = kept.get("uploadId").and_then(Value::as_str).and_then(|id| id.parse().ok());
         let id: UploadId = id.ok_or_else(|| Error::internal("a kept answer names no upload"))?;
-        let row = upload::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+        let row = upload::Entity::one_of(caller.user, id)
+            .one(app.db.read())
+            .await?
+            .ok_or(Error::not_found("upload"))?;
         let address = uploads::put_address(app, &row).await?;
         if let Some(members) = kept.as_object_mut() {
             members.insert(SECRET.to_owned(), Value::String(address));

@@ -31,26 +31,26 @@ impl ShowUpload {
     }
 }
 
-/// Where an upload stands (contract.md, section 5).
+/// Status of an upload (contract.md, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UploadStatus {
-    /// Its bytes may still come, or it may still be completed.
+    /// The upload waits for the file, or for its completion.
     Awaiting,
-    /// Its text is being made.
+    /// The text is being extracted.
     Processing,
-    /// Readable and searchable.
+    /// The text can be read and searched.
     Ready,
-    /// The last try to make its text failed.
+    /// The last attempt to extract the text failed.
     Failed,
-    /// No bytes came in time.
+    /// The file did not arrive in time.
     Expired,
 }
 
 /// An upload (contract.md, section 5: GET /uploads/:id).
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct UploadView {
+pub struct ShowUploadResponse {
     upload_id: UploadId,
     document_id: Option<DocumentId>,
     bookmark_id: Option<BookmarkId>,
@@ -63,13 +63,15 @@ pub struct UploadView {
 }
 
 impl Operation for ShowUpload {
-    type Reply = UploadView;
+    type Reply = ShowUploadResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<UploadView, Error> {
-        let row =
-            upload::Entity::one_of(caller.user, self.0).one(app.db.read()).await?.ok_or(Error::NotFound)?;
+    async fn run(self, caller: &Caller, app: &App) -> Result<ShowUploadResponse, Error> {
+        let row = upload::Entity::one_of(caller.user, self.0)
+            .one(app.db.read())
+            .await?
+            .ok_or(Error::not_found("upload"))?;
         let document = match row.document_id {
             Some(id) => {
                 let own = document::Entity::of(caller.user).filter(document::Column::Id.eq(id));
@@ -87,7 +89,7 @@ impl Operation for ShowUpload {
             Some(document) => media::progress(app, document).await?.unwrap_or(0.0),
             None => 0.0,
         };
-        Ok(UploadView {
+        Ok(ShowUploadResponse {
             upload_id: row.id,
             document_id: row.document_id,
             bookmark_id: row.bookmark_id,

@@ -34,13 +34,13 @@ pub(super) struct Config {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
-    #[error("read config.json")]
+    #[error("could not read config.json of the embedding model")]
     Read(#[from] io::Error),
     /// The file does not say what it must.
-    #[error("understand config.json")]
+    #[error("config.json of the embedding model is not valid")]
     Parse(#[from] serde_json::Error),
     /// The model is of a shape that this encoder does not run.
-    #[error("run a model whose {0}")]
+    #[error("the embedding model is not supported: its {0}")]
     Unfit(&'static str),
 }
 
@@ -65,10 +65,10 @@ impl Config {
             return Err("activation is not gelu");
         }
         if self.heads == 0 || self.width == 0 || !self.width.is_multiple_of(self.heads) {
-            return Err("width is no multiple of its heads");
+            return Err("width is not a multiple of its heads");
         }
         if self.places < super::tokens::MOST {
-            return Err("positions are fewer than the tokens it is given");
+            return Err("positions are fewer than the tokens of a passage");
         }
         Ok(())
     }

@@ -53,16 +53,16 @@ impl Default for Options {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// `config.json` is missing, or of a model that cannot be run here.
-    #[error("open the model's configuration")]
+    #[error("could not open the configuration of the embedding model")]
     Config(#[from] ConfigError),
     /// `tokenizer.json` is missing or broken.
-    #[error("open the model's tokenizer")]
+    #[error("could not open the tokenizer of the embedding model")]
     Tokenizer(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// `model.safetensors` is missing, broken, or another model's.
-    #[error("open the model's weights")]
+    #[error("could not open the weights of the embedding model")]
     Weights(#[from] WeightsError),
     /// Tokenizer and weights are of different models.
-    #[error("use a tokenizer of {tokens} tokens with a table of {rows}")]
+    #[error("the tokenizer has {tokens} tokens, and the embedding table has {rows} rows")]
     Vocabulary {
         /// Tokens that the tokenizer knows.
         tokens: usize,
@@ -70,10 +70,10 @@ pub enum OpenError {
         rows: usize,
     },
     /// The threads cannot be started.
-    #[error("start the threads of the embedding model")]
+    #[error("could not start the threads of the embedding model")]
     Threads(#[from] ThreadPoolBuildError),
     /// The folder has no name that could name the model.
-    #[error("name the model in a folder without a name")]
+    #[error("the folder of the embedding model has no name")]
     Nameless,
 }
 

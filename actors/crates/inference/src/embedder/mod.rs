@@ -73,15 +73,15 @@ pub struct Pieces {
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
     /// The tokenizer refused.
-    #[error("split the text into tokens")]
+    #[error("could not split the text into tokens")]
     Tokens(#[source] Box<dyn Error + Send + Sync>),
 
     /// A matrix did not fit the next: model and program do not belong together.
-    #[error("run the embedding model")]
+    #[error("could not run the embedding model")]
     Model(#[source] Box<dyn Error + Send + Sync>),
 
     /// The tokenizer knows a token that the model has no row for.
-    #[error("find token {0} in the embedding model")]
+    #[error("token {0} is not in the embedding table")]
     UnknownToken(u32),
 }
 

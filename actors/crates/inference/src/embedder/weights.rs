@@ -18,13 +18,13 @@ const STEP: usize = 512 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum WeightsError {
     /// The file cannot be read, or ends too early.
-    #[error("read the weights")]
+    #[error("could not read the weights file")]
     Read(#[from] io::Error),
     /// The beginning is not that of a safetensors file.
-    #[error("understand the header of the weights")]
+    #[error("the header of the weights file is not valid")]
     Header(#[from] serde_json::Error),
     /// Header and file disagree about the length.
-    #[error("use weights of {found} bytes where {told} are told")]
+    #[error("the weights file has {found} bytes, and its header declares {told}")]
     Length {
         /// Bytes by the header.
         told: u64,
@@ -32,10 +32,10 @@ pub enum WeightsError {
         found: u64,
     },
     /// A tensor is not there.
-    #[error("find the tensor `{0}`")]
+    #[error("the weights file has no tensor `{0}`")]
     Missing(String),
     /// A tensor is not of 32-bit floats in the shape that is needed.
-    #[error("use the tensor `{0}`: another shape or kind")]
+    #[error("the tensor `{0}` has another shape or type than expected")]
     Shape(String),
 }
 

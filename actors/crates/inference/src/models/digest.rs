@@ -20,7 +20,7 @@ pub struct Digest([u8; 32]);
 
 /// A text that is not 64 hexadecimal digits.
 #[derive(Debug, thiserror::Error)]
-#[error("read a SHA-256: it has 64 hexadecimal digits")]
+#[error("not a SHA-256: expected 64 hexadecimal digits")]
 pub struct NotADigest;
 
 impl Digest {

@@ -23,10 +23,10 @@ const REDIRECTS: usize = 5;
 #[derive(Debug, thiserror::Error)]
 pub enum DownloadError {
     /// No connection, or one that broke.
-    #[error("reach its address")]
+    #[error("the server of the model cannot be reached")]
     Http(#[source] reqwest::Error),
     /// Another answer than the file.
-    #[error("download {file}: the answer is {status}")]
+    #[error("could not download {file}: the server answered with status {status}")]
     Status {
         /// The file's name.
         file: String,
@@ -34,7 +34,7 @@ pub enum DownloadError {
         status: StatusCode,
     },
     /// More or fewer bytes than the file has.
-    #[error("download {file}: {found} bytes instead of {told}")]
+    #[error("could not download {file}: it has {found} bytes instead of {told}")]
     Length {
         /// The file's name.
         file: String,
@@ -44,7 +44,7 @@ pub enum DownloadError {
         told: u64,
     },
     /// The disk refuses.
-    #[error("write what comes")]
+    #[error("could not write the downloaded file")]
     Write(#[from] io::Error),
 }
 

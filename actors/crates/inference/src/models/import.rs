@@ -8,7 +8,7 @@ use super::{Catalogue, Model, StageError, Store, stage::Stage, unpack::UnpackErr
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The store has no folder to put models in.
-    #[error("import models: no folder for models is set")]
+    #[error("no folder for models is set")]
     Nowhere,
     /// The folder or archive cannot be read.
     #[error(transparent)]
@@ -17,7 +17,7 @@ pub enum ImportError {
     #[error(transparent)]
     Stage(#[from] StageError),
     /// No known model is there with all its files.
-    #[error("find a known model in {}", .0.display())]
+    #[error("there is no known model in {}", .0.display())]
     Nothing(PathBuf),
 }
 

@@ -17,13 +17,13 @@ const PIPS: [&[&str]; 3] = [&["pip3"], &["pip"], &["python3", "-m", "pip"]];
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
     /// There is no `pip` on this machine.
-    #[error("run pip: it is not installed")]
+    #[error("pip is not installed")]
     NoPip,
     /// `pip` cannot be run.
-    #[error("run pip")]
+    #[error("could not run pip")]
     Run(#[source] io::Error),
     /// `pip` gave up.
-    #[error("download {package} with pip: {said}")]
+    #[error("pip could not download {package}: {said}")]
     Pip {
         /// Name and version.
         package: String,
@@ -31,10 +31,10 @@ pub enum PackageError {
         said: String,
     },
     /// What came cannot be read.
-    #[error("read what pip downloaded")]
+    #[error("could not read the files that pip downloaded")]
     Read(#[source] io::Error),
     /// What came is another archive.
-    #[error("trust {package}: its SHA-256 is {found}")]
+    #[error("the SHA-256 of {package} is {found}, which is not the expected one")]
     Digest {
         /// Name and version.
         package: String,

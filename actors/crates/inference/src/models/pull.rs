@@ -45,10 +45,10 @@ pub enum Progress<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum PullError {
     /// The store has no folder to put models in.
-    #[error("fetch the model: no folder for models is set")]
+    #[error("could not fetch the model: no folder for models is set")]
     Nowhere,
     /// Every source refused.
-    #[error("fetch the model `{model}`: {}", .refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    #[error("could not fetch the model `{model}`: {}", .refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Refused {
         /// The model's name.
         model: String,
@@ -56,10 +56,10 @@ pub enum PullError {
         refusals: Vec<Refusal>,
     },
     /// The model's files cannot be put into place.
-    #[error("put the model in its folder")]
+    #[error("could not put the model into its folder")]
     Stage(#[from] StageError),
     /// The program is ending.
-    #[error("finish fetching the model")]
+    #[error("fetching the model was stopped")]
     Stopped(#[from] JoinError),
 }
 
@@ -88,10 +88,10 @@ pub enum SourceError {
     #[error(transparent)]
     Stage(#[from] StageError),
     /// A file of the model is not in the package.
-    #[error("find {0} in the package")]
+    #[error("the package has no file {0}")]
     Lacks(String),
     /// The program is ending.
-    #[error("finish")]
+    #[error("the download was stopped")]
     Stopped(#[from] JoinError),
 }
 
@@ -106,7 +106,7 @@ impl fmt::Display for Source {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "from {}: could not {}", self.source, reasons(&self.cause))
+        write!(out, "from {}: {}", self.source, reasons(&self.cause))
     }
 }
 

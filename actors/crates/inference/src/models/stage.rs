@@ -19,10 +19,10 @@ use super::{
 #[derive(Debug, thiserror::Error)]
 pub enum StageError {
     /// Another process is fetching the same model.
-    #[error("start: another process is fetching this model")]
+    #[error("another process is fetching this model")]
     Busy,
     /// A folder or file cannot be written.
-    #[error("write {}", path.display())]
+    #[error("could not write {}", path.display())]
     Write {
         /// Which.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum StageError {
     #[error(transparent)]
     Convert(#[from] ConvertError),
     /// A file came whole but with other bytes than it should have.
-    #[error("trust {file}: its SHA-256 is {found}")]
+    #[error("the SHA-256 of {file} is {found}, which is not the expected one")]
     Digest {
         /// The file's name.
         file: String,

@@ -41,10 +41,10 @@ pub struct ModelStatus {
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
     /// It is in none of the folders, or not whole.
-    #[error("find the model `{0}`")]
+    #[error("the model `{0}` is not there")]
     Missing(String),
     /// A file cannot be read.
-    #[error("read {file} of the model `{model}`")]
+    #[error("could not read {file} of the model `{model}`")]
     Read {
         /// The model's name.
         model: String,
@@ -55,7 +55,7 @@ pub enum Broken {
         cause: io::Error,
     },
     /// A file has the right length but other bytes.
-    #[error("trust {file} of the model `{model}`: its SHA-256 is {found}")]
+    #[error("the SHA-256 of {file} of the model `{model}` is {found}, which is not the expected one")]
     Digest {
         /// The model's name.
         model: String,

@@ -199,7 +199,7 @@ async fn other_bytes_of_the_right_length_are_refused_and_forgotten() {
 
     let refused = fetch(&folder, &server.home).await.unwrap_err();
 
-    assert!(refused.to_string().contains("trust weights"), "{refused}");
+    assert!(refused.to_string().contains("the SHA-256 of weights is"), "{refused}");
     assert!(folder.store().find(&catalogue(&server.home).models()[0]).is_none());
     assert!(!folder.0.join("models/.pull-small/weights.part").exists());
 }
@@ -223,7 +223,7 @@ async fn an_address_that_does_not_answer_is_told() {
 
     let told = refused.to_string();
     assert!(
-        told.starts_with("fetch the model `small`: from its own address: could not reach its address"),
+        told.starts_with("could not fetch the model `small`: from its own address: the server of the model cannot be reached"),
         "{told}"
     );
 }

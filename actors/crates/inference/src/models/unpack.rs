@@ -13,7 +13,7 @@ use flate2::read::GzDecoder;
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
     /// A file cannot be read, or an archive is broken.
-    #[error("read {}", path.display())]
+    #[error("could not read {}", path.display())]
     Read {
         /// Which.
         path: PathBuf,
@@ -22,7 +22,7 @@ pub enum UnpackError {
         cause: io::Error,
     },
     /// It is neither a folder nor a zip, wheel, tar or tar.gz file.
-    #[error("open {}: neither a folder nor a zip, wheel, tar or tar.gz file", .0.display())]
+    #[error("{} is neither a folder nor a zip, wheel, tar or tar.gz file", .0.display())]
     Unknown(PathBuf),
 }
 

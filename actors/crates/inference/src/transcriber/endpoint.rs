@@ -41,10 +41,10 @@ pub struct EndpointSettings {
 #[derive(Debug, thiserror::Error)]
 pub enum EndpointSetupError {
     /// The HTTP client cannot be created.
-    #[error("make the client of the transcription service")]
+    #[error("could not create the HTTP client of the transcription service")]
     Client(#[from] reqwest::Error),
     /// The key is not valid in a header.
-    #[error("send ai.transcription.key in a header")]
+    #[error("the setting ai.transcription.key has characters that an HTTP header must not have")]
     Key(#[from] InvalidHeaderValue),
 }
 

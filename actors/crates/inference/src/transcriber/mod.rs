@@ -75,7 +75,7 @@ pub enum TranscribeError {
     #[error("the transcription service did not answer")]
     Unreachable,
     /// The service responded with an error status.
-    #[error("the transcription service answered {status}")]
+    #[error("the transcription service answered with status {status}")]
     Refused {
         /// The HTTP status.
         status: u16,

@@ -39,15 +39,15 @@ pub const MAX_NAME_CHARS: usize = 300;
 #[serde(rename_all = "snake_case")]
 pub enum AudioError {
     /// The container is not supported.
-    #[error("the file is not a kind of audio or video that is read")]
+    #[error("this kind of audio or video file is not supported")]
     UnknownContainer,
     /// A video without an audio track.
-    #[error("the file has no sound")]
+    #[error("the file has no audio track")]
     NoAudioTrack,
     /// The codec is not supported.
-    #[error("the sound of the file is coded in a way that is not read")]
+    #[error("the audio codec of the file is not supported")]
     UnknownCodec,
     /// The container or the codec is supported, but the bytes are malformed.
-    #[error("the file is damaged: its sound cannot be read")]
+    #[error("the file is damaged: its audio cannot be read")]
     Damaged,
 }

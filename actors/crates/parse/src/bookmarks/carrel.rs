@@ -3,7 +3,7 @@
 use serde_json::{Value, from_slice, to_value};
 
 use super::ImportError;
-use super::line_reader::{LineContent, LineReader};
+use super::line_reader::{self, LineContent, LineReader};
 use super::row::RowContent;
 use super::zip_reader::ZipReader;
 use crate::archive::{DocumentRecord, FORMAT_VERSION, LIBRARY_FILE, MANIFEST_FILE, Record, document_path};
@@ -24,7 +24,7 @@ pub fn read(mut archive: ZipReader) -> Result<impl Iterator<Item = super::row::R
         lines.next_row(|content| match content {
             LineContent::Whole(bytes) => record(&bytes, &mut archive)
                 .map_or_else(|why| RowContent::Skipped(why.to_owned()), RowContent::Record),
-            LineContent::TooLong => RowContent::Skipped("is too long".to_owned()),
+            LineContent::TooLong => line_reader::too_long(),
         })
     }))
 }
@@ -47,8 +47,9 @@ fn shown_safely(mut text: DocumentRecord) -> DocumentRecord {
 }
 
 fn record(line: &[u8], archive: &mut ZipReader) -> Result<Value, &'static str> {
-    let record: Record = from_slice(line).map_err(|_| "is no line of an export that is known")?;
-    let mut record = to_value(record).map_err(|_| "is no line of an export that is known")?;
+    let record: Record =
+        from_slice(line).map_err(|_| "is not a line of an export that this version knows")?;
+    let mut record = to_value(record).map_err(|_| "is not a line of an export that this version knows")?;
     let id = record.get("document").and_then(Value::as_str).map(str::to_owned);
     // Without a text, or with one that is too long, the document is fetched again.
     if let (Some(id), Some(members)) = (id, record.as_object_mut())

@@ -33,7 +33,7 @@ macro_rules! formats {
 
 /// A name that is not the name of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("is no format that is imported")]
+#[error("not a supported format")]
 pub struct UnknownFormat;
 
 formats! {

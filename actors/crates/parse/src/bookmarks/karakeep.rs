@@ -127,6 +127,6 @@ mod tests {
             pinned: true,
         };
         assert_eq!(rows[1].content, RowContent::Note(note));
-        assert_eq!(rows[2].content, RowContent::Skipped("has no address".to_owned()));
+        assert_eq!(rows[2].content, RowContent::Skipped("has no URL".to_owned()));
     }
 }

@@ -7,6 +7,11 @@ use super::row::{Row, RowContent};
 /// The longest line, in bytes. A line with a page's HTML may be long.
 pub const MAX_LINE_BYTES: u64 = 32 << 20;
 
+/// Why a row is skipped whose line is longer.
+pub fn too_long() -> RowContent {
+    RowContent::Skipped(format!("is longer than {} MiB", MAX_LINE_BYTES >> 20))
+}
+
 /// The content of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LineContent {
@@ -40,7 +45,7 @@ impl<R: BufRead> LineReader<R> {
             Ok(Some((line, content))) => Some(Row { line, content: read(content) }),
             Err(_) => {
                 self.broken = true;
-                let content = RowContent::Skipped("the file cannot be read on from here".to_owned());
+                let content = RowContent::Skipped("the rest of the file cannot be read".to_owned());
                 Some(Row { line: self.number + 1, content })
             }
         }

@@ -61,7 +61,7 @@ pub fn read(export: LinkwardenExport) -> Vec<Row> {
 
 fn convert(link: LinkwardenLink, folders: Vec<String>) -> RowContent {
     let Some(url) = link.url.filter(|url| !url.is_empty()) else {
-        return RowContent::Skipped("has no address".to_owned());
+        return RowContent::Skipped("has no URL".to_owned());
     };
     let page = ForeignBookmark {
         url,

@@ -41,7 +41,7 @@ pub enum ImportError {
     #[error("the format of the file was not recognised")]
     UnknownFormat,
     /// The file is not of the format that the user named.
-    #[error("the file is not of the format that was named")]
+    #[error("the file is not of the format that was named; leave the format out to detect it")]
     WrongFormat,
     /// The format has to be read whole, and the file is too long for that.
     #[error("the file is too large for its format: more than 256 MiB")]
@@ -53,6 +53,6 @@ pub enum ImportError {
     #[error("the archive is too large when unpacked")]
     UnpackedTooLarge,
     /// The archive has no such file.
-    #[error("the archive lacks a file that it names")]
+    #[error("a file that the archive lists is missing from it")]
     MissingFile,
 }

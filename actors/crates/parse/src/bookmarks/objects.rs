@@ -46,7 +46,7 @@ pub fn read(list: Vec<Value>) -> Vec<Row> {
 
 fn convert(members: &Map<String, Value>) -> RowContent {
     let Some(url) = text(members, &ADDRESSES) else {
-        return RowContent::Skipped("has no address".to_owned());
+        return RowContent::Skipped("has no URL".to_owned());
     };
     let says = |names: &[&str]| names.iter().filter_map(|name| members.get(*name)).any(is_yes);
     // Pinboard calls its titles descriptions; elsewhere those are notes, or the page's own words.

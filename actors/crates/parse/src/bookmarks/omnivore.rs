@@ -90,7 +90,7 @@ fn first_number(name: &str) -> u64 {
 }
 
 fn convert(saved: OmnivorePage, paper: Option<String>, folder: &str, archive: &mut ZipReader) -> RowContent {
-    let Some(url) = saved.url else { return RowContent::Skipped("has no address".to_owned()) };
+    let Some(url) = saved.url else { return RowContent::Skipped("has no URL".to_owned()) };
     let slug = saved.slug.unwrap_or_default();
     // A page whose file is too long, or another row's, is fetched instead.
     let mut packed = |name: String, most| {

@@ -194,7 +194,7 @@ fn note_without_url(page: ForeignBookmark) -> RowContent {
         page.notes.iter().cloned().chain(page.annotations.iter().map(Annotation::to_paragraph)).collect();
     let words = non_blank(&written);
     if words.is_empty() {
-        return RowContent::Skipped("has no address".to_owned());
+        return RowContent::Skipped("has no URL".to_owned());
     }
     let tags = Some(non_blank(&page.tags).join(", ")).filter(|tags| !tags.is_empty());
     let folders =

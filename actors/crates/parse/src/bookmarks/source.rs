@@ -9,7 +9,7 @@ use serde_json::{Map, Value, from_slice};
 use text::charset;
 
 use super::format::Format;
-use super::line_reader::{LineContent, LineReader};
+use super::line_reader::{self, LineContent, LineReader};
 use super::row::{BookmarkDraft, Row, RowContent};
 use super::zip_reader::{ZIP_MAGIC, ZipReader};
 use super::{
@@ -111,7 +111,7 @@ fn read_archive(file: Arc<File>, wanted: Option<Format>) -> Result<ImportSource,
 /// The row of a packed file that is not read, so that the user is told.
 pub(super) fn skipped_file(name: &str) -> Row {
     let name = text::cut(&text::one_line(name), MAX_NAME_CHARS);
-    Row { line: 1, content: RowContent::Skipped(format!("is a file that is not read: {name}")) }
+    Row { line: 1, content: RowContent::Skipped(format!("is a file that is not supported: {name}")) }
 }
 
 fn is_packed_list(name: &str) -> bool {
@@ -156,7 +156,7 @@ fn jsonl(file: &Arc<File>) -> Result<impl Iterator<Item = Row> + use<>, ImportEr
         lines.next_row(|content| match content {
             LineContent::Whole(bytes) => match from_slice::<Value>(&bytes) {
                 Ok(Value::Object(fields)) if fields.values().any(is_endless) => {
-                    RowContent::Skipped("has a list that is too long".to_owned())
+                    RowContent::Skipped(format!("has a list of more than {MAX_LIST_ITEMS} items"))
                 }
                 Ok(Value::Object(fields)) => {
                     RowContent::Bookmark(BookmarkDraft { fields, ..BookmarkDraft::default() })
@@ -164,14 +164,17 @@ fn jsonl(file: &Arc<File>) -> Result<impl Iterator<Item = Row> + use<>, ImportEr
                 Ok(_) => RowContent::Skipped("must be a JSON object".to_owned()),
                 Err(_) => RowContent::Skipped("is not valid JSON in UTF-8".to_owned()),
             },
-            LineContent::TooLong => RowContent::Skipped("is longer than 64 MiB".to_owned()),
+            LineContent::TooLong => line_reader::too_long(),
         })
     }))
 }
 
-/// Whether a field is a list longer than any honest one. In memory a list is many times as large as in the file.
+/// A field may be a list of so many items. In memory a list is many times as large as in the file.
+const MAX_LIST_ITEMS: usize = 10_000;
+
+/// Whether a field is a list longer than any honest one.
 fn is_endless(value: &Value) -> bool {
-    value.as_array().is_some_and(|items| items.len() > 10_000)
+    value.as_array().is_some_and(|items| items.len() > MAX_LIST_ITEMS)
 }
 
 /// Reads a file that is whole in memory.
@@ -187,7 +190,7 @@ fn read_text(bytes: &[u8], wanted: Option<Format>) -> Result<ImportSource, Impor
             return Err(ImportError::Damaged);
         }
         let broken =
-            list.is_truncated.then(|| RowContent::Skipped("the list cannot be read on from here".to_owned()));
+            list.is_truncated.then(|| RowContent::Skipped("the rest of the list cannot be read".to_owned()));
         let found = list.feeds.into_iter().map(RowContent::Feed).chain(broken);
         return Ok(ImportSource::new(
             Format::Opml,

@@ -92,7 +92,7 @@ impl ZipReader {
     pub fn claim_text(&mut self, name: &str, most: usize) -> Result<Option<Vec<u8>>, &'static str> {
         let Some(text) = self.read_entry(name, most) else { return Ok(None) };
         if !self.claimed.insert(name.to_owned()) {
-            return Err("its text is another row's");
+            return Err("its text belongs to another row");
         }
         self.count_unpacked(&text).map_err(|_| "the archive is too large when unpacked")?;
         Ok(Some(text))
@@ -205,7 +205,7 @@ pub mod tests {
         // Each text is within the limit of one text; together they exceed the limit of the archive.
         assert!(texts.iter().take(64).all(|text| matches!(text, Ok(Some(_)))));
         assert_eq!(texts[64], Err("the archive is too large when unpacked"));
-        assert_eq!(archive.claim_text("0", 1 << 20), Err("its text is another row's"));
+        assert_eq!(archive.claim_text("0", 1 << 20), Err("its text belongs to another row"));
     }
 
     /// Of the threat table (row P5).

@@ -88,7 +88,7 @@ pub enum ArticleError {
     #[error("the page has no text")]
     NoText,
     /// The page says in words that it does not exist, with a status that says it does.
-    #[error("the page says that it is not there")]
+    #[error("the page says that it does not exist")]
     NotFound,
     /// Elements are nested deeper than browsers show.
     #[error("the page nests its elements too deeply")]

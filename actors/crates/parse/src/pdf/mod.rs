@@ -52,19 +52,19 @@ pub enum PdfError {
     #[error("the file is protected by a password")]
     PasswordProtected,
     /// Its encryption is not supported.
-    #[error("the file is encrypted in a way that is not read")]
+    #[error("the encryption of the file is not supported")]
     UnknownEncryption,
     /// It is not a PDF, or too little of one.
-    #[error("the file is damaged, or no PDF")]
+    #[error("the file is damaged or not a PDF")]
     Damaged,
     /// Its pages are images, as those of a scan.
-    #[error("the pages are pictures: there is no text")]
+    #[error("the pages are images without text")]
     ImagesOnly,
     /// Its pages are empty.
     #[error("the pages are empty")]
     Empty,
     /// It shows text, but its fonts do not map glyphs to characters.
-    #[error("the file's fonts do not tell which letters they show")]
+    #[error("the fonts of the file do not map to letters, so its text cannot be read")]
     UnmappedFonts,
     /// It has more than 20,000 pages.
     #[error("the file has more than 20,000 pages")]

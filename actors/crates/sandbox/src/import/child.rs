@@ -75,8 +75,9 @@ impl OpenImport {
             }
             let line = row.line;
             let mut json = serde_json::to_vec(&row.without_nul()).map_err(|_| ImportError::Damaged)?;
-            if json.len() > MAX_BODY_BYTES - 2 * ENOUGH_BYTES {
-                let content = RowContent::Skipped("is too long".to_owned());
+            let max_bytes = MAX_BODY_BYTES - 2 * ENOUGH_BYTES;
+            if json.len() > max_bytes {
+                let content = RowContent::Skipped(format!("is longer than {max_bytes} bytes"));
                 json = serde_json::to_vec(&Row { line, content }).map_err(|_| ImportError::Damaged)?;
             }
             body.append(&mut json);

@@ -234,11 +234,11 @@ async fn reasons_say_what_ended_the_reading() {
         (sandbox(), Sandbox::new(command(), SandboxSettings { wall_time: SHORT_WALL_TIME, ..settings() }));
 
     for (sandbox, url, reason) in [
-        (&sandbox, "probe:abort", "the process that read it crashed"),
-        (&sandbox, "probe:panic", "the process that read it crashed"),
-        (&sandbox, "probe:memory", "reading it needed more memory than is allowed, so it was stopped"),
-        (&sandbox, "probe:flood", "it is too large to be read at once"),
-        (&brief, "probe:sleep", "reading it took longer than is allowed, so it was stopped"),
+        (&sandbox, "probe:abort", "the process that read the file crashed"),
+        (&sandbox, "probe:panic", "the process that read the file crashed"),
+        (&sandbox, "probe:memory", "reading the file needed more memory than is allowed, so it was stopped"),
+        (&sandbox, "probe:flood", "the file is too large to be read"),
+        (&brief, "probe:sleep", "reading the file took longer than is allowed, so it was stopped"),
     ] {
         let ended = sandbox.read_article(page(url)).await;
 

@@ -150,14 +150,14 @@ pub enum IndexError {
     #[error("the passage index could not be opened")]
     Open(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Another process has the folder open.
-    #[error("the passage index in {} is open in another process: end that process", .folder.display())]
+    #[error("the passage index in {} is open in another process; stop that process", .folder.display())]
     InUse {
         /// The folder.
         folder: PathBuf,
     },
     /// The index cannot be opened for a reason that lies outside of its files, so they were left as they are.
     #[error(
-        "the passage index in {} cannot be opened: make room on its disk, give it to the user of the service, or \
+        "the passage index in {} cannot be opened: make room on its disk, make the user of the service its owner, or \
          allow more open files", .folder.display()
     )]
     Environment {

@@ -1,5 +1,5 @@
-//! Why a page could not be fetched. The messages continue "the page ..." and may be shown to its reader: they contain a status
-//! or a bound, never any part of a URL. Their sources are for the log; one may contain a host name.
+//! Why a page could not be fetched. The messages may be shown to its reader: they contain a status or a bound, never any part
+//! of a URL. Their sources are for the log; one may contain a host name.
 
 use std::error::Error;
 use std::io;
@@ -14,22 +14,22 @@ pub enum FetchError {
     #[error(transparent)]
     Rejected(#[from] UrlRejection),
     /// The fetch took longer than this.
-    #[error("took longer than {}", format_duration(*.0))]
+    #[error("the fetch took longer than {}", format_duration(*.0))]
     Timeout(Duration),
     /// The decompressed body has more bytes than this.
-    #[error("is larger than {}", format_bytes(*.0))]
+    #[error("the response is larger than {}", format_bytes(*.0))]
     TooLarge(u64),
     /// The name did not resolve: it does not exist, or the resolver failed.
-    #[error("is on a server whose name cannot be found")]
+    #[error("the name of the server was not found")]
     UnknownHost(#[source] reqwest::Error),
     /// The connection failed.
-    #[error("is on a server that cannot be reached")]
+    #[error("the server cannot be reached")]
     Unreachable(#[source] reqwest::Error),
     /// The certificate of the server is not for this name, has expired, or has no trusted issuer.
-    #[error("is on a server whose certificate is not trusted")]
+    #[error("the certificate of the server is not trusted")]
     Untrusted(#[source] reqwest::Error),
     /// A response with an error status, or with a redirect that names no target.
-    #[error("answered with status {status}")]
+    #[error("the server answered with status {status}")]
     Status {
         /// The status of the response.
         status: u16,
@@ -39,22 +39,22 @@ pub enum FetchError {
         host: String,
     },
     /// More than [`MAX_REDIRECTS`](super::MAX_REDIRECTS) redirects, or one where none are followed.
-    #[error("redirected more than {} times", super::MAX_REDIRECTS)]
+    #[error("the server redirected more than {} times", super::MAX_REDIRECTS)]
     TooManyRedirects,
     /// The response is not HTTP, has too many or too large headers, or is incomplete.
-    #[error("was not sent whole, or not as web pages are sent")]
+    #[error("the response is incomplete or not valid HTTP")]
     InvalidResponse(#[source] reqwest::Error),
     /// A `Content-Encoding` that the request did not offer.
-    #[error("was sent packed in a way that cannot be read")]
+    #[error("the response has a Content-Encoding that is not supported")]
     UnsupportedEncoding,
     /// The body could not be written to a file.
-    #[error("could not be kept here")]
+    #[error("the response could not be saved")]
     Save(#[source] io::Error),
 }
 
 /// The client could not be created, most likely because the system has no root certificates (`ca-certificates`).
 #[derive(Debug, thiserror::Error)]
-#[error("set up the web client with the certificates of the system")]
+#[error("could not create the HTTP client: install the root certificates of the system (ca-certificates)")]
 pub struct ClientSetupError(#[from] reqwest::Error);
 
 impl FetchError {
@@ -157,20 +157,23 @@ mod tests {
 
     #[test]
     fn messages_state_the_bound_or_status() {
-        assert_eq!(FetchError::Timeout(Duration::from_secs(30)).to_string(), "took longer than 30 seconds");
+        assert_eq!(
+            FetchError::Timeout(Duration::from_secs(30)).to_string(),
+            "the fetch took longer than 30 seconds"
+        );
         assert_eq!(
             FetchError::Timeout(Duration::from_millis(1500)).to_string(),
-            "took longer than 1.5 seconds"
+            "the fetch took longer than 1.5 seconds"
         );
-        assert_eq!(FetchError::TooLarge(20_971_520).to_string(), "is larger than 20 MiB");
-        assert_eq!(FetchError::TooLarge(2_000_000).to_string(), "is larger than 2 MB");
-        assert_eq!(FetchError::TooLarge(999).to_string(), "is larger than 999 bytes");
-        assert_eq!(status(404).to_string(), "answered with status 404");
+        assert_eq!(FetchError::TooLarge(20_971_520).to_string(), "the response is larger than 20 MiB");
+        assert_eq!(FetchError::TooLarge(2_000_000).to_string(), "the response is larger than 2 MB");
+        assert_eq!(FetchError::TooLarge(999).to_string(), "the response is larger than 999 bytes");
+        assert_eq!(status(404).to_string(), "the server answered with status 404");
         assert_eq!(
             FetchError::from(UrlRejection::Private).to_string(),
-            "leads to a private or reserved address"
+            "the URL leads to a private or reserved IP address"
         );
-        assert_eq!(FetchError::TooManyRedirects.to_string(), "redirected more than 10 times");
+        assert_eq!(FetchError::TooManyRedirects.to_string(), "the server redirected more than 10 times");
     }
 
     #[test]

@@ -6,13 +6,9 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
 use super::FetchError;
 use crate::page_url::PageUrl;
 
-/// Searches of a site, for a feed for example, that run at the same time. Each fetches many URLs while a user waits.
-const MAX_SEARCHES: usize = 8;
 /// A longer `Retry-After` is reduced to this, because it may be meant for one URL of the host only.
 const MAX_BACKOFF: Duration = Duration::from_secs(3600);
 /// Callers that are turned away are told to retry this far apart.
@@ -22,7 +18,6 @@ const RETRY_SPACING: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct HostThrottle<K> {
     hosts: Arc<Mutex<HashMap<String, HostState<K>>>>,
-    searches: Arc<Semaphore>,
 }
 
 #[derive(Clone, Debug)]
@@ -43,7 +38,7 @@ impl<K> HostState<K> {
 
 impl<K> Default for HostThrottle<K> {
     fn default() -> Self {
-        Self { hosts: Arc::default(), searches: Arc::new(Semaphore::new(MAX_SEARCHES)) }
+        Self { hosts: Arc::default() }
     }
 }
 
@@ -89,11 +84,6 @@ impl<K: Copy + Eq + Hash> HostThrottle<K> {
     /// Whether the host of this URL asks to be left alone for now.
     pub fn is_backing_off(&self, url: &PageUrl) -> bool {
         self.hosts().get(&site_key(url)).is_some_and(|host| host.backoff_until > Instant::now())
-    }
-
-    /// Takes a permit to search a site; `None` while all are taken.
-    pub fn try_acquire_search(&self) -> Option<OwnedSemaphorePermit> {
-        self.searches.clone().try_acquire_owned().ok()
     }
 }
 

@@ -20,32 +20,32 @@ pub const MAX_URL_CHARS: usize = 8_192;
 
 /// Why a URL may not be saved or fetched. Each is `URL_REJECTED` (contract.md, section 2).
 ///
-/// The messages continue "the address ..." and never repeat any part of the URL.
+/// The messages never repeat any part of the URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlRejection {
     /// Another scheme, or not an absolute URL.
-    #[error("is no absolute http or https address")]
+    #[error("the URL is not an absolute http or https URL")]
     NotHttp,
     /// It starts like an http URL, but its host, its port or a character in it is not valid.
-    #[error("is malformed")]
+    #[error("the URL is malformed")]
     Malformed,
     /// More than [`MAX_URL_CHARS`] characters.
-    #[error("is longer than 8192 characters")]
+    #[error("the URL is longer than 8192 characters")]
     TooLong,
     /// `user@` or `user:password@`, which would be stored, logged and sent to others.
-    #[error("carries a user name or a password")]
+    #[error("the URL contains a user name or a password")]
     Credentials,
     /// A host name of this machine or of a local network.
-    #[error("names this machine or a private network")]
+    #[error("the host of the URL is this machine or in a private network")]
     LocalName,
     /// A private or reserved IP address, in the URL itself or as what its name resolves to.
-    #[error("leads to a private or reserved address")]
+    #[error("the URL leads to a private or reserved IP address")]
     Private,
     /// A URL of this service, which serves no pages to be saved.
-    #[error("is one of this service itself")]
+    #[error("the URL is one of this service itself")]
     Own,
     /// A port that belongs to a service other than a web server.
-    #[error("uses a port that is not for web pages")]
+    #[error("the port of the URL is not one for web pages")]
     Port,
 }
 

@@ -75,10 +75,10 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     };
     let asked = match PageUrl::parse(&row.hub) {
         Ok(hub) => app.fetcher.post(&hub, &form(push, &row)).await.map_err(|error| {
-            let reason = format!("the hub {error}");
+            let reason = format!("the subscription at the hub failed: {error}");
             (reason, error.is_permanent(), error.retry_after())
         }),
-        Err(refusal) => Err((format!("the hub's address {refusal}"), true, None)),
+        Err(refusal) => Err((format!("the hub was rejected: {refusal}"), true, None)),
     };
     match asked {
         Ok(()) => settle(app, job, &row, PushState::Asked).await,

@@ -3,14 +3,14 @@
 
 use serde::Serialize;
 
-use super::Context;
+use super::ReadContextResponse;
 use crate::error::Error;
 
 /// `false` has one character more than `true`.
 const LONGER: usize = 1;
 
 /// Drops what there is no room for, and no more than that.
-pub fn fit(context: &mut Context, most: usize) -> Result<(), Error> {
+pub fn fit(context: &mut ReadContextResponse, most: usize) -> Result<(), Error> {
     let mut size = chars(context)?;
     if size <= most {
         return Ok(());
@@ -55,18 +55,23 @@ mod tests {
     use entity::time::Timestamp;
     use proptest::prelude::*;
 
-    use super::super::{ContextProject, Decided, NoteText, Source};
+    use super::super::{ContextDecision, ContextNote, ContextProject, ContextSource};
     use super::*;
     use crate::retrieval::passage::SearchResult;
 
     const THEN: Timestamp = Timestamp::from_millis(0);
 
-    fn decision(words: String) -> Decided {
-        Decided { title: words.clone(), status: DecisionStatus::Decided, decided_at: Some(THEN), body: words }
+    fn decision(words: String) -> ContextDecision {
+        ContextDecision {
+            title: words.clone(),
+            status: DecisionStatus::Decided,
+            decided_at: Some(THEN),
+            body: words,
+        }
     }
 
-    fn source(words: String) -> Source {
-        Source {
+    fn source(words: String) -> ContextSource {
+        ContextSource {
             bookmark_id: None,
             document_id: DocumentId::new(THEN),
             title: words,
@@ -93,13 +98,13 @@ mod tests {
         }
     }
 
-    fn parts(context: &Context) -> [usize; 4] {
+    fn parts(context: &ReadContextResponse) -> [usize; 4] {
         let passages = context.passages.as_ref().map_or(0, Vec::len);
         [context.sources.len(), passages, context.notes.len(), context.decisions.len()]
     }
 
     /// One more of what was dropped last would be too much.
-    fn one_more(cut: &Context, whole: &Context) -> usize {
+    fn one_more(cut: &ReadContextResponse, whole: &ReadContextResponse) -> usize {
         let mut more = cut.clone();
         let full = parts(whole);
         let last = (0..4).rev().find(|part| parts(cut)[*part] < full[*part]).unwrap();
@@ -121,11 +126,11 @@ mod tests {
             passages in prop::option::of(prop::collection::vec(".{0,40}", 0..4)),
             notes in prop::collection::vec(".{0,80}", 0..5),
             decisions in prop::collection::vec(".{0,40}", 0..5),
-        ) -> Context {
-            Context {
+        ) -> ReadContextResponse {
+            ReadContextResponse {
                 project: ContextProject { id: ProjectId::new(THEN), name: "P".to_owned(), instructions },
                 decisions: decisions.into_iter().map(decision).collect(),
-                notes: notes.into_iter().map(|body| NoteText { title: "N".to_owned(), body }).collect(),
+                notes: notes.into_iter().map(|body| ContextNote { title: "N".to_owned(), body }).collect(),
                 sources: sources.into_iter().map(source).collect(),
                 passages: passages.map(|words| words.into_iter().map(passage).collect()),
                 truncated: false,
@@ -145,7 +150,7 @@ mod tests {
             for part in 0..4 {
                 prop_assert!(left[part] == full[part] || left[..part].iter().all(|count| *count == 0));
             }
-            let of = |words: &[NoteText]| words.iter().map(|note| note.body.clone()).collect::<Vec<_>>();
+            let of = |words: &[ContextNote]| words.iter().map(|note| note.body.clone()).collect::<Vec<_>>();
             prop_assert!(of(&whole.notes).starts_with(&of(&cut.notes)));
             if cut.truncated {
                 prop_assert!(one_more(&cut, &whole) > most);

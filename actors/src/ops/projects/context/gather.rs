@@ -12,7 +12,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::super::items;
-use super::{Decided, NoteText, Source};
+use super::{ContextDecision, ContextNote, ContextSource};
 use crate::app::App;
 use crate::error::Error;
 
@@ -43,7 +43,11 @@ fn in_order<I: Eq + Hash, T>(ids: Vec<I>, mut found: HashMap<I, T>) -> Vec<T> {
 }
 
 /// What was decided, newest first.
-pub async fn decisions(app: &App, project: &project::Model, most: usize) -> Result<Vec<Decided>, Error> {
+pub async fn decisions(
+    app: &App,
+    project: &project::Model,
+    most: usize,
+) -> Result<Vec<ContextDecision>, Error> {
     use decision::Column;
     let measured: Vec<(DecisionId, i64)> = decision::Entity::within(project)
         .filter(Column::Status.eq(DecisionStatus::Decided))
@@ -59,7 +63,7 @@ pub async fn decisions(app: &App, project: &project::Model, most: usize) -> Resu
     let wanted = until_full(measured, most);
     let rows = decision::Entity::within(project).filter(Column::Id.is_in(wanted.iter().copied()));
     let rows = rows.all(app.db.read()).await?.into_iter();
-    let decided = |row: decision::Model| Decided {
+    let decided = |row: decision::Model| ContextDecision {
         title: row.title,
         status: row.status,
         decided_at: row.decided_at,
@@ -84,7 +88,7 @@ pub async fn notes(
     project: &project::Model,
     pinned_alone: bool,
     most: usize,
-) -> Result<Vec<NoteText>, Error> {
+) -> Result<Vec<ContextNote>, Error> {
     let mut measured = own_notes(app, project).await?;
     measured.extend(note_items(app, project).await?);
     measured.retain(|note| note.pinned || !pinned_alone);
@@ -94,7 +98,7 @@ pub async fn notes(
     let wanted = until_full(measured.into_iter().map(|note| (note.id, note.length)), most);
     let rows = note::Entity::owned_by(project.user_id).filter(note::Column::Id.is_in(wanted.iter().copied()));
     let rows = rows.all(app.db.read()).await?.into_iter();
-    let texts = rows.map(|row| (row.id, NoteText { title: row.title, body: row.body }));
+    let texts = rows.map(|row| (row.id, ContextNote { title: row.title, body: row.body }));
     Ok(in_order(wanted, texts.collect()))
 }
 
@@ -142,7 +146,7 @@ async fn note_items(app: &App, project: &project::Model) -> Result<Vec<Measured>
 }
 
 /// The items that are no notes: pinned ones first, then the newest, those of one request in its order.
-pub async fn sources(app: &App, project: &project::Model) -> Result<Vec<Source>, Error> {
+pub async fn sources(app: &App, project: &project::Model) -> Result<Vec<ContextSource>, Error> {
     use project_item::Column;
     let rows = project_item::Entity::within(project)
         .filter(Column::Kind.ne(ItemKind::Note))
@@ -155,7 +159,7 @@ pub async fn sources(app: &App, project: &project::Model) -> Result<Vec<Source>,
     let documents = items::documents(app.db.read(), project.user_id, &rows).await?;
     let sources = rows.into_iter().filter_map(|row| {
         let document = documents.get(&row.document_id)?;
-        Some(Source {
+        Some(ContextSource {
             bookmark_id: document.bookmark_id,
             document_id: document.id,
             title: document.title.clone(),
@@ -174,8 +178,8 @@ mod tests {
 
     #[test]
     fn more_is_looked_at_than_any_answer_has_room_for() {
-        let note = serde_json::to_string(&NoteText { title: String::new(), body: String::new() }).unwrap();
-        let source = serde_json::to_string(&Source {
+        let note = serde_json::to_string(&ContextNote { title: String::new(), body: String::new() }).unwrap();
+        let source = serde_json::to_string(&ContextSource {
             bookmark_id: None,
             document_id: entity::id::DocumentId::new(Timestamp::from_millis(0)),
             title: String::new(),

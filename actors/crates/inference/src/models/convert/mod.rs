@@ -12,10 +12,10 @@ use std::path::Path;
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
     /// A file cannot be read or written.
-    #[error("convert the model")]
+    #[error("could not convert the model")]
     Io(#[from] io::Error),
     /// A file is not what the format says. Names the part.
-    #[error("convert the model: {0} is not as it should be")]
+    #[error("could not convert the model: {0} is not as expected")]
     Format(&'static str),
 }
 

@@ -96,7 +96,7 @@ impl Table {
 
 /// The URL of a row.
 fn address(cells: &Cells<'_>) -> Result<String, &'static str> {
-    cells.text("url").ok_or("has no address")
+    cells.text("url").ok_or("has no URL")
 }
 
 #[cfg(test)]

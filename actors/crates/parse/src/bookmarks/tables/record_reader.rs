@@ -46,7 +46,7 @@ impl RecordReader {
         let at = record.position().cloned().unwrap_or(before);
         match read {
             Ok(false) => None,
-            Err(_) => Some((lines + at.line(), Err("is no row of a table"))),
+            Err(_) => Some((lines + at.line(), Err("is not a row of the table"))),
             Ok(true) => {
                 let (start, end) = (from + byte(&at), from + byte(self.reader.position()));
                 let raw = self.text.get(start..end).unwrap_or_default();

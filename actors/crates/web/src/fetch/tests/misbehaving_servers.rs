@@ -22,7 +22,7 @@ async fn endless_body_is_cut_at_the_bound() {
     let web = server_with(|| Answer::Endless(head(200, &[HTML]), b"flood ".repeat(1000))).await;
     let error = get_error(&fetcher(), &web.url("/")).await;
 
-    assert_eq!(error.to_string(), "is larger than 1 MB");
+    assert_eq!(error.to_string(), "the response is larger than 1 MB");
     assert!(error.is_permanent());
 }
 
@@ -57,7 +57,7 @@ async fn slow_server_times_out_in_every_phase() {
         server_with(|| Answer::Drip(Vec::new(), b"HTTP/1.1 100 Continue\r\n\r\n".to_vec())).await,
     ] {
         let error = get_error(&impatient(), &web.url("/")).await;
-        assert_eq!(error.to_string(), "took longer than 0.3 seconds");
+        assert_eq!(error.to_string(), "the fetch took longer than 0.3 seconds");
         assert!(!error.is_permanent());
     }
 }
@@ -128,7 +128,7 @@ async fn closed_port_is_unreachable() {
     let url = PageUrl::parse(&format!("http://{closed}/")).unwrap();
     let error = get_error(&fetcher(), &url).await;
 
-    assert_eq!(error.to_string(), "is on a server that cannot be reached");
+    assert_eq!(error.to_string(), "the server cannot be reached");
     assert!(!error.is_permanent());
 }
 

@@ -120,7 +120,7 @@ async fn error_status_is_an_error_with_its_retry_after() {
         (304, true, None),
     ] {
         let error = get_error(&fetcher(), &web.url(&format!("/{status}"))).await;
-        assert_eq!(error.to_string(), format!("answered with status {status}"));
+        assert_eq!(error.to_string(), format!("the server answered with status {status}"));
         assert_eq!((error.is_permanent(), error.retry_after()), (permanent, wait.map(Duration::from_secs)));
     }
     assert_eq!(get(&fetcher(), &web.url("/203")).await.unwrap().status, 203);
@@ -130,5 +130,5 @@ async fn error_status_is_an_error_with_its_retry_after() {
 async fn redirect_without_a_location_is_a_status_error() {
     let web = TestServer::start(|_| whole(302, &[], b"")).await;
 
-    assert_eq!(get_error(&fetcher(), &web.url("/")).await.to_string(), "answered with status 302");
+    assert_eq!(get_error(&fetcher(), &web.url("/")).await.to_string(), "the server answered with status 302");
 }

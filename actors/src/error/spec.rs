@@ -1,0 +1,366 @@
+//! The table of errors. A new variant of [`Error`] needs one row here; nothing else lists the variants.
+
+use std::time::Duration;
+
+use super::Error;
+
+/// How one variant of [`Error`] is presented.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorSpec {
+    /// The stable code, such as `NOT_FOUND`. Several variants may share one; then they share the status too.
+    pub code: &'static str,
+    /// The HTTP status: of REST always, of MCP where the error is delivered by HTTP.
+    pub status: u16,
+    /// How a client of the MCP server receives the error.
+    pub mcp: McpDelivery,
+    /// The code that a client of the MCP server receives. It differs from `code` where the specification's table of tool errors
+    /// has no such code.
+    pub mcp_code: &'static str,
+    /// How long a client waits before it tries again.
+    pub retry: RetryRule,
+    /// When the error occurs: sentences for the OpenAPI document and the manual.
+    pub description: &'static str,
+}
+
+/// How a client of the MCP server receives an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum McpDelivery {
+    /// In the result of the tool: the model can act on it.
+    ToolResult,
+    /// As the HTTP status of the response: the client has to act on it.
+    Http,
+}
+
+/// How long a client waits before it tries again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetryRule {
+    /// The same request would fail again.
+    Never,
+    /// The same wait each time.
+    After(Duration),
+    /// The variant holds the wait.
+    Carried,
+}
+
+use McpDelivery::{Http, ToolResult};
+
+/// A row without a retry.
+const fn row(code: &'static str, status: u16, mcp: McpDelivery, description: &'static str) -> ErrorSpec {
+    ErrorSpec { code, status, mcp, mcp_code: code, retry: RetryRule::Never, description }
+}
+
+impl ErrorSpec {
+    const fn with_mcp_code(self, mcp_code: &'static str) -> Self {
+        Self { mcp_code, ..self }
+    }
+
+    const fn with_retry(self, retry: RetryRule) -> Self {
+        Self { retry, ..self }
+    }
+}
+
+/// Declares [`ERRORS`] and [`Error::spec`] from the same rows. The match is exhaustive, so a variant without a row does not
+/// compile.
+macro_rules! error_table {
+    ($($variant:pat => $spec:expr,)+) => {
+        /// One row for each variant of [`Error`], in the order of the statuses.
+        pub static ERRORS: &[ErrorSpec] = &[$($spec),+];
+
+        impl Error {
+            /// Returns how this error is presented.
+            pub fn spec(&self) -> &'static ErrorSpec {
+                match self {
+                    $($variant => {
+                        static ROW: ErrorSpec = $spec;
+                        &ROW
+                    })+
+                }
+            }
+        }
+    };
+}
+
+error_table! {
+    Error::Invalid(_) => row(
+        "VALIDATION_FAILED", 400, ToolResult,
+        "A parameter or field is unknown, repeated, missing, malformed or out of range. `details.fields` names every fault.",
+    ),
+    Error::ScopeNotAllowed(_) => row(
+        "SCOPE_NOT_ALLOWED", 400, ToolResult,
+        "A key was requested with a scope that the plan does not include. `details.scopes` names the scopes.",
+    ),
+    Error::KeyInvalid => row(
+        "API_KEY_INVALID", 401, Http,
+        "The key is missing, unknown, revoked or expired, or two different keys were sent.",
+    ),
+    Error::KeyInQuery => row("API_KEY_IN_QUERY", 401, Http, "A key was sent in the URL."),
+    Error::NotSignedIn => row("NOT_SIGNED_IN", 401, Http, "There is no session, or it has ended (web app)."),
+    Error::WrongPassword => row("NOT_SIGNED_IN", 401, Http, "The e-mail address or the password is wrong (web app)."),
+    Error::PlanRequired(_) => row(
+        "PLAN_REQUIRED", 402, ToolResult,
+        "The plan does not include what the request needs: the REST API, a scope, or uploads.",
+    ),
+    Error::PlanLimit(_) => row(
+        "PLAN_LIMIT_REACHED", 402, ToolResult,
+        "A limit of the plan is reached: its number of keys, the answers of the month, or the bytes of uploads.",
+    ),
+    // The specification's table of tool errors has no other code for a limit of the plan.
+    Error::LibraryFull { .. } => row(
+        "PLAN_LIMIT_REACHED", 402, ToolResult,
+        "The library is as large as the plan allows; `details` has `usedBytes` and `limitBytes`.",
+    ).with_mcp_code("PLAN_REQUIRED"),
+    Error::TransfersFull { .. } => row(
+        "PLAN_LIMIT_REACHED", 402, ToolResult,
+        "The files of imports and exports are as large as the plan allows; `details` has `usedBytes` and `limitBytes`.",
+    ).with_mcp_code("PLAN_REQUIRED"),
+    Error::QuotaUsed { .. } => row("AI_QUOTA_EXCEEDED", 402, ToolResult, "The AI tokens of the month are used up."),
+    Error::ProjectLimit { .. } => row(
+        "PROJECT_LIMIT_REACHED", 402, ToolResult,
+        "The project would have more items than the plan allows.",
+    ),
+    Error::ScopeRequired(_) => row(
+        "SCOPE_REQUIRED", 403, ToolResult,
+        "The key lacks a scope that the request needs. `details.scopes` names the missing scopes.",
+    ),
+    Error::NotForMcp => row("SCOPE_REQUIRED", 403, Http, "A REST key was used with the MCP server."),
+    Error::ForeignOrigin => row(
+        "FOREIGN_ORIGIN", 403, Http,
+        "The request came from a page of another origin (web app, MCP).",
+    ),
+    Error::Closed(_) => row(
+        "CLOSED", 403, Http,
+        "Sign-up is closed, or the first account exists already (web app).",
+    ),
+    Error::UploadRefused(_) => row(
+        "UPLOAD_REFUSED", 403, Http,
+        "The upload URL is not signed by this service, or it has expired.",
+    ),
+    Error::NotFound(_) => row(
+        "NOT_FOUND", 404, ToolResult,
+        "The item does not exist, or it belongs to another account: the answer does not say which.",
+    ),
+    Error::UnknownRoute => row("NOT_FOUND", 404, ToolResult, "No route has the path."),
+    Error::MethodNotAllowed(_) => row(
+        "METHOD_NOT_ALLOWED", 405, Http,
+        "The route does not support the method. `Allow` lists those that it supports.",
+    ),
+    Error::BodyTimeout => row(
+        "REQUEST_TIMEOUT", 408, Http,
+        "The body arrived too slowly: slower than 64 KiB per second for longer than `server.body_grace_seconds` in all. \
+         The connection is closed.",
+    ),
+    Error::Conflict(_) => row(
+        "CONFLICT", 409, ToolResult,
+        "A unique name is taken, the state of the item does not allow the change, or the `Idempotency-Key` was used for a \
+         different request, or for one whose answer is not kept.",
+    ),
+    Error::StillRunning => row(
+        "CONFLICT", 409, ToolResult,
+        "A request with the same `Idempotency-Key`, or for the same item, is still running (with `Retry-After`).",
+    ).with_retry(RetryRule::After(Duration::from_secs(1))),
+    Error::ProjectArchived => row(
+        "PROJECT_ARCHIVED", 409, ToolResult,
+        "The project is archived: nothing in it can be changed until it is active again.",
+    ),
+    Error::UploadIncomplete(_) => row(
+        "UPLOAD_INCOMPLETE", 409, Http,
+        "The bytes of the upload have not all arrived, or they have another length or SHA-256.",
+    ),
+    Error::UploadExpired => row("UPLOAD_EXPIRED", 410, Http, "The upload expired before its bytes arrived."),
+    Error::TooLarge { .. } => row(
+        "PAYLOAD_TOO_LARGE", 413, Http,
+        "The body is larger than `server.max_body_bytes`, an uploaded file larger than the plan allows, or an imported file \
+         larger than `uploads.import_bytes`.",
+    ),
+    Error::UnsupportedType(_) => row(
+        "UNSUPPORTED_MEDIA_TYPE", 415, Http,
+        "The body is not JSON, or an upload is neither audio nor video nor PDF.",
+    ),
+    Error::UrlRejected(_) => row(
+        "URL_REJECTED", 422, ToolResult,
+        "The URL is not http(s), contains credentials, uses a port that is not for web pages, or leads to a private or \
+         reserved network or to this service itself.",
+    ),
+    Error::FeedNotFound(_) => row(
+        "FEED_NOT_FOUND", 422, ToolResult,
+        "The URL is not a feed and the page there names none, or the feed is empty, broken or cannot be fetched.",
+    ),
+    Error::RateLimited(_) => row(
+        "RATE_LIMITED", 429, ToolResult,
+        "The hourly or daily limit is reached (with `Retry-After`).",
+    ).with_retry(RetryRule::Carried),
+    Error::TooManyFailures(_) => row(
+        "RATE_LIMITED", 429, Http,
+        "Too many failed attempts from one IP address or for one account, or too many new accounts from one IP address (with \
+         `Retry-After`).",
+    ).with_retry(RetryRule::Carried),
+    Error::Internal(_) => row(
+        "INTERNAL", 500, Http,
+        "An internal error occurred. The log has its cause under the id in `X-Request-Id`.",
+    ),
+    Error::AiPaused(_) => row(
+        "AI_PAUSED", 503, ToolResult,
+        "The AI is paused until midnight UTC, by an operator or because `ai.daily_tokens` are used up; search still matches \
+         words (with `Retry-After`).",
+    ).with_retry(RetryRule::Carried),
+    Error::AiUnavailable => row(
+        "AI_UNAVAILABLE", 503, ToolResult,
+        "The model did not answer; the request is not charged (with `Retry-After`).",
+    ).with_retry(RetryRule::After(Duration::from_secs(30))),
+    Error::Busy(_) => row(
+        "OVERLOADED", 503, Http,
+        "A component is busy or restarting, or the account has too many answers in progress (with `Retry-After`).",
+    ).with_retry(RetryRule::Carried),
+    Error::StorageFailed(_) => row(
+        "OVERLOADED", 503, Http,
+        "The storage of the database, of the index or of a file failed (with `Retry-After`).",
+    ).with_retry(RetryRule::Carried),
+    // A full disk stays full until an operator frees space.
+    Error::StorageFull => row(
+        "STORAGE_FULL", 507, Http,
+        "The disk has less than `storage.min_free_bytes` left, or would have with the announced bytes, or the database or the \
+         store of files is full; reading and searching still work (with `Retry-After`).",
+    ).with_retry(RetryRule::After(Duration::from_secs(60))),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use entity::scope::Scope;
+
+    use super::super::{Invalid, RateWindow, StorageFailure, Wait};
+    use super::*;
+
+    const WAIT: Duration = Duration::from_millis(2100);
+
+    /// One error of each variant.
+    fn samples() -> Vec<Error> {
+        let wait =
+            Wait { limit: 300, window: RateWindow::Hour, retry_after: WAIT, reset: Duration::from_secs(9) };
+        vec![
+            Error::Invalid(Invalid::new("limit", "must be a whole number from 1 to 20")),
+            Error::ScopeNotAllowed(vec![Scope::AskLibrary]),
+            Error::KeyInvalid,
+            Error::KeyInQuery,
+            Error::NotSignedIn,
+            Error::WrongPassword,
+            Error::PlanRequired(Cow::Borrowed("the REST API")),
+            Error::PlanLimit("the plan allows 5 REST keys".to_owned()),
+            Error::LibraryFull { used: 9, limit: 8 },
+            Error::TransfersFull { used: 9, limit: 8 },
+            Error::QuotaUsed { limit: 1_000_000 },
+            Error::ProjectLimit { limit: 200 },
+            Error::ScopeRequired(vec![Scope::WriteUploads]),
+            Error::NotForMcp,
+            Error::ForeignOrigin,
+            Error::Closed("sign-up is closed"),
+            Error::UploadRefused("the upload URL has expired"),
+            Error::not_found("bookmark"),
+            Error::UnknownRoute,
+            Error::MethodNotAllowed(vec!["GET".to_owned(), "HEAD".to_owned()]),
+            Error::BodyTimeout,
+            Error::Conflict("a tag has this name"),
+            Error::StillRunning,
+            Error::ProjectArchived,
+            Error::UploadIncomplete("no bytes have arrived"),
+            Error::UploadExpired,
+            Error::TooLarge { what: "the body", limit: 1024 },
+            Error::UnsupportedType("the body must be JSON"),
+            Error::UrlRejected("the URL contains a user name or a password".to_owned()),
+            Error::FeedNotFound("the feed has no entries".to_owned()),
+            Error::RateLimited(wait),
+            Error::TooManyFailures(WAIT),
+            Error::internal("a table is missing"),
+            Error::AiPaused(WAIT),
+            Error::AiUnavailable,
+            Error::Busy(WAIT),
+            Error::StorageFailed(StorageFailure::Passing),
+            Error::StorageFull,
+        ]
+    }
+
+    #[test]
+    fn every_variant_has_its_own_row() {
+        let samples = samples();
+
+        assert_eq!(samples.len(), ERRORS.len());
+        for (sample, row) in samples.iter().zip(ERRORS) {
+            assert_eq!(sample.spec(), row, "{sample:?}");
+        }
+    }
+
+    #[test]
+    fn variants_of_one_code_share_its_status() {
+        for row in ERRORS {
+            let same = ERRORS.iter().filter(|other| other.code == row.code);
+            assert!(same.into_iter().all(|other| other.status == row.status), "{}", row.code);
+        }
+    }
+
+    #[test]
+    fn codes_statuses_and_descriptions_are_well_formed() {
+        for row in ERRORS {
+            for code in [row.code, row.mcp_code] {
+                assert!(code.chars().all(|c| c.is_ascii_uppercase() || c == '_'), "{code}");
+            }
+            assert!((400..600).contains(&row.status), "{}", row.code);
+            assert!(row.description.ends_with('.') && !row.description.contains('|'), "{}", row.code);
+        }
+        assert!(ERRORS.is_sorted_by_key(|row| row.status));
+    }
+
+    #[test]
+    fn wait_is_known_where_the_rule_names_one() {
+        for error in samples() {
+            assert_eq!(error.retry_after().is_some(), error.spec().retry != RetryRule::Never, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn messages_are_complete_sentences_without_their_causes() {
+        for error in samples() {
+            let message = error.to_string();
+            assert!(message.len() > 15 && !message.contains("a table is missing"), "{message}");
+            assert!(!message.ends_with(['.', ':', ' ']), "{message}");
+        }
+    }
+
+    #[test]
+    fn messages_name_the_limit_the_wait_and_the_item() {
+        let messages: Vec<String> = samples().iter().map(ToString::to_string).collect();
+
+        for part in [
+            "limit must be a whole number from 1 to 20",
+            "the scope: write:uploads",
+            "the limit of 300 requests per hour is reached; try again in 3 seconds",
+            "at most 1024 bytes",
+            "the bookmark does not exist",
+            "it supports GET, HEAD",
+            "more than the 200 items",
+        ] {
+            assert!(messages.iter().any(|message| message.contains(part)), "{part}");
+        }
+    }
+
+    #[test]
+    fn message_names_three_faults_and_counts_the_rest() {
+        let faults =
+            ["a", "b", "c", "d", "e"].map(|field| Invalid::new(field, "is required").faults).concat();
+
+        assert_eq!(
+            Error::Invalid(Invalid { faults }).to_string(),
+            "the request is not valid: a is required; b is required; c is required; and 2 more"
+        );
+    }
+
+    #[test]
+    fn item_of_a_list_is_named_by_its_path() {
+        let unknown = Error::not_found("note").of_item("items[2]");
+        let rejected = Error::UrlRejected("the URL is too long".to_owned()).of_item("items[3]");
+
+        assert_eq!(unknown.to_string(), "the note (items[2]) does not exist, or it is not yours");
+        assert_eq!(rejected.to_string(), "items[3]: the URL is too long");
+        assert_eq!(Error::StillRunning.of_item("items[0]").to_string(), Error::StillRunning.to_string());
+    }
+}

@@ -1,0 +1,51 @@
+//! Why a client gets no tokens. The OAuth endpoints answer it with a code of RFC 6749, section 5.2.
+
+use runtime::AskError;
+use sea_orm::DbErr;
+
+use super::lifecycle::TransitionError;
+use crate::error::Error;
+
+/// Why a client gets no tokens.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// The client is unknown, or did not authenticate by the method that it registered.
+    #[error("the client is unknown or did not authenticate by the method that it registered")]
+    InvalidClient,
+    /// The code or the refresh token is not valid for this client, or not any more.
+    #[error("{0}")]
+    InvalidGrant(&'static str),
+    /// There never was such a code or refresh token, or it is long gone: it may be a guess. A client is answered as with
+    /// [`TokenError::InvalidGrant`].
+    #[error("{0}")]
+    UnknownGrant(&'static str),
+    /// The requested scope exceeds what was granted.
+    #[error("the requested scope exceeds the scope that the user granted")]
+    InvalidScope,
+    /// Another error, such as of the database, or of an actor that is busy.
+    #[error(transparent)]
+    Internal(#[from] Error),
+}
+
+impl From<DbErr> for TokenError {
+    fn from(error: DbErr) -> Self {
+        TokenError::Internal(error.into())
+    }
+}
+
+impl From<TransitionError> for TokenError {
+    fn from(error: TransitionError) -> Self {
+        match error {
+            TransitionError::AlreadyUsed => {
+                TokenError::InvalidGrant("the code or refresh token was used before")
+            }
+            TransitionError::Database(error) => error.into(),
+        }
+    }
+}
+
+impl From<AskError> for TokenError {
+    fn from(error: AskError) -> Self {
+        TokenError::Internal(error.into())
+    }
+}

@@ -1,0 +1,355 @@
+//! Compression of responses by gzip or Brotli, as the client accepts it (RFC 9110, section 12.5.3).
+//!
+//! A body is compressed as a whole before it is handed to the connection. So the bytes that the connection counts as unsent
+//! (`server::wire`) are those that stand in memory, the turn of the account lasts until they exist (`http::answer_turns`), the
+//! length is known, and HEAD has the headers of GET. The middleware of actix-web makes a stream of each body instead, whose
+//! memory nobody counts before it is sent.
+//!
+//! | What | Bound |
+//! |---|---|
+//! | bodies that are compressed | text of 1 KiB or more, whole in memory; no streams, such as the archive of an export |
+//! | bodies that are compressed on the worker's own thread | up to 16 KiB; longer ones on blocking threads, in [`Lane::Foreground`] |
+//! | window of an encoder, which determines its memory | 1 MiB; about 3 MiB of memory |
+//!
+//! A response with an `ETag` or a `Content-Range` is left as it is, because both refer to its uncompressed bytes.
+//!
+//! # Secrets
+//!
+//! The length of a compressed response tells whether a guess that stands in it repeats a secret that stands in it too (BREACH,
+//! CVE-2013-3587). To use that, an attacker must see the lengths of encrypted responses, and must make the client of somebody else
+//! ask again and again, with that user's credentials and with varied guesses.
+//!
+//! | Requests with | Compressed | Because |
+//! |---|---|---|
+//! | an API key or an access token | yes | No browser sends these headers by itself, so another site cannot cause such requests. A secret in a response, such as the signature of an upload's URL, is made for that response, so no second request can be compared with it. |
+//! | a cookie | when `Sec-Fetch-Site` is `same-origin` | A link of another site opens a page of `/app/api` with the session's cookie (`SameSite=Lax`); the path in `meta` and the words of a search stand beside the user's library. Browsers send this header over https and to localhost; over http an observer can read the response anyway. |
+//! | whatever, below `/oauth` | no | The consent page shows parameters of its URL beside the ticket of its form, and tokens and client secrets stand beside what the client sent. These responses are short. |
+//! | nothing | yes | There is no secret in the response. |
+
+use std::io::{self, Write};
+use std::sync::OnceLock;
+
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
+use actix_web::http::header::{
+    AcceptEncoding, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, COOKIE, ContentEncoding,
+    ETAG, Encoding, HeaderMap, HeaderValue, Preference, Quality, VARY,
+};
+use actix_web::middleware::Next;
+use actix_web::web::{Bytes, Data};
+use actix_web::{Error, HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder};
+use actors::app::App;
+use brotli::CompressorWriter;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use runtime::Lane;
+use tracing::warn;
+
+/// A shorter body is sent as it is: it fits into one packet anyway.
+const MIN_BYTES: u64 = 1 << 10;
+/// Bodies up to this length are compressed on the worker's own thread, which takes less than a millisecond.
+const MAX_INLINE_BYTES: usize = 16 << 10;
+/// Of 0 to 9. Higher levels take twice the time for a few percent.
+const GZIP_LEVEL: u32 = 5;
+/// Of 0 to 11. It compresses JSON better than gzip does, in about the same time; from 5 on the encoder needs megabytes more.
+const BROTLI_QUALITY: u32 = 4;
+/// The window of Brotli, as the logarithm of its bytes.
+const BROTLI_WINDOW_BITS: (u32, u32) = (16, 20);
+/// What the encoder of Brotli writes at a time.
+const BROTLI_BUFFER_BYTES: usize = 8 << 10;
+
+/// How a body is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    /// `br` (RFC 7932).
+    Brotli,
+    /// `gzip` (RFC 1952).
+    Gzip,
+}
+
+impl Coding {
+    /// Returns the coding that the client of this request prefers; `None` if it accepts none, or prefers the plain body.
+    pub fn accepted_by(request: &HttpRequest) -> Option<Self> {
+        let accepted = request.get_header::<AcceptEncoding>()?;
+        let own = |coding| listed_quality(&accepted, &Preference::Specific(Encoding::Known(coding)));
+        let quality = |coding| own(coding).or_else(|| listed_quality(&accepted, &Preference::Any));
+        let brotli = quality(ContentEncoding::Brotli).unwrap_or(Quality::ZERO);
+        let gzip = quality(ContentEncoding::Gzip).unwrap_or(Quality::ZERO);
+        let (coding, best) = if brotli >= gzip { (Self::Brotli, brotli) } else { (Self::Gzip, gzip) };
+        // A client that does not mention the plain body accepts it, but asks for it by that no more than for the others.
+        let plain = own(ContentEncoding::Identity).unwrap_or(Quality::ZERO);
+        (best > Quality::ZERO && best >= plain).then_some(coding)
+    }
+
+    /// Its name in `Content-Encoding`.
+    fn name(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Brotli => "br",
+            Self::Gzip => "gzip",
+        })
+    }
+
+    /// Compresses a body. Its capacity is its length: spare capacity would stand in memory while a slow reader takes it.
+    fn encode(self, body: &[u8]) -> io::Result<Vec<u8>> {
+        let encoded = Vec::with_capacity(body.len() / 4);
+        let mut encoded = match self {
+            Self::Brotli => {
+                let window = window_bits(body.len());
+                let mut encoder = CompressorWriter::new(encoded, BROTLI_BUFFER_BYTES, BROTLI_QUALITY, window);
+                encoder.write_all(body)?;
+                encoder.into_inner()
+            }
+            Self::Gzip => {
+                let mut encoder = GzEncoder::new(encoded, Compression::new(GZIP_LEVEL));
+                encoder.write_all(body)?;
+                encoder.finish()?
+            }
+        };
+        encoded.shrink_to_fit();
+        Ok(encoded)
+    }
+}
+
+fn listed_quality(accepted: &AcceptEncoding, name: &Preference<Encoding>) -> Option<Quality> {
+    accepted.iter().find(|listed| listed.item == *name).map(|listed| listed.quality)
+}
+
+/// A window that covers a body of this length, within [`BROTLI_WINDOW_BITS`].
+fn window_bits(length: usize) -> u32 {
+    let (least, most) = BROTLI_WINDOW_BITS;
+    (usize::BITS - length.leading_zeros()).clamp(least, most)
+}
+
+/// Compresses the response to a request.
+///
+/// # Errors
+/// Those of the service behind it.
+pub async fn compress(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let response = next.call(request).await?.map_into_boxed_body();
+    if !is_compressible(response.response()) {
+        return Ok(response);
+    }
+    let (request, response) = response.into_parts();
+    let (mut head, body) = response.into_parts();
+    let body = match body.try_into_bytes() {
+        Ok(body) => body,
+        Err(stream) => return Ok(ServiceResponse::new(request, head.set_body(stream))),
+    };
+    vary_by_coding(head.headers_mut());
+    let body = match Coding::accepted_by(&request).filter(|_| may_show_length(&request)) {
+        None => body,
+        Some(coding) => match encoded(&request, coding, body.clone()).await {
+            Some(encoded) => {
+                head.headers_mut().remove(CONTENT_LENGTH);
+                head.headers_mut().insert(CONTENT_ENCODING, coding.name());
+                encoded
+            }
+            None => body,
+        },
+    };
+    Ok(ServiceResponse::new(request, head.set_body(BoxBody::new(body))))
+}
+
+/// Whether a response may be compressed, for a client that accepts it.
+fn is_compressible(response: &HttpResponse<BoxBody>) -> bool {
+    let headers = response.headers();
+    let is_long = matches!(response.body().size(), BodySize::Sized(length) if length >= MIN_BYTES);
+    is_long
+        && is_text(headers)
+        && response.status() != StatusCode::PARTIAL_CONTENT
+        && ![CONTENT_ENCODING, CONTENT_RANGE, ETAG].iter().any(|name| headers.contains_key(name))
+}
+
+/// Whether the type is one that compression shortens. Pictures, recordings and archives are compressed already.
+fn is_text(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_named =
+        matches!(essence.as_str(), "application/json" | "application/javascript" | "application/xml");
+    is_named || essence.starts_with("text/") || essence.ends_with("+json") || essence.ends_with("+xml")
+}
+
+/// Whether the compressed length tells an attacker nothing that must stay secret; the table at the head says why.
+fn may_show_length(request: &HttpRequest) -> bool {
+    let is_oauth = request.path().starts_with("/oauth/");
+    let has_cookie = request.headers().contains_key(COOKIE);
+    let is_same_origin =
+        request.headers().get("Sec-Fetch-Site").is_some_and(|site| site.as_bytes() == b"same-origin");
+    !is_oauth && (!has_cookie || is_same_origin)
+}
+
+/// The compressed body; `None` if it is not shorter, or cannot be made.
+async fn encoded(request: &HttpRequest, coding: Coding, body: Bytes) -> Option<Bytes> {
+    let length = body.len();
+    let encoded = if length <= MAX_INLINE_BYTES {
+        coding.encode(&body)
+    } else {
+        let app = request.app_data::<Data<App>>()?;
+        let encoded = app.workers.run(Lane::Foreground, move || coding.encode(&body)).await;
+        encoded.map_err(io::Error::other).flatten()
+    };
+    match encoded {
+        Ok(encoded) => (encoded.len() < length).then(|| encoded.into()),
+        Err(cause) => {
+            warn!(%cause, "could not compress a response; it is sent uncompressed");
+            None
+        }
+    }
+}
+
+/// Says that the response depends on `Accept-Encoding`, in the one header that names the others.
+fn vary_by_coding(headers: &mut HeaderMap) {
+    let named: Vec<&str> = headers.get_all(VARY).filter_map(|value| value.to_str().ok()).collect();
+    let named = [named, vec!["Accept-Encoding"]].concat().join(", ");
+    if let Ok(named) = HeaderValue::from_str(&named) {
+        headers.insert(VARY, named);
+    }
+}
+
+/// A document that is the same for all clients and holds no secret. It is compressed once for each coding.
+#[derive(Debug)]
+pub struct SharedDocument {
+    plain: Bytes,
+    brotli: OnceLock<Option<Bytes>>,
+    gzip: OnceLock<Option<Bytes>>,
+}
+
+impl SharedDocument {
+    /// A document of these bytes.
+    pub fn new(plain: impl Into<Bytes>) -> Self {
+        Self { plain: plain.into(), brotli: OnceLock::new(), gzip: OnceLock::new() }
+    }
+
+    /// Finishes a response with the document, compressed as the client accepts it.
+    pub fn respond(&self, request: &HttpRequest, mut response: HttpResponseBuilder) -> HttpResponse {
+        let coding = Coding::accepted_by(request);
+        let Some((coding, encoded)) = coding.and_then(|coding| Some((coding, self.encoded(coding)?))) else {
+            return response.body(self.plain.clone());
+        };
+        response.insert_header((CONTENT_ENCODING, coding.name())).insert_header((VARY, "Accept-Encoding"));
+        response.body(encoded)
+    }
+
+    fn encoded(&self, coding: Coding) -> Option<Bytes> {
+        let encoded = match coding {
+            Coding::Brotli => &self.brotli,
+            Coding::Gzip => &self.gzip,
+        };
+        encoded.get_or_init(|| coding.encode(&self.plain).ok().map(Bytes::from)).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use actix_web::http::header::ACCEPT_ENCODING;
+    use actix_web::test::TestRequest;
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    fn accepted(header: &str) -> Option<Coding> {
+        let request = TestRequest::default().insert_header((ACCEPT_ENCODING, header));
+        Coding::accepted_by(&request.to_http_request())
+    }
+
+    #[test]
+    fn client_gets_the_coding_that_it_prefers() {
+        for (header, expected) in [
+            ("gzip", Some(Coding::Gzip)),
+            ("br", Some(Coding::Brotli)),
+            ("gzip, deflate, br, zstd", Some(Coding::Brotli)),
+            ("gzip;q=1.0, br;q=0.5", Some(Coding::Gzip)),
+            ("GZIP", Some(Coding::Gzip)),
+            ("*", Some(Coding::Brotli)),
+            ("br;q=0, *;q=0.1", Some(Coding::Gzip)),
+            ("gzip, *;q=0", Some(Coding::Gzip)),
+            ("gzip;q=0", None),
+            ("*;q=0", None),
+            ("identity", None),
+            ("identity;q=0", None),
+            ("gzip;q=0.5, identity", None),
+            ("gzip;q=0.5, identity;q=0.1", Some(Coding::Gzip)),
+            ("deflate, zstd", None),
+            ("", None),
+        ] {
+            assert_eq!(accepted(header), expected, "{header}");
+        }
+        assert_eq!(Coding::accepted_by(&TestRequest::default().to_http_request()), None);
+    }
+
+    #[test]
+    fn encoded_body_decodes_to_itself() {
+        for length in [0, 1 << 10, 100_000, 3 << 20] {
+            let body: Vec<u8> = b"a heron in the reeds ".iter().copied().cycle().take(length).collect();
+
+            let (gzip, brotli) = (Coding::Gzip.encode(&body).unwrap(), Coding::Brotli.encode(&body).unwrap());
+
+            let (mut from_gzip, mut from_brotli) = (Vec::new(), Vec::new());
+            GzDecoder::new(&gzip[..]).read_to_end(&mut from_gzip).unwrap();
+            brotli::Decompressor::new(&brotli[..], 4096).read_to_end(&mut from_brotli).unwrap();
+            assert!(from_gzip == body && from_brotli == body, "{length}");
+        }
+    }
+
+    #[test]
+    fn window_covers_the_body_within_its_bounds() {
+        assert_eq!([0, 1 << 10, 1 << 17, 1 << 30].map(window_bits), [16, 16, 18, 20]);
+    }
+
+    fn is_shown(path: &str, headers: &[(&'static str, &'static str)]) -> bool {
+        let request = headers
+            .iter()
+            .fold(TestRequest::with_uri(path), |request, header| request.insert_header(*header));
+        may_show_length(&request.to_http_request())
+    }
+
+    #[test]
+    fn length_is_shown_where_no_other_site_can_ask() {
+        const COOKIE: (&str, &str) = ("Cookie", "carrel_session=x");
+        const SAME_ORIGIN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
+
+        assert!(is_shown("/rest/v2/search?q=x", &[("Authorization", "Bearer pk_x")]));
+        assert!(is_shown("/app/api/library/search?q=x", &[COOKIE, SAME_ORIGIN]));
+        assert!(is_shown("/docs", &[]));
+        assert!(!is_shown("/app/api/library/search?q=x", &[COOKIE]));
+        for site in ["cross-site", "same-site", "none"] {
+            assert!(!is_shown("/app/api/library/search?q=x", &[COOKIE, ("Sec-Fetch-Site", site)]), "{site}");
+        }
+        assert!(!is_shown("/oauth/authorize?state=x", &[]));
+        assert!(!is_shown("/oauth/authorize?state=x", &[COOKIE, SAME_ORIGIN]));
+    }
+
+    #[test]
+    fn text_of_some_length_is_compressible() {
+        let response = |kind: &'static str, length: usize| {
+            HttpResponse::Ok().content_type(kind).body("x".repeat(length))
+        };
+
+        for kind in ["application/json", "text/html; charset=utf-8", "image/svg+xml", "Text/CSS"] {
+            assert!(is_compressible(&response(kind, 1024)), "{kind}");
+            assert!(!is_compressible(&response(kind, 1023)), "{kind}");
+        }
+        for kind in ["application/zip", "audio/mpeg", "image/png", "application/octet-stream"] {
+            assert!(!is_compressible(&response(kind, 4096)), "{kind}");
+        }
+        for header in [("ETag", "\"a\""), ("Content-Range", "bytes 0-1/2"), ("Content-Encoding", "gzip")] {
+            let mut response = HttpResponse::Ok();
+            response.content_type("text/plain").insert_header(header);
+            assert!(!is_compressible(&response.body("x".repeat(4096))), "{header:?}");
+        }
+    }
+
+    #[test]
+    fn coding_is_named_beside_what_else_the_response_varies_by() {
+        let mut response = HttpResponse::Ok().insert_header((VARY, "Authorization, X-API-Key")).finish();
+        vary_by_coding(response.headers_mut());
+
+        assert_eq!(response.headers().get(VARY).unwrap(), "Authorization, X-API-Key, Accept-Encoding");
+    }
+}

@@ -1,0 +1,192 @@
+//! The responses of operations: the reply in its envelope, and the errors, which operations share as components.
+
+use std::collections::BTreeMap;
+
+use actix_web::http::StatusCode;
+use schemars::SchemaGenerator;
+use serde_json::{Map, Value, json};
+
+use super::codes::{self, Code};
+use super::example;
+use crate::http::table::Route;
+use crate::schema;
+
+/// The error responses of all operations, by the names under which they are components. Responses with the same codes are one,
+/// because generators of clients make types for each response that stands in an operation itself.
+#[derive(Default)]
+pub struct ErrorResponses(BTreeMap<String, Value>);
+
+impl ErrorResponses {
+    /// Returns a reference to the response with these codes, all of which have this status.
+    fn reference(&mut self, status: u16, codes: &[&Code]) -> Value {
+        let name = component_name(codes);
+        let reference = json!({ "$ref": format!("#/components/responses/{name}") });
+        self.0.entry(name).or_insert_with(|| error_response(status, codes));
+        reference
+    }
+
+    /// Returns the responses as the components of the document.
+    pub fn into_components(self) -> Value {
+        Value::Object(self.0.into_iter().collect())
+    }
+}
+
+/// The name of a response by its codes: `ScopeRequired`, `ConflictOrProjectArchived`.
+fn component_name(codes: &[&Code]) -> String {
+    let names = codes.iter().map(|code| code.name.split('_').map(capitalized).collect::<String>());
+    names.collect::<Vec<_>>().join("Or")
+}
+
+fn capitalized(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().into_iter().chain(letters.map(|letter| letter.to_ascii_lowercase())).collect()
+}
+
+/// The description of a reply's type.
+pub fn reply_description(reply: &Value, generator: &SchemaGenerator) -> String {
+    let named = reply["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+    let whole = named.and_then(|name| generator.definitions().get(name)).unwrap_or(reply);
+    schema::described_by(whole).unwrap_or("The request succeeded.").to_owned()
+}
+
+/// All responses of an operation, by status.
+pub fn of(route: &'static Route, reply: &Value, description: &str, errors: &mut ErrorResponses) -> Value {
+    let mut all = Map::new();
+    for status in route.statuses {
+        all.insert(status.as_u16().to_string(), success(*status, reply, description));
+    }
+    let mut by_status: BTreeMap<u16, Vec<&Code>> = BTreeMap::new();
+    for code in codes::of(route) {
+        by_status.entry(code.status).or_default().push(code);
+    }
+    for (status, codes) in by_status {
+        all.insert(status.to_string(), errors.reference(status, &codes));
+    }
+    Value::Object(all)
+}
+
+fn success(status: StatusCode, reply: &Value, description: &str) -> Value {
+    let outcome = match status {
+        StatusCode::CREATED => "Created. ",
+        StatusCode::ACCEPTED => "Accepted; processing continues in the background. ",
+        _ => "",
+    };
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "success": { "const": true },
+            "data": reply,
+            "meta": { "$ref": "#/components/schemas/ResponseMeta" },
+        },
+        "required": ["success", "data", "meta"],
+        "additionalProperties": false,
+    });
+    json!({
+        "description": format!("{outcome}{description}"),
+        "headers": headers(&[LIMIT, REMAINING, RESET]),
+        "content": { "application/json": { "schema": schema } },
+    })
+}
+
+fn error_response(status: u16, codes: &[&Code]) -> Value {
+    let lines: Vec<String> = codes.iter().map(|code| format!("`{}`: {}", code.name, code.about)).collect();
+    let names: Vec<&str> = codes.iter().map(|code| code.name).collect();
+    let more: &[(&str, &str, &str)] = match status {
+        401 => &[("WWW-Authenticate", "string", "`Bearer`.")],
+        429 => &[RETRY, LIMIT, REMAINING, RESET],
+        409 | 503 => &[RETRY],
+        _ => &[],
+    };
+    let first = codes.first().map(|code| example::error(status, code.name, &code.about));
+    json!({
+        "description": lines.join("\n\n"),
+        // All errors have one schema, so that clients have one type. Which codes this response may have is for readers and tests.
+        "x-error-codes": names,
+        "headers": headers(more),
+        "content": {
+            "application/json": { "schema": { "$ref": "#/components/schemas/ErrorResponse" }, "example": first },
+        },
+    })
+}
+
+const LIMIT: (&str, &str, &str) =
+    ("X-RateLimit-Limit", "integer", "The limit that is nearest to exhaustion.");
+const REMAINING: (&str, &str, &str) =
+    ("X-RateLimit-Remaining", "integer", "Requests that remain within that limit, after this one.");
+const RESET: (&str, &str, &str) =
+    ("X-RateLimit-Reset", "integer", "Seconds until that limit is fully available again.");
+const RETRY: (&str, &str, &str) = ("Retry-After", "integer", "Seconds to wait before a retry.");
+
+fn headers(more: &[(&str, &str, &str)]) -> Value {
+    let id = (
+        "X-Request-Id",
+        json!({ "type": "string", "format": "uuid" }),
+        "Identifies the request in the server's log.",
+        true,
+    );
+    let more = more.iter().map(|(name, kind, about)| (*name, json!({ "type": kind }), *about, false));
+    let all = std::iter::once(id).chain(more).map(|(name, schema, about, required)| {
+        (name.to_owned(), json!({ "description": about, "required": required, "schema": schema }))
+    });
+    Value::Object(all.collect())
+}
+
+/// The schemas that all responses share.
+pub fn schemas() -> Map<String, Value> {
+    let text = json!({ "type": "string" });
+    let meta = json!({
+        "type": "object",
+        "description": "The request that a response belongs to.",
+        "properties": {
+            "timestamp": { "type": "string", "format": "date-time" },
+            "path": { "type": "string", "description": "Path of the request, without the query." },
+            "method": text,
+            "statusCode": { "type": "integer" },
+        },
+        "required": ["timestamp", "path", "method", "statusCode"],
+        "additionalProperties": false,
+    });
+    let field = json!({
+        "type": "object",
+        "description": "What is wrong with one field of a request.",
+        "properties": {
+            "field": { "type": "string", "description": "Name of a parameter, or path in the body such as `items[2].bookmarkId`." },
+            "reason": text,
+        },
+        "required": ["field", "reason"],
+    });
+    let error = json!({
+        "type": "object",
+        "description": "What went wrong.",
+        "properties": {
+            "code": codes::schema(),
+            "message": { "type": "string", "description": "Description of the error for people." },
+            "details": {
+                "type": "object",
+                "properties": {
+                    "fields": { "type": "array", "items": { "$ref": "#/components/schemas/FieldError" } },
+                    "scopes": { "type": "array", "items": text },
+                    "usedBytes": { "type": "integer" },
+                    "limitBytes": { "type": "integer" },
+                },
+            },
+        },
+        "required": ["code", "message"],
+        "additionalProperties": false,
+    });
+    let response = json!({
+        "type": "object",
+        "description": "The body of every error response.",
+        "properties": {
+            "success": { "const": false },
+            "data": { "type": "null" },
+            "error": { "$ref": "#/components/schemas/ErrorBody" },
+            "meta": { "$ref": "#/components/schemas/ResponseMeta" },
+        },
+        "required": ["success", "data", "error", "meta"],
+        "additionalProperties": false,
+    });
+    let named =
+        [("ErrorBody", error), ("ErrorResponse", response), ("FieldError", field), ("ResponseMeta", meta)];
+    named.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
+}
