@@ -21,7 +21,7 @@ pub struct Model {
     pub kind: KeyKind,
     /// SHA-256 of the secret; unique.
     pub secret_hash: Vec<u8>,
-    /// `pk_`, four characters, `...`, four characters.
+    /// `pk_`, four characters, `...`, four characters; empty for the key of a connection test, which is shown nowhere.
     pub display: String,
     /// What the person ticked; the plan may hide some.
     pub scopes: Scopes,
@@ -56,6 +56,16 @@ impl Entity {
     /// One row, if it is this user's.
     pub fn one_of(user: UserId, id: KeyId) -> Select<Entity> {
         Self::owned_by(user).filter(Column::Id.eq(id))
+    }
+
+    /// The keys that a user has created, without that of a connection test: those that are listed, and count towards the plan's limit.
+    pub fn created_by(user: UserId) -> Select<Entity> {
+        Self::owned_by(user).filter(Column::Display.ne(""))
+    }
+
+    /// The keys of connection tests, of every user, that expired before this time: what the clean-up removes.
+    pub fn expired_tests(now: Timestamp) -> Select<Entity> {
+        Self::find().filter(Column::Display.eq("")).filter(Column::ExpiresAt.lt(now))
     }
 
     /// The key of this id, whoever's it is: the operator names keys without their owners.

@@ -1,10 +1,10 @@
-//! What became of a row of an import: for the report, for going on, and for taking it back.
+//! What became of a row of an import: for the report, for continuing the import, and for undoing it.
 
 use crate::id::{ImportId, ImportRowId, UserId};
 use crate::kind::{ImportedKind, RowOutcome};
 use sea_orm::entity::prelude::*;
 
-/// What became of a row of an import: for the report, for going on, and for taking it back.
+/// What became of a row of an import: for the report, for continuing the import, and for undoing it.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "import_row")]
 pub struct Model {
@@ -23,10 +23,10 @@ pub struct Model {
     pub kind: Option<ImportedKind>,
     /// Its id in the export that it came from.
     pub source_id: Option<Uuid>,
-    /// What it became, or what was there already.
+    /// What it became, or what was there already; none once an undo has found the thing gone or deleted it.
     pub made_id: Option<Uuid>,
-    /// Why it was passed over; of a dry run the name of the row; else what it put on what it became and what of it was there,
-    /// as JSON.
+    /// Why it was passed over; of a dry run the name of the row; else what the undo of the import and later imports of the same
+    /// file need of it.
     #[sea_orm(column_type = "Text", nullable)]
     pub detail: Option<String>,
 }
@@ -36,6 +36,13 @@ pub struct Model {
 pub enum Relation {}
 
 impl ActiveModelBehavior for ActiveModel {}
+
+impl Model {
+    /// Whether the import created the row's thing, rather than finding it.
+    pub fn has_created(&self) -> bool {
+        matches!(self.outcome, RowOutcome::Created | RowOutcome::Beside)
+    }
+}
 
 impl Entity {
     /// The rows of one user.

@@ -80,11 +80,11 @@ kinds! {
         Done = "done",
         /// It did not come to its end.
         Failed = "failed",
-        /// What it made is taken back.
+        /// It is being undone.
         Undoing = "undoing",
-        /// Its taking back stopped on the way: it can be taken back further.
+        /// Its undo stopped before the end and can be started again.
         HalfUndone = "half_undone",
-        /// What it made was taken back.
+        /// It was undone: what it created and nobody had changed since was deleted.
         Undone = "undone",
     }
     /// What became of a row of an import.

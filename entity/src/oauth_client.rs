@@ -28,8 +28,6 @@ pub struct Model {
     pub document: Option<String>,
     /// When that was last read.
     pub document_read_at: Option<Timestamp>,
-    /// It is the service itself, which looks whether the way of an assistant is open.
-    pub walk: bool,
     /// When it registered, or was first heard of.
     pub created_at: Timestamp,
     /// When it last asked for anything.

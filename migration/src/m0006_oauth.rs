@@ -19,7 +19,6 @@ CREATE TABLE oauth_client (
     secret_hash BYTES,
     document TEXT,
     document_read_at BIGINT,
-    walk BOOLEAN NOT NULL DEFAULT FALSE,
     created_at BIGINT NOT NULL,
     last_used_at BIGINT NOT NULL
 );

@@ -1,4 +1,4 @@
-//! Imports: files of other programs, looked at, taken in, paused, taken back; and what is no such file.
+//! Imports: files of other programs, looked at, taken in, paused, undone; and what is no such file.
 
 use std::time::Duration;
 
@@ -271,8 +271,8 @@ async fn texts_without_a_page_become_notes() {
     .await;
     let (_, third) = looked_and_taken(&session, mymind.as_bytes()).await;
     assert_eq!(counts(&third), [0, 1, 0]);
-    // The project was made for the first, and stays while something is in it; the third relies on the second's note.
-    for (import, left) in [(first, 1), (second, 1), (third, 0)] {
+    // The project was made for the first, and stays because something is in it; the third found the second's note.
+    for (import, left) in [(first, 1), (second, 0), (third, 0)] {
         let id = import["id"].as_str().unwrap().to_owned();
         step(&session, &id, "undo").await;
         once(&session, &id, "undone").await;
@@ -712,18 +712,13 @@ async fn what_was_marked_elsewhere_is_marked_here() {
     let all = marked(&session, &bookmark).await;
     assert_eq!(all.len(), 5, "{all:?}");
     assert!(all.contains(&("for the fish of the evening".to_owned(), Value::Null, [59, 86])), "{all:?}");
-    // What the second found there stays when the first is taken back, and what the person marked when both are.
-    step(&session, &first, "undo").await;
-    once(&session, &first, "undone").await;
-    let words: Vec<_> = marked(&session, &bookmark).await.into_iter().map(|(words, ..)| words).collect();
-    assert_eq!(
-        words,
-        ["The “grey” heron stands", "reeds", "waits, and waits, for the fish", "for the fish of the evening"]
-    );
-    step(&session, &second, "undo").await;
-    once(&session, &second, "undone").await;
-    let words: Vec<_> = marked(&session, &bookmark).await.into_iter().map(|(words, ..)| words).collect();
-    assert_eq!(words, ["reeds"]);
+    // The highlights of the second import and of the user are changes of the first one's page, which stays.
+    for (id, [kept, additions]) in [(&first, [1, 0]), (&second, [0, 1])] {
+        step(&session, id, "undo").await;
+        let undo = once(&session, id, "undone").await["report"]["undo"].clone();
+        assert_eq!(undo, json!({ "deleted": 0, "kept": kept, "additionsKept": additions }));
+    }
+    assert_eq!(marked(&session, &bookmark).await, all);
 }
 
 #[actix_web::test]
@@ -757,7 +752,7 @@ async fn the_command_line_takes_the_same_files() {
     let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
     let listed = session.get("/app/api/library/bookmarks?sort=title").await;
     assert_eq!(listed.data(200)["bookmarks"].as_array().unwrap().len(), 2);
-    // What was taken in on the command line is taken back in the app.
+    // What was imported on the command line is undone in the app.
     let id = taken["importId"].as_str().unwrap();
     step(&session, id, "undo").await;
     once(&session, id, "undone").await;
@@ -765,7 +760,7 @@ async fn the_command_line_takes_the_same_files() {
 }
 
 #[actix_web::test]
-async fn the_command_line_shows_pauses_and_takes_back_what_was_imported() {
+async fn command_line_shows_pauses_and_undoes_imports() {
     let home = Home::new().await;
     program::make_account(&home);
     let running = Program::start(&home, "data").await;
@@ -790,6 +785,7 @@ async fn the_command_line_shows_pauses_and_takes_back_what_was_imported() {
     assert_eq!(skipped, json!([rows[1]]));
     imports("undo", &[id]);
     comes_to("undone").await;
+    assert_eq!(imports("show", &[id])["undo"], json!({ "deleted": 1, "kept": 0, "additionsKept": 0 }));
 
     let listed = imports("list", &[])["imports"].clone();
     assert_eq!((&listed[0]["importId"], &listed[0]["status"]), (&looked["importId"], &json!("undone")));

@@ -95,7 +95,6 @@ impl Introduction {
             secret_hash: None,
             document: None,
             document_read_at: None,
-            walk: false,
             created_at: now,
             last_used_at: now,
         })

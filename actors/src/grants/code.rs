@@ -90,9 +90,7 @@ pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, T
     let grant = connect(&txn, terms, &found, now).await?;
     redeem(&txn, &mut found, grant.branch).await?;
     let issued = issue(&txn, terms, &grant, grant.scopes.clone(), now).await?;
-    if !asked.client.walk {
-        notices::app_connected(&txn, owner.id, &client::shown_name(&asked.client), now).await?;
-    }
+    notices::app_connected(&txn, owner.id, &client::shown_name(&asked.client), now).await?;
     state::raise_generation(&txn).await?;
     txn.commit().await?;
     terms.fresh.raise();

@@ -26,7 +26,7 @@ pub async fn list_connections(
     let clients = oauth_client::Entity::find().filter(oauth_client::Column::Id.is_in(ids));
     let clients = clients.all(db.read()).await?;
     let of = |row: oauth_grant::Model| {
-        let client = clients.iter().find(|client| client.id == row.client_id && !client.walk)?;
+        let client = clients.iter().find(|client| client.id == row.client_id)?;
         Some((row, client.clone()))
     };
     Ok(rows.into_iter().filter_map(of).collect())

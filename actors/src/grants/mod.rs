@@ -8,6 +8,7 @@
 mod actor;
 pub mod client;
 mod code;
+mod connection_test;
 mod connections;
 mod consent;
 mod end;
@@ -18,7 +19,6 @@ mod sign_in;
 mod sweep;
 mod token;
 mod token_error;
-mod walk;
 
 #[cfg(test)]
 mod tests;
@@ -43,20 +43,21 @@ use crate::error::Error;
 use crate::keys::freshness::Freshness;
 use crate::keys::secret::{Secret, SecretHash};
 use crate::limits::Addresses;
+use crate::state;
 use actor::{Ask, Decide, Disconnect, GrantActor, Introduced, Revoke};
 use client::{Introduction, InvalidClientMetadata, Proof};
+use connection_test::ConnectionTests;
 use redirect::RedirectRules;
-use walk::Walks;
 
 pub use actor::Used;
 pub use code::Exchange;
+pub use connection_test::ConnectionTestLock;
 pub use connections::{disconnect, list_connections};
 pub use consent::{Browser, Decided, Request, TICKET_PREFIX};
 pub(crate) use end::end_all;
 pub use sign_in::SIGN_IN_PREFIX;
 pub use token::{ACCESS_PREFIX, Issued, Refresh};
 pub use token_error::TokenError;
-pub use walk::WalkTurn;
 
 const CACHED: u64 = 10_000;
 /// Each leaves a row until the next clean-up. A whole office behind one address opens fewer.
@@ -167,7 +168,7 @@ pub struct Grants {
     registrations: Arc<Addresses>,
     readings: Arc<Addresses>,
     pages: Arc<Addresses>,
-    walks: Walks,
+    connection_tests: ConnectionTests,
     cache: Cache<SecretHash, Arc<Access>>,
     port: Port<GrantActor>,
 }
@@ -201,34 +202,31 @@ impl Grants {
             registrations: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock.clone())),
             readings: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock.clone())),
             pages: Arc::new(Addresses::a_minute(SIGN_IN_PAGES_PER_MINUTE, clock)),
-            walks: Walks::new(),
+            connection_tests: ConnectionTests::new(),
             cache: Cache::builder().max_capacity(CACHED).time_to_idle(Duration::from_secs(600)).build(),
             port: supervise(on, config, move || GrantActor::new(kept.clone())),
         }
     }
 
-    /// The turn to walk along the way of an assistant.
+    /// Starts a connection test.
     ///
     /// # Errors
-    /// [`Error::Busy`] while somebody has it, and for a moment after.
-    pub fn walk(&self) -> Result<WalkTurn, Error> {
-        self.walks.begin()
+    /// [`Error::Busy`] while another one runs, and for a moment after it.
+    pub fn begin_connection_test(&self) -> Result<ConnectionTestLock, Error> {
+        self.connection_tests.begin()
     }
 
-    /// From now on the connection of this client is one of a walk.
+    /// Removes a client with its connections and tokens; none of them works any more when this returns.
     ///
     /// # Errors
-    /// The database.
-    pub async fn begin_walk(&self, client: ClientId) -> Result<(), Error> {
-        Ok(walk::mark(self.terms.db.write(), client).await?)
-    }
-
-    /// Forgets the client of a walk, and every token of it.
-    ///
-    /// # Errors
-    /// The database.
-    pub async fn end_walk(&self, client: ClientId) -> Result<(), Error> {
-        walk::end(&self.terms, client).await
+    /// [`Error::Internal`] when the database fails.
+    pub async fn remove_client(&self, client: ClientId) -> Result<(), Error> {
+        let txn = self.terms.db.begin().await?;
+        oauth_client::Entity::delete_by_id(client).exec(&txn).await?;
+        state::raise_generation(&txn).await?;
+        txn.commit().await?;
+        self.terms.fresh.raise();
+        Ok(())
     }
 
     /// Whether applications may register themselves.
@@ -256,10 +254,12 @@ impl Grants {
             return Err(RegistrationError::Closed);
         }
         let client = introduction.accept(&self.terms.redirects, self.terms.clock.now())?;
-        if !self.walks.expect(client.name.as_ref()) {
+        if !self.connection_tests.is_client(client.name.as_deref()) {
             self.registrations.take(address).map_err(RegistrationError::TooManyAttempts)?;
         }
-        Ok(client::register(&self.terms.db, client).await?)
+        let (client, secret) = client::register(&self.terms.db, client).await?;
+        self.connection_tests.record(&client);
+        Ok((client, secret))
     }
 
     /// Counts a document that is read for an address, as many as there may be registrations.

@@ -1,4 +1,4 @@
-//! What OAuth leaves behind is cleaned up, at the start and every hour: clients that nobody uses, and what has expired.
+//! What OAuth and connection tests leave behind is cleaned up, at the start and every hour: clients that nobody uses, and what has expired.
 
 use std::time::Duration;
 
@@ -9,8 +9,9 @@ use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
 
 use super::end::{Ending, ended};
 use super::token::REFRESH_LIFE;
-use super::{Terms, client, walk};
+use super::{Terms, client};
 use crate::error::Error;
+use crate::keys::changes::remove_expired_test_keys;
 
 /// A refresh token that expired so long ago cannot be in use on another node any more.
 const OVER: Duration = Duration::from_secs(24 * 3600);
@@ -34,7 +35,7 @@ pub(super) async fn run(terms: &Terms) -> Result<(), Error> {
     let either =
         Condition::any().add(expired(TokenKind::Access, KNOWN)).add(expired(TokenKind::Refresh, OVER));
     oauth_token::Entity::delete_many().filter(either).exec(db).await?;
-    walk::forget_dead(db, now).await?;
+    remove_expired_test_keys(&terms.db, now).await?;
     let forgotten = client::forget_unused(db, now - terms.unused_client).await?;
     if forgotten > 0 {
         tracing::info!(forgotten, "forgot OAuth clients that nobody uses");

@@ -1,5 +1,5 @@
-//! A library is changed by one lot of one import at a time: what two at once take in or take back, each would leave to the
-//! other, or take from it.
+//! Serializes the batches of a user's imports and undos with a row lock: two at the same time would create a collection twice, or one
+//! would delete what the other is filling.
 
 use entity::id::UserId;
 use entity::user;
@@ -8,10 +8,10 @@ use sea_orm::{ConnectionTrait, EntityTrait, QuerySelect};
 
 use crate::error::Error;
 
-/// Keeps the person's library to the imports' lot of this transaction until it ends. To be taken before the things in it.
+/// Locks a user's library against other batches of imports until the transaction ends. To be taken before anything in it is locked.
 ///
 /// # Errors
-/// [`Error::NotFound`] where the account is gone; the database.
+/// [`Error::NotFound`] when the account was removed; [`Error::Internal`] when the database fails.
 pub async fn hold(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
     let owner = user::Entity::find_by_id(user).lock(LockType::NoKeyUpdate);
     owner.one(txn).await?.map(drop).ok_or(Error::not_found("account"))

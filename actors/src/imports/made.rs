@@ -1,4 +1,4 @@
-//! What an import made, as its rows say.
+//! What an import created, as its rows say.
 
 use entity::id::CollectionId;
 use entity::kind::{ImportedKind, RowOutcome};
@@ -6,10 +6,10 @@ use entity::{import, import_row};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-/// The bookmarks that it made and that were not taken back.
+/// Returns the bookmarks that it created and that no undo deleted.
 ///
 /// # Errors
-/// The database.
+/// The database fails.
 pub async fn bookmarks(db: &impl ConnectionTrait, import: &import::Model) -> Result<Vec<Uuid>, DbErr> {
     import_row::Entity::within(import.user_id, import.id)
         .filter(import_row::Column::Outcome.eq(RowOutcome::Created))
@@ -22,10 +22,10 @@ pub async fn bookmarks(db: &impl ConnectionTrait, import: &import::Model) -> Res
         .await
 }
 
-/// The collections that it made, the latest first: those within others before these.
+/// Returns the collections that it created and that no undo deleted, the latest first: inner ones before those that they are in.
 ///
 /// # Errors
-/// The database.
+/// The database fails.
 pub async fn collections(
     db: &impl ConnectionTrait,
     import: &import::Model,
@@ -35,6 +35,7 @@ pub async fn collections(
         .filter(import_row::Column::Kind.eq(ImportedKind::Collection))
         .filter(import_row::Column::MadeId.is_not_null())
         .order_by_desc(import_row::Column::Line)
+        .order_by_desc(import_row::Column::Id)
         .select_only()
         .column(import_row::Column::MadeId)
         .into_tuple()

@@ -3,16 +3,17 @@
 //! A file comes with a row of its own ([`entity::import`]) and a job. The job has the file read in a child process, some
 //! rows at a time, and takes each lot in by one transaction that also says how far it came: a crash loses nothing and
 //! repeats nothing, and a person can pause it. Pages that were saved are fetched by jobs of their own behind it. What
-//! became of each row is kept, for the report and for taking everything back. The file is kept as long as it may be read
+//! became of each row is kept, for the report and for undoing the import. The file is kept as long as it may be read
 //! again: it is deleted when all rows are taken in or undone, and a week after a dry run or a failure.
 
-mod added;
+mod additions;
 mod arriving;
 mod begin;
+mod extension;
 mod faults;
 mod file;
+mod fingerprint;
 mod folders;
-mod hand_on;
 mod highlights;
 mod job;
 mod known_highlights;
@@ -26,9 +27,8 @@ mod pages;
 mod paragraphs;
 mod pause;
 mod restore;
+mod row_trace;
 mod rows;
-mod said;
-mod sums;
 mod take;
 mod texts;
 mod undo;
@@ -63,13 +63,12 @@ pub use begin::{New, begin, find, latest, may_begin, skipped, start};
 pub use faults::unlisted as unlisted_faults;
 pub use file::ImportFile;
 pub use job::run;
-pub use known_highlights::keep_own;
 pub use names::row_names;
 pub use pause::{pause, resume};
 pub use rows::{Wanted, rows};
 use take::{Given, Taking};
 pub use texts::{Texts, texts};
-pub use undo::undo;
+pub use undo::{UndoReport, undo, undo_report};
 
 /// What rows are taken in with.
 #[derive(Clone)]
@@ -241,7 +240,7 @@ async fn take_found(
         library::hold(&txn, taking.import().user_id).await?;
         let own = import::Entity::one_of(taking.import().user_id, taking.import().id).lock_exclusive();
         match own.one(&txn).await?.ok_or(Error::not_found("import"))? {
-            // Somebody paused it, or takes it back already.
+            // It was paused, or is being undone already.
             own if own.state != ImportState::Running => return Ok(own),
             _ => {}
         }

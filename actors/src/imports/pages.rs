@@ -10,10 +10,12 @@ use parse::bookmarks::{Annotation, BookmarkDraft};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use web::PageUrl;
 
+use super::additions::add_to_bookmark;
 use super::folders::Folders;
+use super::line;
 use super::restore::{self, Brought};
+use super::row_trace::RowTrace;
 use super::take::{Became, Taking, Took};
-use super::{added, line};
 use crate::error::Error;
 use crate::ingest::queue::Priority;
 use crate::ops::bookmarks::lot::{Saved, save_new};
@@ -53,12 +55,11 @@ impl Taking {
             all.push(self.took(txn, page, became, now).await?);
         }
         self.hold(txn, &pages).await?;
-        let on: Vec<_> = pages.iter().map(|page| added::on(&page.new)).collect();
         let news = pages.iter_mut().map(|page| std::mem::take(&mut page.new)).collect();
         let saved = save_new(txn, user, news, Priority::Backlog, now).await?;
-        for ((page, on), saved) in pages.into_iter().zip(on).zip(saved) {
+        for (page, saved) in pages.into_iter().zip(saved) {
             let became = match saved {
-                Saved::New(id) => Became::Created(ImportedKind::Bookmark, id.0, on),
+                Saved::New(id) => Became::of(ImportedKind::Bookmark, id.0, true),
                 Saved::Left(new) => known_page(self, txn, *new, now).await?.0,
             };
             all.push(self.took(txn, page, became, now).await?);
@@ -68,15 +69,20 @@ impl Taking {
 
     /// A page that was taken, with what was marked in it.
     async fn took(
-        &self,
+        &mut self,
         txn: &impl ConnectionTrait,
         page: Page,
-        became: Became,
+        mut became: Became,
         now: Timestamp,
     ) -> Result<Took, Error> {
         let Page { line, mut beside, marked, .. } = page;
+        self.record_created(&became);
         if let Some((ImportedKind::Bookmark, id)) = became.thing() {
-            beside.extend(self.mark(txn, BookmarkId(id), marked, now).await?);
+            let created = self.mark(txn, BookmarkId(id), marked, now).await?;
+            if !created.is_empty() && !self.extend(txn, BookmarkId(id)).await? {
+                became = became.with_trace(RowTrace::addition(true));
+            }
+            beside.extend(created);
         }
         Ok(Took { line, source: None, name: None, became, beside })
     }
@@ -118,7 +124,7 @@ impl Taking {
 
     /// A page that came as a file. Its address stays with it as that by which the paper is known.
     async fn paper(
-        &self,
+        &mut self,
         txn: &impl ConnectionTrait,
         new: NewBookmark,
         said: FileRecord,
@@ -198,7 +204,7 @@ impl Taking {
 /// # Errors
 /// The database.
 pub(super) async fn known_page(
-    taking: &Taking,
+    taking: &mut Taking,
     txn: &impl ConnectionTrait,
     new: NewBookmark,
     now: Timestamp,
@@ -206,13 +212,12 @@ pub(super) async fn known_page(
     let user = taking.import().user_id;
     let key = PageUrl::parse(&new.url)?.key();
     if let Some(there) = save::with_address(txn, user, &key).await? {
-        return Ok((added::to(txn, there, &new, now).await?, None));
+        return Ok((add_to_bookmark(taking, txn, there, &new, now).await?, None));
     }
-    let on = added::on(&new);
     let (row, created) = save::save_in(txn, user, new.clone(), Priority::Backlog, now).await?;
     if !created {
         // Somebody saved it meanwhile.
-        return Ok((added::to(txn, row, &new, now).await?, None));
+        return Ok((add_to_bookmark(taking, txn, row, &new, now).await?, None));
     }
-    Ok((Became::Created(ImportedKind::Bookmark, row.id.0, on), Some(row)))
+    Ok((Became::of(ImportedKind::Bookmark, row.id.0, true), Some(row)))
 }

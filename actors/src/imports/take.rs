@@ -16,13 +16,12 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use uuid::Uuid;
 
-use super::Means;
+use super::extension::Extensions;
 use super::faults::{self, Faults};
 use super::folders::Folders;
-use super::line;
 use super::restore::{self, Brought};
-use super::said::Added;
-use super::sums;
+use super::row_trace::RowTrace;
+use super::{Means, fingerprint, line};
 use crate::error::Error;
 use crate::ops::feeds;
 
@@ -32,10 +31,10 @@ pub(super) const MAY_NOT: &str = "the URL may not be fetched";
 /// What became of a row.
 #[derive(Debug)]
 pub enum Became {
-    /// Something was made; what is on it.
-    Created(ImportedKind, Uuid, Box<Added>),
-    /// It was there already; what was new to it.
-    Updated(ImportedKind, Uuid, Box<Added>),
+    /// Something was made.
+    Created(ImportedKind, Uuid, RowTrace),
+    /// It was there already.
+    Updated(ImportedKind, Uuid, RowTrace),
     /// Nothing, because the row is faulty; the reason.
     Passed(String),
     /// Nothing, because a limit of the plan is reached; the row is valid.
@@ -94,6 +93,10 @@ pub struct Taking {
     pub(super) known: HashMap<Uuid, (ImportedKind, Uuid)>,
     /// What lines of this import became.
     pub(super) taken: HashSet<(ImportedKind, Uuid)>,
+    /// What this batch created.
+    created_now: HashSet<(ImportedKind, Uuid)>,
+    /// Bookmarks to which this batch adds something.
+    pub(super) extensions: Extensions,
     /// Addresses that a dry run has seen.
     pub(super) seen: HashSet<String>,
     /// Bytes of files that a dry run has seen.
@@ -109,6 +112,8 @@ impl Taking {
             folders: Folders::default(),
             known: HashMap::new(),
             taken: HashSet::new(),
+            created_now: HashSet::new(),
+            extensions: Extensions::default(),
             seen: HashSet::new(),
             bytes: 0,
         }
@@ -184,9 +189,11 @@ impl Taking {
     pub async fn take(&mut self, txn: &impl ConnectionTrait, lot: Vec<Given>) -> Result<(), Error> {
         let now = self.means.desk.clock.now();
         let (mut rows, mut tally, count) = (Vec::new(), Tally::default(), lot.len());
+        self.created_now.clear();
         let mut all =
             if self.import.dry_run { self.look(txn, lot).await? } else { self.all(txn, lot, now).await? };
-        let sums = self.sums(txn, &all).await?;
+        let fingerprints = self.fingerprints(txn, &all).await?;
+        self.renew_fingerprints(txn).await?;
         // In the order of the file, so that a run of faults is one there too.
         all.sort_by_key(|took| took.line);
         let (mut faults, last_line) = (Faults::of(&self.import)?, all.last().map_or(0, |took| took.line));
@@ -201,11 +208,11 @@ impl Taking {
                 Became::OverPlan(why) => faults.record_refused(why),
             };
             for became in beside {
-                let row = self.row((line, None), None, became.with(&sums), now)?;
+                let row = self.row((line, None), None, became.with_fingerprint(&fingerprints), now);
                 rows.push(import_row::Model { outcome: RowOutcome::Beside, ..row });
             }
             if is_kept {
-                rows.push(self.row((line, source), name, became.with(&sums), now)?);
+                rows.push(self.row((line, source), name, became.with_fingerprint(&fingerprints), now));
             }
         }
         insert_all::<import_row::Entity>(txn, rows, None).await?;
@@ -283,6 +290,7 @@ impl Taking {
                 RowContent::Skipped(why) => Became::Passed(why),
             };
             self.knows(source, &became);
+            self.record_created(&became);
             all.push(Took { line, source, name: None, became, beside });
         }
         all.extend(self.pages(txn, saves, now).await?);
@@ -316,8 +324,24 @@ impl Taking {
         self.taken.extend(became.thing());
     }
 
-    /// The sums of what was made.
-    async fn sums(&self, txn: &impl ConnectionTrait, all: &[Took]) -> Result<HashMap<Uuid, String>, Error> {
+    /// Remembers what this batch created: what it adds to that later is no addition to a thing that existed before.
+    pub(super) fn record_created(&mut self, became: &Became) {
+        if let Became::Created(kind, id, _) = became {
+            self.created_now.insert((*kind, *id));
+        }
+    }
+
+    /// Whether this batch created that thing.
+    pub(super) fn is_created_now(&self, kind: ImportedKind, id: Uuid) -> bool {
+        self.created_now.contains(&(kind, id))
+    }
+
+    /// The fingerprints of what was made.
+    async fn fingerprints(
+        &self,
+        txn: &impl ConnectionTrait,
+        all: &[Took],
+    ) -> Result<HashMap<Uuid, String>, Error> {
         if self.import.dry_run {
             return Ok(HashMap::new());
         }
@@ -327,11 +351,11 @@ impl Taking {
                 made.entry(*kind).or_default().push(*id);
             }
         }
-        let mut sums = HashMap::new();
+        let mut fingerprints = HashMap::new();
         for (kind, ids) in made {
-            sums.extend(sums::of(txn, self.import.user_id, kind, &ids).await?);
+            fingerprints.extend(fingerprint::of(txn, self.import.user_id, kind, &ids).await?);
         }
-        Ok(sums)
+        Ok(fingerprints)
     }
 
     fn row(
@@ -340,16 +364,16 @@ impl Taking {
         name: Option<String>,
         became: Became,
         now: Timestamp,
-    ) -> Result<import_row::Model, Error> {
+    ) -> import_row::Model {
         let made_id = became.thing().map(|(_, id)| id).filter(|_| !self.import.dry_run);
         // A dry run adds nothing, and its rows have no thing to be named by.
-        let detail = |added: &Added| if self.import.dry_run { Ok(name) } else { added.kept() };
+        let detail = |trace: &RowTrace| if self.import.dry_run { name } else { trace.to_detail() };
         let (outcome, kind, detail) = match became {
-            Became::Created(kind, _, added) => (RowOutcome::Created, Some(kind), detail(&added)?),
-            Became::Updated(kind, _, added) => (RowOutcome::Updated, Some(kind), detail(&added)?),
+            Became::Created(kind, _, trace) => (RowOutcome::Created, Some(kind), detail(&trace)),
+            Became::Updated(kind, _, trace) => (RowOutcome::Updated, Some(kind), detail(&trace)),
             Became::Passed(why) | Became::OverPlan(why) => (RowOutcome::Skipped, None, Some(why)),
         };
-        Ok(import_row::Model {
+        import_row::Model {
             id: ImportRowId::new(now),
             import_id: self.import.id,
             user_id: self.import.user_id,
@@ -359,7 +383,7 @@ impl Taking {
             source_id: source,
             made_id,
             detail,
-        })
+        }
     }
 
     async fn advance(
@@ -414,16 +438,24 @@ async fn summed(reading: &mut ImportReader, row: &mut Row) -> Result<(), Unread>
 impl Became {
     /// Something that was made, or was there.
     pub fn of(kind: ImportedKind, id: Uuid, created: bool) -> Self {
-        let nothing = Box::default();
+        let nothing = RowTrace::default();
         if created { Became::Created(kind, id, nothing) } else { Became::Updated(kind, id, nothing) }
     }
 
-    /// What was made, with its sum.
-    fn with(self, sums: &HashMap<Uuid, String>) -> Self {
+    /// The same with another trace.
+    pub(super) fn with_trace(self, trace: RowTrace) -> Self {
         match self {
-            Became::Created(kind, id, added) => {
-                let added = Added { made: true, sum: sums.get(&id).cloned(), ..*added };
-                Became::Created(kind, id, Box::new(added))
+            Became::Created(kind, id, _) => Became::Created(kind, id, trace),
+            Became::Updated(kind, id, _) => Became::Updated(kind, id, trace),
+            other @ (Became::Passed(_) | Became::OverPlan(_)) => other,
+        }
+    }
+
+    /// What was made, with its fingerprint.
+    fn with_fingerprint(self, fingerprints: &HashMap<Uuid, String>) -> Self {
+        match self {
+            Became::Created(kind, id, trace) => {
+                Became::Created(kind, id, RowTrace { fingerprint: fingerprints.get(&id).cloned(), ..trace })
             }
             other @ (Became::Updated(..) | Became::Passed(_) | Became::OverPlan(_)) => other,
         }

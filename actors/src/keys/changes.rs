@@ -2,8 +2,11 @@
 //!
 //! The actor calls these for the running service, and the command line beside it.
 
+use std::time::Duration;
+
 use database::{Db, Transaction, on_behalf_of};
 use entity::id::{KeyId, UserId};
+use entity::kind::KeyKind;
 use entity::plan::{Limits, Plan};
 use entity::time::Timestamp;
 use entity::{api_key, user};
@@ -31,7 +34,7 @@ pub async fn create(
     let txn = on_behalf_of(user, db.begin()).await?;
     lock_owner(&txn, user).await?;
     let kept =
-        api_key::Entity::owned_by(user).filter(api_key::Column::Kind.eq(wish.kind)).count(&txn).await?;
+        api_key::Entity::created_by(user).filter(api_key::Column::Kind.eq(wish.kind)).count(&txn).await?;
     let most = rules::most_keys(wish.kind, limits);
     if kept >= u64::from(most) {
         let kind = wish.kind;
@@ -59,6 +62,62 @@ pub async fn create(
     api_key::Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
     txn.commit().await?;
     Ok((row, secret))
+}
+
+/// The key of a connection test is refused this long after its creation, in case the test cannot delete it. A test uses it for two
+/// requests of at most ten seconds each.
+const TEST_KEY_LIFE: Duration = Duration::from_secs(120);
+/// The name under which such a key would stand in the activity. The test itself calls no tool and so leaves none there.
+const TEST_KEY_NAME: &str = "Connection test";
+
+/// Creates an MCP key for a connection test. It reads the library of the user, like a key with the default scopes, but is not listed, does
+/// not count towards the plan's limit, and its first use causes no notice.
+///
+/// # Errors
+/// [`Error::ScopeNotAllowed`] when the plan allows no such key; [`Error::Internal`] when the database fails.
+pub async fn create_test_key(
+    db: &Db,
+    user: UserId,
+    plan: Plan,
+    now: Timestamp,
+) -> Result<(KeyId, Secret), Error> {
+    let secret = Secret::new_key().map_err(Error::internal)?;
+    let row = api_key::Model {
+        id: KeyId::new(now),
+        user_id: user,
+        name: TEST_KEY_NAME.to_owned(),
+        kind: KeyKind::Mcp,
+        secret_hash: secret.hash().bytes().to_vec(),
+        display: String::new(),
+        scopes: rules::scopes(KeyKind::Mcp, plan, None)?,
+        hourly_limit: None,
+        created_at: now,
+        expires_at: Some(now + TEST_KEY_LIFE),
+        // A key that was used before causes no notice.
+        first_used_at: Some(now),
+        last_used_at: None,
+        last_client: None,
+        mcp_client: None,
+    };
+    let id = row.id;
+    let insert = api_key::Entity::insert(row.into_active_model());
+    on_behalf_of(user, insert.exec_without_returning(db.write())).await?;
+    Ok((id, secret))
+}
+
+/// Removes expired keys of connection tests that did not reach their end.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn remove_expired_test_keys(db: &Db, now: Timestamp) -> Result<(), Error> {
+    for key in api_key::Entity::expired_tests(now).all(db.read()).await? {
+        match revoke(db, key.user_id, key.id).await {
+            // Another node was faster.
+            Ok(()) | Err(Error::NotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Changes what is named of a key.
@@ -113,9 +172,12 @@ pub async fn revoke(db: &Db, user: UserId, key: KeyId) -> Result<(), Error> {
     commit(txn).await
 }
 
-/// The keys of a user, oldest first.
+/// Returns the keys that a user has created, oldest first.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
 pub async fn list(db: &Db, user: UserId) -> Result<Vec<api_key::Model>, Error> {
-    Ok(api_key::Entity::owned_by(user).order_by_asc(api_key::Column::Id).all(db.read()).await?)
+    Ok(api_key::Entity::created_by(user).order_by_asc(api_key::Column::Id).all(db.read()).await?)
 }
 
 /// Whose key this is: the operator names keys without their owners.

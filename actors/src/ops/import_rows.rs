@@ -63,7 +63,7 @@ pub struct ImportRowView {
     pub outcome: RowOutcome,
     /// What it is; none of a row that was passed over.
     pub kind: Option<ImportedKind>,
-    /// What it became, or what was there already; none of a dry run, and of what was taken back.
+    /// What it became, or what was there already; none of a dry run, and of what an undo deleted.
     pub id: Option<Uuid>,
     /// Its title, or its URL where it has none; none of a row that was passed over, and of what is gone.
     pub name: Option<String>,

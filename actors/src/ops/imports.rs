@@ -1,4 +1,4 @@
-//! Imports as a person sees them: begun with a file, looked at, paused, gone on with, taken back (contract.md, section 9).
+//! Imports as a user sees them: begun with a file, looked at, paused, resumed, undone (contract.md, section 9).
 
 use entity::id::ImportId;
 use entity::import;
@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
-use crate::imports::{self, New, Texts};
+use crate::imports::{self, New, Texts, UndoReport};
 use crate::ops::target::Target;
 use crate::perform::Operation;
 use crate::uploads::stored::Held;
@@ -55,6 +55,8 @@ pub struct Report {
     skipped_rows: i32,
     /// Those of them that are not kept one by one, by reason: all beyond the first 10,000.
     unlisted_faults: Vec<FaultCount>,
+    /// What the undo of the import did; none of an import that was not undone, and in a list of imports.
+    undo: Option<UndoReport>,
 }
 
 /// How many rows were passed over for a reason.
@@ -129,9 +131,9 @@ async fn view(app: &App, row: import::Model, detail: Detail) -> Result<ImportVie
 }
 
 async fn report(app: &App, row: &import::Model, detail: Detail) -> Result<Report, Error> {
-    let skipped = match detail {
-        Detail::All => imports::skipped(app, row).await?,
-        Detail::Listed => Vec::new(),
+    let (skipped, undo) = match detail {
+        Detail::All => (imports::skipped(app, row).await?, imports::undo_report(app, row).await?),
+        Detail::Listed => (Vec::new(), None),
     };
     let unlisted = imports::unlisted_faults(row)?;
     Ok(Report {
@@ -140,6 +142,7 @@ async fn report(app: &App, row: &import::Model, detail: Detail) -> Result<Report
         skipped: skipped.into_iter().map(|(line, reason)| Skipped { line, reason }).collect(),
         skipped_rows: row.skipped,
         unlisted_faults: unlisted.into_iter().map(|(reason, rows)| FaultCount { reason, rows }).collect(),
+        undo,
     })
 }
 
@@ -253,7 +256,7 @@ impl MoveImport {
         Ok(Self(target.id(0)?, Step::Resume))
     }
 
-    /// What it made is taken back.
+    /// What it created and nobody has changed since is deleted.
     pub fn undo(target: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self(target.id(0)?, Step::Undo))
     }

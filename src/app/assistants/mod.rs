@@ -1,23 +1,22 @@
-//! Connecting an assistant: what a person has to do for each ([`texts`]), and a walk along the way that an assistant goes
-//! ([`mod@walk`]), which says where it ends.
+//! Connecting an assistant: what a user has to do for each ([`texts`]), and a test of whether one could connect
+//! ([`connection_test`]).
 
+mod connection_test;
 mod steps;
 mod texts;
-mod walk;
 
 use actors::app::App;
-use actors::caller::{Caller, Via};
+use actors::caller::Caller;
 use actors::error::Error;
 use actors::fields::{Field, Values};
-use actors::grants::Browser;
 use actors::ops::target::Target;
 use actors::perform::Operation;
 use entity::scope::Scope;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use connection_test::TestConnectionResponse;
 use texts::Assistant;
-use walk::{Walked, walk};
 
 /// What a person does to connect each assistant.
 #[derive(Debug)]
@@ -65,23 +64,11 @@ impl TestConnection {
     }
 }
 
-/// How far the way is open.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ConnectionTested {
-    /// Every step was taken.
-    passed: bool,
-    /// Each step in its order.
-    steps: Vec<Walked>,
-}
-
 impl Operation for TestConnection {
-    type Reply = ConnectionTested;
+    type Reply = TestConnectionResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ConnectionTested, Error> {
-        // The walk consents as the person who asked for it, in the session that was asked from.
-        let Via::Session(session) = caller.via else { return Err(Error::NotSignedIn) };
-        let walk = walk(app, Browser { user: caller.user, session }).await?;
-        Ok(ConnectionTested { passed: walk.passed, steps: walk.steps })
+    async fn run(self, caller: &Caller, app: &App) -> Result<TestConnectionResponse, Error> {
+        connection_test::run(app, caller).await
     }
 }

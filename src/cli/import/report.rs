@@ -5,7 +5,7 @@ use std::fmt;
 
 use actors::desk::Desk;
 use actors::error::Error;
-use actors::imports;
+use actors::imports::{self, UndoReport};
 use entity::id::ImportId;
 use entity::import;
 use entity::kind::ImportState;
@@ -34,6 +34,8 @@ pub struct Report {
     /// Rows that were skipped and are not kept one by one, by reason.
     unlisted_faults: BTreeMap<String, u64>,
     unread_columns: Vec<String>,
+    /// What the undo of the import did; none of an import that was not undone.
+    undo: Option<UndoReport>,
     /// Whether a server is there to fetch and read what was saved.
     pub server_running: bool,
 }
@@ -60,6 +62,7 @@ impl Report {
             skipped_lines: import.skipped,
             unlisted_faults: imports::unlisted_faults(import)?,
             unread_columns: imports::unread_columns(import),
+            undo: imports::undo_report(desk, import).await?,
             server_running,
         })
     }
@@ -114,6 +117,10 @@ impl Report {
         }
         if !self.unread_columns.is_empty() {
             writeln!(f, "columns that are not imported: {}", shown(&self.unread_columns.join(", ")))?;
+        }
+        if let Some(UndoReport { deleted, kept, additions_kept }) = &self.undo {
+            writeln!(f, "undo: deleted {deleted}, kept {kept} that were changed since or are in use")?;
+            writeln!(f, "undo: {additions_kept} rows had added to things that existed before; that stays")?;
         }
         Ok(())
     }

@@ -18,6 +18,10 @@ struct State {
     base: String,
     own: HashMap<String, (u16, String)>,
     keeps_credentials: bool,
+    /// Whose answers get lost.
+    loses: Option<String>,
+    /// Every `Authorization` that came.
+    credentials: Vec<String>,
 }
 
 impl Relay {
@@ -43,16 +47,33 @@ impl Relay {
         self.to.lock().unwrap().own = HashMap::from([(path.to_owned(), (status, body.to_owned()))]);
     }
 
+    /// Passes requests to this path on, and answers 502 instead of what comes back.
+    pub fn lose_answers_of(&self, path: &str) {
+        self.to.lock().unwrap().loses = Some(path.to_owned());
+    }
+
     /// Passes no `Authorization` on, as proxies do that have a sign-in of their own.
     pub fn keep_credentials(&self) {
         self.to.lock().unwrap().keeps_credentials = true;
     }
+
+    /// Every `Authorization` that came, passed on or not.
+    pub fn credentials(&self) -> Vec<String> {
+        self.to.lock().unwrap().credentials.clone()
+    }
 }
 
 async fn pass(request: HttpRequest, body: web::Bytes, to: web::Data<Mutex<State>>) -> HttpResponse {
-    let (base, own, keeps_credentials) = {
-        let state = to.lock().unwrap();
-        (state.base.clone(), state.own.get(request.path()).cloned(), state.keeps_credentials)
+    let (base, own, keeps_credentials, loses) = {
+        let mut state = to.lock().unwrap();
+        let credentials = request.headers().get_all(header::AUTHORIZATION);
+        state.credentials.extend(credentials.map(|sent| sent.to_str().unwrap().to_owned()));
+        (
+            state.base.clone(),
+            state.own.get(request.path()).cloned(),
+            state.keeps_credentials,
+            state.loses.as_deref() == Some(request.path()),
+        )
     };
     let dropped = |name: &header::HeaderName| {
         *name == header::HOST || (keeps_credentials && *name == header::AUTHORIZATION)
@@ -70,6 +91,9 @@ async fn pass(request: HttpRequest, body: web::Bytes, to: web::Data<Mutex<State>
         asked = asked.header(name.as_str(), value.as_bytes());
     }
     let Ok(came) = asked.send().await else { return HttpResponse::BadGateway().finish() };
+    if loses {
+        return HttpResponse::BadGateway().finish();
+    }
     let mut answer = HttpResponse::build(StatusCode::from_u16(came.status().as_u16()).unwrap());
     for (name, value) in came.headers().iter().filter(|(name, _)| *name != reqwest::header::TRANSFER_ENCODING)
     {

@@ -35,26 +35,15 @@ impl ProbeClient {
         fetch::service_client().timeout(TIMEOUT).build().map(Self)
     }
 
-    /// Builds a GET request with these query parameters.
-    pub fn get(&self, url: &str, parameters: &[(&str, &str)]) -> RequestBuilder {
-        let separator = if parameters.is_empty() { "" } else { "?" };
-        self.0.get(format!("{url}{separator}{}", form_urlencoded(parameters)))
-    }
-
-    /// Builds a POST request with this form.
-    pub fn post_form(&self, url: &str, fields: &[(&str, &str)]) -> RequestBuilder {
-        let body = form_urlencoded(fields);
-        self.0.post(url).header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body)
+    /// Builds a GET request.
+    pub fn get(&self, url: &str) -> RequestBuilder {
+        self.0.get(url)
     }
 
     /// Builds a POST request with this JSON body.
     pub fn post_json(&self, url: &str, message: &Value) -> RequestBuilder {
         self.0.post(url).header(CONTENT_TYPE, "application/json").body(message.to_string())
     }
-}
-
-fn form_urlencoded(fields: &[(&str, &str)]) -> String {
-    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
 /// Sends the request and reads the whole response.
@@ -111,7 +100,7 @@ impl ProbeResponse {
     }
 }
 
-/// Says why there was no response, without the URL, which may contain a code.
+/// Says why there was no response, without the URL, which the message of the error may contain.
 fn failure_message(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return format!("there was no answer within {} seconds", TIMEOUT.as_secs());

@@ -13,9 +13,11 @@ use sea_orm::{
 use serde_json::json;
 use web::PageUrl;
 
+use super::super::additions::add_to_bookmark;
+use super::super::line;
 use super::super::pages::known_page;
+use super::super::row_trace::RowTrace;
 use super::super::take::{Became, Taking};
-use super::super::{added, line};
 use super::files::Brought;
 use super::{UNKNOWN, WORDS, lost, texts};
 use crate::error::Error;
@@ -76,7 +78,7 @@ pub(super) fn read(taking: &Taking, given: &BookmarkRecord) -> Result<NewBookmar
 }
 
 async fn page(
-    taking: &Taking,
+    taking: &mut Taking,
     txn: &impl ConnectionTrait,
     mut new: NewBookmark,
     text: Option<DocumentRecord>,
@@ -103,7 +105,7 @@ async fn page(
 /// # Errors
 /// The database.
 pub async fn uploaded(
-    taking: &Taking,
+    taking: &mut Taking,
     txn: &impl ConnectionTrait,
     new: NewBookmark,
     said: FileRecord,
@@ -118,7 +120,7 @@ pub async fn uploaded(
         None => return Ok(lost()),
     };
     if let Some(there) = same_file(taking, txn, &sum).await? {
-        return added::to(txn, there, &new, now).await;
+        return add_to_bookmark(taking, txn, there, &new, now).await;
     }
     let text = match text {
         Some(text) => text,
@@ -153,12 +155,11 @@ pub async fn uploaded(
     if !stored::give(txn, held.id, Owner::Upload(upload)).await? {
         return Err(Error::internal("a file was removed while it was written"));
     }
-    let on = added::on(&new);
     save::complete(txn, &row, &document, new, Priority::Backlog, now).await?;
     if !texts::put(txn, &document, text, now).await? {
         queue::ask(txn, user, Work::File, document.id.0, Priority::Backlog, now).await?;
     }
-    Ok(Became::Created(ImportedKind::Bookmark, row.id.0, on))
+    Ok(Became::of(ImportedKind::Bookmark, row.id.0, true))
 }
 
 fn upload_row(
@@ -207,9 +208,10 @@ pub async fn same_file(
 
 /// A marked part of a bookmark's document.
 pub async fn highlight(
-    taking: &Taking,
+    taking: &mut Taking,
     txn: &impl ConnectionTrait,
     given: HighlightRecord,
+    now: Timestamp,
 ) -> Result<Became, Error> {
     let user = taking.import().user_id;
     let Some(id) = taking.became_a(txn, ImportedKind::Bookmark, given.bookmark).await?.map(BookmarkId) else {
@@ -237,8 +239,12 @@ pub async fn highlight(
         created_at: given.created_at,
     };
     let made = row.id.0;
+    let is_own = taking.extend(txn, id).await?;
     highlight::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
-    Ok(Became::of(ImportedKind::Highlight, made, true))
+    if !is_own {
+        save::touch(txn, saved, now).await?;
+    }
+    Ok(Became::Created(ImportedKind::Highlight, made, RowTrace::addition(!is_own)))
 }
 
 /// Whether words are marked at all, at a place or, where none was found for them, at none.

@@ -9,7 +9,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
 use web::PageUrl;
 
-use super::super::said::{Added, Said};
+use super::super::row_trace::RowTrace;
 use super::super::take::{Became, Taking};
 use super::bookmarks::document_of;
 use super::{NAME, UNKNOWN, lost, texts};
@@ -39,12 +39,9 @@ pub async fn entry(
             .filter(entry::Column::Id.eq(there.id))
             .exec(txn)
             .await?;
-        let added = Added {
-            new: Said::flags(given.read && !there.read, given.starred && !there.starred),
-            known: Said::flags(given.read && there.read, given.starred && there.starred),
-            ..Added::default()
-        };
-        return Ok(Became::Updated(ImportedKind::Entry, there.id.0, Box::new(added)));
+        let is_read = given.read && !there.read;
+        let trace = entry_trace(taking, txn, feed, (is_read, given.starred && !there.starred)).await?;
+        return Ok(Became::Updated(ImportedKind::Entry, there.id.0, trace));
     }
     let id = EntryId::new(given.sorted_at);
     let Some(document) = document(taking, txn, &given, (id, feed), now).await? else { return Ok(lost()) };
@@ -83,8 +80,24 @@ pub async fn entry(
             queue::ask(txn, user, Work::Page, document.id.0, Priority::Backlog, now).await?;
         }
     }
-    let on = Added::with(Said::flags(given.read, given.starred));
-    Ok(Became::Created(ImportedKind::Entry, id.0, on))
+    // A new entry is an addition to its feed, read or not.
+    let trace = entry_trace(taking, txn, feed, (true, given.starred)).await?;
+    Ok(Became::Created(ImportedKind::Entry, id.0, trace))
+}
+
+/// What the row of an entry keeps: whether it changed a feed that existed before the import, or starred an entry of the import's own
+/// feed, which a star of the user's would keep.
+async fn entry_trace(
+    taking: &Taking,
+    txn: &impl ConnectionTrait,
+    feed: FeedId,
+    (is_change, is_star): (bool, bool),
+) -> Result<RowTrace, Error> {
+    if !is_change && !is_star {
+        return Ok(RowTrace::default());
+    }
+    let is_own = taking.has_created(txn, ImportedKind::Feed, feed.0).await?;
+    Ok(RowTrace { is_addition: !is_own, is_star: is_own && is_star, fingerprint: None })
 }
 
 /// The entry's document: the bookmark's, where it was saved, and else one of its own.

@@ -86,7 +86,7 @@ pub async fn record(
         Record::Collection(given) => collection(taking, txn, given, now).await,
         Record::Feed(given) => feed(taking, txn, given, now).await,
         Record::Bookmark(given) => bookmarks::bookmark(taking, txn, *given, file, now).await,
-        Record::Highlight(given) => bookmarks::highlight(taking, txn, given).await,
+        Record::Highlight(given) => bookmarks::highlight(taking, txn, given, now).await,
         Record::Entry(given) => entries::entry(taking, txn, *given, now).await,
         Record::Project(given) => projects::project(taking, txn, given).await,
         Record::Decision(given) => projects::decision(taking, txn, given, now).await,

@@ -9,6 +9,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
 use uuid::Uuid;
 
+use super::super::row_trace::RowTrace;
 use super::super::take::{Became, Taking};
 use super::{NAME, UNKNOWN, WORDS, lost};
 use crate::error::Error;
@@ -203,5 +204,6 @@ pub async fn item(
         .filter(project::Column::Id.eq(project.id))
         .exec(txn)
         .await?;
-    Ok(Became::of(ImportedKind::Item, new.id.0, true))
+    let is_own = taking.has_created(txn, ImportedKind::Project, project.id.0).await?;
+    Ok(Became::Created(ImportedKind::Item, new.id.0, RowTrace::addition(!is_own)))
 }

@@ -1,136 +1,129 @@
-//! Collections go last, once nothing is in them any more.
+//! Collections are deleted last, when nothing is in them any more.
+
+use std::collections::HashSet;
 
 use entity::id::CollectionId;
-use entity::kind::{ImportedKind, RowOutcome};
-use entity::time::Timestamp;
+use entity::kind::ImportedKind;
 use entity::{bookmark, collection, collection_bookmark, import, import_row, job};
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::super::said::Added;
-use super::super::{hand_on, library, sums};
-use super::forget;
+use super::super::row_trace::RowTrace;
+use super::super::{fingerprint, library, made};
+use super::{BatchDecisions, RowDecision};
 use crate::app::App;
 use crate::error::Error;
 use crate::ingest::{Failure, queue};
 use crate::ops::bookmarks::save::AT_ONCE;
 use crate::owned_transaction::begin_owned;
 
-/// Removes those of these collections that hold nothing else by now, a lot at a time; those within others go before
-/// these. The others go over to imports that brought something into them.
+/// Deletes the import's collections that are unchanged and empty. Repeats until a pass deletes none: an outer collection becomes empty
+/// when its inner ones are deleted.
 ///
 /// # Errors
 /// [`Failure`], as every job.
-pub async fn remove(
-    app: &App,
-    job: &job::Model,
-    import: &import::Model,
-    made: Vec<CollectionId>,
-) -> Result<(), Failure> {
-    let stay = passes(app, job, import, Pass::Remove, made).await?;
-    passes(app, job, import, Pass::HandOver, stay).await.map(drop)
-}
-
-/// What is done to collections.
-#[derive(Clone, Copy)]
-enum Pass {
-    /// Those in which nothing is are removed.
-    Remove,
-    /// Those that another import brought something into go over to it.
-    HandOver,
-}
-
-/// Passes over the collections until one changes nothing: what becomes of an inner one tells of the outer. Those that stay.
-async fn passes(
-    app: &App,
-    job: &job::Model,
-    import: &import::Model,
-    pass: Pass,
-    mut left: Vec<CollectionId>,
-) -> Result<Vec<CollectionId>, Failure> {
+pub async fn delete_empty(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
+    let mut left = made::collections(app.db.read(), import).await?;
     loop {
-        let mut stay = Vec::new();
+        let mut kept = Vec::new();
         for some in left.chunks(AT_ONCE) {
             let (now, txn) = (app.clock.now(), begin_owned(&app.db, import.user_id).await?);
             library::hold(&txn, import.user_id).await?;
             if !queue::advance(&txn, job, now).await? {
                 return Err(Failure::LeaseLost);
             }
-            stay.extend(match pass {
-                Pass::Remove => remove_empty(&txn, import, some).await?,
-                Pass::HandOver => hand_over(&txn, import, some, now).await?,
-            });
+            kept.extend(delete_batch(&txn, import, some).await?);
             txn.commit().await?;
         }
-        if stay.len() == left.len() {
-            return Ok(stay);
+        if kept.len() == left.len() {
+            return Ok(());
         }
-        left = stay;
+        left = kept;
     }
 }
 
-/// Hands over those that another import would have; the others.
-async fn hand_over(
+/// Stores that the collections which are left stay.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn keep_others(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
+    import_row::Entity::update_many()
+        .col_expr(import_row::Column::Detail, Expr::value(None::<String>))
+        .filter(import_row::Column::UserId.eq(import.user_id))
+        .filter(import_row::Column::ImportId.eq(import.id))
+        .filter(import_row::Column::Kind.eq(ImportedKind::Collection))
+        .filter(import_row::Column::Detail.is_not_null())
+        .exec(txn)
+        .await?;
+    Ok(())
+}
+
+/// Deletes those that are unchanged and empty. Returns the others.
+async fn delete_batch(
     txn: &impl ConnectionTrait,
     import: &import::Model,
     some: &[CollectionId],
-    now: Timestamp,
 ) -> Result<Vec<CollectionId>, Error> {
-    let (mut stay, rows) = (some.to_vec(), made_by(txn, import, some).await?);
-    for row in rows {
-        let Some(id) = row.made_id.map(CollectionId) else { continue };
-        if stay.contains(&id) && hand_on::collection(txn, &row, id, now).await? {
-            let own = import_row::Column::UserId.eq(import.user_id);
-            let own = own.and(import_row::Column::ImportId.eq(import.id));
-            forget(txn, own.and(import_row::Column::MadeId.eq(id.0))).await?;
-            stay.retain(|other| *other != id);
-        }
+    let rows = rows_that_created(txn, import, some).await?;
+    let unchanged = unchanged(txn, import, some, &rows).await?;
+    delete_those_without_content(txn, import, unchanged).await?;
+    let left = collection::Entity::owned_by(import.user_id)
+        .filter(collection::Column::Id.is_in(some.iter().copied()))
+        .select_only()
+        .column(collection::Column::Id);
+    let left: Vec<CollectionId> = left.into_tuple().all(txn).await?;
+    let ids: HashSet<Uuid> = left.iter().map(|id| id.0).collect();
+    let mut decisions = BatchDecisions::default();
+    for row in rows.iter().filter(|row| row.made_id.is_some_and(|id| !ids.contains(&id))) {
+        decisions.record(row.id, RowDecision::Gone);
     }
-    Ok(stay)
+    decisions.store(txn, import.user_id).await?;
+    Ok(left)
 }
 
-/// The rows by which these were made.
-async fn made_by(
+/// The rows of the import that created these collections.
+async fn rows_that_created(
     txn: &impl ConnectionTrait,
     import: &import::Model,
     some: &[CollectionId],
 ) -> Result<Vec<import_row::Model>, Error> {
-    let rows = import_row::Entity::within(import.user_id, import.id)
+    let rows = import_row::Entity::owned_by(import.user_id)
         .filter(import_row::Column::Kind.eq(ImportedKind::Collection))
-        .filter(import_row::Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Beside]))
         .filter(import_row::Column::MadeId.is_in(some.iter().map(|id| id.0)));
-    Ok(rows.all(txn).await?)
+    let rows = rows.all(txn).await?.into_iter();
+    Ok(rows.filter(|row| row.import_id == import.id && row.has_created()).collect())
 }
 
-/// Those that are as they were made. Until the transaction ends nobody changes them, or files anything in them.
+/// Those that have the fingerprint of their row. They are locked: nobody changes them, or files anything in them, until the transaction
+/// ends.
 async fn unchanged(
     txn: &impl ConnectionTrait,
     import: &import::Model,
     some: &[CollectionId],
+    rows: &[import_row::Model],
 ) -> Result<Vec<CollectionId>, Error> {
-    let held = collection::Entity::owned_by(import.user_id)
+    let locked = collection::Entity::owned_by(import.user_id)
         .filter(collection::Column::Id.is_in(some.iter().copied()))
         .order_by_asc(collection::Column::Id)
         .select_only()
         .column(collection::Column::Id);
-    let held: Vec<Uuid> = held.lock_exclusive().into_tuple().all(txn).await?;
-    let sums = sums::of(txn, import.user_id, ImportedKind::Collection, &held).await?;
-    let mut same = Vec::with_capacity(held.len());
-    for row in made_by(txn, import, some).await? {
-        let sum = Added::read(row.detail.as_deref())?.sum;
-        same.extend(row.made_id.filter(|id| sum.is_some() && sums.get(id) == sum.as_ref()));
-    }
-    Ok(same.into_iter().map(CollectionId).collect())
+    let locked: Vec<Uuid> = locked.lock_exclusive().into_tuple().all(txn).await?;
+    let now = fingerprint::of(txn, import.user_id, ImportedKind::Collection, &locked).await?;
+    let is_unchanged = |row: &import_row::Model, id: &Uuid| {
+        now.contains_key(id) && now.get(id) == RowTrace::parse(row.detail.as_deref()).fingerprint.as_ref()
+    };
+    let same = rows.iter().filter_map(|row| row.made_id.filter(|id| is_unchanged(row, id)));
+    Ok(same.map(CollectionId).collect())
 }
 
-/// Removes those in which nothing is and that nobody changed; the others.
-async fn remove_empty(
+/// Deletes those of these collections in which there is no bookmark, other than deleted ones, and no collection.
+async fn delete_those_without_content(
     txn: &impl ConnectionTrait,
     import: &import::Model,
-    some: &[CollectionId],
-) -> Result<Vec<CollectionId>, Error> {
-    let (user, unchanged) = (import.user_id, unchanged(txn, import, some).await?);
+    some: Vec<CollectionId>,
+) -> Result<(), Error> {
+    let user = import.user_id;
     let filing = |column| Expr::col((collection_bookmark::Entity, column));
     let filed = Query::select()
         .expr(Expr::val(1))
@@ -159,14 +152,10 @@ async fn remove_empty(
         .to_owned();
     collection::Entity::delete_many()
         .filter(collection::Column::UserId.eq(user))
-        .filter(collection::Column::Id.is_in(unchanged))
+        .filter(collection::Column::Id.is_in(some))
         .filter(Expr::exists(filed).not())
         .filter(Expr::exists(within).not())
         .exec(txn)
         .await?;
-    let stay = collection::Entity::owned_by(user)
-        .filter(collection::Column::Id.is_in(some.iter().copied()))
-        .select_only()
-        .column(collection::Column::Id);
-    Ok(stay.into_tuple().all(txn).await?)
+    Ok(())
 }

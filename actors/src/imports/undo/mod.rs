@@ -1,25 +1,38 @@
-//! Taking an import back: what it made goes, the newest first, and what it only added to loses what it got: tags, filings,
-//! marks, progress, notes. What was deleted can be restored as after any deletion.
+//! Undoing an import.
+//!
+//! What the import created and nobody has changed since is deleted: bookmarks, feeds, collections and projects, and the notes and
+//! decisions of projects. What belongs to one of these goes with it: tags, notes on a bookmark, highlights, entries, places in
+//! collections and projects. A deleted bookmark can be restored as after any deletion.
+//!
+//! Everything else stays as it is:
+//!
+//! - what was changed since ([`super::fingerprint`] says what counts);
+//! - what is in use: a bookmark or a note that was put into a project, a feed with an entry that was starred or put into a project
+//!   (by the import itself does not count), a collection or a project with something left in it;
+//! - what the import added to things that existed before it.
+//!
+//! An undo is a job of many transactions. Each row of the import is decided about once, and its decision is stored with it: an undo
+//! that was interrupted, also by the end of the process, continues with the other rows.
 
+mod changes;
 mod collections;
-mod kept;
+mod report;
 mod things;
 
-use std::collections::HashSet;
 use std::time::Instant;
 
-use entity::id::{ImportId, UserId};
+use entity::id::{ImportId, ImportRowId, UserId};
 use entity::import::{self, Column, Entity};
 use entity::kind::{ImportState, ImportedKind};
 use entity::time::Timestamp;
-use entity::{bookmark, highlight, import_row, job};
-use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
+use entity::{bookmark, import_row, job};
+use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
 use super::job::TURN;
 use super::pause::release_pages;
-use super::{begin, library, made, release_file};
+use super::{begin, library, release_file};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::error::Error;
@@ -28,13 +41,15 @@ use crate::ingest::queue::{self, Priority};
 use crate::ops::bookmarks::save;
 use crate::owned_transaction::begin_owned;
 
-/// Rows of one transaction.
-const LOT: u64 = 100;
+pub use report::{UndoReport, undo_report};
 
-/// Begins to take an import back.
+/// Rows of one transaction.
+const BATCH_ROWS: u64 = 100;
+
+/// Starts to undo an import.
 ///
 /// # Errors
-/// [`Error::NotFound`], [`Error::Conflict`] where nothing was made, or it is being made.
+/// [`Error::NotFound`]; [`Error::Conflict`] for a dry run, and for an import that is running, is being undone or was undone.
 pub async fn undo(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let now = desk.clock.now();
     let txn = begin_owned(&desk.db, user).await?;
@@ -56,145 +71,177 @@ pub async fn undo(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mod
     if begun.rows_affected == 0 {
         return Err(Error::Conflict("only a finished, paused or failed import can be undone"));
     }
-    // What waited while it was paused finds its document gone.
+    // Pages that stay are fetched as if the import had not been paused; the jobs of the others find their documents gone.
     release_pages(&txn, &row, now).await?;
     begin::ask(&txn, &row, now).await?;
     txn.commit().await?;
     Ok(import::Model { state: ImportState::Undoing, error: None, ..row })
 }
 
-/// Takes everything back, until others are to have a turn.
+/// Undoes an import until it is done, or until other jobs are to have a turn.
 ///
 /// # Errors
 /// [`Failure`], as every job.
 pub async fn run(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
     let until = Instant::now() + TURN;
-    for round in [Round::Things, Round::Highlights] {
-        if !rows(app, job, import, round, until).await? {
+    for phase in [Phase::Things, Phase::Projects] {
+        if !delete_unchanged(app, job, import, phase, until).await? {
             let later = queue::give_way(app.db.write(), job, 0, Priority::of(job), app.clock.now());
             return Ok(later.await.map(drop)?);
         }
     }
-    end(app, job, import).await
+    collections::delete_empty(app, job, import).await?;
+    finish(app, job, import).await
 }
 
-/// Takes the rows of a round back, a lot at a time; whether that was all of them.
-async fn rows(
+/// What is deleted before what. Collections come last: they are deleted when nothing is in them.
+#[derive(Clone, Copy)]
+enum Phase {
+    /// What may be in a project or a collection.
+    Things,
+    /// What is deleted when nothing is in it.
+    Projects,
+}
+
+impl Phase {
+    fn kinds(self) -> &'static [ImportedKind] {
+        match self {
+            Phase::Things => {
+                &[ImportedKind::Bookmark, ImportedKind::Feed, ImportedKind::Note, ImportedKind::Decision]
+            }
+            Phase::Projects => &[ImportedKind::Project],
+        }
+    }
+}
+
+/// Decides about the rows of a phase, a batch at a time. Returns whether there are no more.
+async fn delete_unchanged(
     app: &App,
     job: &job::Model,
     import: &import::Model,
-    round: Round,
+    phase: Phase,
     until: Instant,
 ) -> Result<bool, Failure> {
-    let mut last = i64::MAX;
+    let mut before = i64::MAX;
     while Instant::now() < until {
         let (now, txn) = (app.clock.now(), begin_owned(&app.db, import.user_id).await?);
         library::hold(&txn, import.user_id).await?;
-        let lot = next_lot(&txn, import, round, last).await?;
-        let Some(lowest) = lot.last() else { return Ok(true) };
-        last = lowest.line;
+        let batch = next_batch(&txn, import, phase, before).await?;
+        let Some(last) = batch.last() else { return Ok(true) };
+        before = last.line;
         if !queue::advance(&txn, job, now).await? {
             return Err(Failure::LeaseLost);
         }
-        hold(&txn, import.user_id, &lot).await?;
-        for row in &lot {
-            things::take_back(&txn, row, now).await?;
+        lock_bookmarks(&txn, import.user_id, &batch).await?;
+        let mut decisions = BatchDecisions::default();
+        for row in batch.iter().filter(|row| row.has_created()) {
+            decisions.record(row.id, things::delete_unchanged(&txn, row, now).await?);
         }
-        let own = import_row::Column::UserId.eq(import.user_id);
-        forget(&txn, own.and(import_row::Column::Id.is_in(lot.iter().map(|row| row.id)))).await?;
+        decisions.store(&txn, import.user_id).await?;
         txn.commit().await?;
         app.ingest.wake();
     }
     Ok(false)
 }
 
-/// What goes before what.
-#[derive(Clone, Copy)]
-enum Round {
-    /// Everything but highlights and collections.
-    Things,
-    /// By them it is told whether their bookmark stays, and with one that goes they can be restored.
-    Highlights,
-}
-
-/// The last rows of the file that made something that is still there; none of them is behind that line.
-async fn next_lot(
+/// Returns the last undecided rows of a phase that stand before a line of the file, last first. A line has one such row at most. Some
+/// found their thing rather than creating it: with their outcome in the query, SQLite may sort all rows of the import for each batch.
+async fn next_batch(
     txn: &impl ConnectionTrait,
     import: &import::Model,
-    round: Round,
-    line: i64,
+    phase: Phase,
+    before: i64,
 ) -> Result<Vec<import_row::Model>, Error> {
-    let kind = import_row::Column::Kind;
-    let kinds = match round {
-        Round::Things => kind.is_not_in([ImportedKind::Highlight, ImportedKind::Collection]),
-        Round::Highlights => kind.eq(ImportedKind::Highlight),
-    };
     let rows = import_row::Entity::within(import.user_id, import.id)
-        .filter(import_row::Column::Line.lte(line))
+        .filter(import_row::Column::Line.lt(before))
         .filter(import_row::Column::MadeId.is_not_null())
-        .filter(kinds)
+        .filter(import_row::Column::Detail.is_not_null())
+        .filter(import_row::Column::Kind.is_in(phase.kinds().iter().copied()))
         .order_by_desc(import_row::Column::Line)
-        // What was made beside a row goes after the row: `beside` comes before the names of all other outcomes.
-        .order_by_desc(import_row::Column::Outcome)
         .order_by_desc(import_row::Column::Id)
-        .limit(LOT);
+        .limit(BATCH_ROWS);
     Ok(rows.all(txn).await?)
 }
 
-/// Removes the collections, and says that everything was taken back.
-async fn end(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
-    let mut seen = HashSet::new();
-    loop {
-        let (now, txn) = (app.clock.now(), begin_owned(&app.db, import.user_id).await?);
-        library::hold(&txn, import.user_id).await?;
-        let made = made::collections(&txn, import).await?;
-        // Another import that is taken back may hand one over at any time until this one is gone.
-        if made.iter().all(|id| seen.contains(id)) {
-            if queue::finish(&txn, job, now).await? {
-                undone(&txn, import, now).await?;
-                release_file(&txn, import.id).await?;
-                txn.commit().await?;
-            }
-            return Ok(());
-        }
-        drop(txn);
-        seen.extend(made.iter().copied());
-        collections::remove(app, job, import, made).await?;
-    }
-}
-
-/// Holds the bookmarks of a lot, and those in which it marked something, in the order in which everybody does.
-async fn hold(txn: &impl ConnectionTrait, user: UserId, lot: &[import_row::Model]) -> Result<(), Error> {
-    let of = |kind| lot.iter().filter(move |row| row.kind == Some(kind)).filter_map(|row| row.made_id);
-    let marked = highlight::Entity::owned_by(user)
-        .filter(highlight::Column::Id.is_in(of(ImportedKind::Highlight)))
-        .select_only()
-        .column(highlight::Column::BookmarkId);
-    let ids = of(ImportedKind::Bookmark).chain(marked.into_tuple::<Uuid>().all(txn).await?);
+/// Locks the bookmarks of a batch in the order in which every transaction does.
+async fn lock_bookmarks(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    batch: &[import_row::Model],
+) -> Result<(), Error> {
+    let of_bookmarks =
+        batch.iter().filter(|row| row.kind == Some(ImportedKind::Bookmark) && row.has_created());
+    let ids = of_bookmarks.filter_map(|row| row.made_id);
     let chosen = bookmark::Entity::owned_by(user).filter(bookmark::Column::Id.is_in(ids));
     save::lock(txn, chosen).await.map(drop)
 }
 
-async fn undone(txn: &impl ConnectionTrait, import: &import::Model, now: Timestamp) -> Result<(), Error> {
-    // Nothing is handed on to an import that is gone.
-    let all = import_row::Column::UserId.eq(import.user_id).and(import_row::Column::ImportId.eq(import.id));
-    forget(txn, all.and(import_row::Column::MadeId.is_not_null())).await?;
+/// What became of the thing of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RowDecision {
+    /// It was deleted, or did not exist any more.
+    Gone,
+    /// It stays.
+    Kept,
+}
+
+/// The decisions of a batch.
+#[derive(Default)]
+struct BatchDecisions {
+    gone: Vec<ImportRowId>,
+    kept: Vec<ImportRowId>,
+}
+
+impl BatchDecisions {
+    fn record(&mut self, row: ImportRowId, decision: RowDecision) {
+        match decision {
+            RowDecision::Gone => self.gone.push(row),
+            RowDecision::Kept => self.kept.push(row),
+        }
+    }
+
+    /// Stores them: a decided row has no trace, and one whose thing is gone has no id.
+    async fn store(self, txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
+        let decided = |rows: Vec<ImportRowId>| {
+            import_row::Entity::update_many()
+                .col_expr(import_row::Column::Detail, Expr::value(None::<String>))
+                .filter(import_row::Column::UserId.eq(user))
+                .filter(import_row::Column::Id.is_in(rows))
+        };
+        if !self.kept.is_empty() {
+            decided(self.kept).exec(txn).await?;
+        }
+        if !self.gone.is_empty() {
+            let gone = decided(self.gone).col_expr(import_row::Column::MadeId, Expr::value(None::<Uuid>));
+            gone.exec(txn).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Ends the job and the undo.
+async fn finish(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
+    let (now, txn) = (app.clock.now(), begin_owned(&app.db, import.user_id).await?);
+    if queue::finish(&txn, job, now).await? {
+        collections::keep_others(&txn, import).await?;
+        mark_undone(&txn, import, now).await?;
+        release_file(&txn, import.id).await?;
+        txn.commit().await?;
+    }
+    Ok(())
+}
+
+async fn mark_undone(
+    txn: &impl ConnectionTrait,
+    import: &import::Model,
+    now: Timestamp,
+) -> Result<(), Error> {
     Entity::update_many()
         .col_expr(Column::State, Expr::value(ImportState::Undone))
         .col_expr(Column::Error, Expr::value(None::<String>))
         .col_expr(Column::FinishedAt, Expr::value(Some(now)))
         .filter(Column::UserId.eq(import.user_id))
         .filter(Column::Id.eq(import.id))
-        .exec(txn)
-        .await?;
-    Ok(())
-}
-
-/// These rows have made nothing that is still there.
-async fn forget(txn: &impl ConnectionTrait, which: SimpleExpr) -> Result<(), Error> {
-    import_row::Entity::update_many()
-        .col_expr(import_row::Column::MadeId, Expr::value(None::<Uuid>))
-        .filter(which)
         .exec(txn)
         .await?;
     Ok(())

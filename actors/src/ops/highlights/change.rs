@@ -17,7 +17,6 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::fields::{Field, Values};
-use crate::imports;
 use crate::library_quota::LibraryRoom;
 use crate::ops::bookmarks::save;
 use crate::ops::target::Target;
@@ -91,9 +90,6 @@ impl Operation for ChangeHighlight {
         changed.note = Set(row.note.clone());
         changed.color = Set(row.color.clone());
         changed.update(&txn).await?;
-        if moves {
-            imports::keep_own(&txn, caller.user, self.id).await?;
-        }
         save::touch(&txn, saved, app.clock.now()).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;

@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::fields::{Field, Kind, Values};
 use crate::ingest::queue::{self, Priority, Work};
 use crate::library_quota::LibraryRoom;
+use crate::ops::bookmarks::save::AT_ONCE;
 use crate::ops::target::Target;
 use crate::owned_transaction::begin_request;
 use crate::perform::Operation;
@@ -241,18 +242,31 @@ async fn delete(
     Ok(())
 }
 
-/// Deletes a project, archived or not, in which nothing is; whether it did.
+/// Deletes a project, archived or not, if there is nothing in it. Items whose bookmarks were deleted do not count. Returns whether it did.
 ///
 /// # Errors
-/// [`Error::NotFound`].
+/// [`Error::NotFound`] when the project does not exist or belongs to another user; [`Error::Internal`] when the database fails.
 pub async fn delete_empty(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<bool, Error> {
     let project = locked(txn, user, id).await?;
     let notes = document::Entity::of(user).filter(document::Column::ProjectId.eq(project.id));
     let is_empty = notes.one(txn).await?.is_none()
         && decision::Entity::within(&project).one(txn).await?.is_none()
-        && project_item::Entity::within(&project).one(txn).await?.is_none();
+        && !has_visible_items(txn, &project).await?;
     if is_empty {
         project.into_active_model().delete(txn).await?;
     }
     Ok(is_empty)
+}
+
+/// Whether a project has an item whose document is not hidden.
+async fn has_visible_items(txn: &impl ConnectionTrait, project: &project::Model) -> Result<bool, Error> {
+    let items = project_item::Entity::within(project).select_only().column(project_item::Column::DocumentId);
+    let documents: Vec<DocumentId> = items.into_tuple().all(txn).await?;
+    for some in documents.chunks(AT_ONCE) {
+        let readable = document::Entity::readable_by(project.user_id);
+        if readable.filter(document::Column::Id.is_in(some.iter().copied())).one(txn).await?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -1,0 +1,149 @@
+//! Whether a thing of an import is in use, and the locks under which that is looked at.
+
+use std::collections::HashSet;
+
+use entity::id::{
+    BookmarkId, DecisionId, DocumentId, EntryId, FeedId, NoteId, ProjectId, ProjectItemId, UserId,
+};
+use entity::import_row::{Column, Entity, Model};
+use entity::kind::ImportedKind;
+use entity::{decision, document, entry, feed, note, project_item};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
+use uuid::Uuid;
+
+use super::super::row_trace::RowTrace;
+use crate::error::Error;
+use crate::ops::bookmarks::save::AT_ONCE;
+use crate::ops::projects;
+
+/// Whether the thing of a row is in use, other than by the import itself: a bookmark or a note in a project, a feed with an entry that is
+/// starred or in a project.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn is_in_use(
+    txn: &impl ConnectionTrait,
+    row: &Model,
+    kind: ImportedKind,
+    id: Uuid,
+) -> Result<bool, Error> {
+    match kind {
+        ImportedKind::Bookmark => {
+            // Its text, whose highlights may be in a project too, and its notes.
+            let own = document::Column::BookmarkId.eq(BookmarkId(id));
+            let own =
+                document::Entity::of(row.user_id).filter(own).select_only().column(document::Column::Id);
+            let documents: Vec<DocumentId> = own.into_tuple().all(txn).await?;
+            is_in_project(txn, row, &documents).await
+        }
+        ImportedKind::Note => {
+            let note = note::Entity::one_of(row.user_id, NoteId(id)).one(txn).await?;
+            let document = note.map(|note| note.document_id);
+            is_in_project(txn, row, document.as_slice()).await
+        }
+        ImportedKind::Feed => has_entry_in_use(txn, row, FeedId(id)).await,
+        ImportedKind::Collection
+        | ImportedKind::Decision
+        | ImportedKind::Entry
+        | ImportedKind::Highlight
+        | ImportedKind::Item
+        | ImportedKind::Project => Ok(false),
+    }
+}
+
+/// Whether one of these documents is in a project, unless the import put it there.
+async fn is_in_project(
+    txn: &impl ConnectionTrait,
+    row: &Model,
+    documents: &[DocumentId],
+) -> Result<bool, Error> {
+    for some in documents.chunks(AT_ONCE) {
+        let items = project_item::Entity::owned_by(row.user_id)
+            .filter(project_item::Column::DocumentId.is_in(some.iter().copied()))
+            .select_only()
+            .column(project_item::Column::Id);
+        let items: Vec<ProjectItemId> = items.into_tuple().all(txn).await?;
+        let items: Vec<Uuid> = items.into_iter().map(|id| id.0).collect();
+        if has_others(txn, row, &items, |own| own.kind == Some(ImportedKind::Item) && own.has_created())
+            .await?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+async fn has_entry_in_use(txn: &impl ConnectionTrait, row: &Model, id: FeedId) -> Result<bool, Error> {
+    let entries = entry::Entity::owned_by(row.user_id).filter(entry::Column::FeedId.eq(id));
+    let starred = entries.clone().filter(entry::Column::Starred.eq(true));
+    let starred: Vec<EntryId> = starred.select_only().column(entry::Column::Id).into_tuple().all(txn).await?;
+    let starred: Vec<Uuid> = starred.into_iter().map(|id| id.0).collect();
+    if has_others(txn, row, &starred, |own| RowTrace::parse(own.detail.as_deref()).is_star).await? {
+        return Ok(true);
+    }
+    let documents: Vec<DocumentId> =
+        entries.select_only().column(entry::Column::DocumentId).into_tuple().all(txn).await?;
+    is_in_project(txn, row, &documents).await
+}
+
+/// Whether there is one among these things that no such row of the import speaks of.
+async fn has_others(
+    txn: &impl ConnectionTrait,
+    row: &Model,
+    things: &[Uuid],
+    is_such: impl Fn(&Model) -> bool,
+) -> Result<bool, Error> {
+    for some in things.chunks(AT_ONCE) {
+        let rows = Entity::owned_by(row.user_id).filter(Column::MadeId.is_in(some.iter().copied()));
+        let rows = rows.all(txn).await?.into_iter();
+        let own = rows.filter(|own| own.import_id == row.import_id && is_such(own));
+        let own: HashSet<Uuid> = own.filter_map(|own| own.made_id).collect();
+        if some.iter().any(|thing| !own.contains(thing)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Locks a thing as its changes do: what belongs to a project by the project, a feed with its entries. Bookmarks and collections are
+/// locked by the batch.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn lock(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    kind: ImportedKind,
+    id: Uuid,
+) -> Result<(), Error> {
+    let project = match kind {
+        ImportedKind::Project => Some(ProjectId(id)),
+        ImportedKind::Note => {
+            let row = note::Entity::one_of(user, NoteId(id)).one(txn).await?;
+            row.and_then(|row| row.project_id)
+        }
+        ImportedKind::Decision => {
+            let own = decision::Entity::owned_by(user).filter(decision::Column::Id.eq(DecisionId(id)));
+            own.one(txn).await?.map(|row| row.project_id)
+        }
+        ImportedKind::Feed => {
+            feed::Entity::one_of(user, FeedId(id)).lock_exclusive().one(txn).await?;
+            let entries = entry::Entity::owned_by(user).filter(entry::Column::FeedId.eq(FeedId(id)));
+            let entries = entries.order_by_asc(entry::Column::Id).select_only().column(entry::Column::Id);
+            entries.lock_exclusive().into_tuple::<Uuid>().all(txn).await?;
+            None
+        }
+        ImportedKind::Bookmark
+        | ImportedKind::Collection
+        | ImportedKind::Entry
+        | ImportedKind::Highlight
+        | ImportedKind::Item => None,
+    };
+    match project {
+        Some(project) => match projects::locked(txn, user, project).await {
+            Ok(_) | Err(Error::NotFound(_)) => Ok(()),
+            Err(error) => Err(error),
+        },
+        None => Ok(()),
+    }
+}

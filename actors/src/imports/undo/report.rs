@@ -1,0 +1,68 @@
+//! What an undo did, counted by the rows of its import.
+
+use entity::import;
+use entity::import_row::{Column, Entity};
+use entity::kind::{ImportState, ImportedKind, RowOutcome};
+use schemars::JsonSchema;
+use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter};
+use serde::Serialize;
+
+use super::super::row_trace::ADDITION;
+use crate::desk::Desk;
+use crate::error::Error;
+
+/// What the undo of an import did; of one that stopped before its end, what it did so far. Things are bookmarks, feeds, collections and
+/// projects, and the notes and decisions of projects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UndoReport {
+    /// Things that the import created and that are gone: the undo deleted them, or they were deleted before.
+    pub deleted: u64,
+    /// Things that the import created and that stay, because they were changed since or are in use.
+    pub kept: u64,
+    /// Rows of the file that added something to a thing that existed before the import, such as tags, notes, highlights, or a place in a
+    /// project. What they added stays.
+    pub additions_kept: u64,
+}
+
+/// The kinds that an undo deletes.
+const THINGS: [ImportedKind; 6] = [
+    ImportedKind::Bookmark,
+    ImportedKind::Collection,
+    ImportedKind::Feed,
+    ImportedKind::Project,
+    ImportedKind::Note,
+    ImportedKind::Decision,
+];
+
+/// Returns what the undo of an import did; `None` for an import that was not undone, or is being undone.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn undo_report(desk: &Desk, import: &import::Model) -> Result<Option<UndoReport>, Error> {
+    match import.state {
+        ImportState::HalfUndone | ImportState::Undone => {}
+        ImportState::Running
+        | ImportState::Checked
+        | ImportState::Paused
+        | ImportState::Done
+        | ImportState::Failed
+        | ImportState::Undoing => return Ok(None),
+    }
+    let db = desk.db.read();
+    let rows = Entity::within(import.user_id, import.id);
+    let created = rows
+        .clone()
+        .filter(Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Beside]))
+        .filter(Column::Kind.is_in(THINGS));
+    let deleted = created.clone().filter(Column::MadeId.is_null());
+    let kept = created.filter(Column::MadeId.is_not_null()).filter(Column::Detail.is_null());
+    let additions = rows
+        .filter(Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Updated]))
+        .filter(Column::Detail.starts_with(ADDITION));
+    Ok(Some(UndoReport {
+        deleted: deleted.count(db).await?,
+        kept: kept.count(db).await?,
+        additions_kept: additions.count(db).await?,
+    }))
+}

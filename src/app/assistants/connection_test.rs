@@ -1,0 +1,134 @@
+//! The connection test: the service takes the steps of an assistant up to the list of tools, over HTTP to `server.base_url` and through
+//! any proxy there. The first step that fails says why, in words for the operator; later ones are skipped.
+//!
+//! The test creates an OAuth client and an MCP key, and removes both at its end, also when a step fails. If the process dies before, the
+//! key expires within two minutes, and the client is forgotten like any client that nobody uses.
+
+use actors::app::App;
+use actors::caller::Caller;
+use actors::error::Error;
+use entity::id::ClientId;
+use schemars::JsonSchema;
+use serde::Serialize;
+use web::probe::ProbeClient;
+
+use super::steps::{ConnectionTest, StepError, StepOutcome, StepSuccess};
+
+/// A step of the test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Step {
+    /// The URL resolves, and is reachable from where assistants run.
+    Address,
+    /// /mcp names its metadata in a 401 (RFC 9728, section 5.1). The first request: it shows that TCP and TLS work too.
+    Challenge,
+    /// The metadata of the MCP server (RFC 9728).
+    ResourceMetadata,
+    /// The metadata of the authorization server (RFC 8414).
+    ServerMetadata,
+    /// The registration of a client (RFC 7591).
+    Registration,
+    /// The MCP handshake and the list of tools, with a key of the test.
+    Tools,
+}
+
+const STEPS: [Step; 6] = [
+    Step::Address,
+    Step::Challenge,
+    Step::ResourceMetadata,
+    Step::ServerMetadata,
+    Step::Registration,
+    Step::Tools,
+];
+
+/// A step and how it ended.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StepReport {
+    step: Step,
+    outcome: StepOutcome,
+    message: String,
+}
+
+/// The result of a test.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TestConnectionResponse {
+    /// Every step passed, for some assistants at least.
+    passed: bool,
+    /// Each step in its order.
+    steps: Vec<StepReport>,
+}
+
+/// What the steps have come to so far.
+#[derive(Default)]
+struct TestProgress {
+    reports: Vec<StepReport>,
+    /// The client that was registered.
+    client: Option<ClientId>,
+}
+
+/// Why the test ended early.
+enum TestFailure {
+    /// A step failed, and is reported.
+    Step,
+    /// The service itself failed.
+    Internal(Error),
+}
+
+impl TestProgress {
+    /// Reports how a step ended. Returns what later steps need of it.
+    fn report<T>(&mut self, step: Step, result: Result<StepSuccess<T>, StepError>) -> Result<T, TestFailure> {
+        let (outcome, message, next) = match result {
+            Ok(StepSuccess { found, outcome, message }) => (outcome, message, Ok(found)),
+            Err(StepError::Failed(reason)) => (StepOutcome::Failed, reason, Err(TestFailure::Step)),
+            Err(StepError::Internal(error)) => return Err(TestFailure::Internal(error)),
+        };
+        self.reports.push(StepReport { step, outcome, message });
+        next
+    }
+
+    /// Returns all steps, with those that were not taken.
+    fn into_reports(mut self) -> Vec<StepReport> {
+        let skipped = STEPS.into_iter().skip(self.reports.len());
+        let skipped =
+            skipped.map(|step| StepReport { step, outcome: StepOutcome::Skipped, message: String::new() });
+        self.reports.extend(skipped);
+        self.reports
+    }
+}
+
+/// Runs the test for a user.
+///
+/// # Errors
+/// [`Error::Busy`] while another test runs; [`Error::Internal`] when the service itself fails. Nothing is left behind then either.
+pub async fn run(app: &App, caller: &Caller) -> Result<TestConnectionResponse, Error> {
+    let lock = app.grants.begin_connection_test()?;
+    let probe = ProbeClient::new().map_err(Error::internal)?;
+    let test = ConnectionTest { app, probe: &probe, client_name: lock.client_name() };
+    let mut progress = TestProgress::default();
+    let ended = run_steps(&test, caller, &mut progress).await;
+    // The client may have been registered although no response with its id came back.
+    if let Some(client) = progress.client.or_else(|| lock.registered_client()) {
+        app.grants.remove_client(client).await?;
+    }
+    match ended {
+        Err(TestFailure::Internal(error)) => Err(error),
+        Ok(()) => Ok(TestConnectionResponse { passed: true, steps: progress.into_reports() }),
+        Err(TestFailure::Step) => {
+            Ok(TestConnectionResponse { passed: false, steps: progress.into_reports() })
+        }
+    }
+}
+
+async fn run_steps(
+    test: &ConnectionTest<'_>,
+    caller: &Caller,
+    progress: &mut TestProgress,
+) -> Result<(), TestFailure> {
+    progress.report(Step::Address, test.address().await)?;
+    progress.report(Step::Challenge, test.challenge().await)?;
+    progress.report(Step::ResourceMetadata, test.resource_metadata().await)?;
+    let registration_url = progress.report(Step::ServerMetadata, test.server_metadata().await)?;
+    let client = progress.report(Step::Registration, test.registration(&registration_url).await)?;
+    progress.client = Some(client);
+    progress.report(Step::Tools, test.tools(caller).await)
+}
