@@ -65,7 +65,7 @@ impl Entity {
 
     /// The keys of connection tests, of every user, that expired before this time: what the clean-up removes.
     pub fn expired_tests(now: Timestamp) -> Select<Entity> {
-        Self::find().filter(Column::Display.eq("")).filter(Column::ExpiresAt.lt(now))
+        Self::find().filter(Column::Display.eq("")).filter(Column::ExpiresAt.lte(now))
     }
 
     /// The key of this id, whoever's it is: the operator names keys without their owners.

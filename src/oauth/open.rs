@@ -73,7 +73,7 @@ pub fn refused(_: &HttpRequest, _: &App, error: Error) -> HttpResponse {
 /// Answers a client with an error (RFC 6749, section 5.2).
 fn error_response(error: OAuthError) -> HttpResponse {
     let body = json!({ "error": error.code(), "error_description": error.to_string() });
-    let mut response = self::json(error.status(), Kept::Never, &body);
+    let mut response = json(error.status(), Kept::Never, &body);
     let headers = response.headers_mut();
     if let Some(wait) = error.retry_after() {
         headers.insert(RETRY_AFTER, seconds(wait).max(1).into());

@@ -932,7 +932,10 @@ async fn what_an_endpoint_refuses_for_good_fails_with_the_reason() {
 
     eventually("it has failed", async || (status(&key, &ticket).await == "failed").then_some(())).await;
     let shown = key.get(&uploads::path(&ticket)).await.data(200).clone();
-    assert_eq!(shown["error"], "could not transcribe it: the transcription service answered 400");
+    assert_eq!(
+        shown["error"],
+        "the recording could not be transcribed: the transcription service answered with status 400"
+    );
     assert_eq!(ears.forms().len(), 1);
 }
 

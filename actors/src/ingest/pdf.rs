@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(lacks(&metadata(0, 0), 9), None);
         assert_eq!(
             lacks(&metadata(3, 1), 9).as_deref(),
-            Some("3 of 9 pages are pictures without text; 1 of 9 pages could not be read")
+            Some("3 of 9 pages are images without text; 1 of 9 pages could not be read")
         );
         let cut = PdfMetadata { is_truncated: true, ..PdfMetadata::default() };
         assert_eq!(lacks(&cut, 9).as_deref(), Some("the file is incomplete: words are missing"));

@@ -226,7 +226,7 @@ async fn words_of_users_are_in_no_log_and_no_bookkeeping() {
     assert!(running.terminate().await.success());
 
     let log = std::fs::read_to_string(home.path("data.log")).unwrap();
-    assert!(log.contains("DEBUG") && log.contains("will retry"), "{log}");
+    assert!(log.contains("DEBUG") && log.contains(" failed (attempt "), "{log}");
     let rows = Database::connect(home.database_url()).await.unwrap();
     let mut told = vec![("log", log), ("metrics", metrics)];
     for table in BOOKKEEPING {
