@@ -12,7 +12,7 @@
 //!
 //! It does not matter who made the change: the user, a program, or another import. What the service does by itself changes no
 //! fingerprint: fetching a page, reading its text, finding the place of a highlight. Beyond the fingerprint, a thing stays that is in
-//! use ([`super::undo`]).
+//! use ([`super::undo()`]).
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -81,6 +81,6 @@ mod tests {
     fn folders_within_the_data_folder_are_measured_once() {
         let settings = crate::cli::tests::settings("disk");
 
-        assert_eq!(folders(&settings), [settings.data_dir.clone()]);
+        assert_eq!(folders(&settings), std::slice::from_ref(&settings.data_dir));
     }
 }
