@@ -98,10 +98,7 @@ async fn insert(db: &impl ConnectionTrait, row: user::Model) -> Result<user::Mod
 
 /// The account with this address.
 pub async fn by_email(desk: &Desk, email: &str) -> Result<user::Model, Error> {
-    user::Entity::by_email(email.trim())
-        .one(desk.accounts_db.read())
-        .await?
-        .ok_or(Error::not_found("account"))
+    user::Entity::by_email(email.trim()).one(desk.accounts_db.read()).await?.ok_or(Error::not_found())
 }
 
 /// Moves an account to another plan.
@@ -199,7 +196,7 @@ async fn update(desk: &Desk, user: UserId, change: impl FnOnce(&mut user::Active
 }
 
 async fn locked(txn: &impl ConnectionTrait, user: UserId) -> Result<user::Model, Error> {
-    user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::not_found("account"))
+    user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::not_found())
 }
 
 async fn hash(desk: &Desk, password: String) -> Result<String, Error> {

@@ -141,7 +141,8 @@ pub enum Error {
     /// The URL is not a feed and names none that can be followed.
     #[error("{0}")]
     FeedNotFound(String),
-    /// An item of this kind does not exist, or it belongs to another account.
+    /// An item does not exist, or it belongs to another account; of a request with several items, which one. The message names no
+    /// kind of item: it is the same for an id that is malformed, unknown, or of another account (contract.md: one 404).
     #[error("the {0} does not exist, or it is not yours")]
     NotFound(Cow<'static, str>),
     /// No route has the path of the request.
@@ -339,9 +340,9 @@ impl Error {
         Error::Invalid(Invalid::new(field, reason))
     }
 
-    /// An item of this kind, such as a `bookmark`, that does not exist in the account.
-    pub fn not_found(item: &'static str) -> Self {
-        Error::NotFound(Cow::Borrowed(item))
+    /// The item that the request names does not exist in the account.
+    pub fn not_found() -> Self {
+        Error::NotFound(Cow::Borrowed("item"))
     }
 
     /// The same error of a part of a request: its fields stand under this path.
@@ -442,7 +443,7 @@ impl From<DbErr> for Error {
         }
         // What the row would have stood on was there a moment ago, and somebody has removed it since.
         if matches!(error.sql_err(), Some(SqlErr::ForeignKeyConstraintViolation(_))) {
-            return Error::not_found("item");
+            return Error::not_found();
         }
         Error::internal(error)
     }

@@ -60,7 +60,7 @@ impl LibraryRoom {
     /// # Errors
     /// [`Error::NotFound`] when the account is gone; the database fails.
     pub async fn of_owner(db: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Result<Self, Error> {
-        let owner = user::Entity::find_by_id(user).one(db).await?.ok_or(Error::not_found("account"))?;
+        let owner = user::Entity::find_by_id(user).one(db).await?.ok_or(Error::not_found())?;
         let limit = desk.plans.limits(owner.plan).library_bytes;
         Self::of(db, user, limit).await
     }

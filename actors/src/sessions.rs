@@ -134,10 +134,8 @@ pub async fn remove_account(app: &App, caller: &Caller, typed: String) -> Result
 
 /// Has the signed-in person type the password again, as slowed as a sign-in is: the browser may be in other hands.
 async fn confirm(app: &App, caller: &Caller, field: &'static str, typed: String) -> Result<(), Error> {
-    let owner = user::Entity::find_by_id(caller.user)
-        .one(app.accounts_db.read())
-        .await?
-        .ok_or(Error::not_found("account"))?;
+    let owner =
+        user::Entity::find_by_id(caller.user).one(app.accounts_db.read()).await?.ok_or(Error::not_found())?;
     let attempt = (owner.email, None);
     app.sign_ins.begin(&attempt, app.clock.elapsed())?;
     if !is_right(app, &attempt, typed, owner.password_hash).await? {

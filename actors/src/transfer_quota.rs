@@ -170,7 +170,7 @@ fn latest_export(kept: &[KeptFile]) -> Option<FileId> {
 }
 
 async fn limit_of(db: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Result<u64, Error> {
-    let owner = user::Entity::find_by_id(user).one(db).await?.ok_or(Error::not_found("account"))?;
+    let owner = user::Entity::find_by_id(user).one(db).await?.ok_or(Error::not_found())?;
     Ok(desk.plans.limits(owner.plan).transfer_bytes)
 }
 

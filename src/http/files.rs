@@ -78,11 +78,7 @@ fn pass(request: &HttpRequest) -> Result<Pass, Error> {
         }
     }
     Ok(Pass {
-        upload: request
-            .match_info()
-            .get("id")
-            .and_then(|id| id.parse().ok())
-            .ok_or(Error::not_found("upload"))?,
+        upload: request.match_info().get("id").and_then(|id| id.parse().ok()).ok_or(Error::not_found())?,
         until: until.map(Timestamp::from_millis).ok_or_else(refused)?,
         signature: signature.ok_or_else(refused)?,
     })

@@ -31,7 +31,7 @@ pub fn mount(config: &mut ServiceConfig) {
 
 async fn asked(request: HttpRequest, app: Data<App>) -> HttpResponse {
     let said = async {
-        let question = question(request.query_string()).ok_or(Error::not_found("subscription"))?;
+        let question = question(request.query_string()).ok_or(Error::not_found())?;
         confirm(&app, &place(&request)?, question).await
     };
     match said.await {
@@ -71,8 +71,8 @@ fn refused(error: &Error) -> HttpResponse {
 }
 
 fn place(request: &HttpRequest) -> Result<Place, Error> {
-    let part = |name| request.match_info().get(name).ok_or(Error::not_found("subscription"));
-    let source = part("id")?.parse().map_err(|_| Error::not_found("subscription"))?;
+    let part = |name| request.match_info().get(name).ok_or(Error::not_found());
+    let source = part("id")?.parse().map_err(|_| Error::not_found())?;
     Ok(Place { source, told: part("told")?.to_owned() })
 }
 

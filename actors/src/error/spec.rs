@@ -256,7 +256,7 @@ mod tests {
             Error::ForeignOrigin,
             Error::Closed("sign-up is closed"),
             Error::UploadRefused("the upload URL has expired"),
-            Error::not_found("bookmark"),
+            Error::not_found(),
             Error::UnknownRoute,
             Error::MethodNotAllowed(vec!["GET".to_owned(), "HEAD".to_owned()]),
             Error::BodyTimeout,
@@ -356,10 +356,10 @@ mod tests {
 
     #[test]
     fn item_of_a_list_is_named_by_its_path() {
-        let unknown = Error::not_found("note").of_item("items[2]");
+        let unknown = Error::not_found().of_item("items[2]");
         let rejected = Error::UrlRejected("the URL is too long".to_owned()).of_item("items[3]");
 
-        assert_eq!(unknown.to_string(), "the note (items[2]) does not exist, or it is not yours");
+        assert_eq!(unknown.to_string(), "the item (items[2]) does not exist, or it is not yours");
         assert_eq!(rejected.to_string(), "items[3]: the URL is too long");
         assert_eq!(Error::StillRunning.of_item("items[0]").to_string(), Error::StillRunning.to_string());
     }

@@ -95,7 +95,7 @@ async fn forget_earlier(txn: &impl ConnectionTrait, user: UserId) -> Result<(), 
 /// # Errors
 /// [`Error::NotFound`].
 pub async fn find(desk: &Desk, user: UserId, id: ExportId) -> Result<export::Model, Error> {
-    Entity::one_of(user, id).one(desk.db.read()).await?.ok_or(Error::not_found("export"))
+    Entity::one_of(user, id).one(desk.db.read()).await?.ok_or(Error::not_found())
 }
 
 /// The file of an export, on this machine.
@@ -104,15 +104,13 @@ pub async fn find(desk: &Desk, user: UserId, id: ExportId) -> Result<export::Mod
 /// [`Error::NotFound`] where it is not packed, or was kept long enough.
 pub async fn file(desk: &Desk, store: &dyn BlobStore, export: &export::Model) -> Result<LocalFile, Error> {
     if export.state != ExportState::Done {
-        return Err(Error::not_found("export"));
+        return Err(Error::not_found());
     }
-    let stored = stored_file::Entity::of_export(export.id)
-        .one(desk.db.read())
-        .await?
-        .ok_or(Error::not_found("file"))?;
+    let stored =
+        stored_file::Entity::of_export(export.id).one(desk.db.read()).await?.ok_or(Error::not_found())?;
     match store.local_file(&stored.path).await {
         Ok(local) => Ok(local),
-        Err(BlobError::Missing) => Err(Error::not_found("export")),
+        Err(BlobError::Missing) => Err(Error::not_found()),
         Err(error) => Err(error.into()),
     }
 }

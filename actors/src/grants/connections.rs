@@ -38,11 +38,10 @@ pub async fn list_connections(
 /// [`Error::NotFound`] where the user has no such connection, it has ended already, or the account is disabled; the database fails.
 pub async fn disconnect(db: &Db, user: UserId, id: GrantId) -> Result<(), Error> {
     let txn = on_behalf_of(user, db.begin()).await?;
-    living_owner(&txn, user).await?.ok_or(Error::not_found("connected app"))?;
-    let grant =
-        oauth_grant::Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found("connected app"))?;
+    living_owner(&txn, user).await?.ok_or(Error::not_found())?;
+    let grant = oauth_grant::Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
     if !end(&txn, &grant, Ending::Disconnected).await? {
-        return Err(Error::not_found("connected app"));
+        return Err(Error::not_found());
     }
     Ok(txn.commit().await?)
 }

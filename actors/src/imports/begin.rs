@@ -114,7 +114,7 @@ pub async fn may_begin(desk: &Desk, user: UserId) -> Result<(), Error> {
 
 async fn make_room(txn: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Result<(), Error> {
     // Held, so that two that begin at once count each other.
-    user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::not_found("account"))?;
+    user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::not_found())?;
     LibraryRoom::of_owner(txn, desk, user).await?.must_fit(0)?;
     let under_way = [ImportState::Running, ImportState::Undoing, ImportState::Paused];
     let kept = Entity::owned_by(user)
@@ -136,7 +136,7 @@ async fn make_room(txn: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Res
 /// # Errors
 /// [`Error::NotFound`].
 pub async fn find(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
-    Entity::one_of(user, id).one(desk.db.read()).await?.ok_or(Error::not_found("import"))
+    Entity::one_of(user, id).one(desk.db.read()).await?.ok_or(Error::not_found())
 }
 
 /// The imports of this person, the latest first.
@@ -177,7 +177,7 @@ pub(super) async fn ask(
 pub async fn start(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let now = desk.clock.now();
     let txn = begin_owned(&desk.db, user).await?;
-    let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found("import"))?;
+    let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
     let started = Entity::update_many()
         .col_expr(Column::State, Expr::value(ImportState::Running))
         .col_expr(Column::DryRun, Expr::value(false))
@@ -203,7 +203,7 @@ pub async fn start(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mo
         .exec(&txn)
         .await?;
     ask(&txn, &row, now).await?;
-    let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found("import"))?;
+    let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
     txn.commit().await?;
     Ok(row)
 }

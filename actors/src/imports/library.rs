@@ -14,5 +14,5 @@ use crate::error::Error;
 /// [`Error::NotFound`] when the account was removed; [`Error::Internal`] when the database fails.
 pub async fn hold(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
     let owner = user::Entity::find_by_id(user).lock(LockType::NoKeyUpdate);
-    owner.one(txn).await?.map(drop).ok_or(Error::not_found("account"))
+    owner.one(txn).await?.map(drop).ok_or(Error::not_found())
 }

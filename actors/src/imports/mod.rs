@@ -239,7 +239,7 @@ async fn take_found(
         let txn = begin_request(&db, caller).await?;
         library::hold(&txn, taking.import().user_id).await?;
         let own = import::Entity::one_of(taking.import().user_id, taking.import().id).lock_exclusive();
-        match own.one(&txn).await?.ok_or(Error::not_found("import"))? {
+        match own.one(&txn).await?.ok_or(Error::not_found())? {
             // It was paused, or is being undone already.
             own if own.state != ImportState::Running => return Ok(own),
             _ => {}

@@ -50,7 +50,7 @@ async fn change(
 ) -> Result<import::Model, Error> {
     let now = desk.clock.now();
     let txn = begin_owned(&desk.db, user).await?;
-    let row = Entity::one_of(user, id).lock_exclusive().one(&txn).await?.ok_or(Error::not_found("import"))?;
+    let row = Entity::one_of(user, id).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
     if row.dry_run || !from.contains(&row.state) {
         return Err(Error::Conflict(not));
     }

@@ -183,21 +183,16 @@ pub async fn list(db: &Db, user: UserId) -> Result<Vec<api_key::Model>, Error> {
 /// Whose key this is: the operator names keys without their owners.
 pub async fn owner_of(db: &Db, key: KeyId) -> Result<UserId, Error> {
     let found = api_key::Entity::for_operator(key).one(db.read()).await?;
-    found.map(|row| row.user_id).ok_or(Error::not_found("key"))
+    found.map(|row| row.user_id).ok_or(Error::not_found())
 }
 
 async fn one_of(txn: &impl ConnectionTrait, user: UserId, key: KeyId) -> Result<api_key::Model, Error> {
-    api_key::Entity::one_of(user, key).one(txn).await?.ok_or(Error::not_found("key"))
+    api_key::Entity::one_of(user, key).one(txn).await?.ok_or(Error::not_found())
 }
 
 /// Makes the counts of one user's keys wait for each other where more than one writes.
 async fn lock_owner(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
-    user::Entity::find_by_id(user)
-        .lock_exclusive()
-        .one(txn)
-        .await?
-        .map(drop)
-        .ok_or(Error::not_found("account"))
+    user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.map(drop).ok_or(Error::not_found())
 }
 
 async fn commit(txn: Transaction) -> Result<(), Error> {

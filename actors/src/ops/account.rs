@@ -64,7 +64,7 @@ impl Operation for ShowAccount {
     async fn run(self, caller: &Caller, app: &App) -> Result<ShowAccountResponse, Error> {
         let (db, id) = (app.db.read(), caller.user);
         let completed = upload::Column::CompletedAt.is_not_null();
-        let row = user::Entity::find_by_id(id).one(db).await?.ok_or(Error::not_found("account"))?;
+        let row = user::Entity::find_by_id(id).one(db).await?.ok_or(Error::not_found())?;
         Ok(ShowAccountResponse {
             user_id: row.id,
             email: row.email,

@@ -166,7 +166,7 @@ impl Ask {
         ids.dedup();
         let own = bookmark::Entity::owned_by(caller.user).filter(bookmark::Column::Id.is_in(ids.clone()));
         if usize::try_from(own.count(app.db.read()).await?).ok() != Some(ids.len()) {
-            return Err(Error::not_found("bookmark"));
+            return Err(Error::not_found());
         }
         // The notes on a bookmark are documents of their own, and part of what was saved.
         let documents: Vec<DocumentId> = document::Entity::readable_by(caller.user)

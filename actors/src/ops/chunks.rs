@@ -83,7 +83,7 @@ impl Operation for ListChunks {
         let list = format!("chunks:{}", self.document);
         let position: Option<Position> = self.page.position(app, caller.user, &list)?;
         let found = document::Entity::one_of(caller.user, self.document).one(app.db.read()).await?;
-        let document = found.ok_or(Error::not_found("document"))?;
+        let document = found.ok_or(Error::not_found())?;
         let after = position.filter(|at| at.version == document.version).map_or(-1, |at| at.after);
         let mut rows = chunk::Entity::owned_by(caller.user)
             .filter(chunk::Column::DocumentId.eq(document.id))

@@ -77,13 +77,13 @@ impl ReadDocument {
             Named::Document(id) => document::Entity::one_of(user, *id),
             Named::Bookmark(id) => text_of(user, bookmark::Entity::one_of(user, *id)),
             Named::Url(url) => {
-                let address = PageUrl::parse(url).map_err(|_| Error::not_found("document"))?.key();
+                let address = PageUrl::parse(url).map_err(|_| Error::not_found())?.key();
                 let saved =
                     bookmark::Entity::owned_by(user).filter(bookmark::Column::NormalizedUrl.eq(address));
                 text_of(user, saved)
             }
         };
-        Readable::one(document, app.db.read()).await?.ok_or(Error::not_found("document"))
+        Readable::one(document, app.db.read()).await?.ok_or(Error::not_found())
     }
 }
 

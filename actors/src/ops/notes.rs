@@ -147,7 +147,7 @@ async fn locked_on_bookmark(
     row: &bookmark::Model,
 ) -> Result<Option<note::Model>, Error> {
     let held = bookmark::Entity::one_of(row.user_id, row.id).lock_exclusive();
-    held.one(txn).await?.ok_or(Error::not_found("bookmark"))?;
+    held.one(txn).await?.ok_or(Error::not_found())?;
     let own = note::Entity::owned_by(row.user_id).filter(note::Column::BookmarkId.eq(row.id));
     Ok(own.one(txn).await?)
 }
@@ -204,7 +204,7 @@ pub async fn rewrite(
 /// The document with a note's text, in sight or not.
 async fn document_of(txn: &impl ConnectionTrait, note: &note::Model) -> Result<document::Model, Error> {
     let own = document::Entity::of(note.user_id).filter(document::Column::Id.eq(note.document_id));
-    own.one(txn).await?.ok_or(Error::not_found("document"))
+    own.one(txn).await?.ok_or(Error::not_found())
 }
 
 async fn insert_on_bookmark(

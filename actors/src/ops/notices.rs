@@ -130,10 +130,7 @@ impl Operation for MarkRead {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<MarkReadResponse, Error> {
         if let Some(id) = self.0 {
-            notice::Entity::one_of(caller.user, id)
-                .one(app.db.read())
-                .await?
-                .ok_or(Error::not_found("notice"))?;
+            notice::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::not_found())?;
         }
         let mut marked = notice::Entity::update_many()
             .col_expr(notice::Column::ReadAt, Expr::value(app.clock.now()))

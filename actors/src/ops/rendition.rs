@@ -106,7 +106,7 @@ impl Operation for ReadOutline {
 
 async fn shown(id: DocumentId, caller: &Caller, app: &App) -> Result<Option<rendition::Model>, Error> {
     let found = document::Entity::one_of(caller.user, id).one(app.db.read()).await?;
-    let document = found.ok_or(Error::not_found("document"))?;
+    let document = found.ok_or(Error::not_found())?;
     Ok(rendition::Entity::one_of(caller.user, document.id).one(app.db.read()).await?)
 }
 

@@ -93,16 +93,10 @@ impl Operation for Search {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<SearchResponse, Error> {
         if let Some(id) = self.collection {
-            collection::Entity::one_of(caller.user, id)
-                .one(app.db.read())
-                .await?
-                .ok_or(Error::not_found("collection"))?;
+            collection::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::not_found())?;
         }
         if let Some(id) = self.feed {
-            feed::Entity::one_of(caller.user, id)
-                .one(app.db.read())
-                .await?
-                .ok_or(Error::not_found("feed"))?;
+            feed::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::not_found())?;
         }
         let within = Filter {
             source: self.source,

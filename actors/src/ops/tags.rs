@@ -130,7 +130,7 @@ impl Operation for RenameTag {
             room.must_hold(&txn).await?;
         }
         let now_called = counted(caller.user).filter(bookmark_tag::Column::Name.eq(new));
-        let tag = now_called.into_model::<TagView>().one(&txn).await?.ok_or(Error::not_found("tag"))?;
+        let tag = now_called.into_model::<TagView>().one(&txn).await?.ok_or(Error::not_found())?;
         txn.commit().await?;
         Ok(TagResponse { tag })
     }
@@ -191,7 +191,7 @@ fn counted(user: UserId) -> sea_orm::Select<bookmark_tag::Entity> {
 /// Not found where no living bookmark has it.
 async fn tagged(txn: &impl ConnectionTrait, user: UserId, name: &str) -> Result<Vec<BookmarkId>, Error> {
     let with_it = || bookmark::Column::Id.in_subquery(named(user, name));
-    bookmark::Entity::owned_by(user).filter(with_it()).one(txn).await?.ok_or(Error::not_found("tag"))?;
+    bookmark::Entity::owned_by(user).filter(with_it()).one(txn).await?.ok_or(Error::not_found())?;
     let locked = save::lock(txn, bookmark::Entity::with_deleted(user).filter(with_it())).await?;
     // Whoever was waited for may have taken it off one: what is locked is looked at once more.
     let still: Vec<BookmarkId> = bookmark_tag::Entity::owned_by(user)

@@ -11,7 +11,7 @@ pub struct Target(pub Vec<String>);
 impl Target {
     /// The id at this place.
     pub fn id<I: FromStr>(&self, place: usize) -> Result<I, Error> {
-        self.0.get(place).and_then(|text| text.parse().ok()).ok_or(Error::not_found("item"))
+        self.0.get(place).and_then(|text| text.parse().ok()).ok_or(Error::not_found())
     }
 
     /// The name at this place. What no name can be, such as one with the character NUL, is nobody's.
@@ -20,6 +20,6 @@ impl Target {
             .get(place)
             .filter(|text| !text.is_empty() && !text.contains('\0'))
             .cloned()
-            .ok_or(Error::not_found("item"))
+            .ok_or(Error::not_found())
     }
 }

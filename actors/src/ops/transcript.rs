@@ -82,7 +82,7 @@ impl Operation for ReadTranscript {
         let list = format!("transcript:{}", self.document);
         let position: Option<Position> = self.page.position(app, caller.user, &list)?;
         let found = document::Entity::one_of(caller.user, self.document).one(app.db.read()).await?;
-        let document = found.filter(is_recording).ok_or(Error::not_found("document"))?;
+        let document = found.filter(is_recording).ok_or(Error::not_found())?;
         let shown = shown(app, &document).await?;
         let version = shown.as_ref().map_or(0, |transcript| transcript.version);
         let after = position.filter(|at| at.version == version).map_or(-1, |at| at.after);

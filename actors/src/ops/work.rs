@@ -253,8 +253,7 @@ impl Operation for RetryWork {
     async fn run(self, caller: &Caller, app: &App) -> Result<RetryWorkResponse, Error> {
         let (user, now) = (caller.user, app.clock.now());
         let txn = begin_request(&app.db, caller).await?;
-        let document =
-            document::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::not_found("document"))?;
+        let document = document::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
         if document.status != DocumentStatus::Failed && document.error.is_none() {
             return Err(Error::Conflict(
                 "the text of the document has not failed, so there is nothing to retry",
@@ -289,8 +288,7 @@ impl Operation for RetryWork {
 /// What makes the text of a document.
 async fn work_of(db: &impl ConnectionTrait, document: &document::Model) -> Result<Work, Error> {
     let Some(id) = document.bookmark_id else { return Ok(Work::Page) };
-    let saved =
-        bookmark::Entity::one_of(document.user_id, id).one(db).await?.ok_or(Error::not_found("bookmark"))?;
+    let saved = bookmark::Entity::one_of(document.user_id, id).one(db).await?.ok_or(Error::not_found())?;
     Ok(Work::of_bookmark(saved.kind))
 }
 

@@ -59,7 +59,7 @@ pub async fn announce(app: &App, caller: &Caller, new: Announced) -> Result<Tick
     let row = row(&app.uploads, user, new, limits.upload_bytes, now)?;
     let txn = begin_request(&app.db, caller).await?;
     // Two announcements at once are counted one after the other.
-    user::Entity::find_by_id(user).lock_exclusive().one(&txn).await?.ok_or(Error::not_found("account"))?;
+    user::Entity::find_by_id(user).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
     // Refused before the file is sent: its text would exceed the library.
     let room = LibraryRoom::of_owner(&txn, app, user).await?;
     room.must_fit(0)?;

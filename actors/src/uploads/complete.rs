@@ -70,10 +70,8 @@ struct Copied {
 /// [`Error::NotFound`], [`Error::UploadIncomplete`] before the bytes have come and where their sum differs,
 /// [`Error::UploadExpired`] when none came in time; [`Error::LibraryFull`]: it can be completed later, once there is space.
 pub async fn complete(app: &App, asked: Completion<'_>) -> Result<Completed, Error> {
-    let row = Entity::one_of(asked.caller.user, asked.upload)
-        .one(app.db.read())
-        .await?
-        .ok_or(Error::not_found("upload"))?;
+    let row =
+        Entity::one_of(asked.caller.user, asked.upload).one(app.db.read()).await?.ok_or(Error::not_found())?;
     let presigned = app.uploads.store.presigned_uploads().filter(|_| row.completed_at.is_none());
     let Some(presigned) = presigned else { return settle(app, &asked, None).await };
     let copied = copy(app, presigned, &row, &asked).await?;
@@ -121,13 +119,9 @@ async fn settle(app: &App, asked: &Completion<'_>, copied: Option<&Copied>) -> R
     let now = app.clock.now();
     let txn = begin_request(&app.db, asked.caller).await?;
     // What the user's uploads take up is counted by one at a time, as where they are announced.
-    user::Entity::find_by_id(asked.caller.user)
-        .lock_exclusive()
-        .one(&txn)
-        .await?
-        .ok_or(Error::not_found("account"))?;
+    user::Entity::find_by_id(asked.caller.user).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
     let locked = Entity::one_of(asked.caller.user, asked.upload).lock_exclusive().one(&txn).await?;
-    let row = locked.ok_or(Error::not_found("upload"))?;
+    let row = locked.ok_or(Error::not_found())?;
     if let Some(done) = Completed::of(&row) {
         return if differs(asked, row.sha256.as_ref()) { Err(OTHER_SUM) } else { Ok(done) };
     }

@@ -175,8 +175,7 @@ fn admitted(app: &App, pass: &Pass) -> Result<(), Error> {
 
 /// The upload, whose bytes are still to come or to be replaced.
 async fn awaited(app: &App, pass: &Pass) -> Result<Model, Error> {
-    let upload =
-        Entity::by_address(pass.upload).one(app.db.read()).await?.ok_or(Error::not_found("upload"))?;
+    let upload = Entity::by_address(pass.upload).one(app.db.read()).await?.ok_or(Error::not_found())?;
     if upload.completed_at.is_some() { Err(COMPLETE) } else { Ok(upload) }
 }
 

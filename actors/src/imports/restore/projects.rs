@@ -177,7 +177,7 @@ pub async fn item(
     let user = taking.import().user_id;
     let Some(project) = project_of(taking, txn, given.project).await? else { return Ok(lost()) };
     let Some(chosen) = thing_of(taking, txn, &given).await? else { return Ok(lost()) };
-    let owner = user::Entity::find_by_id(user).one(txn).await?.ok_or(Error::not_found("account"))?;
+    let owner = user::Entity::find_by_id(user).one(txn).await?.ok_or(Error::not_found())?;
     let most = taking.means().desk.plans.limits(owner.plan).items_per_project;
     let put = match projects::put(txn, &project, &[chosen], most, now).await {
         Ok(put) => put,

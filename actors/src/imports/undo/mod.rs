@@ -53,7 +53,7 @@ const BATCH_ROWS: u64 = 100;
 pub async fn undo(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let now = desk.clock.now();
     let txn = begin_owned(&desk.db, user).await?;
-    let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found("import"))?;
+    let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
     let begun = Entity::update_many()
         .col_expr(Column::State, Expr::value(ImportState::Undoing))
         .col_expr(Column::Error, Expr::value(None::<String>))

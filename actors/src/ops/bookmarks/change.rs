@@ -86,7 +86,7 @@ impl Operation for ChangeBookmark {
         save::own_collections(&txn, caller.user, self.collections.as_deref().unwrap_or_default()).await?;
         // Held, so that of two who write the first note the second finds it.
         let found = bookmark::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
-        let row = found.one(&txn).await?.ok_or(Error::not_found("bookmark"))?;
+        let row = found.one(&txn).await?.ok_or(Error::not_found())?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let rewritten = match self.notes {
             Some(_) => notes::document_on(&txn, caller.user, row.id).await?,

@@ -173,10 +173,7 @@ impl Operation for ListBookmarks {
         let list = format!("bookmarks:{:?}:{:?}", self.sort, self.filter);
         let after: Option<Position> = self.page.position(app, user, &list)?;
         if let Some(id) = self.filter.collection {
-            collection::Entity::one_of(user, id)
-                .one(app.db.read())
-                .await?
-                .ok_or(Error::not_found("collection"))?;
+            collection::Entity::one_of(user, id).one(app.db.read()).await?.ok_or(Error::not_found())?;
         }
         let mut query = self.filter.apply(bookmark::Entity::owned_by(user), user);
         query = query.join(JoinType::InnerJoin, document_of_bookmark());

@@ -39,10 +39,7 @@ impl Operation for RefetchBookmark {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
-        let row = bookmark::Entity::one_of(caller.user, self.0)
-            .one(&txn)
-            .await?
-            .ok_or(Error::not_found("bookmark"))?;
+        let row = bookmark::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
         if row.kind == BookmarkKind::Page {
             save::may_fetch(&row.url, app.fetcher.guard())?;
         }

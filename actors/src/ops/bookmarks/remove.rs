@@ -75,7 +75,7 @@ pub async fn delete(
     priority: Priority,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let row = bookmark::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found("bookmark"))?;
+    let row = bookmark::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found())?;
     mark(txn, &row, Some(now), now).await?;
     set_hidden(txn, &row, Some(now), priority, now).await
 }
@@ -105,12 +105,12 @@ impl Operation for RestoreBookmark {
         let txn = begin_request(&app.db, caller).await?;
         let found = bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.eq(self.0));
         let found = found.lock_exclusive().one(&txn).await?;
-        let row = found.ok_or(Error::not_found("bookmark"))?;
+        let row = found.ok_or(Error::not_found())?;
         let Some(deleted) = row.deleted_at else {
             return Ok(BookmarkResponse { bookmark: view::one(app, &txn, row).await? });
         };
         if now.since(deleted) >= bookmark::RESTORABLE {
-            return Err(Error::not_found("bookmark"));
+            return Err(Error::not_found());
         }
         if save::with_address(&txn, user, &row.normalized_url).await?.is_some() {
             return Err(SAVED_AGAIN);

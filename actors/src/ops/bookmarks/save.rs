@@ -447,7 +447,7 @@ pub async fn own_collections(
     }
     let own = collection::Entity::owned_by(user).filter(collection::Column::Id.is_in(wanted.iter().copied()));
     let own = own.order_by_asc(collection::Column::Id).lock(LockType::KeyShare).all(txn).await?;
-    if own.len() == wanted.len() { Ok(()) } else { Err(Error::not_found("collection")) }
+    if own.len() == wanted.len() { Ok(()) } else { Err(Error::not_found()) }
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ impl Operation for ShowBookmark {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkResponse, Error> {
         let found = bookmark::Entity::one_of(caller.user, self.0).one(app.db.read()).await?;
-        let bookmark = view::one(app, app.db.read(), found.ok_or(Error::not_found("bookmark"))?).await?;
+        let bookmark = view::one(app, app.db.read(), found.ok_or(Error::not_found())?).await?;
         Ok(BookmarkResponse { bookmark })
     }
 }

@@ -62,7 +62,7 @@ pub async fn one(
     db: &impl ConnectionTrait,
     row: bookmark::Model,
 ) -> Result<BookmarkView, Error> {
-    many(desk, db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found("bookmark"))
+    many(desk, db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }
 
 /// Shows many of one user, in their order, with four queries however many they are.

@@ -64,7 +64,7 @@ impl Operation for ChangeCollection {
             may_stand_in(&txn, caller.user, self.id, parent).await?;
         }
         let found = collection::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
-        let mut changed = found.one(&txn).await?.ok_or(Error::not_found("collection"))?.into_active_model();
+        let mut changed = found.one(&txn).await?.ok_or(Error::not_found())?.into_active_model();
         if let Some(name) = self.name {
             changed.name = Set(name);
         }
@@ -100,7 +100,7 @@ async fn may_stand_in(
         .await?;
     let parents: HashMap<CollectionId, Option<CollectionId>> = all.into_iter().collect();
     if !parents.contains_key(&moved) || !parents.contains_key(&parent) {
-        return Err(Error::not_found("collection"));
+        return Err(Error::not_found());
     }
     if stands_within(&parents, parent, moved) {
         return Err(Error::invalid("parentId", "must not be the collection itself or one inside it"));

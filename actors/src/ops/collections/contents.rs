@@ -40,9 +40,9 @@ impl Place {
     /// Both are the caller's own; locked until the transaction ends, the collection first, as whoever removes it does.
     async fn own(&self, txn: &impl ConnectionTrait, caller: &Caller) -> Result<bookmark::Model, Error> {
         let collection = collection::Entity::one_of(caller.user, self.collection).lock(LockType::NoKeyUpdate);
-        collection.one(txn).await?.ok_or(Error::not_found("collection"))?;
+        collection.one(txn).await?.ok_or(Error::not_found())?;
         let bookmark = bookmark::Entity::one_of(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
-        bookmark.one(txn).await?.ok_or(Error::not_found("bookmark"))
+        bookmark.one(txn).await?.ok_or(Error::not_found())
     }
 }
 

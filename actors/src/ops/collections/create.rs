@@ -54,7 +54,7 @@ impl Operation for CreateCollection {
         if let Some(parent) = self.parent {
             // Nobody removes it before this one stands in it.
             let there = collection::Entity::one_of(caller.user, parent).lock(LockType::KeyShare);
-            there.one(&txn).await?.ok_or(Error::not_found("collection"))?;
+            there.one(&txn).await?.ok_or(Error::not_found())?;
         }
         let row = collection::Model {
             id: CollectionId::new(now),

@@ -43,7 +43,7 @@ impl Operation for DeleteCollection {
     async fn run(self, caller: &Caller, app: &App) -> Result<DeleteCollectionResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         let found = collection::Entity::one_of(caller.user, self.0).lock(LockType::Update);
-        found.one(&txn).await?.ok_or(Error::not_found("collection"))?;
+        found.one(&txn).await?.ok_or(Error::not_found())?;
         let filed = Query::select()
             .column(collection_bookmark::Column::BookmarkId)
             .from(collection_bookmark::Entity)

@@ -54,7 +54,7 @@ pub(super) async fn one(
     id: CollectionId,
 ) -> Result<CollectionResponse, Error> {
     let found = shown(collection::Entity::one_of(user, id)).one(db).await?;
-    Ok(CollectionResponse { collection: found.ok_or(Error::not_found("collection"))? })
+    Ok(CollectionResponse { collection: found.ok_or(Error::not_found())? })
 }
 
 /// How many living bookmarks are in the collection of the outer statement.

@@ -91,7 +91,7 @@ impl Operation for ListEntries {
         let list = format!("entries:{:?}", self.filter);
         let after: Option<Position> = self.page.position(app, user, &list)?;
         if let Some(id) = self.filter.feed {
-            feed::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found("feed"))?;
+            feed::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found())?;
         }
         let mut query = entry::Entity::owned_by(user).filter(self.filter.condition());
         if let Some(Position(at, id)) = after {
@@ -138,6 +138,6 @@ impl Operation for ShowEntry {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<EntryResponse, Error> {
         let found = entry::Entity::one_of(caller.user, self.0).one(app.db.read()).await?;
-        Ok(EntryResponse { entry: view::one(app.db.read(), found.ok_or(Error::not_found("entry"))?).await? })
+        Ok(EntryResponse { entry: view::one(app.db.read(), found.ok_or(Error::not_found())?).await? })
     }
 }

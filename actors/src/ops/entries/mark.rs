@@ -48,7 +48,7 @@ impl Operation for ChangeEntry {
     async fn run(self, caller: &Caller, app: &App) -> Result<EntryResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
         let mut row =
-            entry::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::not_found("entry"))?;
+            entry::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::not_found())?;
         if self.read.is_some() || self.starred.is_some() {
             let mut changed = row.into_active_model();
             // What was not asked for stays as whoever else sets it.
@@ -94,10 +94,7 @@ impl Operation for MarkEntries {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<MarkEntriesResponse, Error> {
         if let Some(id) = self.feed {
-            feed::Entity::one_of(caller.user, id)
-                .one(app.db.read())
-                .await?
-                .ok_or(Error::not_found("feed"))?;
+            feed::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::not_found())?;
         }
         let mut unread = entry::Entity::update_many()
             .col_expr(entry::Column::Read, Expr::value(true))

@@ -36,8 +36,7 @@ impl Operation for TranscribeEntry {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<EntryResponse, Error> {
         let txn = begin_request(&app.db, caller).await?;
-        let row =
-            entry::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::not_found("entry"))?;
+        let row = entry::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
         if row.enclosure_url.is_none() {
             return Err(Error::Conflict("the entry has no recording"));
         }

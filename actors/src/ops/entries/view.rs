@@ -47,7 +47,7 @@ pub struct EntryResponse {
 
 /// Shows one.
 pub async fn one(db: &impl ConnectionTrait, row: entry::Model) -> Result<EntryView, Error> {
-    many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found("entry"))
+    many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }
 
 /// Shows many of one user, in their order.

@@ -72,8 +72,7 @@ impl Operation for ChangeFeed {
     async fn run(self, caller: &Caller, app: &App) -> Result<FeedResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
-        let row =
-            feed::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::not_found("feed"))?;
+        let row = feed::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::not_found())?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let wanted_before = row.full_text;
         let row = self.apply(&txn, row).await?;

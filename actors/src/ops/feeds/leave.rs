@@ -64,7 +64,7 @@ pub async fn leave(
 ) -> Result<(), Error> {
     // The feed goes first: entries that are being delivered to it are in by then, or never will be.
     let held = feed::Entity::one_of(user, id).lock_exclusive().one(txn).await?;
-    held.ok_or(Error::not_found("feed"))?;
+    held.ok_or(Error::not_found())?;
     place::keep_of_feed(txn, user, id).await?;
     feed::Entity::delete_many()
         .filter(feed::Column::UserId.eq(user))

@@ -83,6 +83,6 @@ impl Operation for ShowFeed {
 
     async fn run(self, caller: &Caller, app: &App) -> Result<FeedResponse, Error> {
         let found = feed::Entity::one_of(caller.user, self.0).one(app.db.read()).await?;
-        Ok(FeedResponse { feed: view::one(app.db.read(), found.ok_or(Error::not_found("feed"))?).await? })
+        Ok(FeedResponse { feed: view::one(app.db.read(), found.ok_or(Error::not_found())?).await? })
     }
 }

@@ -35,8 +35,7 @@ impl Operation for RefreshFeed {
     async fn run(self, caller: &Caller, app: &App) -> Result<FeedResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
-        let row =
-            feed::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::not_found("feed"))?;
+        let row = feed::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
         queue::ask(&txn, caller.user, Work::Poll, row.source_id.0, Priority::Now, now).await?;
         // Nothing may be new there, and yet something of it not have come.
         queue::ask(&txn, caller.user, Work::Deliver, row.id.0, Priority::Now, now).await?;

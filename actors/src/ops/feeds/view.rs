@@ -61,7 +61,7 @@ pub struct FeedResponse {
 
 /// Shows one.
 pub async fn one(db: &impl ConnectionTrait, row: feed::Model) -> Result<FeedView, Error> {
-    many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found("feed"))
+    many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }
 
 /// Shows many of one user, in their order, with four queries however many they are.

@@ -140,10 +140,10 @@ async fn own(
     user: UserId,
     id: HighlightId,
 ) -> Result<(bookmark::Model, highlight::Model), Error> {
-    let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found("highlight"))?;
+    let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found())?;
     let saved = bookmark::Entity::one_of(user, found.bookmark_id).lock(LockType::NoKeyUpdate);
-    let saved = saved.one(txn).await?.ok_or(Error::not_found("bookmark"))?;
+    let saved = saved.one(txn).await?.ok_or(Error::not_found())?;
     // What was read before the lock may be another's change ago.
-    let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found("highlight"))?;
+    let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found())?;
     Ok((saved, found))
 }

@@ -65,7 +65,7 @@ impl Operation for CreateHighlight {
         let txn = begin_request(&app.db, caller).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let found = bookmark::Entity::one_of(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
-        let saved = found.one(&txn).await?.ok_or(Error::not_found("bookmark"))?;
+        let saved = found.one(&txn).await?.ok_or(Error::not_found())?;
         let marked = Marked { text: &self.text, start: self.start, end: self.end };
         must_stand(&txn, caller.user, &saved, marked).await?;
         let row = highlight::Model {

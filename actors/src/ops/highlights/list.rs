@@ -65,7 +65,7 @@ impl Operation for ListHighlights {
         let (db, user) = (app.db.read(), caller.user);
         let list = format!("highlights:{}", self.bookmark);
         let after: Option<(i32, HighlightId)> = self.page.position(app, user, &list)?;
-        bookmark::Entity::one_of(user, self.bookmark).one(db).await?.ok_or(Error::not_found("bookmark"))?;
+        bookmark::Entity::one_of(user, self.bookmark).one(db).await?.ok_or(Error::not_found())?;
         let mut own = highlight::Entity::owned_by(user).filter(C::BookmarkId.eq(self.bookmark));
         if let Some((start, id)) = after {
             let same = Condition::all().add(C::StartOffset.eq(start)).add(C::Id.gt(id));

@@ -68,10 +68,8 @@ pub async fn must_stand(
     saved: &bookmark::Model,
     marked: Marked<'_>,
 ) -> Result<(), Error> {
-    let document = document::Entity::one_of(user, saved.document_id)
-        .one(db)
-        .await?
-        .ok_or(Error::not_found("document"))?;
+    let document =
+        document::Entity::one_of(user, saved.document_id).one(db).await?.ok_or(Error::not_found())?;
     let stands = text_between(db, &document, marked.start, marked.end).await?;
     if stands.as_deref() == Some(marked.text) {
         return Ok(());

@@ -202,19 +202,16 @@ async fn open(txn: &impl ConnectionTrait, user: UserId, id: NoteId) -> Result<(n
 /// The note and what it belongs to, whether that may be written to or not.
 async fn held(txn: &impl ConnectionTrait, user: UserId, id: NoteId) -> Result<(note::Model, Home), Error> {
     let own = || note::Entity::one_of(user, id);
-    let found = own().one(txn).await?.ok_or(Error::not_found("note"))?;
+    let found = own().one(txn).await?.ok_or(Error::not_found())?;
     let home = match (found.project_id, found.bookmark_id) {
         (Some(project), _) => Home::Project(projects::locked(txn, user, project).await?),
         (None, Some(bookmark)) => {
-            let row = bookmark::Entity::one_of(user, bookmark)
-                .one(txn)
-                .await?
-                .ok_or(Error::not_found("bookmark"))?;
+            let row = bookmark::Entity::one_of(user, bookmark).one(txn).await?.ok_or(Error::not_found())?;
             locked_on_bookmark(txn, &row).await?;
             Home::Bookmark(row)
         }
-        (None, None) => return Err(Error::not_found("note")),
+        (None, None) => return Err(Error::not_found()),
     };
     // Read again: it may have changed, or gone, before its home was held.
-    Ok((own().one(txn).await?.ok_or(Error::not_found("note"))?, home))
+    Ok((own().one(txn).await?.ok_or(Error::not_found())?, home))
 }

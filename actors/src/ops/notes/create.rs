@@ -91,8 +91,7 @@ impl CreateNote {
     async fn append(self, caller: &Caller, app: &App, id: BookmarkId) -> Result<CreateNoteResponse, Error> {
         let now = app.clock.now();
         let txn = begin_request(&app.db, caller).await?;
-        let row =
-            bookmark::Entity::one_of(caller.user, id).one(&txn).await?.ok_or(Error::not_found("bookmark"))?;
+        let row = bookmark::Entity::one_of(caller.user, id).one(&txn).await?.ok_or(Error::not_found())?;
         let note = locked_on_bookmark(&txn, &row).await?;
         let room = LibraryRoom::of_caller(&txn, app, caller).await?;
         let room = room.rewriting(&txn, note.as_ref().map(|note| note.document_id)).await?;
@@ -103,9 +102,8 @@ impl CreateNote {
             return Err(Error::invalid("body", reason));
         }
         room.must_fit(self.body.len())?;
-        let note = write_on_bookmark(&txn, &row, &body, Priority::Now, now)
-            .await?
-            .ok_or(Error::not_found("bookmark"))?;
+        let note =
+            write_on_bookmark(&txn, &row, &body, Priority::Now, now).await?.ok_or(Error::not_found())?;
         save::touch(&txn, row, now).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;

@@ -180,7 +180,7 @@ impl Place {
     async fn open(&self, txn: &impl ConnectionTrait, user: UserId) -> Result<(project::Model, Model), Error> {
         let project = super::locked(txn, user, self.project).await?;
         let found = Entity::within(&project).filter(Column::Id.eq(self.decision)).one(txn).await?;
-        let decision = found.ok_or(Error::not_found("decision"))?;
+        let decision = found.ok_or(Error::not_found())?;
         Ok((super::must_be_open(project)?, decision))
     }
 }

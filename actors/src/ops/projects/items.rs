@@ -144,7 +144,7 @@ impl Place {
     async fn open(&self, txn: &impl ConnectionTrait, user: UserId) -> Result<(project::Model, Model), Error> {
         let project = super::locked(txn, user, self.project).await?;
         let found = Entity::within(&project).filter(Column::Id.eq(self.item)).one(txn).await?;
-        let item = found.ok_or(Error::not_found("item"))?;
+        let item = found.ok_or(Error::not_found())?;
         Ok((super::must_be_open(project)?, item))
     }
 }
@@ -196,8 +196,7 @@ impl Operation for ChangeItem {
             changed.clone().into_active_model().reset_all().update(&txn).await?;
             touch(&txn, &project, app.clock.now()).await?;
         }
-        let item =
-            views(app, &txn, caller.user, vec![changed]).await?.pop().ok_or(Error::not_found("item"))?;
+        let item = views(app, &txn, caller.user, vec![changed]).await?.pop().ok_or(Error::not_found())?;
         txn.commit().await?;
         Ok(ItemResponse { item })
     }

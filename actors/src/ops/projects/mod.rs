@@ -68,7 +68,7 @@ pub async fn locked(
     user: UserId,
     id: ProjectId,
 ) -> Result<project::Model, Error> {
-    project::Entity::one_of(user, id).lock_exclusive().one(txn).await?.ok_or(Error::not_found("project"))
+    project::Entity::one_of(user, id).lock_exclusive().one(txn).await?.ok_or(Error::not_found())
 }
 
 /// As [`locked`], if it may be written to.
@@ -96,7 +96,7 @@ pub fn must_be_open(project: project::Model) -> Result<project::Model, Error> {
 
 /// The project, for reading.
 async fn readable(db: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<project::Model, Error> {
-    project::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found("project"))
+    project::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found())
 }
 
 /// Says that something in the project changed now, which makes it the most recently active.

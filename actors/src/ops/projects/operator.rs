@@ -71,5 +71,5 @@ pub async fn archive_project(desk: &Desk, user: UserId, id: ProjectId) -> Result
 }
 
 async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectView, Error> {
-    view::many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found("project"))
+    view::many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }

@@ -105,22 +105,19 @@ pub async fn find(db: &impl ConnectionTrait, user: UserId, wanted: &Wanted) -> R
     let (kind, document, highlight) = match wanted.named {
         Named::Bookmark(id) => (ItemKind::Bookmark, of_bookmark(db, user, id).await?, None),
         Named::Highlight(id) => {
-            let row = highlight::Entity::one_of(user, id)
-                .lock(STAYS)
-                .one(db)
-                .await?
-                .ok_or(Error::not_found("highlight"))?;
+            let row =
+                highlight::Entity::one_of(user, id).lock(STAYS).one(db).await?.ok_or(Error::not_found())?;
             (ItemKind::Highlight, of_bookmark(db, user, row.bookmark_id).await?, Some(id))
         }
         Named::Note(id) => {
-            let row = note::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found("note"))?;
+            let row = note::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found())?;
             let text = document::Entity::one_of(user, row.document_id).lock(STAYS).one(db).await?;
-            (ItemKind::Note, text.ok_or(Error::not_found("document"))?.id, None)
+            (ItemKind::Note, text.ok_or(Error::not_found())?.id, None)
         }
         Named::Entry(id) => {
-            let row = entry::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found("entry"))?;
+            let row = entry::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found())?;
             let text = document::Entity::one_of(user, row.document_id).lock(STAYS).one(db).await?;
-            (ItemKind::Entry, text.ok_or(Error::not_found("document"))?.id, None)
+            (ItemKind::Entry, text.ok_or(Error::not_found())?.id, None)
         }
         Named::Url(_) => return Ok(None),
     };
@@ -128,7 +125,7 @@ pub async fn find(db: &impl ConnectionTrait, user: UserId, wanted: &Wanted) -> R
 }
 
 async fn of_bookmark(db: &impl ConnectionTrait, user: UserId, id: BookmarkId) -> Result<DocumentId, Error> {
-    Ok(bookmark::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found("bookmark"))?.document_id)
+    Ok(bookmark::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found())?.document_id)
 }
 
 #[cfg(test)]

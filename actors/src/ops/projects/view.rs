@@ -51,7 +51,7 @@ pub struct ProjectResponse {
 /// Shows one.
 pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectResponse, Error> {
     let (instructions, created_at) = (row.instructions.clone(), row.created_at);
-    let view = many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found("project"))?;
+    let view = many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())?;
     Ok(ProjectResponse { project: ProjectDetails { view, instructions, created_at } })
 }
 

@@ -86,10 +86,8 @@ impl Operation for CreateUpload {
     async fn renewed(mut kept: Value, caller: &Caller, app: &App) -> Result<Value, Error> {
         let id = kept.get("uploadId").and_then(Value::as_str).and_then(|id| id.parse().ok());
         let id: UploadId = id.ok_or_else(|| Error::internal("a kept answer names no upload"))?;
-        let row = upload::Entity::one_of(caller.user, id)
-            .one(app.db.read())
-            .await?
-            .ok_or(Error::not_found("upload"))?;
+        let row =
+            upload::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::not_found())?;
         let address = uploads::put_address(app, &row).await?;
         if let Some(members) = kept.as_object_mut() {
             members.insert(SECRET.to_owned(), Value::String(address));

@@ -68,10 +68,8 @@ impl Operation for ShowUpload {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, app: &App) -> Result<ShowUploadResponse, Error> {
-        let row = upload::Entity::one_of(caller.user, self.0)
-            .one(app.db.read())
-            .await?
-            .ok_or(Error::not_found("upload"))?;
+        let row =
+            upload::Entity::one_of(caller.user, self.0).one(app.db.read()).await?.ok_or(Error::not_found())?;
         let document = match row.document_id {
             Some(id) => {
                 let own = document::Entity::of(caller.user).filter(document::Column::Id.eq(id));

@@ -44,7 +44,7 @@ pub struct Question {
 pub async fn confirm(app: &App, at: &Place, asked: Question) -> Result<String, Error> {
     let (row, _) = listening(app, at).await?;
     if row.topic != asked.topic {
-        return Err(Error::not_found("subscription"));
+        return Err(Error::not_found());
     }
     let now = app.clock.now();
     match (asked.mode.as_str(), row.state, asked.challenge) {
@@ -58,7 +58,7 @@ pub async fn confirm(app: &App, at: &Place, asked: Question) -> Result<String, E
             change(app, &row, PushState::Refused, None, now + REFUSED).await?;
             Ok(String::new())
         }
-        (_, _, _) => Err(Error::not_found("subscription")),
+        (_, _, _) => Err(Error::not_found()),
     }
 }
 
@@ -101,15 +101,13 @@ pub async fn expects(app: &App, at: &Place) -> Result<(), Error> {
 async fn active<'a>(app: &'a App, at: &Place) -> Result<(Model, &'a Push), Error> {
     let (row, push) = listening(app, at).await?;
     let active = row.state == PushState::Active && row.ends_at.is_some_and(|end| app.clock.now() < end);
-    if active { Ok((row, push)) } else { Err(Error::not_found("subscription")) }
+    if active { Ok((row, push)) } else { Err(Error::not_found()) }
 }
 
 async fn listening<'a>(app: &'a App, at: &Place) -> Result<(Model, &'a Push), Error> {
     let row = Entity::find_by_id(at.source).one(app.db.read()).await?;
     let found = row.zip(app.push.as_ref());
-    found
-        .filter(|(row, push)| push.is_place(row.source_id, &row.hub, &at.told))
-        .ok_or(Error::not_found("subscription"))
+    found.filter(|(row, push)| push.is_place(row.source_id, &row.hub, &at.told)).ok_or(Error::not_found())
 }
 
 /// Something new came: where the hub signed it the feed is fetched as soon as its server allows, once a minute at most. What is
@@ -123,7 +121,7 @@ pub async fn knock(app: &App, at: &Place, signature: Option<&str>, body: &[u8]) 
         return Ok(());
     }
     let Some(source) = feed_source::Entity::find_by_id(at.source).one(app.db.read()).await? else {
-        return Err(Error::not_found("subscription"));
+        return Err(Error::not_found());
     };
     let soonest = Ord::max(source.fetched_at.map_or(now, |fetched| fetched + APART), now);
     feed_source::Entity::update_many()
