@@ -46,5 +46,7 @@ CREATE TABLE api_key (
     last_client TEXT,
     mcp_client TEXT
 );
-CREATE INDEX api_key_user ON api_key (user_id)
+CREATE INDEX api_key_user ON api_key (user_id);
+-- The keys of connection tests, which the clean-up removes once they have expired.
+CREATE INDEX api_key_test ON api_key (expires_at) WHERE display = ''
 "#;

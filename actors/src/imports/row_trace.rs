@@ -13,7 +13,7 @@ pub struct RowTrace {
 }
 
 /// The word of [`RowTrace::is_addition`]. It is the first one, so that a query can count by it.
-pub const ADDITION: &str = "added";
+pub const ADDITION: &str = "addition";
 /// The word of [`RowTrace::is_star`].
 pub const STAR: &str = "starred";
 

@@ -205,14 +205,21 @@ impl Db {
     /// Returns how many migrations are still to be applied, and applies none.
     ///
     /// # Errors
-    /// The database cannot be read.
+    /// The database cannot be read, or another version of the program made its tables.
     pub async fn pending_migrations(&self) -> Result<usize, DbErr> {
         let select = "SELECT version FROM seaql_migrations";
         let select = Statement::from_string(self.read.get_database_backend(), select);
         // Without this table no migration was applied.
-        let applied = self.read.query_all_raw(select).await.map_or(0, |rows| rows.len());
+        let rows = self.read.query_all_raw(select).await.unwrap_or_default();
         self.read.ping().await?;
-        Ok(Migrator::migrations().len().saturating_sub(applied))
+        let applied = rows.iter().map(|row| row.try_get_by_index(0)).collect::<Result<Vec<String>, _>>()?;
+        let known: Vec<_> = Migrator::migrations().iter().map(|known| known.name().to_owned()).collect();
+        match applied.iter().find(|version| !known.contains(version)) {
+            Some(version) => Err(DbErr::Custom(format!(
+                "another version of Carrel made the tables: this one does not know the migration {version}"
+            ))),
+            None => Ok(known.len() - applied.len()),
+        }
     }
 
     /// Counts the statements of this clone from now on. For tests of how many statements something takes.

@@ -8,6 +8,7 @@ use entity::id::{
 use entity::import_row::{Column, Entity, Model};
 use entity::kind::ImportedKind;
 use entity::{decision, document, entry, feed, note, project_item};
+use sea_orm::sea_query::IntoCondition;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
@@ -31,15 +32,16 @@ pub async fn is_in_use(
         ImportedKind::Bookmark => {
             // Its text, whose highlights may be in a project too, and its notes.
             let own = document::Column::BookmarkId.eq(BookmarkId(id));
-            let own =
-                document::Entity::of(row.user_id).filter(own).select_only().column(document::Column::Id);
-            let documents: Vec<DocumentId> = own.into_tuple().all(txn).await?;
+            let documents = lock_documents(txn, row.user_id, own).await?;
             is_in_project(txn, row, &documents).await
         }
         ImportedKind::Note => {
-            let note = note::Entity::one_of(row.user_id, NoteId(id)).one(txn).await?;
-            let document = note.map(|note| note.document_id);
-            is_in_project(txn, row, document.as_slice()).await
+            let Some(note) = note::Entity::one_of(row.user_id, NoteId(id)).one(txn).await? else {
+                return Ok(false);
+            };
+            let own = document::Column::Id.eq(note.document_id);
+            let documents = lock_documents(txn, row.user_id, own).await?;
+            is_in_project(txn, row, &documents).await
         }
         ImportedKind::Feed => has_entry_in_use(txn, row, FeedId(id)).await,
         ImportedKind::Collection
@@ -49,6 +51,17 @@ pub async fn is_in_use(
         | ImportedKind::Item
         | ImportedKind::Project => Ok(false),
     }
+}
+
+/// Locks documents against being put into a project, which refers to them: a transaction that does so now is waited for, so its item
+/// is seen.
+async fn lock_documents(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    chosen: impl IntoCondition,
+) -> Result<Vec<DocumentId>, Error> {
+    let own = document::Entity::of(user).filter(chosen).select_only().column(document::Column::Id);
+    Ok(own.order_by_asc(document::Column::Id).lock_exclusive().into_tuple().all(txn).await?)
 }
 
 /// Whether one of these documents is in a project, unless the import put it there.
