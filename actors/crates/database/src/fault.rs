@@ -35,7 +35,12 @@ impl StorageFault {
         if let DbErr::Custom(text) = error {
             return Self::of_own(text);
         }
-        let code = driver_error(error)?.as_database_error()?.code()?;
+        let driver = driver_error(error)?;
+        // The driver panics where SQLite has no memory to copy a value; the connection is gone then.
+        if matches!(**driver, sqlx::Error::WorkerCrashed) {
+            return Some(Self::OutOfMemory);
+        }
+        let code = driver.as_database_error()?.code()?;
         match sqlite_code(&code) {
             Some(code) => Self::of_sqlite(code),
             None => Self::of_sqlstate(&code),
@@ -184,6 +189,13 @@ mod tests {
         for (code, fault) in cases {
             assert_eq!(StorageFault::of_sqlite(code), fault, "{code}");
         }
+    }
+
+    #[test]
+    fn crashed_driver_counts_as_want_of_memory() {
+        let crashed = DbErr::Query(RuntimeErr::SqlxError(Arc::new(sqlx::Error::WorkerCrashed)));
+
+        assert_eq!(StorageFault::of(&crashed), Some(StorageFault::OutOfMemory));
     }
 
     #[test]

@@ -452,7 +452,7 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
                 }
                 let is_outside = is_in_autocommit(connection).await;
                 if !is_outside {
-                    error!("the writer came back within a transaction: it is closed, and what was not committed is rolled back");
+                    error!("the writer is in a transaction after its use, or does not answer: it is closed, and what was not committed is rolled back");
                 }
                 Ok(is_outside)
             })
