@@ -335,7 +335,7 @@ mod tests {
             "the scope: write:uploads",
             "the limit of 300 requests per hour is reached; try again in 3 seconds",
             "at most 1024 bytes",
-            "the bookmark does not exist",
+            "the item does not exist",
             "it supports GET, HEAD",
             "more than the 200 items",
         ] {
