@@ -1,9 +1,9 @@
 """How concurrent work slows a client down: searches and saves during sign-ins, while PDFs are parsed, and while many feeds are due.
 
-    python3.11 tests/bench/interference.py --carrel target/release/carrel [--data FOLDER] [--feeds 5000] [--searches 1000]
+    python3.11 tests/bench/interference.py --carrel target/release/carrel [--data FOLDER] [--feeds 5000] [--searches 1000] [--pdfs 1]
 
 One client searches a library of 200 pages and saves a small page after every ten searches, on one connection: alone, with four
-sign-ins a second, with two clients that upload a PDF of 117 pages again and again, with both, and with feeds that all became due at
+sign-ins a second, with clients that upload a PDF of 117 pages again and again, with both, and with feeds that all became due at
 the same time, each on another host that takes two seconds to answer. Printed are milliseconds as the client sees them, and the ratios
 of each phase to the client alone in the same run; for the feeds also the number of concurrent fetches, in total and of one host. The
 client alone is measured before and in between. Clients and the hosts of the feeds share the machine with the service.
@@ -28,7 +28,6 @@ PAGE_WORDS = 1_500
 SEARCHES_PER_SAVE = 10
 SIGN_INS_PER_SECOND = 4
 PDF = "pdf/GeoTopo-komprimiert.pdf"
-PDF_LINES = 2
 HOST_SECONDS = 2
 RSS = "<rss version='2.0'><channel><title>A feed</title><item><title>An entry</title><guid>1</guid></item></channel></rss>"
 
@@ -160,15 +159,15 @@ def follow_all(reader: Reader, urls: list[str]) -> int:
     return reader.data("POST", "/rest/v1/feeds/opml", {"opml": opml})["new"]
 
 
-def load(name: str, reader: Reader, pdf: bytes) -> Load:
+def load(name: str, reader: Reader, pdf: bytes, pdfs: int) -> Load:
     if name == "sign-ins":
         return Load(lambda _: sign_in(reader), pause=1 / SIGN_INS_PER_SECOND)
     # Different numbers in each phase: a file that exists already is not parsed again.
     phase = time.monotonic_ns()
-    return Load(lambda number: upload(reader, pdf, phase + number), threads=PDF_LINES)
+    return Load(lambda number: upload(reader, pdf, phase + number), threads=pdfs)
 
 
-def measure(service: Service, pdf: bytes, searches: int, feeds: int) -> None:
+def measure(service: Service, pdf: bytes, pdfs: int, searches: int, feeds: int) -> None:
     reader, other, pages = service.reader(), service.reader(), itertools.count()
     fill(reader)
     client(reader, searches // 5, pages)
@@ -176,7 +175,7 @@ def measure(service: Service, pdf: bytes, searches: int, feeds: int) -> None:
     say(load="none", **alone)
     for name, loads in (("sign-ins", ["sign-ins"]), ("PDFs", ["PDFs"]), ("sign-ins and PDFs", ["sign-ins", "PDFs"])):
         with contextlib.ExitStack() as stack:
-            begun = [stack.enter_context(load(one, other, pdf)) for one in loads]
+            begun = [stack.enter_context(load(one, other, pdf, pdfs)) for one in loads]
             phase = client(reader, searches, pages)
         say(load=name, done=[one.done for one in begun], failed=[one.failures[:3] for one in begun], **phase,
             **ratios(phase, alone))
@@ -197,9 +196,10 @@ if __name__ == "__main__":
     parser = arguments(__doc__, models=False)
     parser.add_argument("--feeds", type=int, default=5_000)
     parser.add_argument("--searches", type=int, default=1_000, help="of each phase")
+    parser.add_argument("--pdfs", type=int, default=1, help="clients that upload PDFs at the same time")
     asked = parser.parse_args()
     file = pathlib.Path(asked.data) / PDF
     machine()
     with serving(asked.carrel, fetch__allow_private="127.0.0.0/8", plans__pro__library_bytes=1 << 40) as running:
-        measure(running, file.read_bytes(), asked.searches, asked.feeds)
+        measure(running, file.read_bytes(), asked.pdfs, asked.searches, asked.feeds)
     machine()
