@@ -4,14 +4,11 @@ use std::fmt;
 
 use actors::desk::Desk;
 use actors::error::Error;
-use actors::grants::client::shown_name;
 use actors::grants::{disconnect, list_connections};
+use actors::ops::apps::AppView;
 use clap::{Args, Subcommand};
 use entity::id::GrantId;
 use entity::kind::GrantState;
-use entity::scope::Scopes;
-use entity::time::Timestamp;
-use entity::{oauth_client, oauth_grant};
 use serde::Serialize;
 
 use super::failure::Failure;
@@ -52,7 +49,7 @@ async fn list(desk: &Desk, owner: &OwnerArgs) -> Result<CommandOutput, Failure> 
     let owner = owner.find(desk).await?;
     let all = list_connections(&desk.accounts_db, owner.id).await?.into_iter();
     let connected = all.filter(|(grant, _)| grant.state == GrantState::Connected);
-    CommandOutput::of(&AppList { apps: connected.map(ConnectedApp::from).collect() })
+    CommandOutput::of(&AppList { apps: connected.map(AppView::from).collect() })
 }
 
 async fn end(desk: &Desk, owner: &OwnerArgs, id: GrantId) -> Result<CommandOutput, Failure> {
@@ -64,34 +61,9 @@ async fn end(desk: &Desk, owner: &OwnerArgs, id: GrantId) -> Result<CommandOutpu
     }
 }
 
-/// A connected app, with the fields that the web app shows (contract.md, section 9).
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ConnectedApp {
-    id: GrantId,
-    client_name: String,
-    client_uri: Option<String>,
-    scopes: Scopes,
-    connected_at: Timestamp,
-    last_used_at: Option<Timestamp>,
-}
-
-impl From<(oauth_grant::Model, oauth_client::Model)> for ConnectedApp {
-    fn from((grant, client): (oauth_grant::Model, oauth_client::Model)) -> Self {
-        Self {
-            id: grant.id,
-            client_name: shown_name(&client),
-            client_uri: client.uri,
-            scopes: grant.scopes,
-            connected_at: grant.connected_at,
-            last_used_at: grant.last_used_at,
-        }
-    }
-}
-
 #[derive(Serialize)]
 struct AppList {
-    apps: Vec<ConnectedApp>,
+    apps: Vec<AppView>,
 }
 
 impl fmt::Display for AppList {
@@ -100,7 +72,7 @@ impl fmt::Display for AppList {
             return f
                 .write_str("the account has no connected apps; an assistant that signs in connects itself");
         }
-        let row = |app: &ConnectedApp| {
+        let row = |app: &AppView| {
             let used = app.last_used_at.map_or_else(|| "never".to_owned(), |at| at.to_string());
             let (connected, scopes) = (app.connected_at.to_string(), app.scopes.to_string());
             [app.id.to_string(), connected, used, scopes, shown(&app.client_name)]

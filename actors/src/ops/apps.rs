@@ -1,4 +1,4 @@
-//! What a person does with the applications that they connected, in the web app (contract.md, section 9).
+//! The applications that a user connected: the web app lists and disconnects them (contract.md, section 9).
 
 use entity::id::GrantId;
 use entity::kind::GrantState;
@@ -16,16 +16,22 @@ use crate::fields::{Field, Values};
 use crate::grants::client::shown_name;
 use crate::perform::Operation;
 
-/// A connected application as the person sees it.
+/// A connected application as its user sees it, in the web app and on the command line.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppView {
-    id: GrantId,
-    client_name: String,
-    client_uri: Option<String>,
-    scopes: Scopes,
-    connected_at: Timestamp,
-    last_used_at: Option<Timestamp>,
+    /// Names the connection.
+    pub id: GrantId,
+    /// Its name, made safe to show.
+    pub client_name: String,
+    /// The home page that it registered.
+    pub client_uri: Option<String>,
+    /// What it may do.
+    pub scopes: Scopes,
+    /// When the user consented.
+    pub connected_at: Timestamp,
+    /// The last request with a token of it.
+    pub last_used_at: Option<Timestamp>,
 }
 
 impl From<(oauth_grant::Model, oauth_client::Model)> for AppView {
@@ -41,7 +47,7 @@ impl From<(oauth_grant::Model, oauth_client::Model)> for AppView {
     }
 }
 
-/// The connected applications of the person.
+/// Lists the connected applications of the user.
 #[derive(Debug)]
 pub struct ListApps;
 

@@ -21,7 +21,7 @@
 //! Writers of long files announce their bytes, so that many at once do not pass the floor between two measurements. Where other
 //! processes fill a disk all the same, space that was set aside on it (16 MiB, less on a disk below 128 MiB) is released.
 //!
-//! A disk that cannot be measured counts as one with space. Disks are told apart by their device number; quotas of users or
+//! A disk that cannot be measured counts as one with space. Disks are distinguished by their device number; quotas of users or
 //! directories are not known. This crate reads no settings and depends on no other crate of Carrel.
 
 mod file_identity;

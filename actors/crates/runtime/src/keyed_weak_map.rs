@@ -1,4 +1,4 @@
-//! A map whose values live as long as somebody outside of it holds them.
+//! A map whose values live as long as they are referenced outside of it.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -21,7 +21,7 @@ impl<K, V> Default for KeyedWeakMap<K, V> {
 }
 
 impl<K: Eq + Hash, V> KeyedWeakMap<K, V> {
-    /// Returns the value of this key; the default value if nobody holds one.
+    /// Returns the value of this key; the default value if none is referenced.
     pub fn get_or_default(&self, key: K) -> Arc<V>
     where
         V: Default,
@@ -29,7 +29,7 @@ impl<K: Eq + Hash, V> KeyedWeakMap<K, V> {
         self.get_or_insert_with(key, V::default)
     }
 
-    /// Returns the value of this key; the one that `make` returns if nobody holds one. Takes time in the number of keys that are held.
+    /// Returns the value of this key; the one that `make` returns if none is referenced. Takes time in the number of keys that are held.
     pub fn get_or_insert_with(&self, key: K, make: impl FnOnce() -> V) -> Arc<V> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, value| value.strong_count() > 0);

@@ -27,7 +27,7 @@ pub enum AskError {
 /// A handle of one actor. Clones share permits and address; the supervisor swaps the address when it restarts the actor.
 ///
 /// A permit is held for as long as an answer is awaited. Work goes on without one when its caller is dropped or its timeout is over,
-/// so everything an actor does must end by a deadline of its own.
+/// so everything an actor does must have a deadline.
 pub struct Port<A: Actor> {
     pub(super) state: Arc<PortState<A>>,
 }

@@ -1,4 +1,4 @@
-//! A mutex whose waiters take turns: the most urgent first, and nobody twice in a row while other accounts wait.
+//! A mutex whose waiters take turns: the most urgent first, and no account twice in a row while others wait.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -79,7 +79,7 @@ impl<K: Copy + Eq> FairMutex<K> {
         }
     }
 
-    /// Whether nobody holds the lock.
+    /// Whether the lock is free.
     pub(super) fn is_free(&self) -> bool {
         !self.queue().is_locked
     }

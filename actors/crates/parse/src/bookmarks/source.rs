@@ -108,7 +108,7 @@ fn read_archive(file: Arc<File>, wanted: Option<Format>) -> Result<ImportSource,
     Ok(ImportSource { unread_columns, ..ImportSource::new(format, rows.into_iter()) })
 }
 
-/// The row of a packed file that is not read, so that the user is told.
+/// A row for a compressed file that is not read, so that the report names it.
 pub(super) fn skipped_file(name: &str) -> Row {
     let name = text::cut(&text::one_line(name), MAX_NAME_CHARS);
     Row { line: 1, content: RowContent::Skipped(format!("is a file that is not supported: {name}")) }
@@ -169,7 +169,7 @@ fn jsonl(file: &Arc<File>) -> Result<impl Iterator<Item = Row> + use<>, ImportEr
     }))
 }
 
-/// A field may be a list of so many items. In memory a list is many times as large as in the file.
+/// The longest list that a field may hold, in items. In memory a list is many times as large as in the file.
 const MAX_LIST_ITEMS: usize = 10_000;
 
 /// Whether a field is a list longer than any honest one.
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_broken_before_its_first_row_is_not_taken_for_an_empty_one() {
+    fn list_that_is_broken_before_its_first_row_is_not_empty() {
         let endless = format!("<opml><body>{}", "<outline xmlUrl=\"https://a.example/f\"".repeat(1000));
         assert_eq!(opened(endless.as_bytes(), None).err(), Some(ImportError::Damaged));
     }

@@ -124,7 +124,7 @@ impl ZipReader {
     }
 }
 
-/// A read position of its own in a shared file.
+/// A separate read position in a shared file.
 struct FileCursor {
     file: Arc<File>,
     at: u64,

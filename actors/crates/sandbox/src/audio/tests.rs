@@ -155,7 +155,7 @@ async fn mutilated_recordings_are_heard_in_part_or_refused() {
 }
 
 #[tokio::test]
-async fn what_trips_its_decoder_is_damaged_and_what_is_cut_off_says_how_much_is_lost() {
+async fn damaged_audio_is_refused_and_truncated_audio_says_its_loss() {
     let sandbox = sandbox();
     let mut strange = b"RIFF$\0\0\0WAVEfmt \x10\0\0\0\x01\0".to_vec();
     strange.extend(b"\xff\xff\x01\0\0\0\0\x7d\0\0\x02\0\x10\0data\x80\x84\x1e\0");

@@ -99,7 +99,7 @@ async fn works(sandbox: &Sandbox) {
 
 /// Of the threat table (row P1).
 #[tokio::test]
-async fn a_mutilated_file_ends_in_text_or_a_reason_and_the_next_one_is_read() {
+async fn mutilated_file_gives_text_or_a_reason_and_the_next_is_read() {
     let sandbox = sandbox();
 
     for (name, bytes) in mutilated() {
@@ -110,7 +110,7 @@ async fn a_mutilated_file_ends_in_text_or_a_reason_and_the_next_one_is_read() {
 
 /// Of the threat table (row P1).
 #[tokio::test]
-async fn files_of_real_programs_end_in_text_or_a_reason_however_they_are_mutilated() {
+async fn mutilated_real_files_give_text_or_a_reason() {
     let sandbox = sandbox();
 
     for path in papers() {
