@@ -233,10 +233,10 @@ pub(crate) mod tests {
     /// Of the threat table (row L1).
     #[test]
     fn a_panic_says_only_what_stands_in_the_program() {
-        let literal = panic::catch_unwind(|| panic!("the desk is gone")).unwrap_err();
+        let literal = panic::catch_unwind(|| panic!("the core is gone")).unwrap_err();
         let put_together = panic::catch_unwind(|| panic!("{} is gone", String::from("canary"))).unwrap_err();
 
-        assert_eq!(said(literal.as_ref()), "the desk is gone");
+        assert_eq!(said(literal.as_ref()), "the core is gone");
         assert_eq!(said(put_together.as_ref()), "(a message that is not shown)");
     }
 }

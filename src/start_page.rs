@@ -4,7 +4,7 @@
 use actix_web::HttpResponse;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY};
 use actix_web::web::{self, Data, ServiceConfig};
-use actors::app::App;
+use actors::context::OperationContext;
 use askama::Template;
 use tracing::error;
 
@@ -17,8 +17,8 @@ pub fn mount(config: &mut ServiceConfig) {
     config.route("/", web::get().to(serve));
 }
 
-async fn serve(app: Data<App>) -> HttpResponse {
-    let page = StartPage { mcp_url: app.grants.resource() };
+async fn serve(ctx: Data<OperationContext>) -> HttpResponse {
+    let page = StartPage { mcp_url: ctx.grants.resource() };
     match page.render() {
         Ok(html) => HttpResponse::Ok()
             .content_type("text/html; charset=utf-8")

@@ -3,7 +3,7 @@
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::error::Error;
+use errors::Error;
 
 /// Batches of one account that are in progress at the same time. More would not be faster: an account's changes wait for each other.
 const MAX_AT_ONCE: usize = 4;

@@ -6,7 +6,7 @@
 //!
 //! The answer is stored after its change was committed, so it can be lost: the process ends in between, or the storage fails.
 //! Therefore the transaction that makes the change also marks the claim as committed
-//! ([`crate::owned_transaction::begin_request`]): both are kept or neither. A committed claim is never released and does not
+//! ([`library::owned_transaction::begin_request`]): both are kept or neither. A committed claim is never released and does not
 //! expire before its 24 hours are over. Once its request has ended, the same request is refused with 409. An uncommitted claim has
 //! changed nothing, and the request may be retried. A request of several transactions (a batch, a list of feeds) counts as
 //! committed with the first of them.
@@ -37,10 +37,10 @@ use sea_orm::{
 use sha2::{Digest, Sha256};
 use tracing::warn;
 
-use crate::clock::Clock;
-use crate::error::{Error, Invalid};
-use crate::idempotency_claim::ClaimId;
-use crate::owned_transaction::begin_owned;
+use library::clock::Clock;
+use errors::{Error, Invalid};
+use library::idempotency_claim::ClaimId;
+use library::owned_transaction::begin_owned;
 
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// A claim that says nothing for so long has died. It speaks at a third of that. The clocks of two nodes may differ by as much.

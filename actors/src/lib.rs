@@ -28,7 +28,7 @@ pub mod answerer;
 pub mod app;
 pub mod caller;
 pub mod clock;
-pub mod desk;
+pub mod core;
 pub mod error;
 pub mod exports;
 pub mod fields;

@@ -1,5 +1,5 @@
 //! The one pipeline that every call goes through, and the only place that checks a plan, a limit or a scope; whose key it
-//! is, [`recognise`](mod@crate::recognise) says.
+//! is, [`recognise`](mod@crate::auth::authenticate) says.
 //!
 //! The order is the contract's (section 2): key - plan - limits - scopes - parameters - resource - state and counts; an
 //! Idempotency-Key that stands for another request is told before the parameters (section 11).
@@ -20,12 +20,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::app::App;
-use crate::caller::{Caller, Credential, Proof, Via};
-use crate::error::{Error, named_scopes};
+use crate::context::OperationContext;
+use crate::auth::caller::{Caller, Credential, Proof, Principal};
+use errors::{Error, named_scopes};
 use crate::idempotency::{Claim, Claimed, Replay, Stored};
-use crate::limits::{Ask, Quota};
-use crate::recognise::{recognise, used};
+use crate::auth::limits::{Ask, Quota};
+use crate::auth::authenticate::{recognise, used};
 
 /// Something that can be asked.
 pub trait Operation: Sized + 'static {
@@ -69,12 +69,12 @@ pub trait Operation: Sized + 'static {
     }
 
     /// Makes a kept answer whole again, with secrets that are made anew.
-    fn renewed(kept: Value, _caller: &Caller, _app: &App) -> impl Future<Output = Result<Value, Error>> {
+    fn renewed(kept: Value, _caller: &Caller, _app: &OperationContext) -> impl Future<Output = Result<Value, Error>> {
         async { Ok(kept) }
     }
 
     /// Does it. Whoever calls this has checked nothing more than that the caller is one.
-    fn run(self, caller: &Caller, app: &App) -> impl Future<Output = Result<Self::Reply, Error>>;
+    fn run(self, caller: &Caller, ctx: &OperationContext) -> impl Future<Output = Result<Self::Reply, Error>>;
 }
 
 /// By what name a call stands in the activity view.
@@ -151,16 +151,16 @@ pub enum Answer<R> {
 /// stands back until limits and scopes have been looked at. `verdict` says how the surface tells what came of it, for the
 /// activity view.
 pub async fn perform<O: Operation>(
-    app: &App,
+    ctx: &OperationContext,
     door: Door,
     verdict: impl Fn(&Result<Answer<O::Reply>, Error>) -> String,
     asked: impl AsyncFnOnce(&Caller) -> Asked<O>,
 ) -> Performed<O::Reply> {
     let Door { credential, surface, address, client, entry } = door;
-    match recognise(app, credential, surface, address, client).await {
+    match recognise(ctx, credential, surface, address, client).await {
         Ok(caller) => {
-            used(app, &caller);
-            perform_as(app, &caller, entry, verdict, asked).await
+            used(ctx, &caller);
+            perform_as(ctx, &caller, entry, verdict, asked).await
         }
         Err(error) => Performed::uncounted(error),
     }
@@ -168,7 +168,7 @@ pub async fn perform<O: Operation>(
 
 /// The pipeline from the plan on, for a caller that is recognised already.
 pub async fn perform_as<O: Operation>(
-    app: &App,
+    ctx: &OperationContext,
     caller: &Caller,
     entry: Entry,
     verdict: impl Fn(&Result<Answer<O::Reply>, Error>) -> String,
@@ -181,7 +181,7 @@ pub async fn perform_as<O: Operation>(
     let performed = if has_surface {
         let call = async {
             let asked = asked(caller).await;
-            admitted(app, caller, asked).await
+            admitted(ctx, caller, asked).await
         };
         catch_panic(call).await.unwrap_or_else(Performed::uncounted)
     } else {
@@ -191,11 +191,11 @@ pub async fn perform_as<O: Operation>(
         Ok(Answer::Fresh(reply)) => O::count(reply),
         Ok(Answer::Stored(_)) | Err(_) => None,
     };
-    record(app, caller, entry, verdict(&performed.result), count);
+    record(ctx, caller, entry, verdict(&performed.result), count);
     performed
 }
 
-async fn admitted<O: Operation>(app: &App, caller: &Caller, asked: Asked<O>) -> Performed<O::Reply> {
+async fn admitted<O: Operation>(ctx: &OperationContext, caller: &Caller, asked: Asked<O>) -> Performed<O::Reply> {
     // The plan is looked at before anything is counted: what an upgrade would bring costs nothing to ask for.
     let beyond = needed(&asked).beyond(caller.plan);
     if !beyond.is_empty() {
@@ -206,31 +206,31 @@ async fn admitted<O: Operation>(app: &App, caller: &Caller, asked: Asked<O>) -> 
         Some(Surface::Mcp) => asked.operation.as_ref().map_or(O::WEIGHT, Operation::weight),
         Some(Surface::Rest) | None => 1,
     };
-    let quota = match admit(app, caller, weight).await {
+    let quota = match admit(ctx, caller, weight).await {
         Ok(quota) => quota,
         Err(error) => return Performed::uncounted(error),
     };
-    let (result, claim) = on_behalf_of(caller.user, carry_out(app, caller, asked)).await;
+    let (result, claim) = on_behalf_of(caller.user, carry_out(ctx, caller, asked)).await;
     Performed { quota, result, claim }
 }
 
 /// Does what is asked, or finds the answer that was given before; with the claim of an Idempotency-Key, where there is one.
 async fn carry_out<O: Operation>(
-    app: &App,
+    ctx: &OperationContext,
     caller: &Caller,
     mut asked: Asked<O>,
 ) -> (Result<Answer<O::Reply>, Error>, Option<Claim>) {
     let turn = asked.turn.take();
-    match allowed(app, caller, asked).await {
+    match allowed(ctx, caller, asked).await {
         Ok((operation, claim)) => {
             let result = match &claim {
-                Some(claim) => run(operation, turn, &caller.with_claim(claim.id()), app).await,
-                None => run(operation, turn, caller, app).await,
+                Some(claim) => run(operation, turn, &caller.with_claim(claim.id()), ctx).await,
+                None => run(operation, turn, caller, ctx).await,
             };
             (result.map(Answer::Fresh), claim)
         }
         Err(Refused::With(error)) => (Err(error), None),
-        Err(Refused::For(stored)) => (renewed::<O>(stored, caller, app).await.map(Answer::Stored), None),
+        Err(Refused::For(stored)) => (renewed::<O>(stored, caller, ctx).await.map(Answer::Stored), None),
     }
 }
 
@@ -239,17 +239,17 @@ async fn run<O: Operation>(
     operation: O,
     turn: Option<TurnWait>,
     caller: &Caller,
-    app: &App,
+    ctx: &OperationContext,
 ) -> Result<O::Reply, Error> {
     if operation.needs_space() {
-        app.disk.require_room()?;
+        ctx.disk.require_room()?;
     }
     // Last: a request that is refused must not wait, nor take a turn from the valid requests of its account.
     if let Some(turn) = turn {
         turn.await?;
     }
     // Caught here already, so that the answer keeps its quota and the Idempotency-Key is freed.
-    catch_panic(operation.run(caller, app)).await?
+    catch_panic(operation.run(caller, ctx)).await?
 }
 
 /// Runs a part of a call. A panic becomes an internal error of this call, which is then written down like any other; the panic
@@ -262,12 +262,12 @@ async fn catch_panic<T>(part: impl Future<Output = T>) -> Result<T, Error> {
 }
 
 /// A stored success is made whole again; a stored failure holds no secret.
-async fn renewed<O: Operation>(stored: Stored, caller: &Caller, app: &App) -> Result<Stored, Error> {
+async fn renewed<O: Operation>(stored: Stored, caller: &Caller, ctx: &OperationContext) -> Result<Stored, Error> {
     if !(200..300).contains(&stored.status) {
         return Ok(stored);
     }
     let kept = serde_json::from_str(&stored.body).map_err(Error::internal)?;
-    Ok(Stored { body: O::renewed(kept, caller, app).await?.to_string(), ..stored })
+    Ok(Stored { body: O::renewed(kept, caller, ctx).await?.to_string(), ..stored })
 }
 
 /// Why an operation does not run: an error, or an answer that was given before.
@@ -289,7 +289,7 @@ fn needed<O: Operation>(asked: &Asked<O>) -> Scopes {
 
 /// Scopes, then the Idempotency-Key, then the parameters.
 async fn allowed<O: Operation>(
-    app: &App,
+    ctx: &OperationContext,
     caller: &Caller,
     asked: Asked<O>,
 ) -> Result<(O, Option<Claim>), Refused> {
@@ -303,54 +303,54 @@ async fn allowed<O: Operation>(
         Ok(operation) => operation,
         Err(error) => {
             // A key that stands for another request is told before what is wrong with this one.
-            app.idempotency.must_not_conflict(caller.user, key.id, &replay).await?;
+            ctx.idempotency.must_not_conflict(caller.user, key.id, &replay).await?;
             return Err(error.into());
         }
     };
-    if operation.needs_space() && !app.disk.has_room() {
+    if operation.needs_space() && !ctx.disk.has_room() {
         // A claim is a row too. An answer that is stored needs no space.
-        let stored = app.idempotency.find(caller.user, key.id, &replay).await?;
+        let stored = ctx.idempotency.find(caller.user, key.id, &replay).await?;
         return Err(stored.map_or(Refused::With(Error::StorageFull), Refused::For));
     }
-    match app.idempotency.claim(caller.user, key.id, replay).await? {
+    match ctx.idempotency.claim(caller.user, key.id, replay).await? {
         Claimed::First(claim) => Ok((operation, Some(claim))),
         Claimed::Answered(stored) => Err(Refused::For(stored)),
     }
 }
 
 /// Requests an hour of what the caller came in by; none where it counts nowhere.
-fn hourly(app: &App, caller: &Caller) -> Option<u32> {
+fn hourly(ctx: &OperationContext, caller: &Caller) -> Option<u32> {
     match &caller.via {
-        Via::Key(_) => caller.key.as_ref().map(|key| key.hourly_limit),
-        Via::App(_) => Some(app.plans.limits(caller.plan).hourly_per_key),
-        Via::Session(_) => None,
+        Principal::Key(_) => caller.key.as_ref().map(|key| key.hourly_limit),
+        Principal::App(_) => Some(ctx.core.plans.limits(caller.plan).hourly_per_key),
+        Principal::Session(_) => None,
     }
 }
 
-async fn admit(app: &App, caller: &Caller, weight: u32) -> Result<Option<Quota>, Error> {
-    let (Some(surface), Some(hourly)) = (caller.surface, hourly(app, caller)) else { return Ok(None) };
-    let limits = app.plans.limits(caller.plan);
+async fn admit(ctx: &OperationContext, caller: &Caller, weight: u32) -> Result<Option<Quota>, Error> {
+    let (Some(surface), Some(hourly)) = (caller.surface, hourly(ctx, caller)) else { return Ok(None) };
+    let limits = ctx.core.plans.limits(caller.plan);
     let daily = match surface {
         Surface::Rest => limits.rest_per_day,
         Surface::Mcp => limits.mcp_per_day,
     };
     let ask = Ask { bucket: caller.via.clone(), hourly, user: caller.user, surface, daily, weight };
-    app.limits.admit(ask).await.map(Some)
+    ctx.limits.admit(ask).await.map(Some)
 }
 
-fn record(app: &App, caller: &Caller, entry: Entry, status: String, count: Option<usize>) {
+fn record(ctx: &OperationContext, caller: &Caller, entry: Entry, status: String, count: Option<usize>) {
     let Some(surface) = caller.surface else { return };
     let (key_id, app_id) = match caller.via {
-        Via::Key(key) => (Some(key), None),
-        Via::App(app) => (None, Some(app)),
-        Via::Session(_) => return,
+        Principal::Key(key) => (Some(key), None),
+        Principal::App(app) => (None, Some(ctx)),
+        Principal::Session(_) => return,
     };
-    let now = app.clock.now();
+    let now = ctx.core.clock.now();
     let (route, tool) = match entry {
         Entry::Route(route) => (Some(route.to_owned()), None),
         Entry::Tool(tool) => (None, Some(tool.to_owned())),
     };
-    app.activity.record(activity::Model {
+    ctx.activity.record(activity::Model {
         id: ActivityId::new(now),
         user_id: caller.user,
         at: now,
@@ -368,15 +368,15 @@ fn record(app: &App, caller: &Caller, entry: Entry, status: String, count: Optio
 
 /// Does what the web app asks: the session's door has recognised the caller, and nothing counts.
 pub async fn perform_for<O: Operation>(
-    app: &App,
+    ctx: &OperationContext,
     caller: &Caller,
     asked: impl AsyncFnOnce() -> Result<O, Error>,
 ) -> Result<O::Reply, Error> {
-    on_behalf_of(caller.user, async { run(asked().await?, None, caller, app).await }).await
+    on_behalf_of(caller.user, async { run(asked().await?, None, caller, ctx).await }).await
 }
 
 /// The caller behind the session's door.
-pub(crate) fn own_caller(user: entity::id::UserId, plan: Plan, via: Via) -> Caller {
+pub(crate) fn own_caller(user: entity::id::UserId, plan: Plan, via: Principal) -> Caller {
     let scopes = Scope::ALL.into();
     Caller { user, plan, scopes, via, key: None, surface: None, client: None, claim: None, _proof: Proof }
 }

@@ -22,27 +22,27 @@ use web::{FetchSettings, Fetcher, HostThrottle};
 use crate::activity::Activity;
 use crate::ai::Pause;
 use crate::answerer::{Answerer, Chat, ChatSettings, Extractive};
-use crate::clock::Clock;
-use crate::desk::Desk;
-use crate::error::{Error, StorageFailure};
-use crate::grants::{GrantSettings, Grants};
+use library::clock::Clock;
+use library::context::CoreContext;
+use errors::{Error, StorageFailure};
+use crate::auth::grants::{GrantSettings, Grants};
 use crate::idempotency::Idempotency;
-use crate::imports::Arriving;
+use library::imports::Arriving;
 use crate::ingest::feed::push::Push;
-use crate::ingest::queue::{self, LeaseOwner};
+use jobs::LeaseOwner;
 use crate::ingest::repair::{self, IndexWatch};
-use crate::ingest::{Ingest, Room};
-use crate::keys::Keys;
-use crate::keys::secret::{Secret, SecretHash};
-use crate::limits::{Addresses, Failures, Limits};
+use crate::worker::{Worker, Room};
+use crate::auth::keys::Keys;
+use crate::auth::secret::{Secret, SecretHash};
+use crate::auth::limits::{Addresses, Failures, Limits};
 use crate::notices::Notices;
-use crate::ops::bookmarks::BatchSlots;
-use crate::ops::cursor::Cursors;
-use crate::ops::feeds::FeedSearches;
+use crate::batch_slots::BatchSlots;
+use crate::cursor::Cursors;
+use crate::ingest::feed::search::FeedSearches;
 use crate::retrieval::Retrieval;
-use crate::sessions::SignIns;
-use crate::state::{self, Fact};
-use crate::uploads::{Signatures, Turns, Uploads};
+use crate::auth::sessions::SignIns;
+use crate::service_state::{self, ServiceStateKey};
+use library::uploads::{Signatures, Turns, Uploads};
 
 /// Accounts that strangers make from one address: an office may, a script may not.
 const SIGN_UPS_PER_HOUR: u32 = 30;
@@ -123,7 +123,7 @@ pub struct App(Arc<Parts>);
 #[derive(Clone)]
 pub struct Parts {
     /// What needs no actor.
-    pub desk: Desk,
+    pub core: CoreContext,
     /// Keys and who has them.
     pub keys: Keys,
     /// Connected applications.
@@ -191,27 +191,27 @@ impl Deref for App {
 }
 
 impl Deref for Parts {
-    type Target = Desk;
+    type Target = CoreContext;
 
-    fn deref(&self) -> &Desk {
-        &self.desk
+    fn deref(&self) -> &CoreContext {
+        &self.core
     }
 }
 
 impl App {
     /// Starts every actor: short messages on one thread, ingest and retrieval on another.
-    pub async fn start(desk: Desk, setup: Setup) -> Result<Self, Error> {
-        let key = signing_key(&desk).await?;
-        end_leases_of_the_dead(&desk, setup.lease_owner).await;
+    pub async fn start(core: CoreContext, setup: Setup) -> Result<Self, Error> {
+        let key = signing_key(&core).await?;
+        end_leases_of_the_dead(&core, setup.lease_owner).await;
         let (short, long) = (Arbiter::new().handle(), Arbiter::new().handle());
-        let (db, clock) = (desk.db.clone(), desk.clock.clone());
-        let (accounts, jobs) = (desk.accounts_db.clone(), desk.db.for_jobs());
+        let (db, clock) = (core.db.clone(), core.clock.clone());
+        let (accounts, jobs) = (core.accounts_db.clone(), core.db.for_jobs());
         let pause = Pause::default();
         pause.look(&db).await?;
         let notices = Notices::start(&short, jobs.clone(), clock.clone());
         let this: Arc<OnceLock<App>> = Arc::default();
         let later = this.clone();
-        let workers = desk.workers.clone();
+        let workers = core.workers.clone();
         let keys = Keys::start(&short, accounts.clone(), clock.clone(), notices.clone());
         let fresh = keys.freshness();
         let index = setup.index.index.clone();
@@ -224,7 +224,7 @@ impl App {
                 accounts.clone(),
                 clock.clone(),
                 fresh,
-                &desk.base_url,
+                &core.base_url,
                 setup.grants,
             ),
             keys,
@@ -243,7 +243,7 @@ impl App {
             host_throttle: HostThrottle::default(),
             feed_searches: FeedSearches::default(),
             sandbox: Sandbox::new(setup.sandbox, setup.sandbox_settings),
-            push: setup.push.then(|| Push::new(&desk.base_url, key)),
+            push: setup.push.then(|| Push::new(&core.base_url, key)),
             uploads: Uploads {
                 store: setup.blobs,
                 scratch: setup.scratch,
@@ -262,7 +262,7 @@ impl App {
             mail: setup.mail.map(Arc::new),
             disk: setup.disk,
             arbiters: [short, long],
-            desk,
+            core,
         };
         let app = Self(Arc::new(parts));
         // Every actor may be given the whole by now; the first claim of jobs waits for it.
@@ -273,9 +273,9 @@ impl App {
     /// The same service for background work. On PostgreSQL it has connections of its own: jobs that wait for locks leave requests
     /// theirs, and the other way round.
     fn for_jobs(&self) -> Self {
-        let desk = self.desk.for_jobs();
-        let idempotency = Idempotency::new(desk.db.clone(), desk.clock.clone());
-        Self(Arc::new(Parts { desk, idempotency, ..Parts::clone(self) }))
+        let core = self.core.for_jobs();
+        let idempotency = Idempotency::new(core.db.clone(), core.clock.clone());
+        Self(Arc::new(Parts { core, idempotency, ..Parts::clone(self) }))
     }
 
     /// The plan of whoever signs up.
@@ -339,7 +339,7 @@ impl App {
             return StorageState::Damaged;
         }
         let has_space = self.disk.level() == SpaceLevel::AboveFloor;
-        match tokio::time::timeout(STORAGE_CHECK_TIMEOUT, state::check_round_trip(&self.db)).await {
+        match tokio::time::timeout(STORAGE_CHECK_TIMEOUT, service_state::check_round_trip(&self.db)).await {
             Ok(Ok(())) if has_space => StorageState::Ok,
             Ok(Ok(()) | Err(Error::StorageFull)) => StorageState::Full,
             Ok(Err(Error::StorageFailed(StorageFailure::Damaged))) => StorageState::Damaged,
@@ -354,7 +354,7 @@ impl App {
 
     /// Whether the database answers.
     pub async fn reaches_database(&self) -> bool {
-        tokio::time::timeout(REACHES, state::read(self.db.read(), Fact::Generation))
+        tokio::time::timeout(REACHES, service_state::read(self.db.read(), ServiceStateKey::Generation))
             .await
             .is_ok_and(|read| read.is_ok())
     }
@@ -394,8 +394,8 @@ fn answerer(
 
 /// The data folder is this process's alone, so whoever claimed jobs for it before is dead. Where the database takes no writes,
 /// those leases end by their time.
-async fn end_leases_of_the_dead(desk: &Desk, owner: LeaseOwner) {
-    match queue::end_leases(desk.db.write(), owner, desk.clock.now()).await {
+async fn end_leases_of_the_dead(core: &CoreContext, owner: LeaseOwner) {
+    match jobs::end_leases(core.db.write(), owner, core.clock.now()).await {
         Ok(0) => {}
         Ok(jobs) => info!(jobs, "jobs that a dead process of this data folder had claimed are due again"),
         Err(error) => warn!(%error, "could not end the leases of a dead process"),
@@ -403,9 +403,9 @@ async fn end_leases_of_the_dead(desk: &Desk, owner: LeaseOwner) {
 }
 
 /// What cursors and addresses are signed with: made once, kept in the database.
-async fn signing_key(desk: &Desk) -> Result<[u8; 32], Error> {
+async fn signing_key(core: &CoreContext) -> Result<[u8; 32], Error> {
     let made = Secret::new_token("").map_err(Error::internal)?.hash();
-    let settled = state::settle(desk.db.write(), Fact::SigningKey, made.hex()).await?;
+    let settled = service_state::get_or_insert(core.db.write(), ServiceStateKey::SigningKey, made.hex()).await?;
     let key = SecretHash::from_hex(&settled);
     Ok(*key.ok_or_else(|| Error::internal("the signing key in the database is not one"))?.bytes())
 }

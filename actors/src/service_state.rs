@@ -11,11 +11,11 @@ use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use uuid::Uuid;
 
-use crate::error::Error;
+use errors::Error;
 
 /// The name of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fact {
+pub enum ServiceStateKey {
     /// Raised by every change of keys, users and plans, so that other processes drop what they remember.
     Generation,
     /// Milliseconds of the moment until which the AI pauses.
@@ -34,27 +34,27 @@ pub enum Fact {
 
 const REMOVED: &str = "removed_user:";
 
-impl Fact {
+impl ServiceStateKey {
     fn name(self) -> Cow<'static, str> {
         match self {
-            Fact::Generation => "generation".into(),
-            Fact::AiPausedUntil => "ai.paused_until".into(),
-            Fact::SigningKey => "signing_key".into(),
-            Fact::RoundTrip => "round_trip".into(),
-            Fact::IndexMarker(folder) => format!("index:{folder}").into(),
-            Fact::IndexMaintainer => "index_maintainer".into(),
-            Fact::RemovedUser(user) => format!("{REMOVED}{user}").into(),
+            ServiceStateKey::Generation => "generation".into(),
+            ServiceStateKey::AiPausedUntil => "ai.paused_until".into(),
+            ServiceStateKey::SigningKey => "signing_key".into(),
+            ServiceStateKey::RoundTrip => "round_trip".into(),
+            ServiceStateKey::IndexMarker(folder) => format!("index:{folder}").into(),
+            ServiceStateKey::IndexMaintainer => "index_maintainer".into(),
+            ServiceStateKey::RemovedUser(user) => format!("{REMOVED}{user}").into(),
         }
     }
 }
 
 /// Reads a fact.
-pub async fn read(db: &impl ConnectionTrait, fact: Fact) -> Result<Option<String>, DbErr> {
+pub async fn read(db: &impl ConnectionTrait, fact: ServiceStateKey) -> Result<Option<String>, DbErr> {
     Ok(Entity::find_by_id(fact.name().into_owned()).one(db).await?.map(|row| row.value))
 }
 
 /// Writes a fact.
-pub async fn write(db: &impl ConnectionTrait, fact: Fact, value: String) -> Result<(), DbErr> {
+pub async fn write(db: &impl ConnectionTrait, fact: ServiceStateKey, value: String) -> Result<(), DbErr> {
     let row = ActiveModel { name: Set(fact.name().into_owned()), value: Set(value) };
     let anew = OnConflict::column(Column::Name).update_column(Column::Value).to_owned();
     Entity::insert(row).on_conflict(anew).exec_without_returning(db).await.map(drop)
@@ -65,10 +65,10 @@ pub async fn write(db: &impl ConnectionTrait, fact: Fact, value: String) -> Resu
 /// # Errors
 /// The database refused the write, or acknowledged it and does not have it: then the writer's connection is replaced.
 pub async fn check_round_trip(db: &Db) -> Result<(), Error> {
-    let before = read(db.read(), Fact::RoundTrip).await?;
+    let before = read(db.read(), ServiceStateKey::RoundTrip).await?;
     let written = Uuid::new_v4().to_string();
-    write(db.write(), Fact::RoundTrip, written.clone()).await?;
-    let after = read(db.read(), Fact::RoundTrip).await?;
+    write(db.write(), ServiceStateKey::RoundTrip, written.clone()).await?;
+    let after = read(db.read(), ServiceStateKey::RoundTrip).await?;
     // Another node may have written since.
     if after.as_ref() == Some(&written) || after != before {
         return Ok(());
@@ -78,12 +78,12 @@ pub async fn check_round_trip(db: &Db) -> Result<(), Error> {
 }
 
 /// Forgets a fact.
-pub async fn forget(db: &impl ConnectionTrait, fact: Fact) -> Result<(), DbErr> {
+pub async fn forget(db: &impl ConnectionTrait, fact: ServiceStateKey) -> Result<(), DbErr> {
     Entity::delete_many().filter(Column::Name.eq(fact.name().into_owned())).exec(db).await.map(drop)
 }
 
 /// Writes a fact unless it is there, and reads what then stands there: whoever comes first decides.
-pub async fn settle(db: &impl ConnectionTrait, fact: Fact, value: String) -> Result<String, DbErr> {
+pub async fn get_or_insert(db: &impl ConnectionTrait, fact: ServiceStateKey, value: String) -> Result<String, DbErr> {
     let row = ActiveModel { name: Set(fact.name().into_owned()), value: Set(value.clone()) };
     let keep = OnConflict::column(Column::Name).do_nothing().to_owned();
     Entity::insert(row).on_conflict(keep).try_insert().exec_without_returning(db).await?;
@@ -92,7 +92,7 @@ pub async fn settle(db: &impl ConnectionTrait, fact: Fact, value: String) -> Res
 
 /// Says that keys, users or plans were changed, within the transaction that changes them.
 pub async fn raise_generation(db: &impl ConnectionTrait) -> Result<(), DbErr> {
-    let row = ActiveModel { name: Set(Fact::Generation.name().into_owned()), value: Set("1".to_owned()) };
+    let row = ActiveModel { name: Set(ServiceStateKey::Generation.name().into_owned()), value: Set("1".to_owned()) };
     let next = Expr::cust("CAST(CAST(service_state.value AS BIGINT) + 1 AS TEXT)");
     let raise = OnConflict::column(Column::Name).value(Column::Value, next).to_owned();
     Entity::insert(row).on_conflict(raise).exec_without_returning(db).await.map(drop)

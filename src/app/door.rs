@@ -5,14 +5,14 @@ use actix_web::http::header::ORIGIN;
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::caller::Caller;
-use actors::error::Error;
-use actors::fields::Values;
-use actors::keys::secret::Secret;
-use actors::ops::target::Target;
-use actors::perform::{Operation, perform_for};
-use actors::sessions;
+use actors::context::OperationContext;
+use actors::auth::caller::Caller;
+use errors::Error;
+use validation::Values;
+use actors::auth::secret::Secret;
+use actors::operations::target::Target;
+use actors::pipeline::{Operation, perform_for};
+use actors::auth::sessions;
 
 use crate::http::answer_turns::turn_wait;
 use crate::http::budget::Sender;
@@ -29,7 +29,7 @@ const HTTPS_COOKIE: &str = "__Host-carrel_session";
 pub fn refuse(request: &HttpRequest, methods: Vec<String>) -> HttpResponse {
     let error = if methods.is_empty() { Error::UnknownRoute } else { Error::MethodNotAllowed(methods) };
     match app(request) {
-        Some(app) => failure(request, &app, &error),
+        Some(ctx) => failure(request, &ctx, &error),
         None => HttpResponse::InternalServerError().finish(),
     }
 }
@@ -43,24 +43,24 @@ pub async fn operation<O: Operation>(
     status: fn(&O::Reply) -> StatusCode,
 ) -> HttpResponse {
     whole(request.clone(), async move {
-        let Some(app) = app(&request) else { return HttpResponse::InternalServerError().finish() };
-        match run(&app, route, &request, payload, read).await {
-            Ok(reply) => success(&request, &app, status(&reply), &reply),
-            Err(error) => failure(&request, &app, &error),
+        let Some(ctx) = app(&request) else { return HttpResponse::InternalServerError().finish() };
+        match run(&ctx, route, &request, payload, read).await {
+            Ok(reply) => success(&request, &ctx, status(&reply), &reply),
+            Err(error) => failure(&request, &ctx, &error),
         }
     })
     .await
 }
 
 async fn run<O: Operation>(
-    app: &App,
+    ctx: &OperationContext,
     route: &'static Route,
     request: &HttpRequest,
     payload: Payload,
     read: fn(&Target, Values) -> Result<O, Error>,
 ) -> Result<O::Reply, Error> {
-    own_origin(request, app)?;
-    let caller = signed_in(request, app).await?;
+    own_origin(request, ctx)?;
+    let caller = signed_in(request, ctx).await?;
     let asked = async || {
         let body =
             if takes_body(request) { whole_body(request, &caller, payload).await? } else { Bytes::new() };
@@ -70,51 +70,51 @@ async fn run<O: Operation>(
         }
         Ok::<O, Error>(operation)
     };
-    perform_for(app, &caller, asked).await
+    perform_for(ctx, &caller, asked).await
 }
 
 /// The service behind a request.
-pub fn app(request: &HttpRequest) -> Option<Data<App>> {
-    request.app_data::<Data<App>>().cloned()
+pub fn app(request: &HttpRequest) -> Option<Data<OperationContext>> {
+    request.app_data::<Data<OperationContext>>().cloned()
 }
 
 /// Whoever the session's cookie names.
 ///
 /// # Errors
 /// [`Error::NotSignedIn`] without a living session.
-pub async fn signed_in(request: &HttpRequest, app: &App) -> Result<Caller, Error> {
-    let secret = session_secret(request, app).ok_or(Error::NotSignedIn)?;
-    let caller = sessions::recognise(app, &secret).await?.0;
+pub async fn signed_in(request: &HttpRequest, ctx: &OperationContext) -> Result<Caller, Error> {
+    let secret = session_secret(request, ctx).ok_or(Error::NotSignedIn)?;
+    let caller = sessions::recognise(ctx, &secret).await?.0;
     Sender::note(request, caller.user);
     Ok(caller)
 }
 
 /// The secret in the session's cookie.
-pub fn session_secret(request: &HttpRequest, app: &App) -> Option<Secret> {
-    Secret::parse_token(sessions::PREFIX, request.cookie(cookie_name(app))?.value())
+pub fn session_secret(request: &HttpRequest, ctx: &OperationContext) -> Option<Secret> {
+    Secret::parse_token(sessions::PREFIX, request.cookie(cookie_name(ctx))?.value())
 }
 
-fn cookie_name(app: &App) -> &'static str {
-    if is_https(app) { HTTPS_COOKIE } else { HTTP_COOKIE }
+fn cookie_name(ctx: &OperationContext) -> &'static str {
+    if is_https(ctx) { HTTPS_COOKIE } else { HTTP_COOKIE }
 }
 
 /// Whether the world reaches the service over https.
-fn is_https(app: &App) -> bool {
-    app.base_url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
+fn is_https(ctx: &OperationContext) -> bool {
+    ctx.core.base_url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
 }
 
 /// Requests that change something must come from our own pages (contract.md, section 9): a browser says where from.
 ///
 /// # Errors
 /// [`Error::ForeignOrigin`].
-pub fn own_origin(request: &HttpRequest, app: &App) -> Result<(), Error> {
+pub fn own_origin(request: &HttpRequest, ctx: &OperationContext) -> Result<(), Error> {
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return Ok(());
     }
     let said = |name: &str| {
         request.headers().get(name).map(|value| value.to_str().unwrap_or("unreadable").to_owned())
     };
-    let own = said(ORIGIN.as_str()).is_none_or(|origin| origin == origin_of(&app.base_url));
+    let own = said(ORIGIN.as_str()).is_none_or(|origin| origin == origin_of(&ctx.core.base_url));
     let site = said("Sec-Fetch-Site").is_none_or(|site| matches!(site.as_str(), "same-origin" | "none"));
     if own && site { Ok(()) } else { Err(Error::ForeignOrigin) }
 }
@@ -125,16 +125,16 @@ fn origin_of(base_url: &str) -> String {
 }
 
 /// The cookie of a session: not for scripts, not for other sites, and by https alone where the service has it.
-pub fn cookie(app: &App, secret: &str) -> Cookie<'static> {
+pub fn cookie(ctx: &OperationContext, secret: &str) -> Cookie<'static> {
     let age = i64::try_from(sessions::LIFE.as_secs()).unwrap_or(i64::MAX);
-    let made = Cookie::build(cookie_name(app), secret.to_owned());
+    let made = Cookie::build(cookie_name(ctx), secret.to_owned());
     let made = made.path("/").http_only(true).same_site(SameSite::Lax);
-    made.secure(is_https(app)).max_age(CookieAge::seconds(age)).finish()
+    made.secure(is_https(ctx)).max_age(CookieAge::seconds(age)).finish()
 }
 
 /// The cookie that takes a session's away.
-pub fn no_cookie(app: &App) -> Cookie<'static> {
-    let mut gone = cookie(app, "");
+pub fn no_cookie(ctx: &OperationContext) -> Cookie<'static> {
+    let mut gone = cookie(ctx, "");
     gone.set_max_age(CookieAge::ZERO);
     gone
 }

@@ -3,10 +3,10 @@
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, X_CONTENT_TYPE_OPTIONS};
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::error::Error;
-use actors::ops::exports;
-use actors::ops::target::Target;
+use actors::context::OperationContext;
+use errors::Error;
+use actors::operations::exports;
+use actors::operations::target::Target;
 use futures_util::stream;
 use storage::blobs::{BlobError, LocalFile};
 use tokio::io::AsyncReadExt;
@@ -29,17 +29,17 @@ pub fn mount(config: &mut ServiceConfig) {
     );
 }
 
-async fn serve(request: HttpRequest, app: Data<App>) -> HttpResponse {
-    match send(&request, &app).await {
+async fn serve(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
+    match send(&request, &ctx).await {
         Ok(response) => response,
-        Err(error) => failure(&request, &app, &error),
+        Err(error) => failure(&request, &ctx, &error),
     }
 }
 
-async fn send(request: &HttpRequest, app: &App) -> Result<HttpResponse, Error> {
-    let caller = signed_in(request, app).await?;
+async fn send(request: &HttpRequest, ctx: &OperationContext) -> Result<HttpResponse, Error> {
+    let caller = signed_in(request, ctx).await?;
     let target = Target(vec![request.match_info().query("id").to_owned()]);
-    let (export, local) = exports::file(app, &caller, target.id(0)?).await?;
+    let (export, local) = exports::file(ctx, &caller, target.id(0)?).await?;
     let file = tokio::fs::File::open(local.path()).await.map_err(BlobError::from)?;
     let length = file.metadata().await.map_err(BlobError::from)?.len();
     let day = export.created_at.to_string();

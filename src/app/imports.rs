@@ -5,13 +5,13 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{self, Bytes, Data, Payload, ServiceConfig};
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::error::Error;
-use actors::fields;
-use actors::imports::{self, ImportFile};
-use actors::ops::imports::{BeginImport, ListImports};
-use actors::perform::perform_for;
-use actors::uploads::stored::Held;
+use actors::context::OperationContext;
+use errors::Error;
+use validation;
+use library::imports::{self, ImportFile};
+use actors::operations::imports::{BeginImport, ListImports};
+use actors::pipeline::perform_for;
+use library::stored_files::Held;
 use entity::id::UserId;
 use futures_util::TryStreamExt;
 use parse::bookmarks::Format;
@@ -44,11 +44,11 @@ pub fn mount(config: &mut ServiceConfig) {
     );
 }
 
-async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     whole(request.clone(), async move {
-        match begin(&request, &app, payload).await {
-            Ok(reply) => success(&request, &app, StatusCode::ACCEPTED, &reply),
-            Err(error) => failure(&request, &app, &error),
+        match begin(&request, &ctx, payload).await {
+            Ok(reply) => success(&request, &ctx, StatusCode::ACCEPTED, &reply),
+            Err(error) => failure(&request, &ctx, &error),
         }
     })
     .await
@@ -56,25 +56,25 @@ async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpRe
 
 async fn begin(
     request: &HttpRequest,
-    app: &App,
+    ctx: &OperationContext,
     payload: Payload,
-) -> Result<actors::ops::imports::ImportResponse, Error> {
-    own_origin(request, app)?;
-    let caller = signed_in(request, app).await?;
+) -> Result<actors::operations::imports::ImportResponse, Error> {
+    own_origin(request, ctx)?;
+    let caller = signed_in(request, ctx).await?;
     // A bucket takes the whole file also while the disk of the database is below its floor.
-    app.disk.require_room()?;
+    ctx.disk.require_room()?;
     let announced = announced_bytes(request);
-    if announced > app.uploads.import_bytes {
-        return Err(too_large(app));
+    if announced > ctx.uploads.import_bytes {
+        return Err(too_large(ctx));
     }
-    let _alone = app.arriving.alone(caller.user).await;
-    imports::may_begin(&app.desk, caller.user).await?;
+    let _alone = ctx.arriving.alone(caller.user).await;
+    imports::may_begin(&ctx.core, caller.user).await?;
     let reading = Reading { app, user: caller.user, announced, until: Instant::now() + LONGEST };
-    perform_for(app, &caller, async || read(request, &reading, payload).await).await
+    perform_for(ctx, &caller, async || read(request, &reading, payload).await).await
 }
 
-fn too_large(app: &App) -> Error {
-    Error::TooLarge { what: "the file", limit: app.uploads.import_bytes }
+fn too_large(ctx: &OperationContext) -> Error {
+    Error::TooLarge { what: "the file", limit: ctx.uploads.import_bytes }
 }
 
 /// How long the file is at least, as the request announces it; 0 where it does not, as of a body in chunks.
@@ -84,7 +84,7 @@ fn announced_bytes(request: &HttpRequest) -> u64 {
 
 /// What a form is read with.
 struct Reading<'a> {
-    app: &'a App,
+    app: &'a OperationContext,
     user: UserId,
     /// How long its file is at least.
     announced: u64,
@@ -167,7 +167,7 @@ async fn word(field: &mut Field, until: Instant) -> Result<String, Error> {
 /// Writes the file as it comes; what breaks off leaves nothing.
 async fn written(reading: &Reading<'_>, field: &mut Field) -> Result<Held, Error> {
     let &Reading { app, user, announced, .. } = reading;
-    let mut file = ImportFile::begin(&app.desk, &*app.uploads.store, user, announced).await?;
+    let mut file = ImportFile::begin(&ctx.core, &*ctx.uploads.store, user, announced).await?;
     match copy(reading, field, &mut file).await {
         Ok(()) => file.finish().await,
         Err(error) => {

@@ -1,20 +1,17 @@
 //! The table of what the web app has beside the library.
 
 use actix_web::http::StatusCode;
-use actors::ops::activity::ListActivity;
-use actors::ops::apps::{DisconnectApp, ListApps};
-use actors::ops::exports::{BeginExport, ShowExport};
-use actors::ops::import_rows::ListImportRows;
-use actors::ops::imports::{ListImports, MoveImport, ShowImport};
-use actors::ops::keys::{ChangeKey, CreateKey, ListKeys, RegenerateKey, RevokeKey};
-use actors::ops::notes::{ChangeNote, DeleteNote};
-use actors::ops::notices::{ListNotices, MarkRead};
-use actors::ops::projects::{
-    ChangeDecision, ChangeItem, ChangeProject, CreateDecision, CreateProject, DeleteDecision, DeleteProject,
-    ListDecisions, ListItems, ListNotes, ListProjects, RemoveItem, ShowProject, WriteNote,
-};
+use actors::operations::activity::ListActivity;
+use actors::operations::apps::{DisconnectApp, ListApps};
+use actors::operations::exports::{BeginExport, ShowExport};
+use actors::operations::import_rows::ListImportRows;
+use actors::operations::imports::{ListImports, MoveImport, ShowImport};
+use actors::operations::keys::{ChangeKey, CreateKey, ListKeys, RegenerateKey, RevokeKey};
+use actors::operations::notes::{ChangeNote, DeleteNote};
+use actors::operations::notices::{ListNotices, MarkRead};
+use actors::operations::projects::{ChangeDecision, ChangeItem, ChangeProject, CreateDecision, CreateProject, DeleteDecision, DeleteProject, ListDecisions, ListItems, ListNotes, ListProjects, RemoveItem, ShowProject, WriteNote};
 
-use actors::ops::work::{ListWork, RetryWork};
+use actors::operations::work::{ListWork, RetryWork};
 
 use super::assistants::{ListAssistants, TestConnection};
 use crate::http::table::{Route, route};

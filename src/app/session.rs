@@ -6,11 +6,11 @@ use std::pin::Pin;
 use actix_web::http::StatusCode;
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::accounts::{self, NewAccount};
-use actors::app::App;
-use actors::error::Error;
-use actors::fields::{self, Field, Kind, Values};
-use actors::sessions;
+use actors::auth::accounts::{self, NewAccount};
+use actors::context::OperationContext;
+use errors::Error;
+use validation::{self, Field, Kind, Values};
+use actors::auth::sessions;
 use entity::plan::Plan;
 use entity::user;
 use serde::Serialize;
@@ -58,18 +58,18 @@ pub fn mount(config: &mut ServiceConfig) {
 }
 
 /// Answers a request that is refused before its handler runs.
-fn refused(request: &HttpRequest, app: &App, error: Error) -> HttpResponse {
-    failure(request, app, &error)
+fn refused(request: &HttpRequest, ctx: &OperationContext, error: Error) -> HttpResponse {
+    failure(request, ctx, &error)
 }
 
 /// A handler of its own, run as every other route's is: to its end, whoever goes away meanwhile.
 fn answered<A>(
-    answer: fn(HttpRequest, Data<App>, Payload) -> A,
-) -> impl Fn(HttpRequest, Data<App>, Payload) -> Pin<Box<dyn Future<Output = HttpResponse>>> + Clone
+    answer: fn(HttpRequest, Data<OperationContext>, Payload) -> A,
+) -> impl Fn(HttpRequest, Data<OperationContext>, Payload) -> Pin<Box<dyn Future<Output = HttpResponse>>> + Clone
 where
     A: Future<Output = HttpResponse> + 'static,
 {
-    move |request, app, payload| Box::pin(whole(request.clone(), answer(request, app, payload)))
+    move |request, ctx, payload| Box::pin(whole(request.clone(), answer(request, ctx, payload)))
 }
 
 /// Who is signed in.
@@ -88,84 +88,84 @@ impl From<user::Model> for Who {
     }
 }
 
-async fn set_up(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+async fn set_up(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let made = async {
-        let new = new_account(&request, &app, payload, Plan::Research).await?;
-        let user = accounts::set_up(&app, new).await?;
-        begin(&request, &app, user).await
+        let new = new_account(&request, &ctx, payload, Plan::Research).await?;
+        let user = accounts::set_up(&ctx, new).await?;
+        begin(&request, &ctx, user).await
     };
-    begun(&request, &app, StatusCode::CREATED, made.await)
+    begun(&request, &ctx, StatusCode::CREATED, made.await)
 }
 
-async fn sign_up(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+async fn sign_up(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let made = async {
-        own_origin(&request, &app)?;
-        let plan = app.plan_of_who_signs_up()?;
-        let new = new_account(&request, &app, payload, plan).await?;
-        app.sign_ups.take(peer::address(&request)).map_err(Error::TooManyFailures)?;
-        let user = accounts::create(&app, new).await?;
-        begin(&request, &app, user).await
+        own_origin(&request, &ctx)?;
+        let plan = ctx.plan_of_who_signs_up()?;
+        let new = new_account(&request, &ctx, payload, plan).await?;
+        ctx.sign_ups.take(peer::address(&request)).map_err(Error::TooManyFailures)?;
+        let user = accounts::create(&ctx, new).await?;
+        begin(&request, &ctx, user).await
     };
-    begun(&request, &app, StatusCode::CREATED, made.await)
+    begun(&request, &ctx, StatusCode::CREATED, made.await)
 }
 
-async fn sign_in(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+async fn sign_in(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let signed_in = async {
-        own_origin(&request, &app)?;
+        own_origin(&request, &ctx)?;
         let mut given = read(&request, payload, SIGN_IN).await?;
         let (email, password) =
             (given.text("email").unwrap_or_default(), given.text("password").unwrap_or_default());
-        let user = sessions::authenticate(&app, peer::address(&request), &email, password).await?;
-        begin(&request, &app, user).await
+        let user = sessions::authenticate(&ctx, peer::address(&request), &email, password).await?;
+        begin(&request, &ctx, user).await
     };
-    begun(&request, &app, StatusCode::OK, signed_in.await)
+    begun(&request, &ctx, StatusCode::OK, signed_in.await)
 }
 
-async fn who_am_i(request: HttpRequest, app: Data<App>, _: Payload) -> HttpResponse {
+async fn who_am_i(request: HttpRequest, ctx: Data<OperationContext>, _: Payload) -> HttpResponse {
     let who = async {
-        let secret = session_secret(&request, &app).ok_or(Error::NotSignedIn)?;
+        let secret = session_secret(&request, &ctx).ok_or(Error::NotSignedIn)?;
         fields::read_query(request.query_string(), &[])?;
-        Ok::<_, Error>(Who::from(sessions::recognise(&app, &secret).await?.1))
+        Ok::<_, Error>(Who::from(sessions::recognise(&ctx, &secret).await?.1))
     };
     match who.await {
-        Ok(who) => success(&request, &app, StatusCode::OK, &json!({ "user": who })),
-        Err(error) => failure(&request, &app, &error),
+        Ok(who) => success(&request, &ctx, StatusCode::OK, &json!({ "user": who })),
+        Err(error) => failure(&request, &ctx, &error),
     }
 }
 
-async fn sign_out(request: HttpRequest, app: Data<App>, _: Payload) -> HttpResponse {
+async fn sign_out(request: HttpRequest, ctx: Data<OperationContext>, _: Payload) -> HttpResponse {
     let done = async {
-        own_origin(&request, &app)?;
-        let secret = session_secret(&request, &app).ok_or(Error::NotSignedIn)?;
-        let (caller, _) = sessions::recognise(&app, &secret).await?;
+        own_origin(&request, &ctx)?;
+        let secret = session_secret(&request, &ctx).ok_or(Error::NotSignedIn)?;
+        let (caller, _) = sessions::recognise(&ctx, &secret).await?;
         fields::read_query(request.query_string(), &[])?;
-        sessions::sign_out(&app, &caller).await
+        sessions::sign_out(&ctx, &caller).await
     };
-    ended(&request, &app, done.await, true)
+    ended(&request, &ctx, done.await, true)
 }
 
-async fn change_password(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+async fn change_password(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let done = async {
-        own_origin(&request, &app)?;
-        let secret = session_secret(&request, &app).ok_or(Error::NotSignedIn)?;
-        let (caller, _) = sessions::recognise(&app, &secret).await?;
+        own_origin(&request, &ctx)?;
+        let secret = session_secret(&request, &ctx).ok_or(Error::NotSignedIn)?;
+        let (caller, _) = sessions::recognise(&ctx, &secret).await?;
         let mut given = read(&request, payload, CHANGE).await?;
         let (current, new) =
             (given.text("current").unwrap_or_default(), given.text("new").unwrap_or_default());
-        sessions::change_password(&app, &caller, current, new).await
+        sessions::change_password(&ctx, &caller, current, new).await
     };
-    ended(&request, &app, done.await, false)
+    ended(&request, &ctx, done.await, false)
 }
 
-async fn remove_account(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+async fn remove_account(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let done = async {
-        own_origin(&request, &app)?;
-        let secret = session_secret(&request, &app).ok_or(Error::NotSignedIn)?;
-        let (caller, _) = sessions::recognise(&app, &secret).await?;
+        own_origin(&request, &ctx)?;
+        let secret = session_secret(&request, &ctx).ok_or(Error::NotSignedIn)?;
+        let (caller, _) = sessions::recognise(&ctx, &secret).await?;
         let typed = read(&request, payload, REMOVE).await?.text("password").unwrap_or_default();
-        sessions::remove_account(&app, &caller, typed).await
+        sessions::remove_account(&ctx, &caller, typed).await
     };
-    ended(&request, &app, done.await, true)
+    ended(&request, &ctx, done.await, true)
 }
 
 async fn read(request: &HttpRequest, payload: Payload, fields: &'static [Field]) -> Result<Values, Error> {
@@ -179,11 +179,11 @@ async fn read(request: &HttpRequest, payload: Payload, fields: &'static [Field])
 
 async fn new_account(
     request: &HttpRequest,
-    app: &App,
+    ctx: &OperationContext,
     payload: Payload,
     plan: Plan,
 ) -> Result<NewAccount, Error> {
-    own_origin(request, app)?;
+    own_origin(request, ctx)?;
     let mut given = read(request, payload, NEW_ACCOUNT).await?;
     Ok(NewAccount {
         email: given.text("email").unwrap_or_default(),
@@ -193,36 +193,36 @@ async fn new_account(
     })
 }
 
-async fn begin(request: &HttpRequest, app: &App, user: user::Model) -> Result<(user::Model, String), Error> {
-    let secret = sessions::open(app, &user, session_secret(request, app).as_ref()).await?;
+async fn begin(request: &HttpRequest, ctx: &OperationContext, user: user::Model) -> Result<(user::Model, String), Error> {
+    let secret = sessions::open(ctx, &user, session_secret(request, ctx).as_ref()).await?;
     Ok((user, secret.expose().to_owned()))
 }
 
 fn begun(
     request: &HttpRequest,
-    app: &App,
+    ctx: &OperationContext,
     status: StatusCode,
     begun: Result<(user::Model, String), Error>,
 ) -> HttpResponse {
     match begun {
         Ok((user, secret)) => {
-            let mut answer = success(request, app, status, &json!({ "user": Who::from(user) }));
-            match answer.add_cookie(&cookie(app, &secret)) {
+            let mut answer = success(request, ctx, status, &json!({ "user": Who::from(user) }));
+            match answer.add_cookie(&cookie(ctx, &secret)) {
                 Ok(()) => answer,
-                Err(error) => failure(request, app, &Error::internal(error.to_string())),
+                Err(error) => failure(request, ctx, &Error::internal(error.to_string())),
             }
         }
-        Err(error) => failure(request, app, &error),
+        Err(error) => failure(request, ctx, &error),
     }
 }
 
-fn ended(request: &HttpRequest, app: &App, done: Result<(), Error>, forget: bool) -> HttpResponse {
+fn ended(request: &HttpRequest, ctx: &OperationContext, done: Result<(), Error>, forget: bool) -> HttpResponse {
     if let Err(error) = done {
-        return failure(request, app, &error);
+        return failure(request, ctx, &error);
     }
-    let mut answer = success(request, app, StatusCode::OK, &json!({}));
-    if forget && let Err(error) = answer.add_cookie(&no_cookie(app)) {
-        return failure(request, app, &Error::internal(error.to_string()));
+    let mut answer = success(request, ctx, StatusCode::OK, &json!({}));
+    if forget && let Err(error) = answer.add_cookie(&no_cookie(ctx)) {
+        return failure(request, ctx, &Error::internal(error.to_string()));
     }
     answer
 }

@@ -25,18 +25,18 @@ pub enum AiCommand {
 
 /// Runs the command.
 pub async fn run(command: AiCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
-    let desk = opening::desk(settings).await?;
-    let now = desk.clock.now();
+    let core = opening::core(settings).await?;
+    let now = core.clock.now();
     let until = match command {
-        AiCommand::Pause => Some(ai::pause(&desk.db, now).await?),
+        AiCommand::Pause => Some(ai::pause(&core.db, now).await?),
         AiCommand::Resume => {
-            ai::resume(&desk.db).await?;
+            ai::resume(&core.db).await?;
             None
         }
-        AiCommand::Status => ai::paused_until(desk.db.read()).await?.filter(|until| now < *until),
+        AiCommand::Status => ai::paused_until(core.db.read()).await?.filter(|until| now < *until),
     };
     let today = TokensToday {
-        tokens: budget::of_the_day(desk.db.read(), now.day()).await?,
+        tokens: budget::of_the_day(core.db.read(), now.day()).await?,
         allowance: Some(settings.ai.daily_tokens).filter(|tokens| *tokens > 0),
     };
     CommandOutput::of(&AiStatus {

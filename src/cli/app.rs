@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use actors::desk::Desk;
-use actors::error::Error;
-use actors::grants::{disconnect, list_connections};
-use actors::ops::apps::AppView;
+use library::context::CoreContext;
+use errors::Error;
+use actors::auth::grants::{disconnect, list_connections};
+use actors::operations::apps::AppView;
 use clap::{Args, Subcommand};
 use entity::id::GrantId;
 use entity::kind::GrantState;
@@ -38,23 +38,23 @@ pub struct DisconnectArgs {
 
 /// Runs the command.
 pub async fn run(command: AppCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
-    let desk = opening::desk(settings).await?;
+    let core = opening::core(settings).await?;
     match command {
-        AppCommand::List(owner) => list(&desk, &owner).await,
-        AppCommand::Disconnect(DisconnectArgs { owner, id }) => end(&desk, &owner, id).await,
+        AppCommand::List(owner) => list(&core, &owner).await,
+        AppCommand::Disconnect(DisconnectArgs { owner, id }) => end(&core, &owner, id).await,
     }
 }
 
-async fn list(desk: &Desk, owner: &OwnerArgs) -> Result<CommandOutput, Failure> {
-    let owner = owner.find(desk).await?;
-    let all = list_connections(&desk.accounts_db, owner.id).await?.into_iter();
+async fn list(core: &CoreContext, owner: &OwnerArgs) -> Result<CommandOutput, Failure> {
+    let owner = owner.find(core).await?;
+    let all = list_connections(&core.accounts_db, owner.id).await?.into_iter();
     let connected = all.filter(|(grant, _)| grant.state == GrantState::Connected);
     CommandOutput::of(&AppList { apps: connected.map(AppView::from).collect() })
 }
 
-async fn end(desk: &Desk, owner: &OwnerArgs, id: GrantId) -> Result<CommandOutput, Failure> {
-    let owner = owner.find(desk).await?;
-    match disconnect(&desk.accounts_db, owner.id, id).await {
+async fn end(core: &CoreContext, owner: &OwnerArgs, id: GrantId) -> Result<CommandOutput, Failure> {
+    let owner = owner.find(core).await?;
+    match disconnect(&core.accounts_db, owner.id, id).await {
         Ok(()) => CommandOutput::of(&DisconnectedApp { id, disconnected: true }),
         Err(Error::NotFound(_)) => Err(Failure::NoApp),
         Err(other) => Err(other.into()),
@@ -75,7 +75,7 @@ impl fmt::Display for AppList {
         let row = |app: &AppView| {
             let used = app.last_used_at.map_or_else(|| "never".to_owned(), |at| at.to_string());
             let (connected, scopes) = (app.connected_at.to_string(), app.scopes.to_string());
-            [app.id.to_string(), connected, used, scopes, shown(&app.client_name)]
+            [app.id.to_string(), connected, used, scopes, shown(&ctx.client_name)]
         };
         let rows: Vec<_> = self.apps.iter().map(row).collect();
         f.write_str(&table(["ID", "CONNECTED", "LAST USED", "SCOPES", "APP"], &rows))

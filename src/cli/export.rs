@@ -4,10 +4,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use actors::desk::Desk;
-use actors::error::Error;
-use actors::exports;
-use actors::ingest::queue::Work;
+use library::context::CoreContext;
+use errors::Error;
+use library::exports;
+use jobs::JobKind;
 use clap::Args;
 use entity::export;
 use entity::id::ExportId;
@@ -34,21 +34,21 @@ pub struct ExportArgs {
 
 /// Has everything packed, and puts the archive in its place.
 pub async fn run(args: ExportArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
-    let desk = opening::desk(settings).await?;
-    let owner = args.owner.find(&desk).await?;
+    let core = opening::core(settings).await?;
+    let owner = args.owner.find(&core).await?;
     if args.file.exists() {
         let cause = io::Error::new(io::ErrorKind::AlreadyExists, "the file already exists");
         return Err(Failure::Path { what: "write", path: args.file, cause });
     }
-    let begun = exports::begin(&desk, owner.id).await?;
-    let Some(done) = packed(&desk, settings, &begun).await? else {
+    let begun = exports::begin(&core, owner.id).await?;
+    let Some(done) = packed(&core, settings, &begun).await? else {
         let left = Exported { export_id: begun.id, status: begun.state, file: None, server_running: false };
         return CommandOutput::of(&left);
     };
     if done.state != ExportState::Done {
         return Err(Failure::NotExported(done.error.unwrap_or_default()));
     }
-    copy(&desk, &*server::files(settings).map_err(Failure::Service)?, &done, &args.file).await?;
+    copy(&core, &*server::files(settings).map_err(Failure::Service)?, &done, &args.file).await?;
     let there =
         Exported { export_id: done.id, status: done.state, file: Some(args.file), server_running: true };
     CommandOutput::of(&there)
@@ -56,13 +56,13 @@ pub async fn run(args: ExportArgs, settings: &Settings) -> Result<CommandOutput,
 
 /// The export when it has ended; none where it is left for the next start.
 async fn packed(
-    desk: &Desk,
+    core: &CoreContext,
     settings: &Settings,
     begun: &export::Model,
 ) -> Result<Option<export::Model>, Error> {
     let bar = progress::bytes("packing".to_owned(), None);
-    waiting::until_done((desk, settings), (Work::Export, begun.id.0), &bar, async || {
-        let export = exports::find(desk, begun.user_id, begun.id).await?;
+    waiting::until_done((core, settings), (JobKind::Export, begun.id.0), &bar, async || {
+        let export = exports::find(core, begun.user_id, begun.id).await?;
         bar.set_position(export.bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default());
         let running = export.state == ExportState::Running;
         Ok(if running { Progress::Open(export.error) } else { Progress::Done(export) })
@@ -70,8 +70,8 @@ async fn packed(
     .await
 }
 
-async fn copy(desk: &Desk, store: &dyn BlobStore, done: &export::Model, to: &Path) -> Result<(), Failure> {
-    let local = exports::file(desk, store, done).await?;
+async fn copy(core: &CoreContext, store: &dyn BlobStore, done: &export::Model, to: &Path) -> Result<(), Failure> {
+    let local = exports::file(core, store, done).await?;
     let told = |cause| Failure::Path { what: "write", path: to.to_owned(), cause };
     let (from, to) = (local.path().to_owned(), to.to_owned());
     let placed = tokio::task::spawn_blocking(move || place(&from, &to)).await;

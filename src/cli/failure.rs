@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use actors::error::Error;
+use errors::Error;
 use serde_json::json;
 
 use crate::library_database::{ConnectError, LostDatabase};
@@ -228,7 +228,7 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use actors::error::{Fault, Invalid};
+    use errors::{Fault, Invalid};
     use entity::scope::Scope;
 
     use super::*;

@@ -3,10 +3,10 @@
 
 use std::fmt;
 
-use actors::desk::Desk;
-use actors::error::Error;
-use actors::imports::{self, Texts, Wanted};
-use actors::ops::import_rows::ImportRowView;
+use library::context::CoreContext;
+use errors::Error;
+use library::imports::{self, Texts, Wanted};
+use actors::operations::import_rows::ImportRowView;
 use clap::{Args, Subcommand};
 use entity::id::{ImportId, UserId};
 use entity::import;
@@ -65,45 +65,45 @@ pub struct RowsArgs {
 
 /// Runs the command.
 pub async fn run(command: ImportsCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
-    let desk = &opening::desk(settings).await?;
+    let core = &opening::core(settings).await?;
     match command {
-        ImportsCommand::List(owner) => list(desk, &owner).await,
-        ImportsCommand::Rows(args) => rows(desk, args).await,
-        ImportsCommand::Show(args) => show(desk, settings, &one(desk, args, imports::find).await?).await,
-        ImportsCommand::Start(args) => show(desk, settings, &one(desk, args, imports::start).await?).await,
-        ImportsCommand::Pause(args) => show(desk, settings, &one(desk, args, imports::pause).await?).await,
-        ImportsCommand::Resume(args) => show(desk, settings, &one(desk, args, imports::resume).await?).await,
-        ImportsCommand::Undo(args) => show(desk, settings, &one(desk, args, imports::undo).await?).await,
+        ImportsCommand::List(owner) => list(core, &owner).await,
+        ImportsCommand::Rows(args) => rows(core, args).await,
+        ImportsCommand::Show(args) => show(core, settings, &one(core, args, imports::find).await?).await,
+        ImportsCommand::Start(args) => show(core, settings, &one(core, args, imports::start).await?).await,
+        ImportsCommand::Pause(args) => show(core, settings, &one(core, args, imports::pause).await?).await,
+        ImportsCommand::Resume(args) => show(core, settings, &one(core, args, imports::resume).await?).await,
+        ImportsCommand::Undo(args) => show(core, settings, &one(core, args, imports::undo).await?).await,
     }
 }
 
 /// An import, as it is after a step.
 async fn one(
-    desk: &Desk,
+    core: &CoreContext,
     ImportIdArgs { owner, id }: ImportIdArgs,
-    step: impl AsyncFnOnce(&Desk, UserId, ImportId) -> Result<import::Model, Error>,
+    step: impl AsyncFnOnce(&CoreContext, UserId, ImportId) -> Result<import::Model, Error>,
 ) -> Result<import::Model, Failure> {
-    let owner = owner.find(desk).await?;
-    match step(desk, owner.id, id).await {
+    let owner = owner.find(core).await?;
+    match step(core, owner.id, id).await {
         Ok(import) => Ok(import),
         Err(Error::NotFound(_)) => Err(Failure::NoImport),
         Err(other) => Err(other.into()),
     }
 }
 
-async fn list(desk: &Desk, owner: &OwnerArgs) -> Result<CommandOutput, Failure> {
-    let owner = owner.find(desk).await?;
+async fn list(core: &CoreContext, owner: &OwnerArgs) -> Result<CommandOutput, Failure> {
+    let owner = owner.find(core).await?;
     let mut listed = Vec::new();
-    for import in imports::latest(desk, owner.id).await? {
-        let texts = imports::texts(desk, &import).await?;
+    for import in imports::latest(core, owner.id).await? {
+        let texts = imports::texts(core, &import).await?;
         listed.push(ImportSummary::of(import, texts));
     }
     CommandOutput::of(&ImportList { imports: listed })
 }
 
-async fn show(desk: &Desk, settings: &Settings, import: &import::Model) -> Result<CommandOutput, Failure> {
-    let report = Report::of(desk, import, probe::runs(settings).await).await?;
-    let texts = imports::texts(desk, import).await?;
+async fn show(core: &CoreContext, settings: &Settings, import: &import::Model) -> Result<CommandOutput, Failure> {
+    let report = Report::of(core, import, probe::runs(settings).await).await?;
+    let texts = imports::texts(core, import).await?;
     let import::Model { id, done, created_at, finished_at, .. } = *import;
     let is_under_way = matches!(import.state, ImportState::Running | ImportState::Undoing);
     let error = import.error.clone();
@@ -119,15 +119,15 @@ async fn show(desk: &Desk, settings: &Settings, import: &import::Model) -> Resul
     })
 }
 
-async fn rows(desk: &Desk, args: RowsArgs) -> Result<CommandOutput, Failure> {
+async fn rows(core: &CoreContext, args: RowsArgs) -> Result<CommandOutput, Failure> {
     let RowsArgs { import, outcome } = args;
-    let import = one(desk, import, imports::find).await?;
+    let import = one(core, import, imports::find).await?;
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
-        let some = imports::rows(desk, &import, Wanted { outcome, after, most: PAGE_ROWS }).await?;
+        let some = imports::rows(core, &import, Wanted { outcome, after, most: PAGE_ROWS }).await?;
         let Some(last) = some.last() else { break };
         after = Some((last.line, last.id));
-        rows.extend(ImportRowView::of_rows(desk.db.read(), &import, some).await?);
+        rows.extend(ImportRowView::of_rows(core.db.read(), &import, some).await?);
     }
     CommandOutput::of(&ImportRowList { rows })
 }

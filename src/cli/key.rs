@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use actors::desk::Desk;
-use actors::error::Error;
-use actors::fields;
-use actors::keys::{Wish, changes, rules};
+use library::context::CoreContext;
+use errors::Error;
+use validation;
+use actors::auth::keys::{Wish, changes, rules};
 use clap::{Args, Subcommand};
 use entity::api_key;
 use entity::id::KeyId;
@@ -68,40 +68,40 @@ fn name(text: &str) -> Result<String, String> {
 
 /// Runs the command.
 pub async fn run(command: KeyCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
-    let desk = opening::desk(settings).await?;
+    let core = opening::core(settings).await?;
     match command {
-        KeyCommand::Create(args) => create(&desk, args).await,
-        KeyCommand::List(owner) => list(&desk, &owner).await,
-        KeyCommand::Revoke(KeyIdArgs { id }) => revoke(&desk, id).await,
+        KeyCommand::Create(args) => create(&core, args).await,
+        KeyCommand::List(owner) => list(&core, &owner).await,
+        KeyCommand::Revoke(KeyIdArgs { id }) => revoke(&core, id).await,
     }
 }
 
-async fn create(desk: &Desk, args: CreateKeyArgs) -> Result<CommandOutput, Failure> {
+async fn create(core: &CoreContext, args: CreateKeyArgs) -> Result<CommandOutput, Failure> {
     let CreateKeyArgs { owner, kind, name, scopes, hourly_limit, expires_at } = args;
-    let owner = owner.find(desk).await?;
-    let now = desk.clock.now();
+    let owner = owner.find(core).await?;
+    let now = core.clock.now();
     if expires_at.is_some_and(|end| end <= now) {
         return Err(Error::invalid("--expires-at", "must lie in the future").into());
     }
     let scopes = (!scopes.is_empty()).then(|| Scopes::from_iter(scopes));
     let wish = Wish { name, kind, scopes, hourly_limit, expires_at };
-    let limits = desk.plans.limits(owner.plan);
-    let (row, secret) = changes::create(&desk.accounts_db, owner.id, owner.plan, limits, wish, now).await?;
+    let limits = core.plans.limits(owner.plan);
+    let (row, secret) = changes::create(&core.accounts_db, owner.id, owner.plan, limits, wish, now).await?;
     CommandOutput::of(&CreatedKey { secret: secret.expose(), key: KeySummary::of(row, owner.plan, limits) })
 }
 
-async fn list(desk: &Desk, owner: &OwnerArgs) -> Result<CommandOutput, Failure> {
-    let owner = owner.find(desk).await?;
-    let limits = desk.plans.limits(owner.plan);
-    let rows = changes::list(&desk.accounts_db, owner.id).await?;
+async fn list(core: &CoreContext, owner: &OwnerArgs) -> Result<CommandOutput, Failure> {
+    let owner = owner.find(core).await?;
+    let limits = core.plans.limits(owner.plan);
+    let rows = changes::list(&core.accounts_db, owner.id).await?;
     let keys = rows.into_iter().map(|row| KeySummary::of(row, owner.plan, limits)).collect();
     CommandOutput::of(&KeyList { keys })
 }
 
-async fn revoke(desk: &Desk, id: KeyId) -> Result<CommandOutput, Failure> {
+async fn revoke(core: &CoreContext, id: KeyId) -> Result<CommandOutput, Failure> {
     let gone = async {
-        let owner = changes::owner_of(&desk.accounts_db, id).await?;
-        changes::revoke(&desk.accounts_db, owner, id).await
+        let owner = changes::owner_of(&core.accounts_db, id).await?;
+        changes::revoke(&core.accounts_db, owner, id).await
     };
     match gone.await {
         Ok(()) => CommandOutput::of(&RevokedKey { id, revoked: true }),

@@ -12,8 +12,8 @@ use crate::settings::Settings;
 
 /// Migrates.
 pub async fn run(settings: &Settings) -> Result<CommandOutput, Failure> {
-    let desk = opening::desk_of_any_database(settings).await?;
-    CommandOutput::of(&MigrationReport { database: opening::kind(&desk), migrated: true })
+    let core = opening::desk_of_any_database(settings).await?;
+    CommandOutput::of(&MigrationReport { database: opening::kind(&core), migrated: true })
 }
 
 #[derive(Serialize)]

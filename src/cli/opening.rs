@@ -3,10 +3,10 @@
 use std::path::absolute;
 use std::sync::Arc;
 
-use actors::accounts;
-use actors::clock::SystemClock;
-use actors::desk::Desk;
-use actors::error::Error;
+use actors::auth::accounts;
+use library::clock::SystemClock;
+use library::context::CoreContext;
+use errors::Error;
 use clap::Args;
 use database::Db;
 use entity::user;
@@ -29,16 +29,16 @@ impl OwnerArgs {
     ///
     /// # Errors
     /// There is no such account, or there are several and none was named; the database fails.
-    pub async fn find(&self, desk: &Desk) -> Result<user::Model, Failure> {
+    pub async fn find(&self, core: &CoreContext) -> Result<user::Model, Failure> {
         match &self.email {
-            Some(email) => account(desk, email).await,
-            None => only_account(desk).await,
+            Some(email) => account(core, email).await,
+            None => only_account(core).await,
         }
     }
 }
 
-async fn only_account(desk: &Desk) -> Result<user::Model, Failure> {
-    let mut all = accounts::all(desk).await?;
+async fn only_account(core: &CoreContext) -> Result<user::Model, Failure> {
+    let mut all = accounts::all(core).await?;
     match all.len() {
         0 | 1 => all.pop().ok_or(Failure::NoAccounts),
         several => Err(Failure::SeveralAccounts(several)),
@@ -49,7 +49,7 @@ async fn only_account(desk: &Desk) -> Result<user::Model, Failure> {
 ///
 /// # Errors
 /// [`Failure::NoDatabase`]; the database was lost or cannot be opened.
-pub async fn desk(settings: &Settings) -> Result<Desk, Failure> {
+pub async fn core(settings: &Settings) -> Result<CoreContext, Failure> {
     let Some(db) = library_database::connect_existing(settings).await? else {
         return Err(no_database(settings));
     };
@@ -60,7 +60,7 @@ pub async fn desk(settings: &Settings) -> Result<Desk, Failure> {
 ///
 /// # Errors
 /// The database was lost, or cannot be opened or created.
-pub async fn desk_or_new(settings: &Settings) -> Result<Desk, Failure> {
+pub async fn desk_or_new(settings: &Settings) -> Result<CoreContext, Failure> {
     library_database::require_file(settings)?;
     folder::make_with_database(settings)?;
     up_to_date(settings, library_database::connect(settings).await?).await
@@ -70,7 +70,7 @@ pub async fn desk_or_new(settings: &Settings) -> Result<Desk, Failure> {
 ///
 /// # Errors
 /// The database cannot be opened or created.
-pub async fn desk_of_any_database(settings: &Settings) -> Result<Desk, Failure> {
+pub async fn desk_of_any_database(settings: &Settings) -> Result<CoreContext, Failure> {
     folder::make_with_database(settings)?;
     let db = Db::open(settings.database_url().expose()).await;
     Ok(desk_over(settings, db.map_err(|cause| ConnectError::unopened(settings, cause))?))
@@ -80,19 +80,19 @@ pub async fn desk_of_any_database(settings: &Settings) -> Result<Desk, Failure> 
 ///
 /// # Errors
 /// The database was lost or cannot be opened.
-pub async fn as_it_is(settings: &Settings) -> Result<Desk, ConnectError> {
+pub async fn as_it_is(settings: &Settings) -> Result<CoreContext, ConnectError> {
     Ok(desk_over(settings, library_database::connect(settings).await?))
 }
 
-async fn up_to_date(settings: &Settings, db: Db) -> Result<Desk, Failure> {
+async fn up_to_date(settings: &Settings, db: Db) -> Result<CoreContext, Failure> {
     db.migrate().await.map_err(|cause| ConnectError::unopened(settings, cause))?;
     Ok(desk_over(settings, db))
 }
 
-fn desk_over(settings: &Settings, db: Db) -> Desk {
+fn desk_over(settings: &Settings, db: Db) -> CoreContext {
     let (folder, plans) = (settings.data_dir.clone(), settings.plans.clone());
     let base = settings.base_url(settings.server.listen);
-    Desk::of(db, folder, base.as_str(), plans, Arc::new(SystemClock::new()))
+    CoreContext::of(db, folder, base.as_str(), plans, Arc::new(SystemClock::new()))
 }
 
 fn no_database(settings: &Settings) -> Failure {
@@ -110,8 +110,8 @@ fn no_database(settings: &Settings) -> Failure {
 ///
 /// # Errors
 /// [`Failure::NoAccount`]; the database fails.
-pub async fn account(desk: &Desk, email: &str) -> Result<user::Model, Failure> {
-    match accounts::by_email(desk, email).await {
+pub async fn account(core: &CoreContext, email: &str) -> Result<user::Model, Failure> {
+    match accounts::by_email(core, email).await {
         Ok(found) => Ok(found),
         Err(Error::NotFound(_)) => Err(Failure::NoAccount(email.to_owned())),
         Err(other) => Err(other.into()),
@@ -119,6 +119,6 @@ pub async fn account(desk: &Desk, email: &str) -> Result<user::Model, Failure> {
 }
 
 /// What the database is called.
-pub fn kind(desk: &Desk) -> &'static str {
-    if desk.db.is_postgres() { "PostgreSQL" } else { "SQLite" }
+pub fn kind(core: &CoreContext) -> &'static str {
+    if core.db.is_postgres() { "PostgreSQL" } else { "SQLite" }
 }

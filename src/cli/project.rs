@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use actors::desk::Desk;
-use actors::error::Error;
-use actors::ops::projects::{ProjectView, archive_project, create_project, list_projects};
+use library::context::CoreContext;
+use errors::Error;
+use actors::operations::projects::{ProjectView, archive_project, create_project, list_projects};
 use clap::{Args, Subcommand};
 use entity::id::ProjectId;
 use entity::kind::ProjectStatus;
@@ -66,29 +66,29 @@ pub struct ProjectIdArgs {
 
 /// Runs the command.
 pub async fn run(command: ProjectCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
-    let desk = opening::desk(settings).await?;
+    let core = opening::core(settings).await?;
     match command {
-        ProjectCommand::Create(args) => create(&desk, args).await,
+        ProjectCommand::Create(args) => create(&core, args).await,
         ProjectCommand::List(ListProjectsArgs { owner, status }) => {
-            let owner = owner.find(&desk).await?;
-            CommandOutput::of(&ProjectList { projects: list_projects(&desk, owner.id, status).await? })
+            let owner = owner.find(&core).await?;
+            CommandOutput::of(&ProjectList { projects: list_projects(&core, owner.id, status).await? })
         }
-        ProjectCommand::Archive(ProjectIdArgs { owner, id }) => archive(&desk, &owner, id).await,
+        ProjectCommand::Archive(ProjectIdArgs { owner, id }) => archive(&core, &owner, id).await,
     }
 }
 
-async fn create(desk: &Desk, args: CreateProjectArgs) -> Result<CommandOutput, Failure> {
+async fn create(core: &CoreContext, args: CreateProjectArgs) -> Result<CommandOutput, Failure> {
     let CreateProjectArgs { owner, name, description, instructions } = args;
-    let owner = owner.find(desk).await?;
+    let owner = owner.find(core).await?;
     let fields = [("name", Some(name)), ("description", description), ("instructions", instructions)];
     let given = fields.into_iter().filter_map(|(name, text)| Some((name.to_owned(), Value::from(text?))));
-    let project = create_project(desk, owner.id, Map::from_iter(given)).await?;
+    let project = create_project(core, owner.id, Map::from_iter(given)).await?;
     CommandOutput::of(&OneProject { done: "created", project })
 }
 
-async fn archive(desk: &Desk, owner: &OwnerArgs, id: ProjectId) -> Result<CommandOutput, Failure> {
-    let owner = owner.find(desk).await?;
-    match archive_project(desk, owner.id, id).await {
+async fn archive(core: &CoreContext, owner: &OwnerArgs, id: ProjectId) -> Result<CommandOutput, Failure> {
+    let owner = owner.find(core).await?;
+    match archive_project(core, owner.id, id).await {
         Ok(project) => CommandOutput::of(&OneProject { done: "archived", project }),
         Err(Error::NotFound(_)) => Err(Failure::NoProject),
         Err(other) => Err(other.into()),

@@ -12,8 +12,8 @@ use crate::settings::Settings;
 
 /// Leaves a job for each document that has a text.
 pub async fn run(settings: &Settings) -> Result<CommandOutput, Failure> {
-    let desk = opening::desk(settings).await?;
-    let documents = again::ask_for_all(&desk.db, desk.clock.now()).await?;
+    let core = opening::core(settings).await?;
+    let documents = again::ask_for_all(&core.db, core.clock.now()).await?;
     CommandOutput::of(&QueuedReindex { documents, server_running: probe::runs(settings).await })
 }
 

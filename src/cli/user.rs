@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use actors::accounts::{self, NewAccount};
-use actors::desk::Desk;
-use actors::error::Error;
+use actors::auth::accounts::{self, NewAccount};
+use library::context::CoreContext;
+use errors::Error;
 use clap::{Args, Subcommand};
 use entity::id::UserId;
 use entity::plan::Plan;
@@ -98,12 +98,12 @@ pub struct DeleteArgs {
 pub async fn run(command: UserCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     match command {
         UserCommand::Add(args) => add(args, settings).await,
-        UserCommand::List => list(&opening::desk(settings).await?).await,
+        UserCommand::List => list(&opening::core(settings).await?).await,
         UserCommand::SetPlan(SetPlanArgs { email, plan }) => {
-            let desk = opening::desk(settings).await?;
-            let row = opening::account(&desk, &email).await?;
-            accounts::set_plan(&desk, row.id, plan).await?;
-            changed(&desk, &email).await
+            let core = opening::core(settings).await?;
+            let row = opening::account(&core, &email).await?;
+            accounts::set_plan(&core, row.id, plan).await?;
+            changed(&core, &email).await
         }
         UserCommand::SetPassword(args) => set_password(args, settings).await,
         UserCommand::Disable(EmailArgs { email }) => set_disabled(&email, true, settings).await,
@@ -114,14 +114,14 @@ pub async fn run(command: UserCommand, settings: &Settings) -> Result<CommandOut
 
 async fn add(args: AddArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let AddArgs { email, plan, name, password_stdin } = args;
-    let desk = opening::desk_or_new(settings).await?;
+    let core = opening::desk_or_new(settings).await?;
     // Before the password is asked for; the insert decides where two come at the same time.
-    if let Ok(taken) = accounts::by_email(&desk, &email).await {
+    if let Ok(taken) = accounts::by_email(&core, &email).await {
         return Err(Failure::EmailTaken(taken.email));
     }
     let password = password::read(password_stdin)?;
     let new = NewAccount { email: email.clone(), name, password, plan };
-    let row = match accounts::create(&desk, new).await {
+    let row = match accounts::create(&core, new).await {
         Ok(row) => row,
         Err(Error::Conflict(_)) => return Err(Failure::EmailTaken(email)),
         Err(other) => return Err(other.into()),
@@ -129,37 +129,37 @@ async fn add(args: AddArgs, settings: &Settings) -> Result<CommandOutput, Failur
     CommandOutput::of(&AddedAccount { user_id: row.id, email: row.email, plan: row.plan })
 }
 
-async fn list(desk: &Desk) -> Result<CommandOutput, Failure> {
-    let users = accounts::all(desk).await?.into_iter().map(AccountView::from).collect();
+async fn list(core: &CoreContext) -> Result<CommandOutput, Failure> {
+    let users = accounts::all(core).await?.into_iter().map(AccountView::from).collect();
     CommandOutput::of(&AccountList { users })
 }
 
 async fn set_password(args: SetPasswordArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
-    let desk = opening::desk(settings).await?;
-    let row = opening::account(&desk, &args.email).await?;
+    let core = opening::core(settings).await?;
+    let row = opening::account(&core, &args.email).await?;
     let password = password::read(args.password_stdin)?;
-    accounts::set_password(&desk, row.id, password, None).await?;
+    accounts::set_password(&core, row.id, password, None).await?;
     CommandOutput::of(&PasswordSet { account: AccountView::from(row), password_set: true })
 }
 
 async fn set_disabled(email: &str, disabled: bool, settings: &Settings) -> Result<CommandOutput, Failure> {
-    let desk = opening::desk(settings).await?;
-    let row = opening::account(&desk, email).await?;
-    accounts::set_disabled(&desk, row.id, disabled).await?;
-    changed(&desk, email).await
+    let core = opening::core(settings).await?;
+    let row = opening::account(&core, email).await?;
+    accounts::set_disabled(&core, row.id, disabled).await?;
+    changed(&core, email).await
 }
 
-async fn changed(desk: &Desk, email: &str) -> Result<CommandOutput, Failure> {
-    CommandOutput::of(&AccountView::from(opening::account(desk, email).await?))
+async fn changed(core: &CoreContext, email: &str) -> Result<CommandOutput, Failure> {
+    CommandOutput::of(&AccountView::from(opening::account(core, email).await?))
 }
 
 async fn delete(args: DeleteArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
-    let desk = opening::desk(settings).await?;
-    let row = opening::account(&desk, &args.email).await?;
+    let core = opening::core(settings).await?;
+    let row = opening::account(&core, &args.email).await?;
     if !args.yes {
         confirmation::of_deleted_account(&row.email)?;
     }
-    accounts::delete(&desk, row.id).await?;
+    accounts::delete(&core, row.id).await?;
     CommandOutput::of(&DeletedAccount { user_id: row.id, email: row.email, deleted: true })
 }
 

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use actors::desk::Desk;
-use actors::error::Error;
-use actors::ingest::queue::{self, Work};
+use library::context::CoreContext;
+use errors::Error;
+use jobs::JobKind;
 use indicatif::ProgressBar;
 use tokio::time::{Duration, Instant, sleep};
 use uuid::Uuid;
@@ -36,8 +36,8 @@ pub enum Progress<T> {
 /// # Errors
 /// Those of `look`, and the database.
 pub async fn until_done<T>(
-    (desk, settings): (&Desk, &Settings),
-    (work, subject): (Work, Uuid),
+    (core, settings): (&CoreContext, &Settings),
+    (work, subject): (JobKind, Uuid),
     bar: &ProgressBar,
     mut look: impl AsyncFnMut() -> Result<Progress<T>, Error>,
 ) -> Result<Option<T>, Error> {
@@ -49,7 +49,7 @@ pub async fn until_done<T>(
             match look().await? {
                 Progress::Done(done) => return Ok(Some(done)),
                 Progress::Open(why) => {
-                    told.see(queue::is_waiting(desk.db.read(), work, subject).await?, why);
+                    told.see(jobs::is_waiting(core.db.read(), work, subject).await?, why);
                 }
             }
             sleep(POLL_INTERVAL).await;

@@ -17,9 +17,9 @@ use std::time::Duration;
 
 use actix_web::web::Data;
 use actix_web::{HttpMessage, HttpRequest};
-use actors::caller::Caller;
-use actors::error::Error;
-use actors::perform::{Operation, TurnWait};
+use actors::auth::caller::Caller;
+use errors::Error;
+use actors::pipeline::{Operation, TurnWait};
 use entity::id::UserId;
 use runtime::{FairQueue, QUEUE_RETRY_AFTER};
 use tokio::sync::oneshot;

@@ -16,8 +16,8 @@ use std::time::Duration;
 use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use actix_web::web::{Bytes, BytesMut, Data, Payload};
 use actix_web::{HttpMessage, HttpRequest};
-use actors::app::App;
-use actors::error::{Error, StorageFailure};
+use actors::context::OperationContext;
+use errors::{Error, StorageFailure};
 use disk::{Scratch, ScratchFile};
 use futures_util::StreamExt;
 use tokio::time::{Instant, timeout_at};
@@ -120,12 +120,12 @@ pub async fn read(
     if declared_length(request).is_some_and(|length| length > max_bytes as u64) {
         return Err(too_large(max_bytes));
     }
-    let (Some(limits), Some(app)) = (request.app_data::<Data<BodyLimits>>(), request.app_data::<Data<App>>())
+    let (Some(limits), Some(ctx)) = (request.app_data::<Data<BodyLimits>>(), request.app_data::<Data<OperationContext>>())
     else {
         return Err(Error::internal("the limits of bodies are missing"));
     };
     let began = Instant::now();
-    let mut arriving = Arriving::new(limits, &app.uploads.scratch, sender, declared_length(request));
+    let mut arriving = Arriving::new(limits, &ctx.uploads.scratch, sender, declared_length(request));
     loop {
         let deadline = began + limits.pace.allowed(arriving.length);
         let next = timeout_at(deadline, payload.next()).await.map_err(|_| Error::BodyTimeout)?;

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::{HttpMessage, HttpRequest};
-use actors::error::Error;
-use actors::limits::network;
+use errors::Error;
+use actors::auth::limits::network;
 use entity::id::UserId;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};

@@ -39,7 +39,7 @@ use actix_web::http::header::{
 use actix_web::middleware::Next;
 use actix_web::web::{Bytes, Data};
 use actix_web::{Error, HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder};
-use actors::app::App;
+use actors::context::OperationContext;
 use brotli::CompressorWriter;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -188,8 +188,8 @@ async fn encoded(request: &HttpRequest, coding: Coding, body: Bytes) -> Option<B
     let encoded = if length <= MAX_INLINE_BYTES {
         coding.encode(&body)
     } else {
-        let app = request.app_data::<Data<App>>()?;
-        let encoded = app.workers.run(Lane::Foreground, move || coding.encode(&body)).await;
+        let ctx = request.app_data::<Data<OperationContext>>()?;
+        let encoded = ctx.core.workers.run(Lane::Foreground, move || coding.encode(&body)).await;
         encoded.map_err(io::Error::other).flatten()
     };
     match encoded {

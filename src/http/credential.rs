@@ -2,10 +2,10 @@
 
 use actix_web::HttpRequest;
 use actix_web::http::header::AUTHORIZATION;
-use actors::caller::Credential;
-use actors::error::Error;
-use actors::grants::ACCESS_PREFIX;
-use actors::keys::secret::Secret;
+use actors::auth::caller::Credential;
+use errors::Error;
+use actors::auth::grants::ACCESS_PREFIX;
+use actors::auth::secret::Secret;
 
 /// What was presented, by `Authorization: Bearer` or `X-API-Key`; `None` where nothing was.
 ///

@@ -1,7 +1,7 @@
 //! The disk floor of routes that need no account ([`disk`]): strangers must not use up the space that is left for those
 //! who have one.
 //!
-//! An operation states by [`actors::perform::Operation::NEEDS_SPACE`] whether it is refused below the floor. Routes that strangers
+//! An operation states by [`actors::pipeline::Operation::NEEDS_SPACE`] whether it is refused below the floor. Routes that strangers
 //! reach have no operation. They are mounted by [`resource`], which takes their rule, so none of them can be without one
 //! (`tests/tidy.rs` lists the exceptions).
 
@@ -11,8 +11,8 @@ use actix_web::http::Method;
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data};
 use actix_web::{HttpRequest, HttpResponse, Resource};
-use actors::app::App;
-use actors::error::Error;
+use actors::context::OperationContext;
+use errors::Error;
 
 use crate::app::signed_in;
 
@@ -28,7 +28,7 @@ pub enum BelowFloor {
 }
 
 /// How the surface of a resource answers a request that it refuses.
-pub type Refusal = fn(&HttpRequest, &App, Error) -> HttpResponse;
+pub type Refusal = fn(&HttpRequest, &OperationContext, Error) -> HttpResponse;
 
 /// The rule of one resource.
 #[derive(Clone, Copy)]
@@ -67,25 +67,25 @@ async fn require_room(
 }
 
 async fn refused(request: &HttpRequest) -> Option<HttpResponse> {
-    let (rule, app) = (request.app_data::<Rule>()?, request.app_data::<Data<App>>()?);
+    let (rule, ctx) = (request.app_data::<Rule>()?, request.app_data::<Data<OperationContext>>()?);
     if *request.method() == Method::OPTIONS {
         return None;
     }
-    let error = check(request, app, rule.below_floor).await.err()?;
-    Some((rule.refusal)(request, app, error))
+    let error = check(request, ctx, rule.below_floor).await.err()?;
+    Some((rule.refusal)(request, ctx, error))
 }
 
-async fn check(request: &HttpRequest, app: &App, below_floor: BelowFloor) -> Result<(), Error> {
+async fn check(request: &HttpRequest, ctx: &OperationContext, below_floor: BelowFloor) -> Result<(), Error> {
     match below_floor {
         BelowFloor::ServesAll => Ok(()),
         BelowFloor::ServesSignedIn => {
-            let Err(full) = app.disk.require_room() else { return Ok(()) };
-            match signed_in(request, app).await {
+            let Err(full) = ctx.disk.require_room() else { return Ok(()) };
+            match signed_in(request, ctx).await {
                 Ok(_) => Ok(()),
                 Err(Error::NotSignedIn) => Err(full.into()),
                 Err(other) => Err(other),
             }
         }
-        BelowFloor::Refuses => Ok(app.disk.require_room()?),
+        BelowFloor::Refuses => Ok(ctx.disk.require_room()?),
     }
 }

@@ -3,9 +3,9 @@
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderName};
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::error::Error;
-use actors::uploads::{Arrival, Pass, Said};
+use actors::context::OperationContext;
+use errors::Error;
+use library::uploads::{Arrival, Pass, Said};
 use entity::time::Timestamp;
 use futures_util::StreamExt;
 
@@ -15,8 +15,8 @@ use crate::rest::{failure, whole};
 /// Mounts it.
 pub fn mount(config: &mut ServiceConfig) {
     let other = |request: HttpRequest| async move {
-        match request.app_data::<Data<App>>() {
-            Some(app) => failure(&request, app, &Error::MethodNotAllowed(vec!["PUT".to_owned()])),
+        match request.app_data::<Data<OperationContext>>() {
+            Some(ctx) => failure(&request, ctx, &Error::MethodNotAllowed(vec!["PUT".to_owned()])),
             None => HttpResponse::InternalServerError().finish(),
         }
     };
@@ -25,24 +25,24 @@ pub fn mount(config: &mut ServiceConfig) {
 
 async fn put(request: HttpRequest, payload: Payload) -> HttpResponse {
     whole(request.clone(), async move {
-        let Some(app) = request.app_data::<Data<App>>().cloned() else {
+        let Some(ctx) = request.app_data::<Data<OperationContext>>().cloned() else {
             return HttpResponse::InternalServerError().finish();
         };
-        let taken = tokio::time::timeout(LONGEST, take(&app, &request, payload)).await;
+        let taken = tokio::time::timeout(LONGEST, take(&ctx, &request, payload)).await;
         match taken.unwrap_or_else(|_| Err(late())) {
             Ok(()) => HttpResponse::Ok().finish(),
-            Err(error) => failure(&request, &app, &error),
+            Err(error) => failure(&request, &ctx, &error),
         }
     })
     .await
 }
 
-async fn take(app: &App, request: &HttpRequest, mut payload: Payload) -> Result<(), Error> {
+async fn take(ctx: &OperationContext, request: &HttpRequest, mut payload: Payload) -> Result<(), Error> {
     // A part would be kept as if it were the whole (RFC 9110, section 14.5).
     if request.headers().contains_key(CONTENT_RANGE) {
         return Err(Error::invalid("Content-Range", "is not supported; send the whole file in one request"));
     }
-    let mut arrival = Arrival::begin(app, &pass(request)?, said(request)).await?;
+    let mut arrival = Arrival::begin(ctx, &pass(request)?, said(request)).await?;
     loop {
         let next = tokio::select! {
             biased;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use actix_web::web::{Data, ServiceConfig};
 use actix_web::{HttpResponse, Responder, web};
-use actors::app::{App, StorageState};
-use actors::ingest::queue::{self, Depth};
+use actors::context::{OperationContext, StorageState};
+use jobs::Depth;
 use actors::retrieval::Completeness;
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Serialize;
@@ -73,14 +73,14 @@ impl StorageCheck {
 pub struct Counted(Mutex<Option<Instant>>);
 
 impl Counted {
-    async fn refresh(&self, app: &App) {
+    async fn refresh(&self, ctx: &OperationContext) {
         let mut last = self.0.lock().await;
         if last.is_some_and(|at| at.elapsed() < COUNT_STANDS) {
             return;
         }
-        match queue::depths(app.db.read()).await {
+        match jobs::depths(ctx.core.db.read()).await {
             Ok(depths) => depths.into_iter().for_each(|Depth { track, waiting, running, since }| {
-                let late = since.map_or(0, |since| (app.clock.now().millis() - since.millis()).max(0) / 1000);
+                let late = since.map_or(0, |since| (ctx.core.clock.now().millis() - since.millis()).max(0) / 1000);
                 metrics::gauge!("carrel_jobs_late_seconds", "track" => track).set(late as f64);
                 metrics::gauge!("carrel_jobs", "track" => track, "state" => "waiting").set(waiting as f64);
                 metrics::gauge!("carrel_jobs", "track" => track, "state" => "running").set(running as f64);
@@ -124,22 +124,22 @@ impl Readiness {
 
     /// The last test write, made again where it is old. A write that waits long for its turn at the writer is not waited for: it
     /// goes on, also when the caller gives up, and until then the storage is told as busy.
-    async fn check_storage(&self, app: &App) -> StorageCheck {
-        let (this, app) = (self.clone(), app.clone());
-        let check = actix_web::rt::spawn(async move { this.renew_storage_check(&app).await });
+    async fn check_storage(&self, ctx: &OperationContext) -> StorageCheck {
+        let (this, ctx) = (self.clone(), ctx.clone());
+        let check = actix_web::rt::spawn(async move { this.renew_storage_check(&ctx).await });
         match tokio::time::timeout(MAX_STORAGE_WAIT, check).await {
             Ok(Ok(check)) => check,
             Ok(Err(_)) | Err(_) => StorageCheck::after(self.known_storage(), StorageState::Busy),
         }
     }
 
-    async fn renew_storage_check(&self, app: &App) -> StorageCheck {
+    async fn renew_storage_check(&self, ctx: &OperationContext) -> StorageCheck {
         let _one_at_a_time = self.storage_check.lock().await;
         let known = self.known_storage();
         if let Some(check) = known.filter(|check| check.at.elapsed() < STORAGE_CHECK_INTERVAL) {
             return check;
         }
-        let check = StorageCheck::after(known, app.check_storage().await);
+        let check = StorageCheck::after(known, ctx.check_storage().await);
         *self.storage.lock().unwrap_or_else(PoisonError::into_inner) = Some(check);
         check
     }
@@ -149,14 +149,14 @@ impl Readiness {
     }
 
     /// One look at a time: who comes meanwhile is told what it finds.
-    async fn look(&self, app: &App) -> Found {
+    async fn look(&self, ctx: &OperationContext) -> Found {
         let mut last = self.last.lock().await;
         if let Some((_, found)) = last.filter(|(at, _)| at.elapsed() < FRESH) {
             return found;
         }
-        let database = app.reaches_database().await;
-        let storage = self.check_storage(app).await;
-        let probed = app.retrieval.probe().await;
+        let database = ctx.reaches_database().await;
+        let storage = self.check_storage(ctx).await;
+        let probed = ctx.retrieval.probe().await;
         let is_index_well = probed.is_ok();
         let passages = probed.ok().flatten().map(|count| count as u64);
         let found = Found { database, storage, is_index_well, passages };
@@ -184,36 +184,36 @@ async fn alive() -> impl Responder {
     HttpResponse::Ok().content_type("text/plain").body("alive\n")
 }
 
-async fn ready(app: Data<App>, readiness: Data<Readiness>) -> impl Responder {
-    let actors = app.health();
-    let Found { database, storage, is_index_well, passages } = readiness.look(&app).await;
+async fn ready(ctx: Data<OperationContext>, readiness: Data<Readiness>) -> impl Responder {
+    let actors = ctx.health();
+    let Found { database, storage, is_index_well, passages } = readiness.look(&ctx).await;
     let up = readiness.is()
         && database
         && storage.is_ready()
         && is_index_well
         && actors.iter().all(|actor| actor.up);
-    let index = IndexHealth { ok: is_index_well, passages, completeness: app.retrieval.completeness() };
+    let index = IndexHealth { ok: is_index_well, passages, completeness: ctx.retrieval.completeness() };
     let body = json!({
         "ready": up,
         "database": database,
         "storage": storage.state,
         "index": index,
-        "model": app.retrieval.model(),
-        "search": if app.retrieval.model().is_some() { "hybrid" } else { "lexical: the embedding model is not there yet" },
-        "speech": app.speech.transcriber().map(|transcriber| transcriber.model().to_owned()),
+        "model": ctx.retrieval.model(),
+        "search": if ctx.retrieval.model().is_some() { "hybrid" } else { "lexical: the embedding model is not there yet" },
+        "speech": ctx.ingest.speech.transcriber().map(|transcriber| transcriber.model().to_owned()),
         "actors": actors,
     });
     if up { HttpResponse::Ok().json(body) } else { HttpResponse::ServiceUnavailable().json(body) }
 }
 
-async fn metrics(app: Data<App>, recorder: Data<PrometheusHandle>, counted: Data<Counted>) -> impl Responder {
-    counted.refresh(&app).await;
-    for actor in app.health() {
+async fn metrics(ctx: Data<OperationContext>, recorder: Data<PrometheusHandle>, counted: Data<Counted>) -> impl Responder {
+    counted.refresh(&ctx).await;
+    for actor in ctx.health() {
         metrics::gauge!("carrel_actor_up", "actor" => actor.name).set(if actor.up { 1.0 } else { 0.0 });
         metrics::counter!("carrel_actor_restarts_total", "actor" => actor.name).absolute(actor.restarts);
         metrics::counter!("carrel_actor_refused_total", "actor" => actor.name).absolute(actor.refused);
     }
-    let left = app.retrieval.completeness().documents_left();
+    let left = ctx.retrieval.completeness().documents_left();
     metrics::gauge!("carrel_index_documents_left").set(left as f64);
     let lost = log::lost_lines();
     for (reason, lines) in [("queue_full", lost.queue_full), ("write_failed", lost.write_failed)] {

@@ -8,8 +8,8 @@ use actix_web::http::header::HOST;
 use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{Error, HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::error;
+use actors::context::OperationContext;
+use errors;
 use url::{Host, Url};
 use web::is_local_name;
 
@@ -37,12 +37,12 @@ pub async fn refuse_unknown(
 }
 
 fn is_known(request: &HttpRequest) -> bool {
-    let Some(app) = request.app_data::<Data<App>>() else { return true };
+    let Some(ctx) = request.app_data::<Data<OperationContext>>() else { return true };
     let mut sent = request.headers().get_all(HOST);
     match (sent.next(), sent.next()) {
         // HTTP/1.0 needs none, and no browser speaks it.
         (None, _) => true,
-        (Some(host), None) => host.to_str().is_ok_and(|host| may_be_ours(host, &app.base_url)),
+        (Some(host), None) => host.to_str().is_ok_and(|host| may_be_ours(host, &ctx.core.base_url)),
         (Some(_), Some(_)) => false,
     }
 }
@@ -73,8 +73,8 @@ fn refusal(request: &HttpRequest) -> HttpResponse {
     let is_api = ["/rest", "/app/api"].iter().any(|api| {
         request.path().strip_prefix(api).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     });
-    match request.app_data::<Data<App>>() {
-        Some(app) if is_api => failure(request, app, &error::Error::invalid("Host", REASON)),
+    match request.app_data::<Data<OperationContext>>() {
+        Some(ctx) if is_api => failure(request, ctx, &error::Error::invalid("Host", REASON)),
         Some(_) | None => HttpResponse::BadRequest()
             .content_type("text/plain; charset=utf-8")
             .body(format!("the Host header {REASON}\n")),

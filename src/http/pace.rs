@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actors::error::Error;
+use errors::Error;
 
 /// A sender from whom nothing comes for so long is given up.
 pub const SILENCE: Duration = Duration::from_secs(60);

@@ -5,8 +5,8 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::error::Error;
+use actors::context::OperationContext;
+use errors::Error;
 use actors::ingest::feed::push::callback::{Place, Question, confirm, expects, knock};
 
 use super::budget::Sender;
@@ -29,10 +29,10 @@ pub fn mount(config: &mut ServiceConfig) {
     );
 }
 
-async fn asked(request: HttpRequest, app: Data<App>) -> HttpResponse {
+async fn asked(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
     let said = async {
         let question = question(request.query_string()).ok_or(Error::not_found())?;
-        confirm(&app, &place(&request)?, question).await
+        confirm(&ctx, &place(&request)?, question).await
     };
     match said.await {
         Ok(challenge) => HttpResponse::Ok()
@@ -43,15 +43,15 @@ async fn asked(request: HttpRequest, app: Data<App>) -> HttpResponse {
     }
 }
 
-async fn told(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+async fn told(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     whole(request.clone(), async move {
         let taken = async {
             let at = place(&request)?;
-            expects(&app, &at).await?;
+            expects(&ctx, &at).await?;
             let sender = Sender::stranger(peer::address(&request));
             let body = body::read(&request, payload, sender, MOST).await?;
             let signature = request.headers().get("X-Hub-Signature").and_then(|value| value.to_str().ok());
-            knock(&app, &at, signature, &body).await
+            knock(&ctx, &at, signature, &body).await
         };
         match taken.await {
             Ok(()) => HttpResponse::Accepted().finish(),

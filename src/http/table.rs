@@ -7,10 +7,10 @@ use std::pin::Pin;
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, Resource};
-use actors::error::Error;
-use actors::fields::{Field, Values};
-use actors::ops::target::Target;
-use actors::perform::Operation;
+use errors::Error;
+use validation::{Field, Values};
+use actors::operations::target::Target;
+use actors::pipeline::Operation;
 use entity::scope::Scope;
 use schemars::{Schema, SchemaGenerator};
 
@@ -78,10 +78,10 @@ macro_rules! route {
             name: $name,
             about: concat!($($about),*),
             fields: <$op>::FIELDS,
-            scopes: <$op as actors::perform::Operation>::SCOPES,
+            scopes: <$op as actors::pipeline::Operation>::SCOPES,
             operation: || std::any::type_name::<$op>(),
             statuses: $crate::http::table::route!(@statuses $($($how)+)?),
-            reply: |generator| generator.subschema_for::<<$op as actors::perform::Operation>::Reply>(),
+            reply: |generator| generator.subschema_for::<<$op as actors::pipeline::Operation>::Reply>(),
             answer: |door, route, request, payload| {
                 Box::pin($crate::http::table::operation::<$op>(
                     door,

@@ -1,11 +1,11 @@
-//! How MCP presents an error, by the table in [`actors::error`]: in the result of a tool where a model can act on it, and by
+//! How MCP presents an error, by the table in [`errors`]: in the result of a tool where a model can act on it, and by
 //! HTTP where the client has to.
 
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
-use actors::error::{Error, McpDelivery};
+use errors::{Error, McpDelivery};
 use entity::scope::Scope;
 use serde_json::{Map, Value, json};
 use tracing::error;
@@ -81,7 +81,7 @@ pub fn refusal(error: &Error, base_url: &str, sent: bool) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use actors::error::{RateWindow, Wait};
+    use errors::{RateWindow, Wait};
 
     use super::*;
 

@@ -2,8 +2,8 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::caller::Caller;
+use actors::context::OperationContext;
+use actors::auth::caller::Caller;
 use serde_json::{Map, Value, json};
 
 use super::era::{Era, LEGACY, Method, SUPPORTED};
@@ -26,7 +26,7 @@ const TOOL_LIST: Kept = Kept { ttl: 60_000, scope: "private" };
 /// Answers a request of a caller that is let in; `http` is the one that it came with.
 pub async fn answer(
     http: &HttpRequest,
-    app: &App,
+    ctx: &OperationContext,
     caller: &Caller,
     era: Era,
     method: Method,
@@ -38,7 +38,7 @@ pub async fn answer(
         Method::Ping => (Map::new(), None),
         Method::Discover => (discover(), Some(DISCOVERY)),
         Method::ListTools => (list(caller, params)?, Some(TOOL_LIST)),
-        Method::CallTool => (call(http, app, caller, params).await?, None),
+        Method::CallTool => (call(http, ctx, caller, params).await?, None),
     };
     Ok(rpc::result(&request.id, result::of(era, result, kept)))
 }
@@ -81,7 +81,7 @@ fn list(caller: &Caller, params: &Map<String, Value>) -> Result<Map<String, Valu
 
 async fn call(
     http: &HttpRequest,
-    app: &App,
+    ctx: &OperationContext,
     caller: &Caller,
     params: &mut Map<String, Value>,
 ) -> Result<Map<String, Value>, Failure> {
@@ -92,13 +92,13 @@ async fn call(
         let shown: String = name.chars().take(100).collect();
         return Err(Failure::new(StatusCode::OK, INVALID_PARAMS, format!("Unknown tool: {shown}")));
     };
-    let failed = match tool.call(http, app, caller, params.remove("arguments")).await {
+    let failed = match tool.call(http, ctx, caller, params.remove("arguments")).await {
         Ok(structured) => return Ok(result::good(structured, tool.third_party)),
         Err(failed) => failed,
     };
     match tool_error(&failed) {
-        Some(members) => Ok(result::faulty(&failed, members, &app.base_url)),
-        None => Err(refusal(&failed, &app.base_url, true)),
+        Some(members) => Ok(result::faulty(&failed, members, &ctx.core.base_url)),
+        None => Err(refusal(&failed, &ctx.core.base_url, true)),
     }
 }
 

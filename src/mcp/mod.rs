@@ -17,10 +17,10 @@ use actix_web::http::header::{CACHE_CONTROL, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{Bytes, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, web};
-use actors::app::App;
-use actors::caller::Caller;
-use actors::error::Error;
-use actors::recognise::{introduced, recognise, used};
+use actors::context::OperationContext;
+use actors::auth::caller::Caller;
+use errors::Error;
+use actors::auth::authenticate::{introduced, recognise, used};
 use entity::kind::Surface;
 use tracing::warn;
 
@@ -45,26 +45,26 @@ pub fn mount(config: &mut ServiceConfig) {
 /// Answers whole even where the client goes away: what was begun is counted and written down.
 async fn serve(
     request: HttpRequest,
-    app: Data<App>,
+    ctx: Data<OperationContext>,
     origins: Data<AllowedOrigins>,
     payload: Payload,
 ) -> HttpResponse {
-    crate::rest::whole(request.clone(), respond(request, app, origins, payload)).await
+    crate::rest::whole(request.clone(), respond(request, ctx, origins, payload)).await
 }
 
 async fn respond(
     request: HttpRequest,
-    app: Data<App>,
+    ctx: Data<OperationContext>,
     origins: Data<AllowedOrigins>,
     payload: Payload,
 ) -> HttpResponse {
-    let visit = Visit::of(&request, &app.base_url, &origins.0);
+    let visit = Visit::of(&request, &ctx.core.base_url, &origins.0);
     let mut response = if request.method() == Method::OPTIONS {
         cors::preflight()
     } else if visit.is_welcome() {
-        admitted(&request, &app, payload).await.unwrap_or_else(Failure::response)
+        admitted(&request, &ctx, payload).await.unwrap_or_else(Failure::response)
     } else {
-        refusal(&Error::ForeignOrigin, &app.base_url, false).response()
+        refusal(&Error::ForeignOrigin, &ctx.core.base_url, false).response()
     };
     visit.share(response.headers_mut());
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -72,19 +72,19 @@ async fn respond(
 }
 
 /// The key comes first: whoever has none learns how to get one, whatever else is wrong.
-async fn admitted(request: &HttpRequest, app: &App, payload: Payload) -> Result<HttpResponse, Failure> {
+async fn admitted(request: &HttpRequest, ctx: &OperationContext, payload: Payload) -> Result<HttpResponse, Failure> {
     let presented = credential::credential(request);
     let sent = !matches!(presented, Ok(None));
-    let caller = recognise(app, presented, Surface::Mcp, peer::address(request), peer::client(request)).await;
-    let mut caller = caller.map_err(|error| refusal(&error, &app.base_url, sent))?;
+    let caller = recognise(ctx, presented, Surface::Mcp, peer::address(request), peer::client(request)).await;
+    let mut caller = caller.map_err(|error| refusal(&error, &ctx.core.base_url, sent))?;
     Sender::note(request, caller.user);
-    let message = said(request, app, &caller, payload).await;
-    note(app, &mut caller, message.as_ref().ok()).await;
+    let message = said(request, ctx, &caller, payload).await;
+    note(ctx, &mut caller, message.as_ref().ok()).await;
     match message? {
         Message::Notification => Ok(HttpResponse::new(StatusCode::ACCEPTED)),
         Message::Request(asked) => {
             let id = asked.id.clone();
-            answered(request, app, &caller, asked).await.map_err(|failure| failure.to(Some(id)))
+            answered(request, ctx, &caller, asked).await.map_err(|failure| failure.to(Some(id)))
         }
     }
 }
@@ -92,12 +92,12 @@ async fn admitted(request: &HttpRequest, app: &App, payload: Payload) -> Result<
 /// The message, once it has arrived as it must.
 async fn said(
     request: &HttpRequest,
-    app: &App,
+    ctx: &OperationContext,
     caller: &Caller,
     payload: Payload,
 ) -> Result<Message, Failure> {
     let body =
-        readable(request, caller, payload).await.map_err(|error| refusal(&error, &app.base_url, true))?;
+        readable(request, caller, payload).await.map_err(|error| refusal(&error, &ctx.core.base_url, true))?;
     if !headers::takes_json(request) {
         return Err(Failure::new(
             StatusCode::NOT_ACCEPTABLE,
@@ -119,23 +119,23 @@ async fn readable(request: &HttpRequest, caller: &Caller, payload: Payload) -> R
 }
 
 /// Notes that the key was used, by the name that the client gives itself: before the answer, which nobody may wait for.
-async fn note(app: &App, caller: &mut Caller, message: Option<&Message>) {
-    let Some(Message::Request(asked)) = message else { return used(app, caller) };
+async fn note(ctx: &OperationContext, caller: &mut Caller, message: Option<&Message>) {
+    let Some(Message::Request(asked)) = message else { return used(ctx, caller) };
     if let Some(client) = era::client(&asked.params) {
         caller.client = Some(client);
     }
-    let Some(client) = era::introduction(asked) else { return used(app, caller) };
-    if let Err(error) = introduced(app, caller, client).await {
+    let Some(client) = era::introduction(asked) else { return used(ctx, caller) };
+    if let Err(error) = introduced(ctx, caller, client).await {
         warn!(cause = error.chain(), "could not write what a client calls itself");
     }
 }
 
 async fn answered(
     request: &HttpRequest,
-    app: &App,
+    ctx: &OperationContext,
     caller: &Caller,
     asked: Request,
 ) -> Result<HttpResponse, Failure> {
     let (era, method) = era::of(&Mirrored::of(request), &asked)?;
-    methods::answer(request, app, caller, era, method, asked).await
+    methods::answer(request, ctx, caller, era, method, asked).await
 }

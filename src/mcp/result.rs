@@ -1,6 +1,6 @@
 //! The results of methods and tools, in the form of their era.
 
-use actors::error::Error;
+use errors::Error;
 use serde_json::{Map, Value, json};
 
 use super::era::Era;
@@ -82,7 +82,7 @@ fn add_meta(result: &mut Map<String, Value>, key: &str, value: Value) {
 
 #[cfg(test)]
 mod tests {
-    use actors::error::Invalid;
+    use errors::Invalid;
     use entity::scope::Scope;
 
     use super::super::error::tool_error;

@@ -8,7 +8,7 @@ use actix_web::http::header::{HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Number, Value, json};
 
-use actors::fields::parse_json;
+use validation::parse_json;
 
 /// The body is not JSON.
 pub const PARSE_ERROR: i32 = -32700;

@@ -2,8 +2,8 @@
 //! replies. Only plain words of JSON Schema are used, and an object at the root, since clients differ in what else they
 //! read.
 
-use actors::fields::Field;
-use actors::perform::Operation;
+use validation::Field;
+use actors::pipeline::Operation;
 use serde_json::Value;
 
 use crate::schema::{self, Reader};
@@ -20,7 +20,7 @@ pub fn output<O: Operation>() -> Value {
 
 #[cfg(test)]
 mod tests {
-    use actors::fields::Kind;
+    use validation::Kind;
     use serde_json::json;
 
     use super::*;

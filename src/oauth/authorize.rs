@@ -4,12 +4,12 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::caller::Via;
-use actors::error::Error;
-use actors::grants::{Browser, Request};
-use actors::keys::secret::Secret;
-use actors::sessions;
+use actors::context::OperationContext;
+use actors::auth::caller::Principal;
+use errors::Error;
+use actors::auth::grants::{Browser, Request};
+use actors::auth::secret::Secret;
+use actors::auth::sessions;
 use entity::user;
 
 use super::page::{inside, page, refuse};
@@ -50,28 +50,28 @@ pub fn mount(config: &mut ServiceConfig) {
         );
 }
 
-async fn authorize(request: HttpRequest, app: Data<App>) -> HttpResponse {
+async fn authorize(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
     let params = Params::of(request.query_string().as_bytes());
-    let asked = match request::read(&app, peer::address(&request), &params).await {
+    let asked = match request::read(&ctx, peer::address(&request), &params).await {
         Ok(asked) => asked,
-        Err(error) => return refuse(&app, error),
+        Err(error) => return refuse(&ctx, error),
     };
     // OpenID Connect's word for asking who it is, even if somebody is signed in.
     let anew = params.all("prompt").any(|prompt| prompt.split(' ').any(|word| word == "login"));
-    match signed_in(&app, &request).await {
-        Ok(Some((browser, person))) if !anew => decide(&app, &params, asked, browser, person).await,
-        Ok(_) => first_sign_in(&app, &request, &params, &asked).await,
+    match signed_in(&ctx, &request).await {
+        Ok(Some((browser, person))) if !anew => decide(&ctx, &params, asked, browser, person).await,
+        Ok(_) => first_sign_in(&ctx, &request, &params, &asked).await,
         Err(error) => inside(&error),
     }
 }
 
-async fn first_sign_in(app: &App, request: &HttpRequest, params: &Params, asked: &Request) -> HttpResponse {
+async fn first_sign_in(ctx: &OperationContext, request: &HttpRequest, params: &Params, asked: &Request) -> HttpResponse {
     let query = going_on(params);
     if query.len() > LONGEST {
         let text = "It is longer than 16 KiB. Start again in the app that you want to connect.";
         return page::stop(StatusCode::URI_TOO_LONG, "This request is too long", text);
     }
-    match app.grants.keep_sign_in(peer::address(request), query).await {
+    match ctx.grants.keep_sign_in(peer::address(request), query).await {
         Ok(ticket) => {
             sign_in_page(StatusCode::OK, asked, &SignInForm { ticket: &ticket, email: "", fault: None })
         }
@@ -81,12 +81,12 @@ async fn first_sign_in(app: &App, request: &HttpRequest, params: &Params, asked:
 }
 
 /// The browser's session, where it has a living one.
-pub async fn signed_in(app: &App, request: &HttpRequest) -> Result<Option<(Browser, user::Model)>, Error> {
-    let Some(secret) = session_secret(request, app) else { return Ok(None) };
-    match sessions::recognise(app, &secret).await {
+pub async fn signed_in(ctx: &OperationContext, request: &HttpRequest) -> Result<Option<(Browser, user::Model)>, Error> {
+    let Some(secret) = session_secret(request, ctx) else { return Ok(None) };
+    match sessions::recognise(ctx, &secret).await {
         Ok((caller, person)) => match caller.via {
-            Via::Session(session) => Ok(Some((Browser { user: person.id, session }, person))),
-            Via::Key(_) | Via::App(_) => Ok(None),
+            Principal::Session(session) => Ok(Some((Browser { user: person.id, session }, person))),
+            Principal::Key(_) | Principal::App(_) => Ok(None),
         },
         Err(Error::NotSignedIn) => Ok(None),
         Err(other) => Err(other),
@@ -132,14 +132,14 @@ pub fn sign_in_page(status: StatusCode, asked: &Request, again: &SignInForm<'_>)
 }
 
 async fn decide(
-    app: &App,
+    ctx: &OperationContext,
     params: &Params,
     asked: Request,
     browser: Browser,
     person: user::Model,
 ) -> HttpResponse {
     let (asking, offered) = (Asking::of(&asked, Some(person.plan)), asked.offered(person.plan));
-    let ticket = match app.grants.ask(asked, browser, offered).await {
+    let ticket = match ctx.grants.ask(asked, browser, offered).await {
         Ok(ticket) => ticket,
         Err(error) => return inside(&error),
     };

@@ -2,10 +2,10 @@
 
 use actix_web::HttpRequest;
 use actix_web::http::header::AUTHORIZATION;
-use actors::app::App;
-use actors::error::Error;
-use actors::grants::TokenError;
-use actors::grants::client::Proof;
+use actors::context::OperationContext;
+use errors::Error;
+use actors::auth::grants::TokenError;
+use actors::auth::grants::client::Proof;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::oauth_client;
@@ -16,27 +16,27 @@ use crate::http::peer;
 
 /// The client, authenticated by the one way that it registered. A failure counts for the address.
 pub async fn authenticated(
-    app: &App,
+    ctx: &OperationContext,
     request: &HttpRequest,
     form: &Params,
 ) -> Result<oauth_client::Model, OAuthError> {
     let by_header = request.headers().contains_key(AUTHORIZATION);
     let shown = shown(request, form)?;
     let found = match shown {
-        Some((id, proof)) => app.grants.authenticated(&id, &proof).await,
+        Some((id, proof)) => ctx.grants.authenticated(&id, &proof).await,
         None => Err(TokenError::InvalidClient),
     };
     match found {
         Ok(client) => Ok(client),
-        Err(TokenError::InvalidClient) => Err(failed(app, request, OAuthError::InvalidClient { by_header })),
+        Err(TokenError::InvalidClient) => Err(failed(ctx, request, OAuthError::InvalidClient { by_header })),
         Err(other) => Err(other.into()),
     }
 }
 
 /// A failure counts for the address, be it a client's (contract.md, section 3) or a guessed code's or token's (design:
 /// mcp-oauth.md, assertion 91): after so many it is told to wait, whatever the refusal would have been.
-pub fn failed(app: &App, request: &HttpRequest, error: OAuthError) -> OAuthError {
-    if let Error::TooManyFailures(wait) = app.failures.failed(peer::address(request)) {
+pub fn failed(ctx: &OperationContext, request: &HttpRequest, error: OAuthError) -> OAuthError {
+    if let Error::TooManyFailures(wait) = ctx.failures.failed(peer::address(request)) {
         return OAuthError::TooManyAttempts(wait);
     }
     error

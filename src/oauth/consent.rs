@@ -3,9 +3,9 @@
 
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::grants::{Decided, TICKET_PREFIX};
-use actors::keys::secret::Secret;
+use actors::context::OperationContext;
+use actors::auth::grants::{Decided, TICKET_PREFIX};
+use actors::auth::secret::Secret;
 use entity::scope::Scopes;
 
 use super::authorize::signed_in;
@@ -14,19 +14,19 @@ use super::page::{back, inside, is_our_form, send_error, stale};
 use super::params::Params;
 
 /// Answers the form.
-pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let Ok(form) = Params::read(&request, payload).await else { return stale() };
-    if !is_our_form(&request, &app) {
+    if !is_our_form(&request, &ctx) {
         return stale();
     }
     let ticket = form.one("ticket").ok().flatten().and_then(|sent| Secret::parse_token(TICKET_PREFIX, sent));
-    let browser = match signed_in(&app, &request).await {
+    let browser = match signed_in(&ctx, &request).await {
         Ok(found) => found.map(|(browser, _)| browser),
         Err(error) => return inside(&error),
     };
     let (Some(ticket), Some(browser)) = (ticket, browser) else { return stale() };
-    match app.grants.decide(browser, ticket, ticked(&form)).await {
-        Ok(Some(decided)) => answer(&app, &decided),
+    match ctx.grants.decide(browser, ticket, ticked(&form)).await {
+        Ok(Some(decided)) => answer(&ctx, &decided),
         Ok(None) => stale(),
         Err(error) => inside(&error),
     }
@@ -40,10 +40,10 @@ fn ticked(form: &Params) -> Scopes {
     }
 }
 
-fn answer(app: &App, decided: &Decided) -> HttpResponse {
+fn answer(ctx: &OperationContext, decided: &Decided) -> HttpResponse {
     let state = Some(decided.state.as_str());
     match &decided.code {
-        Some(code) => back(app, &decided.redirect_uri, state, &[("code", code.expose())]),
-        None => send_error(app, &decided.redirect_uri, state, &OAuthError::AccessDenied),
+        Some(code) => back(ctx, &decided.redirect_uri, state, &[("code", code.expose())]),
+        None => send_error(ctx, &decided.redirect_uri, state, &OAuthError::AccessDenied),
     }
 }

@@ -6,11 +6,11 @@
 
 use std::net::IpAddr;
 
-use actors::app::App;
-use actors::fields;
-use actors::grants::client::Introduction;
-use actors::grants::redirect::is_local;
-use actors::grants::{DocumentAge, RegistrationError};
+use actors::context::OperationContext;
+use validation;
+use actors::auth::grants::client::Introduction;
+use actors::auth::grants::redirect::is_local;
+use actors::auth::grants::{DocumentAge, RegistrationError};
 use entity::kind::ClientAuth;
 use entity::oauth_client;
 use serde_json::{Map, Value};
@@ -27,32 +27,32 @@ const LONGEST: u64 = 16 * 1024;
 const LONGEST_NAME: usize = 2048;
 
 /// Whether a client is named by an address, and such names are taken here.
-pub fn is_named(app: &App, id: &str) -> bool {
-    app.grants.reads_documents() && (id.starts_with("https://") || id.starts_with("http://"))
+pub fn is_named(ctx: &OperationContext, id: &str) -> bool {
+    ctx.grants.reads_documents() && (id.starts_with("https://") || id.starts_with("http://"))
 }
 
 /// The client of the document at this address, as the document is now or was a short while ago.
 pub async fn client(
-    app: &App,
+    ctx: &OperationContext,
     from: Option<IpAddr>,
     id: &str,
 ) -> Result<oauth_client::Model, AuthorizationError> {
-    if !is_address(id, &app.base_url) {
+    if !is_address(id, &ctx.core.base_url) {
         return Err(refused("its client_id is not an https URL with a path"));
     }
-    let known = app.grants.client(id).await?;
-    let known = known.map(|known| (app.grants.document_age(&known), known));
+    let known = ctx.grants.client(id).await?;
+    let known = known.map(|known| (ctx.grants.document_age(&known), known));
     if let Some((DocumentAge::Fresh, known)) = known {
         return Ok(known);
     }
-    let said = match read(app, from, id).await {
+    let said = match read(ctx, from, id).await {
         Ok(said) => said,
         Err(not) => match known {
             Some((DocumentAge::Usable, known)) => return Ok(known),
             Some(_) | None => return Err(not),
         },
     };
-    app.grants.keep_document(id, introduced(&said, id)?).await.map_err(|error| match error {
+    ctx.grants.keep_document(id, introduced(&said, id)?).await.map_err(|error| match error {
         RegistrationError::Internal(error) => error.into(),
         invalid @ (RegistrationError::Closed
         | RegistrationError::InvalidMetadata(_)
@@ -81,9 +81,9 @@ fn is_address(id: &str, base_url: &str) -> bool {
     scheme && plain && parsed.path() != "/" && parsed.as_str() == id
 }
 
-async fn read(app: &App, from: Option<IpAddr>, id: &str) -> Result<Map<String, Value>, AuthorizationError> {
+async fn read(ctx: &OperationContext, from: Option<IpAddr>, id: &str) -> Result<Map<String, Value>, AuthorizationError> {
     let too_many = "too many new apps were connected from your IP address; try again later";
-    app.grants.may_read(from).map_err(|_| refused(too_many))?;
+    ctx.grants.may_read(from).map_err(|_| refused(too_many))?;
     let url = PageUrl::parse(id).map_err(|_| refused("its client_id is not a URL that may be fetched"))?;
     let request = FetchRequest {
         accept: "application/json",
@@ -91,7 +91,7 @@ async fn read(app: &App, from: Option<IpAddr>, id: &str) -> Result<Map<String, V
         follow_redirects: false,
         ..FetchRequest::page()
     };
-    let fetched = app.fetcher.get(&url, request).await.map_err(|error| not_fetched(&error))?;
+    let fetched = ctx.ingest.fetcher.get(&url, request).await.map_err(|error| not_fetched(&error))?;
     let json = |kind: &str| kind == "application/json" || kind.ends_with("+json");
     if !fetched.content_type.is_some_and(|kind| json(kind.essence())) {
         return Err(refused("it is not sent as application/json"));

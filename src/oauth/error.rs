@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
-use actors::error::Error;
-use actors::grants::client::InvalidClientMetadata;
-use actors::grants::{RegistrationError, TokenError};
+use errors::Error;
+use actors::auth::grants::client::InvalidClientMetadata;
+use actors::auth::grants::{RegistrationError, TokenError};
 
 use crate::rest::status;
 

@@ -4,8 +4,8 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::grants::pkce;
+use actors::context::OperationContext;
+use actors::auth::grants::pkce;
 use entity::kind::ClientAuth;
 use entity::scope::Scope;
 use serde_json::{Value, json};
@@ -32,12 +32,12 @@ pub fn mount(config: &mut ServiceConfig) {
         .service(web::resource(["/.well-known/{name:.*}", "/mcp/.well-known/{name:.*}"]).to(nothing));
 }
 
-async fn protected_resource(request: HttpRequest, app: Data<App>) -> HttpResponse {
-    open::document(&request, || open::json(StatusCode::OK, Kept::Public, &resource(&app)))
+async fn protected_resource(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
+    open::document(&request, || open::json(StatusCode::OK, Kept::Public, &resource(&ctx)))
 }
 
-async fn authorization_server(request: HttpRequest, app: Data<App>) -> HttpResponse {
-    open::document(&request, || open::json(StatusCode::OK, Kept::Public, &server(&app)))
+async fn authorization_server(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
+    open::document(&request, || open::json(StatusCode::OK, Kept::Public, &server(&ctx)))
 }
 
 async fn nothing(request: HttpRequest) -> HttpResponse {
@@ -46,18 +46,18 @@ async fn nothing(request: HttpRequest) -> HttpResponse {
     })
 }
 
-fn resource(app: &App) -> Value {
+fn resource(ctx: &OperationContext) -> Value {
     json!({
-        "resource": app.grants.resource(),
-        "authorization_servers": [&*app.base_url],
+        "resource": ctx.grants.resource(),
+        "authorization_servers": [&*ctx.core.base_url],
         "scopes_supported": scopes(),
         "bearer_methods_supported": ["header"],
         "resource_name": "Carrel",
     })
 }
 
-fn server(app: &App) -> Value {
-    let base = &app.base_url;
+fn server(ctx: &OperationContext) -> Value {
+    let base = &ctx.core.base_url;
     let mut document = json!({
         "issuer": &**base,
         "authorization_endpoint": format!("{base}/oauth/authorize"),
@@ -72,10 +72,10 @@ fn server(app: &App) -> Value {
         "code_challenge_methods_supported": [pkce::METHOD],
         "authorization_response_iss_parameter_supported": true,
     });
-    if let (true, Some(document)) = (app.grants.is_open(), document.as_object_mut()) {
+    if let (true, Some(document)) = (ctx.grants.is_open(), document.as_object_mut()) {
         document.insert("registration_endpoint".to_owned(), json!(format!("{base}/oauth/register")));
     }
-    if let (true, Some(document)) = (app.grants.reads_documents(), document.as_object_mut()) {
+    if let (true, Some(document)) = (ctx.grants.reads_documents(), document.as_object_mut()) {
         document.insert("client_id_metadata_document_supported".to_owned(), json!(true));
     }
     document

@@ -8,8 +8,8 @@ use actix_web::http::header::{
 };
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::error::Error;
+use actors::context::OperationContext;
+use errors::Error;
 use serde_json::{Value, json};
 use tracing::error;
 
@@ -66,7 +66,7 @@ pub fn document(request: &HttpRequest, document: impl FnOnce() -> HttpResponse) 
 }
 
 /// Answers a request that is refused before its handler runs.
-pub fn refused(_: &HttpRequest, _: &App, error: Error) -> HttpResponse {
+pub fn refused(_: &HttpRequest, _: &OperationContext, error: Error) -> HttpResponse {
     shared(error_response(error.into()))
 }
 
@@ -118,7 +118,7 @@ fn preflight(methods: &'static str) -> HttpResponse {
 mod tests {
     use std::time::Duration;
 
-    use actors::error::StorageFailure;
+    use errors::StorageFailure;
 
     use super::*;
     use crate::oauth::page;

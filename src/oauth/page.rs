@@ -12,9 +12,9 @@ use actix_web::http::header::{
 };
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::error::Error;
-use actors::grants::redirect::with_answer;
+use actors::context::OperationContext;
+use errors::Error;
+use actors::auth::grants::redirect::with_answer;
 use askama::Template;
 use tracing::error;
 
@@ -68,28 +68,28 @@ pub fn go(address: &str) -> HttpResponse {
 }
 
 /// Back to a client with this answer, its state and our name (RFC 9207).
-pub fn back(app: &App, redirect_uri: &str, state: Option<&str>, answer: &[(&str, &str)]) -> HttpResponse {
+pub fn back(ctx: &OperationContext, redirect_uri: &str, state: Option<&str>, answer: &[(&str, &str)]) -> HttpResponse {
     let mut all = answer.to_vec();
     all.extend(state.map(|state| ("state", state)));
-    all.push(("iss", &app.base_url));
+    all.push(("iss", &ctx.core.base_url));
     go(&with_answer(redirect_uri, &all))
 }
 
 /// Answers a request for authorization that is refused.
-pub fn refuse(app: &App, error: AuthorizationError) -> HttpResponse {
+pub fn refuse(ctx: &OperationContext, error: AuthorizationError) -> HttpResponse {
     match error {
         AuthorizationError::Page { title, text } => stop(StatusCode::BAD_REQUEST, title, &text),
         AuthorizationError::Redirect { redirect_uri, state, error } => {
-            send_error(app, &redirect_uri, state.as_deref(), &error)
+            send_error(ctx, &redirect_uri, state.as_deref(), &error)
         }
         AuthorizationError::Internal(error) => inside(&error),
     }
 }
 
 /// Sends the user back to the client with an error (RFC 6749, section 4.1.2.1).
-pub fn send_error(app: &App, redirect_uri: &str, state: Option<&str>, error: &OAuthError) -> HttpResponse {
+pub fn send_error(ctx: &OperationContext, redirect_uri: &str, state: Option<&str>, error: &OAuthError) -> HttpResponse {
     let description = error.to_string();
-    back(app, redirect_uri, state, &[("error", error.code()), ("error_description", &description)])
+    back(ctx, redirect_uri, state, &[("error", error.code()), ("error_description", &description)])
 }
 
 /// Too many of these pages were opened from one address.
@@ -125,16 +125,16 @@ pub fn inside(error: &Error) -> HttpResponse {
 }
 
 /// Answers a request that is refused before its handler runs.
-pub fn refused(_: &HttpRequest, _: &App, error: Error) -> HttpResponse {
+pub fn refused(_: &HttpRequest, _: &OperationContext, error: Error) -> HttpResponse {
     inside(&error)
 }
 
 /// Whether a form comes from our own pages. They send no referrer, and for that browsers say `Origin: null` even on the
 /// way home; then the site that they name beside it counts.
-pub fn is_our_form(request: &HttpRequest, app: &App) -> bool {
+pub fn is_our_form(request: &HttpRequest, ctx: &OperationContext) -> bool {
     let said = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
     let nameless = said("Origin") == Some(b"null") && said("Sec-Fetch-Site") == Some(b"same-origin");
-    nameless || own_origin(request, app).is_ok()
+    nameless || own_origin(request, ctx).is_ok()
 }
 
 /// The form was sent from elsewhere, too late or twice.

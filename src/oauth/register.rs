@@ -4,10 +4,10 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::fields;
-use actors::grants::client::{Introduction, InvalidClientMetadata};
-use actors::keys::secret::Secret;
+use actors::context::OperationContext;
+use validation;
+use actors::auth::grants::client::{Introduction, InvalidClientMetadata};
+use actors::auth::secret::Secret;
 use entity::kind::ClientAuth;
 use entity::oauth_client;
 use serde_json::{Map, Value, json};
@@ -23,20 +23,20 @@ const GRANT_TYPES: [&str; 2] = ["authorization_code", "refresh_token"];
 const RESPONSE_TYPES: [&str; 1] = ["code"];
 
 /// Answers whatever comes to the address.
-pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
+pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     open::post(&request, async {
-        register(&request, &app, payload).await.map_err(|error| {
+        register(&request, &ctx, payload).await.map_err(|error| {
             // Trying what may be registered is a way to look for holes.
             let is_bad =
                 matches!(error, OAuthError::InvalidRedirectUri(_) | OAuthError::InvalidClientMetadata(_));
-            if is_bad { failed(&app, &request, error) } else { error }
+            if is_bad { failed(&ctx, &request, error) } else { error }
         })
     })
     .await
 }
 
-async fn register(request: &HttpRequest, app: &App, payload: Payload) -> Result<HttpResponse, OAuthError> {
-    if !app.grants.is_open() {
+async fn register(request: &HttpRequest, ctx: &OperationContext, payload: Payload) -> Result<HttpResponse, OAuthError> {
+    if !ctx.grants.is_open() {
         return Err(OAuthError::RegistrationClosed);
     }
     let sender = Sender::stranger(peer::address(request));
@@ -51,7 +51,7 @@ async fn register(request: &HttpRequest, app: &App, payload: Payload) -> Result<
         }
     };
     let introduction = introduction(&said)?;
-    let (client, secret) = app.grants.register(peer::address(request), introduction).await?;
+    let (client, secret) = ctx.grants.register(peer::address(request), introduction).await?;
     Ok(open::json(StatusCode::CREATED, Kept::Never, &record(&client, secret.as_ref())))
 }
 

@@ -5,8 +5,8 @@
 
 use std::net::IpAddr;
 
-use actors::app::App;
-use actors::grants::{Request, pkce};
+use actors::context::OperationContext;
+use actors::auth::grants::{Request, pkce};
 use entity::oauth_client;
 use entity::scope::{Scope, Scopes};
 
@@ -27,11 +27,11 @@ const UNREGISTERED: &str = "It may have registered long ago and been removed sin
 pub const UNGRANTABLE: &str = "scope has no scope that an application may be granted; see scopes_supported";
 
 /// Reads a request.
-pub async fn read(app: &App, from: Option<IpAddr>, params: &Params) -> Result<Request, AuthorizationError> {
-    let client = client(app, from, params).await?;
-    let redirect_uri = redirect_uri(app, params, &client)?;
+pub async fn read(ctx: &OperationContext, from: Option<IpAddr>, params: &Params) -> Result<Request, AuthorizationError> {
+    let client = client(ctx, from, params).await?;
+    let redirect_uri = redirect_uri(ctx, params, &client)?;
     let state = params.one("state").unwrap_or_default().map(str::to_owned);
-    let asked = asked(app, params);
+    let asked = asked(ctx, params);
     asked
         .map(|Asked { state, challenge, scopes }| Request {
             client,
@@ -44,7 +44,7 @@ pub async fn read(app: &App, from: Option<IpAddr>, params: &Params) -> Result<Re
 }
 
 async fn client(
-    app: &App,
+    ctx: &OperationContext,
     from: Option<IpAddr>,
     params: &Params,
 ) -> Result<oauth_client::Model, AuthorizationError> {
@@ -53,14 +53,14 @@ async fn client(
         text: UNREGISTERED.to_owned(),
     };
     let id = params.one("client_id").map_err(|_| unknown())?.ok_or_else(unknown)?;
-    if document::is_named(app, id) {
-        return document::client(app, from, id).await;
+    if document::is_named(ctx, id) {
+        return document::client(ctx, from, id).await;
     }
-    app.grants.client(id).await?.ok_or_else(unknown)
+    ctx.grants.client(id).await?.ok_or_else(unknown)
 }
 
 fn redirect_uri(
-    app: &App,
+    ctx: &OperationContext,
     params: &Params,
     client: &oauth_client::Model,
 ) -> Result<String, AuthorizationError> {
@@ -70,7 +70,7 @@ fn redirect_uri(
         .one("redirect_uri")
         .map_err(|_| refused("The app sent more than one redirect URL.".to_owned()))?
         .ok_or_else(|| refused("The app sent no redirect URL.".to_owned()))?;
-    if app.grants.redirects().registered(&client.redirect_uris.0, asked) {
+    if ctx.grants.redirects().registered(&client.redirect_uris.0, asked) {
         return Ok(asked.to_owned());
     }
     let shown: String = asked.chars().take(300).collect();
@@ -86,7 +86,7 @@ struct Asked {
     scopes: Scopes,
 }
 
-fn asked(app: &App, params: &Params) -> Result<Asked, OAuthError> {
+fn asked(ctx: &OperationContext, params: &Params) -> Result<Asked, OAuthError> {
     let state = params.one("state")?.ok_or(OAuthError::MissingParameter("state"))?;
     if state.len() > LONGEST_STATE {
         return Err(OAuthError::InvalidRequest("state must have at most 4096 bytes"));
@@ -111,7 +111,7 @@ fn asked(app: &App, params: &Params) -> Result<Asked, OAuthError> {
     if !pkce::is_challenge(challenge) {
         return Err(OAuthError::InvalidRequest("code_challenge must have 43 characters of base64url"));
     }
-    if !resource::fits(&app.base_url, params.all("resource")) {
+    if !resource::fits(&ctx.core.base_url, params.all("resource")) {
         return Err(OAuthError::InvalidTarget);
     }
     let scopes = scopes(params.one("scope")?).ok_or(OAuthError::InvalidScope(UNGRANTABLE))?;

@@ -3,8 +3,8 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::grants::{Exchange, Issued, Refresh, TokenError, pkce};
+use actors::context::OperationContext;
+use actors::auth::grants::{Exchange, Issued, Refresh, TokenError, pkce};
 use entity::oauth_client;
 use entity::scope::Scopes;
 use serde_json::json;
@@ -16,23 +16,23 @@ use super::params::Params;
 use super::{request, resource};
 
 /// Answers whatever comes to the address.
-pub async fn serve(request: HttpRequest, app: Data<App>, payload: Payload) -> HttpResponse {
-    open::post(&request, tokens(&request, &app, payload)).await
+pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
+    open::post(&request, tokens(&request, &ctx, payload)).await
 }
 
-async fn tokens(request: &HttpRequest, app: &App, payload: Payload) -> Result<HttpResponse, OAuthError> {
+async fn tokens(request: &HttpRequest, ctx: &OperationContext, payload: Payload) -> Result<HttpResponse, OAuthError> {
     let form = Params::read(request, payload).await?;
     for name in ["grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "scope"] {
         form.one(name)?;
     }
-    let client = authenticated(app, request, &form).await?;
-    if !resource::fits(&app.base_url, form.all("resource")) {
+    let client = authenticated(ctx, request, &form).await?;
+    if !resource::fits(&ctx.core.base_url, form.all("resource")) {
         return Err(OAuthError::InvalidTarget);
     }
     let issued = match value(&form, "grant_type") {
         None => return Err(OAuthError::MissingParameter("grant_type")),
-        Some("authorization_code") => exchange(app, request, client, &form).await?,
-        Some("refresh_token") => refresh(app, request, client, &form).await?,
+        Some("authorization_code") => exchange(ctx, request, client, &form).await?,
+        Some("refresh_token") => refresh(ctx, request, client, &form).await?,
         Some(_) => return Err(OAuthError::UnsupportedGrantType),
     };
     let body = json!({
@@ -46,7 +46,7 @@ async fn tokens(request: &HttpRequest, app: &App, payload: Payload) -> Result<Ht
 }
 
 async fn exchange(
-    app: &App,
+    ctx: &OperationContext,
     request: &HttpRequest,
     client: oauth_client::Model,
     form: &Params,
@@ -56,9 +56,9 @@ async fn exchange(
     let redirect_uri = value(form, "redirect_uri").map(str::to_owned);
     let has_form = pkce::is_verifier(&verifier);
     // A verifier of another form is no verifier, but the code has been shown: it is spent all the same.
-    let exchanged = app.grants.exchange(Exchange { client, code, redirect_uri, verifier }).await;
+    let exchanged = ctx.grants.exchange(Exchange { client, code, redirect_uri, verifier }).await;
     exchanged.map_err(|error| {
-        let error = counted(app, request, error);
+        let error = counted(ctx, request, error);
         if matches!(error, OAuthError::InvalidGrant(_)) && !has_form {
             return OAuthError::InvalidRequest(
                 "code_verifier must have 43 to 128 characters of A-Z a-z 0-9 - . _ ~",
@@ -69,9 +69,9 @@ async fn exchange(
 }
 
 /// A guess counts for the address; what was good once is no guess.
-fn counted(app: &App, request: &HttpRequest, error: TokenError) -> OAuthError {
+fn counted(ctx: &OperationContext, request: &HttpRequest, error: TokenError) -> OAuthError {
     match error {
-        TokenError::UnknownGrant(why) => failed(app, request, OAuthError::InvalidGrant(why)),
+        TokenError::UnknownGrant(why) => failed(ctx, request, OAuthError::InvalidGrant(why)),
         TokenError::InvalidClient
         | TokenError::InvalidGrant(_)
         | TokenError::InvalidScope
@@ -80,14 +80,14 @@ fn counted(app: &App, request: &HttpRequest, error: TokenError) -> OAuthError {
 }
 
 async fn refresh(
-    app: &App,
+    ctx: &OperationContext,
     request: &HttpRequest,
     client: oauth_client::Model,
     form: &Params,
 ) -> Result<Issued, OAuthError> {
     let token = value(form, "refresh_token").ok_or(OAuthError::MissingParameter("refresh_token"))?.to_owned();
     let scopes = narrower(value(form, "scope"))?;
-    app.grants.refresh(Refresh { client, token, scopes }).await.map_err(|error| counted(app, request, error))
+    ctx.grants.refresh(Refresh { client, token, scopes }).await.map_err(|error| counted(ctx, request, error))
 }
 
 /// What a refresh asks for, where it asks for anything that there is.

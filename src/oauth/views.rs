@@ -1,8 +1,8 @@
 //! What the pages show: templates that the compiler checks and that escape everything they are given.
 
-use actors::grants::Request;
-use actors::grants::client::shown_name;
-use actors::grants::redirect::{is_local, shown_host};
+use actors::auth::grants::Request;
+use actors::auth::grants::client::shown_name;
+use actors::auth::grants::redirect::{is_local, shown_host};
 use askama::Template;
 use entity::plan::Plan;
 use entity::scope::Scope;

@@ -1,11 +1,11 @@
 //! Which routes of REST may answer with which code (spec.md: Errors; contract.md, section 2). Statuses and descriptions come from
-//! the table in [`actors::error`].
+//! the table in [`errors`].
 
 use std::sync::LazyLock;
 
 use actix_web::http::Method;
-use actors::error::ERRORS;
-use actors::fields::{Field, Kind};
+use errors::ERRORS;
+use validation::{Field, Kind};
 use serde_json::{Value, json};
 
 use super::operation;

@@ -104,7 +104,7 @@ impl Described {
 
 #[cfg(test)]
 mod tests {
-    use actors::fields;
+    use validation;
 
     use super::*;
 

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
-use actors::app::App;
+use actors::context::OperationContext;
 
 pub use codes::{CODES, Code};
 pub use document::document;
@@ -43,15 +43,15 @@ struct Made {
     page: OnceLock<Result<SharedDocument, askama::Error>>,
 }
 
-async fn described(request: HttpRequest, app: Data<App>, made: Data<Made>) -> HttpResponse {
-    let made = made.document.get_or_init(|| SharedDocument::new(document(&app.base_url).to_string()));
+async fn described(request: HttpRequest, ctx: Data<OperationContext>, made: Data<Made>) -> HttpResponse {
+    let made = made.document.get_or_init(|| SharedDocument::new(document(&ctx.core.base_url).to_string()));
     let mut response = plainly(HttpResponse::Ok());
     response.content_type("application/json");
     made.respond(&request, response)
 }
 
-async fn shown(request: HttpRequest, app: Data<App>, made: Data<Made>) -> HttpResponse {
-    match made.page.get_or_init(|| page::render(&document(&app.base_url)).map(SharedDocument::new)) {
+async fn shown(request: HttpRequest, ctx: Data<OperationContext>, made: Data<Made>) -> HttpResponse {
+    match made.page.get_or_init(|| page::render(&document(&ctx.core.base_url)).map(SharedDocument::new)) {
         Ok(html) => {
             let mut response = plainly(HttpResponse::Ok());
             response

@@ -1,7 +1,7 @@
 //! One route as an operation of the description.
 
 use actix_web::http::Method;
-use actors::fields::Kind;
+use validation::Kind;
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 

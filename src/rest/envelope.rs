@@ -5,9 +5,9 @@ use std::time::Duration;
 use actix_web::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
-use actors::app::App;
-use actors::error::{Error, ErrorBody};
-use actors::limits::Quota;
+use actors::context::OperationContext;
+use errors::{Error, ErrorBody};
+use actors::auth::limits::Quota;
 use entity::time::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -42,20 +42,20 @@ struct Failure<'a> {
 /// A success with its data.
 pub fn success<T: Serialize + ?Sized>(
     request: &HttpRequest,
-    app: &App,
+    ctx: &OperationContext,
     status: StatusCode,
     data: &T,
 ) -> HttpResponse {
-    let body = Success { success: true, data, meta: meta(request, app, status) };
+    let body = Success { success: true, data, meta: meta(request, ctx, status) };
     json(status, &body)
 }
 
 /// A failure, with the headers that its error asks for.
-pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse {
+pub fn failure(request: &HttpRequest, ctx: &OperationContext, error: &Error) -> HttpResponse {
     if let Error::Internal(_) = error {
         error!(cause = error.chain(), "a request failed inside");
     }
-    let mut answer = told(request, app, status(error), &ErrorBody::from(error));
+    let mut answer = told(request, ctx, status(error), &ErrorBody::from(error));
     let headers = answer.headers_mut();
     let mut add = |name, value: String| {
         if let Ok(value) = value.parse() {
@@ -84,11 +84,11 @@ pub fn failure(request: &HttpRequest, app: &App, error: &Error) -> HttpResponse 
 }
 
 /// A failure whose `error` is there already.
-pub fn told(request: &HttpRequest, app: &App, status: StatusCode, error: &impl Serialize) -> HttpResponse {
+pub fn told(request: &HttpRequest, ctx: &OperationContext, status: StatusCode, error: &impl Serialize) -> HttpResponse {
     match serde_json::value::to_raw_value(error) {
         Ok(error) => json(
             status,
-            &Failure { success: false, data: (), error: &error, meta: meta(request, app, status) },
+            &Failure { success: false, data: (), error: &error, meta: meta(request, ctx, status) },
         ),
         Err(_) => HttpResponse::InternalServerError().finish(),
     }
@@ -116,9 +116,9 @@ pub fn seconds(wait: Duration) -> u64 {
     wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0))
 }
 
-fn meta<'a>(request: &'a HttpRequest, app: &App, status: StatusCode) -> Meta<'a> {
+fn meta<'a>(request: &'a HttpRequest, ctx: &OperationContext, status: StatusCode) -> Meta<'a> {
     Meta {
-        timestamp: app.clock.now(),
+        timestamp: ctx.core.clock.now(),
         path: request.path(),
         method: request.method().as_str(),
         status_code: status.as_u16(),

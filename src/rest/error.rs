@@ -1,7 +1,7 @@
-//! How REST presents an error: by the table in [`actors::error`] (contract.md, section 2).
+//! How REST presents an error: by the table in [`errors`] (contract.md, section 2).
 
 use actix_web::http::StatusCode;
-use actors::error::Error;
+use errors::Error;
 
 /// The HTTP status of an error.
 pub fn status(error: &Error) -> StatusCode {

@@ -6,14 +6,14 @@ use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::caller::Caller;
-use actors::error::{Error, ErrorBody, Invalid};
-use actors::fields::{self, Field, Values};
+use actors::context::OperationContext;
+use actors::auth::caller::Caller;
+use errors::{Error, ErrorBody, Invalid};
+use validation::{self, Field, Values};
 use actors::idempotency::{Claim, Replay, Stored};
-use actors::ops::target::Target;
-use actors::ops::unknown::Unknown;
-use actors::perform::{Answer, Asked, Door, Entry, Operation, Performed, perform};
+use actors::operations::target::Target;
+use actors::operations::unknown::Unknown;
+use actors::pipeline::{Answer, Asked, Door, Entry, Operation, Performed, perform};
 use database::on_behalf_of;
 use entity::kind::Surface;
 use serde_json::Value;
@@ -28,7 +28,7 @@ use crate::http::{body, credential, peer};
 
 /// Answers where there is no such route, or not with this method: the key comes first there too, and it counts.
 pub async fn refuse(request: HttpRequest, mut methods: Vec<String>) -> HttpResponse {
-    let Some(app) = request.app_data::<Data<App>>().cloned() else {
+    let Some(ctx) = request.app_data::<Data<OperationContext>>().cloned() else {
         return HttpResponse::InternalServerError().finish();
     };
     // Methods that no route has are refused as such even where there is no route (RFC 9110, section 9.3.8).
@@ -37,8 +37,8 @@ pub async fn refuse(request: HttpRequest, mut methods: Vec<String>) -> HttpRespo
     }
     let asked = async |_: &Caller| Ok(Unknown { methods }).into();
     let ok = |(): &()| StatusCode::OK;
-    let performed = perform(&app, door(&request, "unknown"), |came| verdict(came, ok), asked).await;
-    answer::<Unknown>(&request, &app, ok, performed).await
+    let performed = perform(&ctx, door(&request, "unknown"), |came| verdict(came, ok), asked).await;
+    answer::<Unknown>(&request, &ctx, ok, performed).await
 }
 
 /// Answers by this operation: `read` makes it from path and fields, `success` is the status of its reply.
@@ -50,12 +50,12 @@ pub async fn operation<O: Operation>(
     success: fn(&O::Reply) -> StatusCode,
 ) -> HttpResponse {
     whole(request.clone(), async move {
-        let Some(app) = request.app_data::<Data<App>>().cloned() else {
+        let Some(ctx) = request.app_data::<Data<OperationContext>>().cloned() else {
             return HttpResponse::InternalServerError().finish();
         };
         let asked = async |caller: &Caller| asked(route, &request, caller, payload, read).await;
-        let performed = perform(&app, door(&request, route.name), |came| verdict(came, success), asked).await;
-        answer::<O>(&request, &app, success, performed).await
+        let performed = perform(&ctx, door(&request, route.name), |came| verdict(came, success), asked).await;
+        answer::<O>(&request, &ctx, success, performed).await
     })
     .await
 }
@@ -90,8 +90,8 @@ async fn asked<O: Operation>(
 pub async fn whole(request: HttpRequest, work: impl Future<Output = HttpResponse> + 'static) -> HttpResponse {
     match actix_web::rt::spawn(work.in_current_span()).await {
         Ok(answer) => answer,
-        Err(_) => match request.app_data::<Data<App>>() {
-            Some(app) => envelope::failure(&request, app, &Error::internal("the request's task panicked")),
+        Err(_) => match request.app_data::<Data<OperationContext>>() {
+            Some(ctx) => envelope::failure(&request, ctx, &Error::internal("the request's task panicked")),
             None => HttpResponse::InternalServerError().finish(),
         },
     }
@@ -169,21 +169,21 @@ fn replay(request: &HttpRequest, body: &[u8]) -> Result<Option<Replay>, Invalid>
 
 async fn answer<O: Operation>(
     request: &HttpRequest,
-    app: &App,
+    ctx: &OperationContext,
     success: fn(&O::Reply) -> StatusCode,
     performed: Performed<O::Reply>,
 ) -> HttpResponse {
     let Performed { quota, result, claim } = performed;
     let mut answer = match &result {
-        Ok(Answer::Fresh(reply)) => envelope::success(request, app, success(reply), reply),
-        Ok(Answer::Stored(stored)) => replayed(request, app, stored),
-        Err(error) => envelope::failure(request, app, error),
+        Ok(Answer::Fresh(reply)) => envelope::success(request, ctx, success(reply), reply),
+        Ok(Answer::Stored(stored)) => replayed(request, ctx, stored),
+        Err(error) => envelope::failure(request, ctx, error),
     };
     if let Some(quota) = &quota {
         envelope::limit(&mut answer, quota);
     }
     if let Some(claim) = claim {
-        let settled = settle::<O>(app, claim, &result, success);
+        let settled = settle::<O>(ctx, claim, &result, success);
         match Sender::of(request) {
             Sender::Account(user) => on_behalf_of(user, settled).await,
             Sender::Network(_) => settled.await,
@@ -194,7 +194,7 @@ async fn answer<O: Operation>(
 
 /// Keeps what is sent, or frees the Idempotency-Key where the request may be tried again (contract.md, section 11).
 async fn settle<O: Operation>(
-    app: &App,
+    ctx: &OperationContext,
     claim: Claim,
     result: &Result<Answer<O::Reply>, Error>,
     success: fn(&O::Reply) -> StatusCode,
@@ -213,21 +213,21 @@ async fn settle<O: Operation>(
         }
     };
     let done = match kept {
-        Some(stored) => app.idempotency.settle(claim, stored).await,
-        None => app.idempotency.give_up(claim).await,
+        Some(stored) => ctx.idempotency.settle(claim, stored).await,
+        None => ctx.idempotency.give_up(claim).await,
     };
     if let Err(error) = done {
         tracing::warn!(cause = error.chain(), "could not keep the answer of an Idempotency-Key");
     }
 }
 
-fn replayed(request: &HttpRequest, app: &App, stored: &Stored) -> HttpResponse {
+fn replayed(request: &HttpRequest, ctx: &OperationContext, stored: &Stored) -> HttpResponse {
     let status = StatusCode::from_u16(stored.status).unwrap_or(StatusCode::OK);
     let body: Value = serde_json::from_str(&stored.body).unwrap_or_default();
     let mut answer = if status.is_success() {
-        envelope::success(request, app, status, &body)
+        envelope::success(request, ctx, status, &body)
     } else {
-        envelope::told(request, app, status, &body)
+        envelope::told(request, ctx, status, &body)
     };
     answer.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     answer

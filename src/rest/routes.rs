@@ -1,8 +1,8 @@
 //! The table of REST v2 (spec.md: Endpoints).
 
 use actix_web::http::StatusCode;
-use actors::ops;
-use actors::ops::projects::{AddItems, AddNote, ListProjects, ReadContext};
+use actors::operations;
+use actors::operations::projects::{AddItems, AddNote, ListProjects, ReadContext};
 
 use crate::http::table::{Route, route};
 

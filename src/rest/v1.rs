@@ -1,23 +1,14 @@
 //! The table of REST v1 (contract.md, section 6).
 
 use actix_web::http::StatusCode;
-use actors::ops::account::ShowAccount;
-use actors::ops::bookmarks::{
-    BatchBookmarks, BookmarkExists, ChangeBookmark, CreateBookmark, CreateBookmarkResponse, DeleteBookmark,
-    ListBookmarks, RefetchBookmark, RestoreBookmark, ShowBookmark,
-};
-use actors::ops::collections::{
-    ChangeCollection, CreateCollection, DeleteCollection, ListCollections, PutIntoCollection, ShowCollection,
-    TakeFromCollection,
-};
-use actors::ops::entries::{ChangeEntry, ListEntries, MarkEntries, ShowEntry, TranscribeEntry};
-use actors::ops::feeds::{
-    ChangeFeed, DiscoverFeeds, ExportOpml, FollowFeed, FollowFeedResponse, ImportOpml, ListFeeds,
-    RefreshFeed, ShowFeed, UnfollowFeed,
-};
-use actors::ops::highlights::{ChangeHighlight, CreateHighlight, DeleteHighlight, ListHighlights};
-use actors::ops::rendition::{ReadHtml, ReadOutline};
-use actors::ops::tags::{DeleteTag, ListTags, RenameTag};
+use actors::operations::account::ShowAccount;
+use actors::operations::bookmarks::{BatchBookmarks, BookmarkExists, ChangeBookmark, CreateBookmark, CreateBookmarkResponse, DeleteBookmark, ListBookmarks, RefetchBookmark, RestoreBookmark, ShowBookmark};
+use actors::operations::collections::{ChangeCollection, CreateCollection, DeleteCollection, ListCollections, PutIntoCollection, ShowCollection, TakeFromCollection};
+use actors::operations::entries::{ChangeEntry, ListEntries, MarkEntries, ShowEntry, TranscribeEntry};
+use actors::operations::feeds::{ChangeFeed, DiscoverFeeds, ExportOpml, FollowFeed, FollowFeedResponse, ImportOpml, ListFeeds, RefreshFeed, ShowFeed, UnfollowFeed};
+use actors::operations::highlights::{ChangeHighlight, CreateHighlight, DeleteHighlight, ListHighlights};
+use actors::operations::rendition::{ReadHtml, ReadOutline};
+use actors::operations::tags::{DeleteTag, ListTags, RenameTag};
 
 use crate::http::table::{Route, route};
 

@@ -1,6 +1,6 @@
 //! What may be asked, from the tables of fields.
 
-use actors::fields::{Field, Kind};
+use validation::{Field, Kind};
 use serde_json::{Map, Value, json};
 
 /// No text of ours may hold the character NUL, and words are not only of spaces.
@@ -10,7 +10,7 @@ const TEXT: &str = r"^[^\u0000]*$";
 const FILENAME: &str =
     r"^[^/\\\u0000-\u001f\u007f-\u009f]*[^/\\\s\u0000-\u001f\u007f-\u009f][^/\\\u0000-\u001f\u007f-\u009f]*$";
 
-/// Control characters, format characters but joiners, and others that are not seen ([`actors::fields::label`]). Those beyond
+/// Control characters, format characters but joiners, and others that are not seen ([`validation::label`]). Those beyond
 /// U+FFFF are left out, because patterns of different languages have no common escape for them.
 macro_rules! unseen {
     () => {
@@ -128,7 +128,7 @@ fn text(mut schema: Value, pattern: &str, reader: Reader) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use actors::fields::label;
+    use validation::label;
 
     use super::*;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_web::dev::{Server, ServerHandle};
 use actix_web::web::Data;
 use actix_web::{App as Web, HttpServer, middleware};
-use actors::app::App;
+use actors::context::OperationContext;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -36,19 +36,19 @@ pub struct Listening {
 pub fn listen(
     settings: &Settings,
     listener: TcpListener,
-    app: &App,
+    ctx: &OperationContext,
     readiness: &Readiness,
 ) -> Result<Listening, StartError> {
     let recorder = recorder()?;
     let apart = settings.server.metrics_listen;
     let drain = CancellationToken::new();
     let wire = Wire::new(&settings.server, drain.clone());
-    let (served, ready) = (app.clone(), readiness.clone());
+    let (served, ready) = (ctx.clone(), readiness.clone());
     let main = main_server(settings, listener, wire, served, ready, recorder.clone(), apart.is_none())?;
     let mut servers = vec![main.handle()];
     actix_web::rt::spawn(main);
     if let Some(address) = apart {
-        let metrics = metrics_server(address, app.clone(), recorder)?;
+        let metrics = metrics_server(address, ctx.clone(), recorder)?;
         servers.push(metrics.handle());
         actix_web::rt::spawn(metrics);
     }
@@ -59,12 +59,12 @@ fn main_server(
     settings: &Settings,
     listener: TcpListener,
     wire: Wire,
-    app: App,
+    ctx: OperationContext,
     readiness: Readiness,
     recorder: PrometheusHandle,
     with_metrics: bool,
 ) -> std::io::Result<Server> {
-    let (app, readiness) = (Data::new(app), Data::new(readiness));
+    let (ctx, readiness) = (Data::new(ctx), Data::new(readiness));
     let body_limits = Data::new(BodyLimits::new(settings.server.max_body_bytes, settings.server.body_grace));
     let proxies = Data::new(TrustedProxies(settings.server.trusted_proxies.clone()));
     let origins = settings.mcp.allowed_origins.iter().map(|origin| origin.as_str().to_owned());
@@ -74,7 +74,7 @@ fn main_server(
     let counted = Data::new(health::Counted::default());
     wire::server(listener, wire, move || {
         Web::new()
-            .app_data(app.clone())
+            .app_data(ctx.clone())
             .app_data(counted.clone())
             .app_data(readiness.clone())
             .app_data(body_limits.clone())
@@ -114,12 +114,12 @@ fn never_framed() -> middleware::DefaultHeaders {
         .add(("X-Content-Type-Options", "nosniff"))
 }
 
-fn metrics_server(address: SocketAddr, app: App, recorder: PrometheusHandle) -> std::io::Result<Server> {
-    let (app, recorder) = (Data::new(app), Data::new(recorder));
+fn metrics_server(address: SocketAddr, ctx: OperationContext, recorder: PrometheusHandle) -> std::io::Result<Server> {
+    let (ctx, recorder) = (Data::new(ctx), Data::new(recorder));
     let counted = Data::new(health::Counted::default());
     let server = HttpServer::new(move || {
         Web::new()
-            .app_data(app.clone())
+            .app_data(ctx.clone())
             .app_data(recorder.clone())
             .app_data(counted.clone())
             .configure(health::mount_metrics)

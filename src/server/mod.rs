@@ -20,10 +20,10 @@ use std::time::{Duration, Instant};
 
 use actix_web::dev::ServerHandle;
 use actix_web::rt::task::JoinHandle;
-use actors::app::App;
-use actors::clock::{Clock, SystemClock};
-use actors::desk::Desk;
-use actors::ingest::queue::LeaseOwner;
+use actors::context::OperationContext;
+use library::clock::{Clock, SystemClock};
+use library::context::CoreContext;
+use jobs::LeaseOwner;
 use database::checkpoint_below_floor;
 use inference::models::{Catalogue, Purpose};
 use rustix::fs::Mode;
@@ -70,7 +70,7 @@ pub struct Running {
     pub address: SocketAddr,
     /// Held while the service runs, so that the address answers while it ends too.
     listener: TcpListener,
-    app: App,
+    ctx: OperationContext,
     readiness: Readiness,
     servers: Vec<ServerHandle>,
     /// Once it is cancelled, connections are closed after their answers.
@@ -162,30 +162,30 @@ pub async fn start_with(
     let doorkeeper = Doorkeeper::begin(&listener)?;
     let base_url = settings.base_url(address).as_str().to_owned();
     let db = library_database::open_for_service(&settings).await?;
-    let desk = Desk::of(db, settings.data_dir.clone(), &base_url, settings.plans.clone(), clock);
+    let core = CoreContext::of(db, settings.data_dir.clone(), &base_url, settings.plans.clone(), clock);
     let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
-    let index = open_index(&settings, embedding.as_ref(), &desk).await?;
+    let index = open_index(&settings, embedding.as_ref(), &core).await?;
     let setup = setup(&settings, index, &base_url, outside, lease_owner, disk)?;
-    let app = App::start(desk, setup).await?;
+    let ctx = App::start(core, setup).await?;
     let readiness = Readiness::default();
     doorkeeper.end().await;
-    let Listening { servers, drain } = listen(&settings, listener.try_clone()?, &app, &readiness)?;
+    let Listening { servers, drain } = listen(&settings, listener.try_clone()?, &ctx, &readiness)?;
     private_files(&settings.data_dir);
-    let (db, measured) = (app.db.clone(), app.db.clone());
-    let (watched, verified) = (app.db.clone(), app.db.clone());
+    let (db, measured) = (ctx.core.db.clone(), ctx.core.db.clone());
+    let (watched, verified) = (ctx.core.db.clone(), ctx.core.db.clone());
     let mut background = vec![
         actix_web::rt::spawn(keep_metrics_small(recorder()?)),
         actix_web::rt::spawn(log::report_lost_lines()),
-        actix_web::rt::spawn(app.disk.clone().watch()),
-        actix_web::rt::spawn(checkpoint_below_floor(app.db.clone(), app.disk.clone())),
+        actix_web::rt::spawn(ctx.disk.clone().watch()),
+        actix_web::rt::spawn(checkpoint_below_floor(ctx.core.db.clone(), ctx.disk.clone())),
         actix_web::rt::spawn(async move { db.check_while_serving().await }),
         actix_web::rt::spawn(async move { measured.watch_log().await }),
         actix_web::rt::spawn(async move { watched.watch_files().await }),
         actix_web::rt::spawn(async move { verified.verify_after_damage().await }),
     ];
-    background.extend(await_models(&settings, &app, embedding));
+    background.extend(await_models(&settings, &ctx, embedding));
     readiness.set(true);
-    Ok(Running { address, listener, app, readiness, servers, drain, background, _lock: lock })
+    Ok(Running { address, listener, ctx, readiness, servers, drain, background, _lock: lock })
 }
 
 impl Running {
@@ -231,7 +231,7 @@ impl Running {
     }
 
     /// The service itself, for tests that look behind the wire.
-    pub fn app(&self) -> &App {
+    pub fn app(&self) -> &OperationContext {
         &self.app
     }
 }

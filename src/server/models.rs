@@ -1,7 +1,7 @@
 //! The models come: fetched where that is set, and waited for.
 
 use actix_web::rt::task::JoinHandle;
-use actors::app::App;
+use actors::context::OperationContext;
 use actors::ingest::model::{embedding, speech};
 use inference::models::{self, Catalogue, Model, Purpose, Store};
 use tracing::{info, warn};
@@ -9,7 +9,7 @@ use tracing::{info, warn};
 use crate::settings::Settings;
 
 /// Fetches the models that are missing, where that is set, and waits for those that are used.
-pub fn await_models(settings: &Settings, app: &App, wanted: Option<Model>) -> Vec<JoinHandle<()>> {
+pub fn await_models(settings: &Settings, ctx: &OperationContext, wanted: Option<Model>) -> Vec<JoinHandle<()>> {
     let (store, catalogue) = (Store::new(settings.model_folders()), Catalogue::built_in());
     // An endpoint hears in the local model's place.
     let local = settings.ai.transcription.url.is_none();
@@ -21,10 +21,10 @@ pub fn await_models(settings: &Settings, app: &App, wanted: Option<Model>) -> Ve
         }
     }
     if let Some(model) = wanted {
-        waiting.push(actix_web::rt::spawn(embedding::arrives(app.clone(), store.clone(), model)));
+        waiting.push(actix_web::rt::spawn(embedding::arrives(ctx.clone(), store.clone(), model)));
     }
     if local {
-        waiting.push(actix_web::rt::spawn(speech::arrives(app.clone(), store, hearing)));
+        waiting.push(actix_web::rt::spawn(speech::arrives(ctx.clone(), store, hearing)));
     }
     waiting
 }

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actors::answerer::ChatSettings;
-use actors::app::{Setup, index_folder, scratch_folder};
-use actors::desk::Desk;
-use actors::grants::GrantSettings;
-use actors::grants::redirect::RedirectRules;
-use actors::ingest::Room;
-use actors::ingest::queue::LeaseOwner;
-use actors::state::{self, Fact};
+use actors::context::{Setup, index_folder, scratch_folder};
+use library::context::CoreContext;
+use actors::auth::grants::GrantSettings;
+use actors::auth::grants::redirect::RedirectRules;
+use actors::worker::Room;
+use jobs::LeaseOwner;
+use actors::service_state::{self, ServiceStateKey};
 use disk::{DiskSpace, Scratch};
 use inference::models::Model;
 use inference::transcriber::EndpointSettings;
@@ -33,15 +33,15 @@ use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Push, Secret, Settings};
 pub async fn open_index(
     settings: &Settings,
     embedding: Option<&Model>,
-    desk: &Desk,
+    core: &CoreContext,
 ) -> Result<OpenedIndex, StartError> {
     private_folder(&index_folder(&settings.data_dir))?;
     let model = embedding
         .and_then(|model| Some(VectorModel { name: model.name.clone(), dimensions: model.dimensions? }));
-    let folder = IndexFolder::new(&settings.data_dir, model, desk.clock.now());
-    let recorded = state::read(desk.db.read(), Fact::IndexMarker(folder.id())).await?;
+    let folder = IndexFolder::new(&settings.data_dir, model, core.clock.now());
+    let recorded = service_state::read(core.db.read(), ServiceStateKey::IndexMarker(folder.id())).await?;
     let recorded = recorded.as_deref().and_then(Marker::from_row);
-    Ok(folder.open_on_thread(recorded, desk.clock.now()).await?)
+    Ok(folder.open_on_thread(recorded, core.clock.now()).await?)
 }
 
 /// Opens what else the settings name, and says the rest as the actors want it.

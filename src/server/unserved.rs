@@ -7,8 +7,8 @@ use actix_web::http::header::ALLOW;
 use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use actors::app::App;
-use actors::error;
+use actors::context::OperationContext;
+use errors;
 
 use crate::http::methods::{is_unserved, known_methods};
 use crate::rest::failure;
@@ -32,9 +32,9 @@ pub(super) async fn refuse(
 }
 
 fn refusal(request: &HttpRequest) -> HttpResponse {
-    match request.app_data::<Data<App>>() {
-        Some(app) if request.path().starts_with("/app/api/") => {
-            failure(request, app, &error::Error::MethodNotAllowed(known_methods()))
+    match request.app_data::<Data<OperationContext>>() {
+        Some(ctx) if request.path().starts_with("/app/api/") => {
+            failure(request, ctx, &error::Error::MethodNotAllowed(known_methods()))
         }
         Some(_) | None => {
             HttpResponse::MethodNotAllowed().insert_header((ALLOW, known_methods().join(", "))).finish()

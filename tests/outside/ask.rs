@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use actors::ai::answers;
-use actors::error::Error;
+use errors::Error;
 use database::Db;
 use entity::plan::Plan;
 use serde_json::{Value, json};

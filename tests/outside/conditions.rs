@@ -1,7 +1,7 @@
 //! The conditions of every route of REST, as the two tables have them: key, plan, limits, scope, parameters, resource.
 //! A route without a row in [`scope_of`] fails here.
 
-use actors::accounts;
+use actors::auth::accounts;
 use carrel::rest;
 use entity::plan::Plan;
 use entity::scope::Scope;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actors::keys::changes;
+use actors::auth::keys::changes;
 use entity::plan::Plan;
 use entity::{api_key, oauth_client};
 use sea_orm::{Database, EntityTrait, PaginatorTrait};

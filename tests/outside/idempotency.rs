@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use actors::error::Error;
+use errors::Error;
 use actors::idempotency::{AnswerBounds, Claim, Claimed, Idempotency, Replay, Stored};
-use actors::owned_transaction::begin_owned;
+use library::owned_transaction::begin_owned;
 use entity::id::{KeyId, UserId};
 use entity::plan::Plan;
 use entity::scope::Scope;

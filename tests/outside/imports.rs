@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use actix_web::web::Bytes;
-use actors::uploads::stored::{self, Owner, Written};
+use library::stored_files::{self, Owner, Written};
 use entity::id::ImportId;
 use entity::kind::{ImportState, JobState};
 use entity::plan::Plan;
@@ -483,7 +483,7 @@ async fn a_paused_import_keeps_its_file_however_long_it_pauses() {
         .unwrap();
 
     server.clock.advance(Duration::from_secs(8 * 24 * 3600));
-    actors::imports::sweep(server.app()).await.unwrap();
+    library::imports::sweep(server.app()).await.unwrap();
     step(&session, &id, "resume").await;
 
     assert_eq!(once(&session, &id, "done").await["rows"], 5);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use actors::app::index_folder;
+use actors::context::index_folder;
 use actors::ingest::repair;
 use entity::id::{DocumentId, UserId};
 use entity::plan::Plan;

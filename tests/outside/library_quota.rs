@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use actors::accounts;
-use actors::library_quota;
+use actors::auth::accounts;
+use library::library_quota;
 use database::Db;
 use entity::id::UserId;
 use entity::library_usage::{Column, Entity};

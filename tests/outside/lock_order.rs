@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use actors::accounts;
-use actors::app::App;
-use actors::ingest::queue::{self, Priority, Work};
-use actors::owned_transaction::begin_owned;
-use actors::uploads;
+use actors::auth::accounts;
+use actors::context::App;
+use jobs::{Priority, Work};
+use library::owned_transaction::begin_owned;
+use library::uploads;
 use entity::id::{BookmarkId, FeedId, ImportId, UploadId, UserId};
 use entity::kind::{ImportState, JobState};
 use entity::plan::Plan;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actors::accounts;
+use actors::auth::accounts;
 use entity::plan::Plan;
 use entity::scope::Scope;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use actors::accounts;
+use actors::auth::accounts;
 use entity::plan::Plan;
 use entity::{decision, note, project, project_item};
 use sea_orm::PaginatorTrait;

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actors::accounts::{self, NewAccount};
-use actors::clock::{Clock, TestClock};
-use actors::desk::Desk;
-use actors::ingest::queue::{
-    self, Favour, LEASE, Later, LeaseOwner, MOST_DEATHS, Places, Priority, Track, Work,
-};
+use actors::auth::accounts::{self, NewAccount};
+use library::clock::{Clock, TestClock};
+use library::context::CoreContext;
+use jobs::{Favour, LEASE, Later, LeaseOwner, MOST_DEATHS, Places, Priority, Track, Work};
 use carrel::settings::Settings;
 use database::Db;
 use entity::id::UserId;
@@ -25,7 +23,7 @@ const OWNER: LeaseOwner = LeaseOwner(Uuid::from_u128(1));
 const OTHER_OWNER: LeaseOwner = LeaseOwner(Uuid::from_u128(2));
 
 struct Queue {
-    desk: Desk,
+    desk: CoreContext,
     clock: Arc<TestClock>,
     user: UserId,
     _home: Home,
@@ -38,7 +36,7 @@ impl Queue {
         let url = settings.database_url();
         let folder = settings.data_dir.clone();
         let db = Db::open(url.expose()).await.unwrap();
-        let desk = Desk::of(db, folder, "http://127.0.0.1", settings.plans, clock.clone());
+        let desk = CoreContext::of(db, folder, "http://127.0.0.1", settings.plans, clock.clone());
         let (email, password) = ("queue@reader.example".to_owned(), "nine herons in the reeds".to_owned());
         let new = NewAccount { email, name: None, password, plan: Plan::Pro };
         let user = accounts::create(&desk, new).await.unwrap().id;

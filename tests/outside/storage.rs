@@ -4,8 +4,8 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
-use actors::error::Error;
-use actors::state::{self, Fact};
+use errors::Error;
+use actors::service_state::{self, Fact};
 use database::Db;
 
 use sea_orm::ConnectionTrait;

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use actors::ingest::queue::{self, Later, Priority};
-use actors::ingest::{Failure, Split, Text, media, put_text};
+use jobs::{Later, Priority};
+use jobs::JobError;
+use library::documents::{ChunkedDocument, replace_text};
+use actors::ingest::{Text, media};
 use entity::id::{DocumentId, UserId};
 use entity::kind::{ContentType, JobState};
 use entity::plan::Plan;

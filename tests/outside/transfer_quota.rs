@@ -1,7 +1,7 @@
 //! The bytes that the files of imports and exports may take up together: reserved before they come, refused over the plan's
 //! number, and free again when a file is not needed any more.
 
-use actors::transfer_quota::{self, TransferKind};
+use library::transfer_quota::{self, TransferKind};
 use entity::id::{ImportId, UserId};
 use entity::kind::ImportState;
 use entity::plan::Plan;

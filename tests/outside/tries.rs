@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actors::clock::Clock;
+use library::clock::Clock;
 use entity::job;
 use entity::kind::JobState;
 use entity::plan::Plan;

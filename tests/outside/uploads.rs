@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use actors::ingest::queue::{self, Priority, Work};
+use jobs::{Priority, Work};
 use entity::document;
 use entity::id::DocumentId;
 use entity::plan::Plan;
@@ -81,7 +81,7 @@ async fn status(key: &Client, ticket: &Value) -> String {
 async fn server_with_files() -> Server {
     let home = Home::new().await;
     let folder = home.path("files").display().to_string();
-    let clock = std::sync::Arc::new(actors::clock::TestClock::at(crate::world::NOON));
+    let clock = std::sync::Arc::new(library::clock::TestClock::at(crate::world::NOON));
     Server::at(home, clock, &[("FILES__URL", &folder)]).await
 }
 
@@ -171,7 +171,7 @@ async fn bytes_that_are_refused_end_no_others() {
 async fn bytes_that_end_late_take_up_room_while_they_come() {
     let home = Home::new().await;
     let folder = home.path("files").display().to_string();
-    let clock = std::sync::Arc::new(actors::clock::TestClock::at(crate::world::NOON));
+    let clock = std::sync::Arc::new(library::clock::TestClock::at(crate::world::NOON));
     let set = [("FILES__URL", folder.as_str()), ("PLANS__PRO__STORED_BYTES", "5")];
     let server = Server::at(home, clock, &set).await;
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -294,7 +294,7 @@ async fn a_file_goes_with_its_bookmark_after_thirty_days_and_with_its_account_at
     let bookmark = format!("/rest/v1/bookmarks/{}", done["bookmarkId"].as_str().unwrap());
     key.delete(&bookmark).await.data(200);
 
-    actors::accounts::delete(server.app(), two.id()).await.unwrap();
+    actors::auth::accounts::delete(server.app(), two.id()).await.unwrap();
 
     // A file is left alone for the moment in which it lost its owner.
     server.clock.advance(Duration::from_secs(60));
@@ -395,7 +395,7 @@ async fn an_account_goes_although_somebody_works_on_what_it_has() {
     let job = app.db.begin().await.unwrap();
     document::Entity::one_of(id, document).lock_exclusive().one(&job).await.unwrap().unwrap();
     let desk = app.desk.clone();
-    let removal = actix_web::rt::spawn(async move { actors::accounts::delete(&desk, id).await });
+    let removal = actix_web::rt::spawn(async move { actors::auth::accounts::delete(&desk, id).await });
     tokio::time::sleep(Duration::from_millis(300)).await;
     let now = app.clock.now();
     let asked = queue::ask(&job, id, Work::Index, document.0, Priority::Now, now).await;

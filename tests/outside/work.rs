@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actors::ingest::queue::{self, Work};
+use jobs::Work;
 use entity::id::UserId;
 use entity::job;
 use entity::kind::JobState;

@@ -16,8 +16,8 @@ use runtime::{BatchBuffer, Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use tracing::warn;
 
-use crate::clock::Clock;
-use crate::error::Error;
+use library::clock::Clock;
+use errors::Error;
 
 const MOST_LINES: usize = 200;
 const FLUSH_EVERY: Duration = Duration::from_millis(500);

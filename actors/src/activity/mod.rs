@@ -11,8 +11,8 @@ use disk::DiskSpace;
 use entity::activity;
 use runtime::{Flush, Port, SupervisorConfig, supervise};
 
-use crate::clock::Clock;
-use crate::error::Error;
+use library::clock::Clock;
+use errors::Error;
 use actor::{ActivityActor, Record};
 
 /// The way to the activity.

@@ -23,7 +23,7 @@ use sea_orm::{
 use tracing::warn;
 
 use super::budget::{self, Spent};
-use crate::error::Error;
+use errors::Error;
 
 /// Longer than any answer takes, with its retries.
 pub const LEASE: Duration = Duration::from_secs(120);

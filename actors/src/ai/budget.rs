@@ -8,7 +8,7 @@ use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::pause_within;
-use crate::error::Error;
+use errors::Error;
 
 /// What was used of one group of the budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

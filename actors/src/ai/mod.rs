@@ -14,8 +14,8 @@ use database::Db;
 use entity::time::Timestamp;
 use sea_orm::ConnectionTrait;
 
-use crate::error::Error;
-use crate::state::{self, Fact};
+use errors::Error;
+use crate::service_state::{self, ServiceStateKey};
 
 /// Whether the AI pauses, as it was last read.
 #[derive(Clone, Default)]
@@ -39,7 +39,7 @@ impl Pause {
 
 /// Until when the AI pauses, where it does.
 pub async fn paused_until(db: &impl ConnectionTrait) -> Result<Option<Timestamp>, Error> {
-    let fact = state::read(db, Fact::AiPausedUntil).await?;
+    let fact = service_state::read(db, ServiceStateKey::AiPausedUntil).await?;
     Ok(fact.and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis))
 }
 
@@ -62,11 +62,11 @@ pub async fn pause(db: &Db, now: Timestamp) -> Result<Timestamp, Error> {
 /// The same, within a transaction.
 async fn pause_within(db: &impl ConnectionTrait, now: Timestamp) -> Result<Timestamp, Error> {
     let until = now.day().end();
-    state::write(db, Fact::AiPausedUntil, until.millis().to_string()).await?;
+    service_state::write(db, ServiceStateKey::AiPausedUntil, until.millis().to_string()).await?;
     Ok(until)
 }
 
 /// Ends the pause.
 pub async fn resume(db: &Db) -> Result<(), Error> {
-    Ok(state::forget(db.write(), Fact::AiPausedUntil).await?)
+    Ok(service_state::forget(db.write(), ServiceStateKey::AiPausedUntil).await?)
 }

@@ -63,7 +63,7 @@ pub enum Failure {
     Unreadable(&'static str),
     /// The embedded model failed.
     #[error("the embedded model failed")]
-    Inside(#[source] crate::error::Error),
+    Inside(#[source] errors::Error),
 }
 
 /// Something that answers.

@@ -15,11 +15,11 @@ use sea_orm::{
 use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
 use text::is_deceptive;
 
-use crate::desk::Desk;
-use crate::error::{Error, Fault, Invalid};
-use crate::owned_transaction::begin_owned;
-use crate::state::{self, Fact};
-use crate::{grants, password};
+use library::context::CoreContext;
+use errors::{Error, Fault, Invalid};
+use library::owned_transaction::begin_owned;
+use crate::service_state::{self, ServiceStateKey};
+use crate::auth::{grants, password};
 
 /// What a new account is made with.
 #[derive(Debug)]
@@ -35,23 +35,23 @@ pub struct NewAccount {
 }
 
 /// Makes an account.
-pub async fn create(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> {
-    let row = prepare(desk, new).await?;
-    insert(desk.accounts_db.write(), row).await
+pub async fn create(core: &CoreContext, new: NewAccount) -> Result<user::Model, Error> {
+    let row = prepare(core, new).await?;
+    insert(core.accounts_db.write(), row).await
 }
 
 /// Makes the first account, while there is none.
-pub async fn set_up(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> {
+pub async fn set_up(core: &CoreContext, new: NewAccount) -> Result<user::Model, Error> {
     const DONE: Error =
         Error::Closed("the first account exists already; sign in, or ask the operator for an account");
     // A look before the password is hashed: strangers may ask for this for ever.
-    if user::Entity::find().limit(1).one(desk.accounts_db.read()).await?.is_some() {
+    if user::Entity::find().limit(1).one(core.accounts_db.read()).await?.is_some() {
         return Err(DONE);
     }
-    let row = prepare(desk, new).await?;
-    let txn = desk.accounts_db.begin().await?;
+    let row = prepare(core, new).await?;
+    let txn = core.accounts_db.begin().await?;
     // On PostgreSQL two set-ups at once are told apart here; SQLite has one writer anyway.
-    state::raise_generation(&txn).await?;
+    service_state::raise_generation(&txn).await?;
     if user::Entity::find().count(&txn).await? > 0 {
         return Err(DONE);
     }
@@ -60,7 +60,7 @@ pub async fn set_up(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> 
     Ok(made)
 }
 
-async fn prepare(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> {
+async fn prepare(core: &CoreContext, new: NewAccount) -> Result<user::Model, Error> {
     let email = new.email.trim().to_lowercase();
     let mut faults = Vec::new();
     if let Err(reason) = check_email(&email) {
@@ -72,8 +72,8 @@ async fn prepare(desk: &Desk, new: NewAccount) -> Result<user::Model, Error> {
     if !faults.is_empty() {
         return Err(Error::Invalid(Invalid { faults }));
     }
-    let now = desk.clock.now();
-    let password_hash = hash(desk, new.password).await?;
+    let now = core.clock.now();
+    let password_hash = hash(core, new.password).await?;
     let name = new.name.filter(|name| !name.trim().is_empty());
     Ok(user::Model {
         id: UserId::new(now),
@@ -97,19 +97,19 @@ async fn insert(db: &impl ConnectionTrait, row: user::Model) -> Result<user::Mod
 }
 
 /// The account with this address.
-pub async fn by_email(desk: &Desk, email: &str) -> Result<user::Model, Error> {
-    user::Entity::by_email(email.trim()).one(desk.accounts_db.read()).await?.ok_or(Error::not_found())
+pub async fn by_email(core: &CoreContext, email: &str) -> Result<user::Model, Error> {
+    user::Entity::by_email(email.trim()).one(core.accounts_db.read()).await?.ok_or(Error::not_found())
 }
 
 /// Moves an account to another plan.
-pub async fn set_plan(desk: &Desk, user: UserId, plan: Plan) -> Result<(), Error> {
-    update(desk, user, |row| row.plan = Set(plan)).await
+pub async fn set_plan(core: &CoreContext, user: UserId, plan: Plan) -> Result<(), Error> {
+    update(core, user, |row| row.plan = Set(plan)).await
 }
 
 /// Shuts an account, or opens it again: its keys are refused meanwhile, its sessions and connections end.
-pub async fn set_disabled(desk: &Desk, user: UserId, disabled: bool) -> Result<(), Error> {
-    let at: Option<Timestamp> = disabled.then(|| desk.clock.now());
-    let txn = desk.accounts_db.begin().await?;
+pub async fn set_disabled(core: &CoreContext, user: UserId, disabled: bool) -> Result<(), Error> {
+    let at: Option<Timestamp> = disabled.then(|| core.clock.now());
+    let txn = core.accounts_db.begin().await?;
     let mut row = locked(&txn, user).await?.into_active_model();
     row.disabled_at = Set(at);
     row.update(&txn).await?;
@@ -118,20 +118,20 @@ pub async fn set_disabled(desk: &Desk, user: UserId, disabled: bool) -> Result<(
         session::Entity::delete_many().filter(session::Column::UserId.eq(user)).exec(&txn).await?;
         grants::end_all(&txn, user).await?;
     }
-    state::raise_generation(&txn).await?;
+    service_state::raise_generation(&txn).await?;
     Ok(txn.commit().await?)
 }
 
 /// Sets a password and ends the account's sessions but `kept`, and all its connections.
 pub async fn set_password(
-    desk: &Desk,
+    core: &CoreContext,
     user: UserId,
     password: String,
     kept: Option<entity::id::SessionId>,
 ) -> Result<(), Error> {
     password::acceptable(&password).map_err(|reason| Error::invalid("password", reason))?;
-    let hash = hash(desk, password).await?;
-    let txn = on_behalf_of(user, desk.accounts_db.begin()).await?;
+    let hash = hash(core, password).await?;
+    let txn = on_behalf_of(user, core.accounts_db.begin()).await?;
     let mut row = locked(&txn, user).await?.into_active_model();
     row.password_hash = Set(hash);
     row.update(&txn).await?;
@@ -141,11 +141,11 @@ pub async fn set_password(
     }
     ended.exec(&txn).await?;
     grants::end_all(&txn, user).await?;
-    state::raise_generation(&txn).await?;
+    service_state::raise_generation(&txn).await?;
     Ok(txn.commit().await?)
 }
 
-/// Work on what an account has may be under way when it is removed; PostgreSQL ends one of two that wait for each other, and
+/// JobKind on what an account has may be under way when it is removed; PostgreSQL ends one of two that wait for each other, and
 /// the other is soon over.
 const TRIES: usize = 5;
 const PAUSE: Duration = Duration::from_millis(100);
@@ -153,11 +153,11 @@ const PAUSE: Duration = Duration::from_millis(100);
 const MAX_DEADLOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// Removes an account and everything of it: rows at once; the index forgets it by a job of the service's own.
-pub async fn delete(desk: &Desk, user: UserId) -> Result<(), Error> {
+pub async fn delete(core: &CoreContext, user: UserId) -> Result<(), Error> {
     let mut tries = 1;
     loop {
         let begun = Instant::now();
-        match remove(desk, user).await {
+        match remove(core, user).await {
             Err(Error::Busy(_)) if tries < TRIES && begun.elapsed() < MAX_DEADLOCK_WAIT => {
                 tries += 1;
                 tokio::time::sleep(PAUSE).await;
@@ -167,31 +167,31 @@ pub async fn delete(desk: &Desk, user: UserId) -> Result<(), Error> {
     }
 }
 
-async fn remove(desk: &Desk, user: UserId) -> Result<(), Error> {
-    let txn = on_behalf_of(user, begin_owned(&desk.db, user)).await?;
+async fn remove(core: &CoreContext, user: UserId) -> Result<(), Error> {
+    let txn = on_behalf_of(user, begin_owned(&core.db, user)).await?;
     let row = locked(&txn, user).await?;
     activity::Entity::delete_many().filter(activity::Column::UserId.eq(user)).exec(&txn).await?;
     grants::end_all(&txn, user).await?;
     // The service removes the user's passages from the index because of this row.
-    state::write(&txn, Fact::RemovedUser(user), String::new()).await?;
+    service_state::write(&txn, ServiceStateKey::RemovedUser(user), String::new()).await?;
     row.into_active_model().delete(&txn).await?;
-    state::raise_generation(&txn).await?;
+    service_state::raise_generation(&txn).await?;
     Ok(txn.commit().await?)
 }
 
 /// All accounts, oldest first.
-pub async fn all(desk: &Desk) -> Result<Vec<user::Model>, Error> {
-    Ok(user::Entity::find().order_by_asc(user::Column::CreatedAt).all(desk.accounts_db.read()).await?)
+pub async fn all(core: &CoreContext) -> Result<Vec<user::Model>, Error> {
+    Ok(user::Entity::find().order_by_asc(user::Column::CreatedAt).all(core.accounts_db.read()).await?)
 }
 
-async fn update(desk: &Desk, user: UserId, change: impl FnOnce(&mut user::ActiveModel)) -> Result<(), Error> {
-    let txn = desk.accounts_db.begin().await?;
+async fn update(core: &CoreContext, user: UserId, change: impl FnOnce(&mut user::ActiveModel)) -> Result<(), Error> {
+    let txn = core.accounts_db.begin().await?;
     let mut row = locked(&txn, user).await?.into_active_model();
     change(&mut row);
     if row.is_changed() {
         row.update(&txn).await?;
     }
-    state::raise_generation(&txn).await?;
+    service_state::raise_generation(&txn).await?;
     Ok(txn.commit().await?)
 }
 
@@ -199,8 +199,8 @@ async fn locked(txn: &impl ConnectionTrait, user: UserId) -> Result<user::Model,
     user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::not_found())
 }
 
-async fn hash(desk: &Desk, password: String) -> Result<String, Error> {
-    desk.workers.run_password_hash(None, move || password::hash(&password)).await?.map_err(Error::internal)
+async fn hash(core: &CoreContext, password: String) -> Result<String, Error> {
+    core.workers.run_password_hash(None, move || password::hash(&password)).await?.map_err(Error::internal)
 }
 
 /// Checks whether an account may have this e-mail address; the error is the reason why not. With invisible characters it could

@@ -4,42 +4,42 @@ use std::net::IpAddr;
 
 use entity::kind::{KeyKind, Surface};
 
-use crate::app::App;
-use crate::caller::{Caller, CallerKey, Credential, Proof, Via};
-use crate::error::Error;
-use crate::grants::{self, Known};
-use crate::keys::secret::Secret;
-use crate::keys::{Used, rules};
+use crate::context::OperationContext;
+use crate::auth::caller::{Caller, CallerKey, Credential, Proof, Principal};
+use errors::Error;
+use crate::auth::grants::{self, Known};
+use crate::auth::secret::Secret;
+use crate::auth::keys::{Used, rules};
 
 /// Who presents this. Whoever is recognised has used the key: it is for the surface to note that with [`used`], once it
 /// knows what the client calls itself.
 pub async fn recognise(
-    app: &App,
+    ctx: &OperationContext,
     credential: Result<Option<Credential>, Error>,
     surface: Surface,
     address: Option<IpAddr>,
     client: Option<String>,
 ) -> Result<Caller, Error> {
     match (credential?.ok_or(Error::KeyInvalid)?, surface) {
-        (Credential::ApiKey(secret), _) => by_key(app, &secret, surface, address, client).await,
-        (Credential::AccessToken(secret), Surface::Mcp) => by_token(app, &secret, address, client).await,
+        (Credential::ApiKey(secret), _) => by_key(ctx, &secret, surface, address, client).await,
+        (Credential::AccessToken(secret), Surface::Mcp) => by_token(ctx, &secret, address, client).await,
         // Access tokens are for the MCP server alone (spec.md: API keys, rule 8).
         (Credential::AccessToken(_), Surface::Rest) | (Credential::Other, _) => {
-            Err(app.failures.failed(address))
+            Err(ctx.failures.failed(address))
         }
     }
 }
 
 async fn by_key(
-    app: &App,
+    ctx: &OperationContext,
     secret: &Secret,
     surface: Surface,
     address: Option<IpAddr>,
     client: Option<String>,
 ) -> Result<Caller, Error> {
-    let row = match app.keys.authenticate(secret).await {
+    let row = match ctx.keys.authenticate(secret).await {
         Ok(row) => row,
-        Err(Error::KeyInvalid) => return Err(app.failures.failed(address)),
+        Err(Error::KeyInvalid) => return Err(ctx.failures.failed(address)),
         Err(other) => return Err(other),
     };
     let client = match surface {
@@ -51,14 +51,14 @@ async fn by_key(
         name: row.key.name.clone(),
         kind: row.key.kind,
         scopes: row.key.scopes.clone(),
-        hourly_limit: rules::hourly_limit(row.key.hourly_limit, app.plans.limits(row.plan)),
+        hourly_limit: rules::hourly_limit(row.key.hourly_limit, ctx.core.plans.limits(row.plan)),
         is_new: row.key.first_used_at.is_none(),
     };
     let caller = Caller {
         user: row.key.user_id,
         plan: row.plan,
         scopes: row.key.scopes.within(row.plan),
-        via: Via::Key(row.key.id),
+        via: Principal::Key(row.key.id),
         key: Some(key),
         surface: Some(surface),
         client,
@@ -66,7 +66,7 @@ async fn by_key(
         _proof: Proof,
     };
     if surface == Surface::Mcp && row.key.kind != KeyKind::Mcp {
-        used(app, &caller);
+        used(ctx, &caller);
         return Err(Error::NotForMcp);
     }
     Ok(caller)
@@ -74,22 +74,22 @@ async fn by_key(
 
 /// An access token that has run out is no sign of guessing: its holder comes back with another (contract.md, section 3).
 async fn by_token(
-    app: &App,
+    ctx: &OperationContext,
     secret: &Secret,
     address: Option<IpAddr>,
     user_agent: Option<String>,
 ) -> Result<Caller, Error> {
-    let access = match app.grants.authenticate(secret).await? {
+    let access = match ctx.grants.authenticate(secret).await? {
         Known::Good(access) => access,
         Known::Expired => return Err(Error::KeyInvalid),
-        Known::Unknown => return Err(app.failures.failed(address)),
+        Known::Unknown => return Err(ctx.failures.failed(address)),
     };
     let name = Some(access.client_name.clone()).filter(|name| !name.is_empty());
     Ok(Caller {
         user: access.user,
         plan: access.plan,
         scopes: access.scopes.within(access.plan),
-        via: Via::App(access.grant),
+        via: Principal::App(access.grant),
         key: None,
         surface: Some(Surface::Mcp),
         client: access.mcp_client.clone().or(name).or(user_agent),
@@ -99,12 +99,12 @@ async fn by_token(
 }
 
 /// Notes that the caller's key or connection was used.
-pub fn used(app: &App, caller: &Caller) {
-    if let Some(grant) = grant_used(app, caller, None) {
-        app.grants.used(grant);
+pub fn used(ctx: &OperationContext, caller: &Caller) {
+    if let Some(grant) = grant_used(ctx, caller, None) {
+        ctx.grants.used(grant);
     }
-    if let Some(key) = key_used(app, caller, None) {
-        app.keys.used(key);
+    if let Some(key) = key_used(ctx, caller, None) {
+        ctx.keys.used(key);
     }
 }
 
@@ -113,33 +113,33 @@ pub fn used(app: &App, caller: &Caller) {
 ///
 /// # Errors
 /// The name could not be written.
-pub async fn introduced(app: &App, caller: &Caller, client: String) -> Result<(), Error> {
+pub async fn introduced(ctx: &OperationContext, caller: &Caller, client: String) -> Result<(), Error> {
     if caller.client.as_deref() == Some(&*client) {
-        used(app, caller);
+        used(ctx, caller);
         return Ok(());
     }
-    if let Some(grant) = grant_used(app, caller, Some(client.clone())) {
-        app.grants.introduced(grant).await?;
+    if let Some(grant) = grant_used(ctx, caller, Some(client.clone())) {
+        ctx.grants.introduced(grant).await?;
     }
-    if let Some(key) = key_used(app, caller, Some(client)) {
-        app.keys.introduced(key).await?;
+    if let Some(key) = key_used(ctx, caller, Some(client)) {
+        ctx.keys.introduced(key).await?;
     }
     Ok(())
 }
 
-fn grant_used(app: &App, caller: &Caller, mcp_client: Option<String>) -> Option<grants::Used> {
-    let Via::App(grant) = caller.via else { return None };
-    Some(grants::Used { grant, at: app.clock.now(), mcp_client })
+fn grant_used(ctx: &OperationContext, caller: &Caller, mcp_client: Option<String>) -> Option<grants::Used> {
+    let Principal::App(grant) = caller.via else { return None };
+    Some(grants::Used { grant, at: ctx.core.clock.now(), mcp_client })
 }
 
-fn key_used(app: &App, caller: &Caller, mcp_client: Option<String>) -> Option<Used> {
+fn key_used(ctx: &OperationContext, caller: &Caller, mcp_client: Option<String>) -> Option<Used> {
     let key = caller.key.as_ref()?;
     Some(Used {
         key: key.id,
         user: caller.user,
         name: key.name.clone(),
         first: key.is_new,
-        at: app.clock.now(),
+        at: ctx.core.clock.now(),
         client: mcp_client.clone().or_else(|| caller.client.clone()),
         mcp_client,
     })

@@ -5,8 +5,8 @@ use entity::kind::{KeyKind, Surface};
 use entity::plan::Plan;
 use entity::scope::Scopes;
 
-use crate::idempotency_claim::ClaimId;
-use crate::keys::secret::Secret;
+use library::idempotency_claim::ClaimId;
+use crate::auth::secret::Secret;
 
 /// What a request presented.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub enum Credential {
 
 /// By what the caller came in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Via {
+pub enum Principal {
     /// An API key.
     Key(KeyId),
     /// An application connected by OAuth.
@@ -40,7 +40,7 @@ pub struct Caller {
     /// What the caller may do, within the plan.
     pub scopes: Scopes,
     /// By what it came in.
-    pub via: Via,
+    pub via: Principal,
     /// The key, where one was used.
     pub key: Option<CallerKey>,
     /// The surface it came by; the web app counts nowhere.
@@ -48,7 +48,7 @@ pub struct Caller {
     /// What it calls itself.
     pub client: Option<String>,
     /// The claim of the request's Idempotency-Key. The transaction that makes the change marks it as committed
-    /// ([`crate::owned_transaction::begin_request`]).
+    /// ([`library::owned_transaction::begin_request`]).
     pub(crate) claim: Option<ClaimId>,
     pub(crate) _proof: Proof,
 }

@@ -108,20 +108,20 @@ mod tests {
     #[test]
     fn the_last_use_counts_and_a_name_that_was_introduced_stays() {
         let mut uses = Uses::default();
-        uses.note(1, at(1, Some("desk 1.0")));
+        uses.note(1, at(1, Some("core 1.0")));
         uses.note(1, at(2, None));
-        uses.note(2, at(3, Some("desk 1.0")));
-        uses.note(2, at(4, Some("desk 2.0")));
+        uses.note(2, at(3, Some("core 1.0")));
+        uses.note(2, at(4, Some("core 2.0")));
 
         let all: Vec<_> = uses.iter().map(|(of, one)| (of, one.clone())).collect();
-        assert_eq!(all, [(1, at(2, Some("desk 1.0"))), (2, at(4, Some("desk 2.0")))]);
+        assert_eq!(all, [(1, at(2, Some("core 1.0"))), (2, at(4, Some("core 2.0")))]);
         assert!(uses.introduce());
     }
 
     #[test]
     fn what_comes_back_unwritten_is_earlier_than_what_was_noted_since() {
         let mut unwritten = Uses::default();
-        unwritten.note(1, at(1, Some("desk 1.0")));
+        unwritten.note(1, at(1, Some("core 1.0")));
         unwritten.note(2, at(1, None));
         let mut uses = Uses::default();
         uses.note(1, at(5, None));
@@ -129,6 +129,6 @@ mod tests {
         uses.put_back(unwritten);
 
         let all: Vec<_> = uses.iter().map(|(of, one)| (of, one.clone())).collect();
-        assert_eq!(all, [(1, at(5, Some("desk 1.0"))), (2, at(1, None))]);
+        assert_eq!(all, [(1, at(5, Some("core 1.0"))), (2, at(1, None))]);
     }
 }

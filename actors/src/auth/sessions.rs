@@ -10,12 +10,13 @@ use entity::id::SessionId;
 use entity::{session, user};
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
-use crate::app::App;
-use crate::caller::{Caller, Via};
-use crate::error::Error;
-use crate::keys::secret::Secret;
-use crate::limits::network;
-use crate::{password, perform};
+use crate::context::OperationContext;
+use crate::auth::caller::{Caller, Principal};
+use errors::Error;
+use crate::auth::secret::Secret;
+use crate::auth::limits::network;
+use crate::auth::password;
+use crate::pipeline;
 
 /// What the secret of a session begins with.
 pub const PREFIX: &str = "cs_";
@@ -37,22 +38,22 @@ const NOBODY: &str =
 /// [`Error::TooManyFailures`] after five failures of an account from one IP address within 15 minutes, even with the right
 /// password (contract.md, section 11).
 pub async fn authenticate(
-    app: &App,
+    ctx: &OperationContext,
     address: Option<IpAddr>,
     email: &str,
     typed: String,
 ) -> Result<user::Model, Error> {
     let email = email.trim().to_lowercase();
     let attempt = (email, address);
-    app.sign_ins.begin(&attempt, app.clock.elapsed())?;
-    let found = user::Entity::by_email(&attempt.0).one(app.accounts_db.read()).await;
+    ctx.sign_ins.begin(&attempt, ctx.core.clock.elapsed())?;
+    let found = user::Entity::by_email(&attempt.0).one(ctx.core.accounts_db.read()).await;
     // The database failed: five such attempts must not lock out the right password.
-    let found = found.inspect_err(|_| app.sign_ins.withdraw(&attempt))?;
+    let found = found.inspect_err(|_| ctx.sign_ins.withdraw(&attempt))?;
     let hash = found.as_ref().map_or_else(|| NOBODY.to_owned(), |user| user.password_hash.clone());
-    let right = is_right(app, &attempt, typed, hash).await?;
+    let right = is_right(ctx, &attempt, typed, hash).await?;
     match found.filter(|user| right && user.disabled_at.is_none()) {
         Some(user) => {
-            app.sign_ins.succeeded(&attempt);
+            ctx.sign_ins.succeeded(&attempt);
             Ok(user)
         }
         None => Err(Error::WrongPassword),
@@ -61,11 +62,11 @@ pub async fn authenticate(
 
 /// Whether this is the password of that hash. An attempt whose password was not compared, such as when too many wait, does not
 /// count as failed.
-async fn is_right(app: &App, attempt: &Attempt, typed: String, hash: String) -> Result<bool, Error> {
+async fn is_right(ctx: &OperationContext, attempt: &Attempt, typed: String, hash: String) -> Result<bool, Error> {
     let address = attempt.1.map(network);
-    let compared = app.workers.run_password_hash(address, move || password::verify(&typed, &hash)).await;
+    let compared = ctx.core.workers.run_password_hash(address, move || password::verify(&typed, &hash)).await;
     if compared.is_err() {
-        app.sign_ins.withdraw(attempt);
+        ctx.sign_ins.withdraw(attempt);
     }
     Ok(compared?)
 }
@@ -75,8 +76,8 @@ async fn is_right(app: &App, attempt: &Attempt, typed: String, hash: String) -> 
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
-pub async fn open(app: &App, user: &user::Model, presented: Option<&Secret>) -> Result<Secret, Error> {
-    let (now, secret) = (app.clock.now(), Secret::new_token(PREFIX).map_err(Error::internal)?);
+pub async fn open(ctx: &OperationContext, user: &user::Model, presented: Option<&Secret>) -> Result<Secret, Error> {
+    let (now, secret) = (ctx.core.clock.now(), Secret::new_token(PREFIX).map_err(Error::internal)?);
     let row = session::Model {
         id: SessionId::new(now),
         user_id: user.id,
@@ -84,7 +85,7 @@ pub async fn open(app: &App, user: &user::Model, presented: Option<&Secret>) -> 
         created_at: now,
         expires_at: now + LIFE,
     };
-    let txn = on_behalf_of(user.id, app.accounts_db.begin()).await?;
+    let txn = on_behalf_of(user.id, ctx.core.accounts_db.begin()).await?;
     session::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
     if let Some(presented) = presented {
         let hash = presented.hash().bytes().to_vec();
@@ -95,60 +96,60 @@ pub async fn open(app: &App, user: &user::Model, presented: Option<&Secret>) -> 
 }
 
 /// Who has this session's cookie.
-pub async fn recognise(app: &App, secret: &Secret) -> Result<(Caller, user::Model), Error> {
+pub async fn recognise(ctx: &OperationContext, secret: &Secret) -> Result<(Caller, user::Model), Error> {
     let found =
-        session::Entity::living(secret.hash().bytes(), app.clock.now()).one(app.accounts_db.read()).await?;
+        session::Entity::living(secret.hash().bytes(), ctx.core.clock.now()).one(ctx.core.accounts_db.read()).await?;
     let session = found.ok_or(Error::NotSignedIn)?;
     // What a person sees in the app, a plan say, holds for their keys too from then on.
-    app.keys.catch_up(&app.accounts_db).await?;
-    let owner = user::Entity::find_by_id(session.user_id).one(app.accounts_db.read()).await?;
+    ctx.keys.catch_up(&ctx.core.accounts_db).await?;
+    let owner = user::Entity::find_by_id(session.user_id).one(ctx.core.accounts_db.read()).await?;
     let owner = owner.filter(|owner| owner.disabled_at.is_none()).ok_or(Error::NotSignedIn)?;
-    Ok((perform::own_caller(owner.id, owner.plan, Via::Session(session.id)), owner))
+    Ok((perform::own_caller(owner.id, owner.plan, Principal::Session(session.id)), owner))
 }
 
 /// Ends a session.
-pub async fn sign_out(app: &App, caller: &Caller) -> Result<(), Error> {
-    let Via::Session(id) = &caller.via else { return Ok(()) };
+pub async fn sign_out(ctx: &OperationContext, caller: &Caller) -> Result<(), Error> {
+    let Principal::Session(id) = &caller.via else { return Ok(()) };
     let own = session::Entity::delete_many().filter(session::Column::UserId.eq(caller.user));
-    own.filter(session::Column::Id.eq(*id)).exec(app.accounts_db.write()).await?;
+    own.filter(session::Column::Id.eq(*id)).exec(ctx.core.accounts_db.write()).await?;
     Ok(())
 }
 
 /// Changes the password of the signed-in person and ends their other sessions.
-pub async fn change_password(app: &App, caller: &Caller, current: String, new: String) -> Result<(), Error> {
-    let Via::Session(kept) = &caller.via else { return Err(Error::NotSignedIn) };
-    confirm(app, caller, "current", current).await?;
+pub async fn change_password(ctx: &OperationContext, caller: &Caller, current: String, new: String) -> Result<(), Error> {
+    let Principal::Session(kept) = &caller.via else { return Err(Error::NotSignedIn) };
+    confirm(ctx, caller, "current", current).await?;
     password::acceptable(&new).map_err(|reason| Error::invalid("new", reason))?;
-    crate::accounts::set_password(app, caller.user, new, Some(*kept)).await?;
-    app.keys.forget();
+    crate::auth::accounts::set_password(ctx, caller.user, new, Some(*kept)).await?;
+    ctx.keys.forget();
     Ok(())
 }
 
 /// Removes the account of the signed-in person, with everything of theirs.
-pub async fn remove_account(app: &App, caller: &Caller, typed: String) -> Result<(), Error> {
-    confirm(app, caller, "password", typed).await?;
-    crate::accounts::delete(app, caller.user).await?;
-    app.keys.forget();
+pub async fn remove_account(ctx: &OperationContext, caller: &Caller, typed: String) -> Result<(), Error> {
+    confirm(ctx, caller, "password", typed).await?;
+    crate::auth::accounts::delete(ctx, caller.user).await?;
+    ctx.keys.forget();
     Ok(())
 }
 
 /// Has the signed-in person type the password again, as slowed as a sign-in is: the browser may be in other hands.
-async fn confirm(app: &App, caller: &Caller, field: &'static str, typed: String) -> Result<(), Error> {
+async fn confirm(ctx: &OperationContext, caller: &Caller, field: &'static str, typed: String) -> Result<(), Error> {
     let owner =
-        user::Entity::find_by_id(caller.user).one(app.accounts_db.read()).await?.ok_or(Error::not_found())?;
+        user::Entity::find_by_id(caller.user).one(ctx.core.accounts_db.read()).await?.ok_or(Error::not_found())?;
     let attempt = (owner.email, None);
-    app.sign_ins.begin(&attempt, app.clock.elapsed())?;
-    if !is_right(app, &attempt, typed, owner.password_hash).await? {
+    ctx.sign_ins.begin(&attempt, ctx.core.clock.elapsed())?;
+    if !is_right(ctx, &attempt, typed, owner.password_hash).await? {
         return Err(Error::invalid(field, "is not the password of this account"));
     }
-    app.sign_ins.succeeded(&attempt);
+    ctx.sign_ins.succeeded(&attempt);
     Ok(())
 }
 
 /// Removes sessions that have ended.
-pub async fn sweep(app: &App) -> Result<(), Error> {
-    let ended = session::Column::ExpiresAt.lt(app.clock.now());
-    session::Entity::delete_many().filter(ended).exec(app.db.write()).await?;
+pub async fn sweep(ctx: &OperationContext) -> Result<(), Error> {
+    let ended = session::Column::ExpiresAt.lt(ctx.core.clock.now());
+    session::Entity::delete_many().filter(ended).exec(ctx.core.db.write()).await?;
     Ok(())
 }
 
@@ -156,7 +157,7 @@ pub async fn sweep(app: &App) -> Result<(), Error> {
 type Attempt = (String, Option<IpAddr>);
 
 /// Failed sign-ins within the window: of an account from an address, and of all accounts from one. Their times are those of
-/// [`crate::clock::Clock::elapsed`]: a wall clock that is set back would lock people out until it has caught up.
+/// [`library::clock::Clock::elapsed`]: a wall clock that is set back would lock people out until it has caught up.
 #[derive(Default)]
 pub struct SignIns {
     failures: Mutex<Failures>,

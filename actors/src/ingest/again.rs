@@ -10,9 +10,9 @@ use entity::time::Timestamp;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::queue::{self, Priority, Work};
-use crate::error::Error;
-use crate::owned_transaction::begin_owned;
+use super::queue::{self, Priority, JobKind};
+use errors::Error;
+use library::owned_transaction::begin_owned;
 
 const AT_ONCE: u64 = 500;
 
@@ -47,7 +47,7 @@ async fn ask(db: &Db, which: Condition, now: Timestamp) -> Result<u64, Error> {
         }
         for (user, documents) in of {
             let txn = begin_owned(db, user).await?;
-            queue::ask_all(&txn, user, Work::Index, documents, Priority::Backlog, now).await?;
+            jobs::enqueue_all(&txn, user, JobKind::Index, documents, Priority::Backlog, now).await?;
             txn.commit().await?;
         }
     }

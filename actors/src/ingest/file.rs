@@ -12,45 +12,45 @@ use storage::blobs::{BlobError, LocalFile};
 use tokio::io::AsyncReadExt;
 use url::Url;
 
-use super::attempt::Failure;
+use super::attempt::JobError;
 use super::magic::{self, Nature};
 use super::store::Text;
 use super::{media, page, pdf, queue};
-use crate::app::App;
-use crate::error::Error;
-use crate::owned_transaction::begin_owned;
+use crate::ingest::context::IngestContext;
+use errors::Error;
+use library::owned_transaction::begin_owned;
 
 const NEITHER: &str = "the file is not a PDF, audio or video file";
 
 /// Runs the job: reads the document's stored file.
-pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
-    let Some(document) = document::Entity::one_of(job.user_id, id).one(app.db.read()).await? else {
-        queue::finish(app.db.write(), job, app.clock.now()).await?;
+    let Some(document) = document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await? else {
+        jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
         return Ok(());
     };
     if page::is_recording(document.content_type) {
         // Before gigabytes are brought here for a recording that must wait.
-        return media::ask(app, job).await;
+        return media::ask(ctx, job).await;
     }
-    page::must_have_room(app, &document).await?;
-    let file = stored(app, job).await?.ok_or_else(gone)?;
-    match text(app, job, file.path(), document.content_type).await? {
-        Some(text) => page::store(app, job, id, None, text).await,
-        None => media::ask(app, job).await,
+    page::must_have_room(ctx, &document).await?;
+    let file = stored(ctx, job).await?.ok_or_else(gone)?;
+    match text(ctx, job, file.path(), document.content_type).await? {
+        Some(text) => page::store(ctx, job, id, None, text).await,
+        None => media::ask(ctx, job).await,
     }
 }
 
-fn gone() -> Failure {
-    Failure::Permanent("the stored file is missing".to_owned())
+fn gone() -> JobError {
+    JobError::Permanent("the stored file is missing".to_owned())
 }
 
 /// The stored file of the job's document, on this machine; none where it is no upload.
-pub(super) async fn stored(app: &App, job: &job::Model) -> Result<Option<LocalFile>, Failure> {
+pub(super) async fn stored(ctx: &IngestContext, job: &job::Model) -> Result<Option<LocalFile>, JobError> {
     let own = upload::Entity::owned_by(job.user_id).filter(upload::Column::DocumentId.eq(job.subject));
-    let Some(upload) = own.one(app.db.read()).await? else { return Ok(None) };
-    let file = stored_file::Entity::of_upload(upload.id).one(app.db.read()).await?.ok_or_else(gone)?;
-    match app.uploads.store.local_file(&file.path).await {
+    let Some(upload) = own.one(ctx.core.db.read()).await? else { return Ok(None) };
+    let file = stored_file::Entity::of_upload(upload.id).one(ctx.core.db.read()).await?.ok_or_else(gone)?;
+    match ctx.uploads.store.local_file(&file.path).await {
         Ok(file) => Ok(Some(file)),
         Err(BlobError::Missing) => Err(gone()),
         Err(error) => Err(error.into()),
@@ -60,49 +60,49 @@ pub(super) async fn stored(app: &App, job: &job::Model) -> Result<Option<LocalFi
 /// The text of a file; none for a recording, which is still to be heard. What it is, its bytes say; `said` decides only
 /// where they leave open whether there are pictures with the sound. The document is of that type from then on.
 pub async fn text(
-    app: &App,
+    ctx: &IngestContext,
     job: &job::Model,
     file: &Path,
     said: ContentType,
-) -> Result<Option<Text>, Failure> {
-    match kind_of(app, job, file, said).await? {
-        ContentType::Pdf => pdf::text(app, file).await.map(Some),
+) -> Result<Option<Text>, JobError> {
+    match kind_of(ctx, job, file, said).await? {
+        ContentType::Pdf => pdf::text(ctx, file).await.map(Some),
         ContentType::Audio | ContentType::Video => Ok(None),
-        ContentType::Article | ContentType::Note => Err(Failure::Permanent(NEITHER.to_owned())),
+        ContentType::Article | ContentType::Note => Err(JobError::Permanent(NEITHER.to_owned())),
     }
 }
 
 /// What a file is; the job's document is of that type from then on.
 pub(super) async fn kind_of(
-    app: &App,
+    ctx: &IngestContext,
     job: &job::Model,
     file: &Path,
     said: ContentType,
-) -> Result<ContentType, Failure> {
+) -> Result<ContentType, JobError> {
     let kind = match nature_of(file).await? {
-        None => return Err(Failure::Permanent(NEITHER.to_owned())),
+        None => return Err(JobError::Permanent(NEITHER.to_owned())),
         Some(Nature::Pdf) => ContentType::Pdf,
         Some(Nature::Audio) => ContentType::Audio,
         Some(Nature::Video) => ContentType::Video,
         Some(Nature::AudioOrVideo) if said == ContentType::Audio => ContentType::Audio,
         Some(Nature::AudioOrVideo) => ContentType::Video,
     };
-    becomes(app, job, kind).await?;
-    name_in_place_of_address(app, job, name_in).await?;
+    becomes(ctx, job, kind).await?;
+    name_in_place_of_address(ctx, job, name_in).await?;
     Ok(kind)
 }
 
 /// What is called by its address, for want of anything better, has this name from now on; `name` is given the address.
 pub(super) async fn name_in_place_of_address(
-    app: &App,
+    ctx: &IngestContext,
     job: &job::Model,
     name: impl FnOnce(&str) -> Option<String>,
 ) -> Result<(), Error> {
     let own = document::Entity::of(job.user_id).filter(document::Column::Id.eq(job.subject));
-    let Some(document) = own.one(app.db.read()).await? else { return Ok(()) };
+    let Some(document) = own.one(ctx.core.db.read()).await? else { return Ok(()) };
     let url = document.url.filter(|url| *url == document.title && !document.title_given);
     let Some(name) = url.as_deref().and_then(name) else { return Ok(()) };
-    let txn = begin_owned(&app.db, job.user_id).await?;
+    let txn = begin_owned(&ctx.core.db, job.user_id).await?;
     document::Entity::update_many()
         .col_expr(document::Column::Title, Expr::value(name))
         .filter(document::Column::UserId.eq(job.user_id))
@@ -123,7 +123,7 @@ fn name_in(url: &str) -> Option<String> {
     name.chars().any(char::is_alphanumeric).then_some(name)
 }
 
-async fn nature_of(file: &Path) -> Result<Option<Nature>, Failure> {
+async fn nature_of(file: &Path) -> Result<Option<Nature>, JobError> {
     let mut head = Vec::new();
     let opened = tokio::fs::File::open(file).await.map_err(BlobError::from)?;
     opened.take(magic::HEAD as u64).read_to_end(&mut head).await.map_err(BlobError::from)?;
@@ -131,13 +131,13 @@ async fn nature_of(file: &Path) -> Result<Option<Nature>, Failure> {
 }
 
 /// Says what the job's document is, where it was taken for something else.
-pub async fn becomes(app: &App, job: &job::Model, content_type: ContentType) -> Result<(), Error> {
+pub async fn becomes(ctx: &IngestContext, job: &job::Model, content_type: ContentType) -> Result<(), Error> {
     document::Entity::update_many()
         .col_expr(document::Column::ContentType, Expr::value(content_type))
         .filter(document::Column::UserId.eq(job.user_id))
         .filter(document::Column::Id.eq(job.subject))
         .filter(document::Column::ContentType.ne(content_type))
-        .exec(app.db.write())
+        .exec(ctx.core.db.write())
         .await?;
     Ok(())
 }

@@ -5,21 +5,21 @@ use entity::{document, job};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
-use super::attempt::Failure;
+use super::attempt::JobError;
 use super::queue;
-use crate::app::App;
-use crate::error::Error;
-use crate::owned_transaction::begin_owned;
-use crate::state::{self, Fact};
+use crate::ingest::context::IngestContext;
+use errors::Error;
+use library::owned_transaction::begin_owned;
+use crate::service_state::{self, ServiceStateKey};
 
 /// Runs the job: a document that came back meanwhile stays.
-pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
-    if document::Entity::one_of(job.user_id, id).one(app.db.read()).await?.is_none() {
-        unlist(app, job.user_id, [id]).await?;
-        app.retrieval.forget(job.user_id, id).await?;
+    if document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await?.is_none() {
+        unlist(ctx, job.user_id, [id]).await?;
+        ctx.retrieval.forget(job.user_id, id).await?;
     }
-    queue::finish(app.db.write(), job, app.clock.now()).await?;
+    jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
     Ok(())
 }
 
@@ -29,11 +29,11 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
 /// # Errors
 /// The database fails.
 pub async fn unlist(
-    app: &App,
+    ctx: &IngestContext,
     user: UserId,
     documents: impl IntoIterator<Item = DocumentId>,
 ) -> Result<(), Error> {
-    let txn = begin_owned(&app.db, user).await?;
+    let txn = begin_owned(&ctx.core.db, user).await?;
     document::Entity::update_many()
         .col_expr(document::Column::IndexedVersion, Expr::value(0))
         .col_expr(document::Column::IndexedPassages, Expr::value(0))
@@ -47,13 +47,13 @@ pub async fn unlist(
 }
 
 /// Takes users out whose accounts were removed: their rows are gone, so the mark stands for itself.
-pub async fn removed_users(app: &App) -> Result<(), Error> {
-    if !app.index_watch.is_maintainer() {
+pub async fn removed_users(ctx: &IngestContext) -> Result<(), Error> {
+    if !ctx.index_watch.is_maintainer() {
         return Ok(());
     }
-    for user in state::removed_users(app.db.read()).await? {
-        app.retrieval.forget_user(user).await?;
-        state::forget(app.db.write(), Fact::RemovedUser(user)).await?;
+    for user in service_state::removed_users(ctx.core.db.read()).await? {
+        ctx.retrieval.forget_user(user).await?;
+        service_state::forget(ctx.core.db.write(), ServiceStateKey::RemovedUser(user)).await?;
     }
     Ok(())
 }

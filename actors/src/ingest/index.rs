@@ -9,13 +9,13 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Que
 use search::index::{Labels, Language, Point, Source};
 use search::lexical;
 
-use super::attempt::Failure;
+use super::attempt::JobError;
 use super::forget;
-use super::queue::{self, Priority, Work};
+use super::queue::{self, Priority, JobKind};
 use crate::ai::budget::{self, Spent};
-use crate::app::App;
-use crate::error::Error;
-use crate::owned_transaction::begin_owned;
+use crate::ingest::context::IngestContext;
+use errors::Error;
+use library::owned_transaction::begin_owned;
 use crate::retrieval::{Put, Vectors};
 
 /// Passages that one turn of the job puts in, seconds of work for the model: in between a book gives way to others, and
@@ -25,14 +25,14 @@ const A_TURN: u64 = 32;
 const LONG: i32 = 256;
 
 /// Runs the job: the passages of its next turn. What the version before said is found until the last of them is in.
-pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
     let found =
-        document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
+        document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(ctx.core.db.read()).await?;
     let Some(document) = found.filter(|document| document.hidden_at.is_none()) else {
-        forget::unlist(app, job.user_id, [id]).await?;
-        app.retrieval.forget(job.user_id, id).await?;
-        queue::finish(app.db.write(), job, app.clock.now()).await?;
+        forget::unlist(ctx, job.user_id, [id]).await?;
+        ctx.retrieval.forget(job.user_id, id).await?;
+        jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
         return Ok(());
     };
     let mut rows = chunk::Entity::owned_by(job.user_id)
@@ -41,42 +41,42 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
         .filter(chunk::Column::Ordinal.gte(job.done))
         .order_by_asc(chunk::Column::Ordinal)
         .limit(A_TURN + 1)
-        .all(app.db.read())
+        .all(ctx.core.db.read())
         .await?;
     let more = rows.len() as u64 > A_TURN;
     rows.truncate(A_TURN as usize);
     let next = rows.last().map_or(job.done, |last| last.ordinal.saturating_add(1));
-    let labels = labels(app, &document).await?;
+    let labels = labels(ctx, &document).await?;
     // What the index lost comes back by its words first, which takes milliseconds a document where vectors take seconds.
     let is_words_only = document.index_lost_at.is_some() && document.indexed_version == 0;
     let vectors = if is_words_only {
         None
     } else {
         let texts = rows.iter().map(|row| with_title(&document.title, &row.text)).collect();
-        app.retrieval.embed(texts).await?
+        ctx.retrieval.embed(texts).await?
     };
     let model = vectors.as_ref().map(|made| made.model.clone());
     let spent = vectors.as_ref().map(spent);
-    let points = points(app, &document, labels, rows, vectors).await?;
+    let points = points(ctx, &document, labels, rows, vectors).await?;
     let version = i64::from(document.version);
-    app.retrieval.put(Put { user: job.user_id, document: id, version, points, last: !more }).await?;
+    ctx.retrieval.put(Put { user: job.user_id, document: id, version, points, last: !more }).await?;
     if let Some(spent) = spent {
         // Used is used, whatever becomes of the job.
-        let month = app.clock.now().month();
-        budget::spend(app.db.write(), job.user_id, month, BudgetGroup::Embedding, spent).await?;
+        let month = ctx.core.clock.now().month();
+        budget::spend(ctx.core.db.write(), job.user_id, month, BudgetGroup::Embedding, spent).await?;
     }
     if more {
         // From then on nobody waits for it any more than for any other backlog.
         let priority = if next < LONG { Priority::of(job) } else { Priority::Backlog };
-        queue::give_way(app.db.write(), job, next, priority, app.clock.now()).await?;
-        app.ingest.wake();
+        jobs::yield_job(ctx.core.db.write(), job, next, priority, ctx.core.clock.now()).await?;
+        ctx.job_signal.notify();
         return Ok(());
     }
     // The model may be loaded after the start of the service. If there has never been one, no vectors are expected.
     let is_awaiting_vectors = document.index_lost_at.is_some()
         && model.is_none()
-        && (!is_words_only || document.vectors_of.is_some() || app.retrieval.model().is_some());
-    finish(app, job, &document, Indexed { model, passages: next, is_awaiting_vectors }).await
+        && (!is_words_only || document.vectors_of.is_some() || ctx.retrieval.model().is_some());
+    finish(ctx, job, &document, Indexed { model, passages: next, is_awaiting_vectors }).await
 }
 
 /// What the index holds of a document from now on.
@@ -96,24 +96,24 @@ fn spent(made: &Vectors) -> Spent {
 
 /// Ready, unless a newer text came in meanwhile: then the job that waits for it says so.
 async fn finish(
-    app: &App,
+    ctx: &IngestContext,
     job: &job::Model,
     document: &document::Model,
     indexed: Indexed,
-) -> Result<(), Failure> {
-    let now = app.clock.now();
-    let txn = begin_owned(&app.db, job.user_id).await?;
-    if !queue::finish(&txn, job, now).await? {
+) -> Result<(), JobError> {
+    let now = ctx.core.clock.now();
+    let txn = begin_owned(&ctx.core.db, job.user_id).await?;
+    if !jobs::finish(&txn, job, now).await? {
         if is_gone(&txn, job.user_id, document.id).await? {
             // The account was removed meanwhile, and its jobs with it.
             drop(txn);
-            app.retrieval.forget(job.user_id, document.id).await?;
-            return Err(Failure::LeaseLost);
+            ctx.retrieval.forget(job.user_id, document.id).await?;
+            return Err(JobError::LeaseLost);
         }
         // What this try put in may have taken the place of a newer version: the index is made once more.
-        queue::ask(&txn, job.user_id, Work::Index, job.subject, Priority::Now, now).await?;
+        jobs::enqueue(&txn, job.user_id, JobKind::Index, job.subject, Priority::Now, now).await?;
         txn.commit().await?;
-        return Err(Failure::LeaseLost);
+        return Err(JobError::LeaseLost);
     }
     // A bookmark that was ready and stays so has not changed for those who ask for changes.
     if document.status != DocumentStatus::Ready || document.error.is_some() {
@@ -141,14 +141,14 @@ async fn finish(
         .filter(chunk::Column::Version.lt(document.version))
         .exec(&txn)
         .await?;
-    if lost_at.is_some() && updated.rows_affected > 0 && app.retrieval.model().is_some() {
+    if lost_at.is_some() && updated.rows_affected > 0 && ctx.retrieval.model().is_some() {
         // After the words of all other documents. Without a model, loading one queues the vectors.
-        queue::ask(&txn, job.user_id, Work::Index, job.subject, Priority::Backlog, now).await?;
+        jobs::enqueue(&txn, job.user_id, JobKind::Index, job.subject, Priority::Backlog, now).await?;
     }
     txn.commit().await?;
     if gone {
         // Its feed was left meanwhile: what this try put in came behind what took it out.
-        app.retrieval.forget(job.user_id, document.id).await?;
+        ctx.retrieval.forget(job.user_id, document.id).await?;
     }
     Ok(())
 }
@@ -164,7 +164,7 @@ fn with_title(title: &str, text: &str) -> String {
 }
 
 async fn points(
-    app: &App,
+    ctx: &IngestContext,
     document: &document::Model,
     labels: Labels,
     rows: Vec<chunk::Model>,
@@ -172,7 +172,7 @@ async fn points(
 ) -> Result<Vec<Point>, Error> {
     let (title, id, version) = (document.title.clone(), document.id.0, i64::from(document.version));
     let told = document.language.clone();
-    app.workers
+    ctx.core.workers
         .run(Lane::Background, move || {
             let mut vectors = vectors.map(|made| made.vectors.into_iter());
             let point = |row: chunk::Model| {
@@ -198,7 +198,7 @@ fn language(told: Option<&str>, text: &str) -> Language {
 }
 
 /// What the document's passages are filed under.
-pub async fn labels(app: &App, document: &document::Model) -> Result<Labels, Error> {
+pub async fn labels(ctx: &IngestContext, document: &document::Model) -> Result<Labels, Error> {
     let source = if document.entry_id.is_some() && document.bookmark_id.is_none() {
         Source::Feeds
     } else {
@@ -208,7 +208,7 @@ pub async fn labels(app: &App, document: &document::Model) -> Result<Labels, Err
         Some(bookmark) => {
             let own = collection_bookmark::Entity::owned_by(document.user_id);
             let rows =
-                own.filter(collection_bookmark::Column::BookmarkId.eq(bookmark)).all(app.db.read()).await?;
+                own.filter(collection_bookmark::Column::BookmarkId.eq(bookmark)).all(ctx.core.db.read()).await?;
             rows.into_iter().map(|row| row.collection_id.0).collect()
         }
         None => Vec::new(),
@@ -218,24 +218,24 @@ pub async fn labels(app: &App, document: &document::Model) -> Result<Labels, Err
 }
 
 /// Files a document's passages anew.
-pub async fn relabel(app: &App, job: &job::Model) -> Result<(), Failure> {
+pub async fn relabel(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
-    if let Some(document) = readable(app, job.user_id, id).await? {
-        let labels = labels(app, &document).await?;
-        app.retrieval.relabel(job.user_id, id, labels).await?;
+    if let Some(document) = readable(ctx, job.user_id, id).await? {
+        let labels = labels(ctx, &document).await?;
+        ctx.retrieval.relabel(job.user_id, id, labels).await?;
         document::Entity::update_many()
-            .col_expr(document::Column::IndexedAt, Expr::value(Some(app.clock.now())))
+            .col_expr(document::Column::IndexedAt, Expr::value(Some(ctx.core.clock.now())))
             .filter(document::Column::UserId.eq(job.user_id))
             .filter(document::Column::Id.eq(id))
-            .exec(app.db.write())
+            .exec(ctx.core.db.write())
             .await?;
     }
-    queue::finish(app.db.write(), job, app.clock.now()).await?;
+    jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
     Ok(())
 }
 
-async fn readable(app: &App, user: UserId, id: DocumentId) -> Result<Option<document::Model>, Error> {
-    Ok(document::Entity::one_of(user, id).one(app.db.read()).await?)
+async fn readable(ctx: &IngestContext, user: UserId, id: DocumentId) -> Result<Option<document::Model>, Error> {
+    Ok(document::Entity::one_of(user, id).one(ctx.core.db.read()).await?)
 }
 
 /// A document that cannot be put in is not awaited any more where the index lost it: the document says why.

@@ -29,11 +29,11 @@ use std::time::Duration;
 use actix::ArbiterHandle;
 use runtime::{Port, SupervisorConfig, supervise};
 
-use crate::app::App;
+use crate::ingest::context::IngestContext;
 use actor::{IngestActor, Wake};
 
 pub use actor::Room;
-pub use attempt::Failure;
+pub use attempt::JobError;
 pub use store::{Split, Text, put_text};
 pub(crate) use unread::unread;
 
@@ -47,11 +47,11 @@ impl Ingest {
     /// Starts the actor. `app` is asked for at each life, for the actor is itself a part of it.
     pub fn start(
         on: &ArbiterHandle,
-        app: impl Fn() -> Option<App> + Clone + Send + 'static,
+        app: impl Fn() -> Option<IngestContext> + Clone + Send + 'static,
         room: Room,
     ) -> Self {
         let config = SupervisorConfig { name: "ingest", permits: 16, timeout: Duration::from_secs(40) };
-        Self { port: supervise(on, config, move || IngestActor::new(app.clone(), room)) }
+        Self { port: supervise(on, config, move || IngestActor::new(ctx.clone(), room)) }
     }
 
     /// There may be something due.

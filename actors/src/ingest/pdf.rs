@@ -8,13 +8,13 @@ use parse::pdf::{OutlineEntry, PdfMetadata};
 use runtime::Lane;
 use sandbox::PdfText;
 
-use super::attempt::Failure;
+use super::attempt::JobError;
 use super::page::LONGEST_TITLE;
 use super::places::{PageSpan, Places};
 use super::store::Text;
 use super::unread;
-use crate::app::App;
-use crate::error::Error;
+use crate::ingest::context::IngestContext;
+use errors::Error;
 
 /// Stands between two pages; it belongs to the former.
 const BETWEEN: &str = "\n\n";
@@ -27,10 +27,10 @@ const MOST_LINES: usize = 1_000;
 ///
 /// # Errors
 /// `Permanent` with the reason for the person where the file has no text for anyone: a password, pictures alone, damage.
-pub async fn text(app: &App, file: &Path) -> Result<Text, Failure> {
+pub async fn text(ctx: &IngestContext, file: &Path) -> Result<Text, JobError> {
     let mut file = tokio::fs::File::open(file).await.map_err(Error::internal)?;
-    let read = app.sandbox.read_pdf(&mut file).await.map_err(unread)?;
-    Ok(app.workers.run(Lane::Background, move || put_together(read)).await?)
+    let read = ctx.sandbox.read_pdf(&mut file).await.map_err(unread)?;
+    Ok(ctx.core.workers.run(Lane::Background, move || put_together(read)).await?)
 }
 
 fn put_together(read: PdfText) -> Text {

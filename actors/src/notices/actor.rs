@@ -16,8 +16,8 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
 use super::letter;
-use crate::clock::Clock;
-use crate::error::Error;
+use library::clock::Clock;
+use errors::Error;
 
 /// See the file's head.
 pub struct NoticeActor {

@@ -12,8 +12,8 @@ use actix::ArbiterHandle;
 use database::Db;
 use runtime::{Port, SupervisorConfig, supervise};
 
-use crate::clock::Clock;
-use crate::error::Error;
+use library::clock::Clock;
+use errors::Error;
 use actor::NoticeActor;
 
 pub use actor::FirstUse;

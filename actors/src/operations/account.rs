@@ -10,12 +10,12 @@ use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter};
 use serde::Serialize;
 
 use super::target::Target;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::perform::Operation;
-use crate::uploads::stored_bytes;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use crate::pipeline::Operation;
+use library::uploads::stored_bytes;
 
 /// The account of the caller.
 #[derive(Debug)]
@@ -61,8 +61,8 @@ impl Operation for ShowAccount {
     const SCOPES: &'static [Scope] = &[Scope::ReadUser];
     const TAKES_TURN: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ShowAccountResponse, Error> {
-        let (db, id) = (app.db.read(), caller.user);
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ShowAccountResponse, Error> {
+        let (db, id) = (ctx.core.db.read(), caller.user);
         let completed = upload::Column::CompletedAt.is_not_null();
         let row = user::Entity::find_by_id(id).one(db).await?.ok_or(Error::not_found())?;
         Ok(ShowAccountResponse {
@@ -79,7 +79,7 @@ impl Operation for ShowAccount {
                 feeds: feed::Entity::owned_by(id).count(db).await?,
                 projects: project::Entity::owned_by(id).count(db).await?,
                 uploads: upload::Entity::owned_by(id).filter(completed).count(db).await?,
-                stored_bytes: stored_bytes(db, id, app.clock.now()).await?,
+                stored_bytes: stored_bytes(db, id, ctx.core.clock.now()).await?,
             },
         })
     }

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::page::{CURSOR, PageOf};
 use super::target::Target;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -110,10 +110,10 @@ impl Operation for ListActivity {
     type Reply = ListActivityResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListActivityResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListActivityResponse, Error> {
         use activity::Column as C;
         let list = format!("activity:{:?}:{:?}:{:?}", self.key, self.app, self.surface);
-        let before: Option<Position> = self.page.position(app, caller.user, &list)?;
+        let before: Option<Position> = self.page.position(ctx, caller.user, &list)?;
         let older = before.map(|last| {
             let same = Condition::all().add(C::At.eq(last.at)).add(C::Id.lt(last.id));
             Condition::any().add(C::At.lt(last.at)).add(same)
@@ -121,17 +121,17 @@ impl Operation for ListActivity {
         let wanted = Condition::all()
             .add_option(older)
             .add_option(self.key.map(|key| C::KeyId.eq(key)))
-            .add_option(self.app.map(|app| C::AppId.eq(app)))
+            .add_option(self.app.map(|ctx| C::AppId.eq(ctx)))
             .add_option(self.surface.map(|surface| C::Surface.eq(surface)));
         let mut rows = activity::Entity::owned_by(caller.user)
             .filter(wanted)
             .order_by_desc(C::At)
             .order_by_desc(C::Id)
             .limit(self.page.limit + 1)
-            .all(app.db.read())
+            .all(ctx.core.db.read())
             .await?;
         let position = |row: &activity::Model| Position { at: row.at, id: row.id };
-        let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, position);
+        let next_cursor = self.page.cut(ctx, caller.user, &list, &mut rows, position);
         Ok(ListActivityResponse { activity: rows.into_iter().map(ActivityView::from).collect(), next_cursor })
     }
 }

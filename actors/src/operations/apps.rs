@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::target::Target;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::grants::client::shown_name;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use crate::auth::grants::client::shown_name;
+use crate::pipeline::Operation;
 
 /// A connected application as its user sees it, in the web app and on the command line.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -96,8 +96,8 @@ impl Operation for ListApps {
     type Reply = ListAppsResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListAppsResponse, Error> {
-        let all = app.grants.connections(caller.user).await?.into_iter();
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListAppsResponse, Error> {
+        let all = ctx.grants.connections(caller.user).await?.into_iter();
         let (living, ended): (Vec<_>, Vec<_>) =
             all.partition(|(grant, _)| grant.state == GrantState::Connected);
         Ok(ListAppsResponse {
@@ -129,8 +129,8 @@ impl Operation for DisconnectApp {
     type Reply = DisconnectAppResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<DisconnectAppResponse, Error> {
-        app.grants.disconnect(caller.user, self.0).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DisconnectAppResponse, Error> {
+        ctx.grants.disconnect(caller.user, self.0).await?;
         Ok(DisconnectAppResponse {})
     }
 }

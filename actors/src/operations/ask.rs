@@ -15,12 +15,12 @@ use tracing::warn;
 use super::target::Target;
 use crate::ai::{self, answers};
 use crate::answerer::{self, Draft, Question};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 use crate::retrieval::passage::{self, Passage};
 use crate::retrieval::{Found, Wanted};
 
@@ -124,28 +124,28 @@ impl Operation for Ask {
         Some(reply.citations.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<AskResponse, Error> {
-        let within = self.within(caller, app).await?;
-        let now = app.clock.now();
-        if let Err(paused) = ai::must_not_pause(&app.db, now).await {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<AskResponse, Error> {
+        let within = self.within(caller, ctx).await?;
+        let now = ctx.core.clock.now();
+        if let Err(paused) = ai::must_not_pause(&ctx.core.db, now).await {
             // Search is not to know it later than its user does.
-            app.retrieval.look_at_pause(&app.db).await?;
+            ctx.retrieval.look_at_pause(&ctx.core.db).await?;
             return Err(paused);
         }
-        let claim = answers::claim(&app.db, caller.user, app.plans.limits(caller.plan), now).await?;
-        match self.answer(caller, app, within).await {
+        let claim = answers::claim(&ctx.core.db, caller.user, ctx.core.plans.limits(caller.plan), now).await?;
+        match self.answer(caller, ctx, within).await {
             Ok((answered, tokens)) => {
-                let txn = begin_request(&app.db, caller).await?;
-                let pauses = answers::settle(&txn, claim, tokens, app.daily_tokens, app.clock.now()).await?;
+                let txn = begin_request(&ctx.core.db, caller).await?;
+                let pauses = answers::settle(&txn, claim, tokens, ctx.daily_tokens, ctx.core.clock.now()).await?;
                 txn.commit().await?;
                 if pauses {
                     warn!("the daily allowance of tokens is spent: the AI pauses until midnight UTC");
-                    app.retrieval.look_at_pause(&app.db).await?;
+                    ctx.retrieval.look_at_pause(&ctx.core.db).await?;
                 }
                 Ok(answered)
             }
             Err(error) => {
-                if let Err(error) = answers::give_back(&app.db, claim).await {
+                if let Err(error) = answers::give_back(&ctx.core.db, claim).await {
                     warn!(
                         cause = error.chain(),
                         "could not give an answer back; it comes back when its lease ends"
@@ -159,13 +159,13 @@ impl Operation for Ask {
 
 impl Ask {
     /// Where to look; a bookmark that is not the caller's is not found.
-    async fn within(&self, caller: &Caller, app: &App) -> Result<Filter, Error> {
+    async fn within(&self, caller: &Caller, ctx: &OperationContext) -> Result<Filter, Error> {
         let Some(ids) = &self.bookmarks else { return Ok(Filter::default()) };
         let mut ids = ids.clone();
         ids.sort_unstable();
         ids.dedup();
         let own = bookmark::Entity::owned_by(caller.user).filter(bookmark::Column::Id.is_in(ids.clone()));
-        if usize::try_from(own.count(app.db.read()).await?).ok() != Some(ids.len()) {
+        if usize::try_from(own.count(ctx.core.db.read()).await?).ok() != Some(ids.len()) {
             return Err(Error::not_found());
         }
         // The notes on a bookmark are documents of their own, and part of what was saved.
@@ -174,25 +174,25 @@ impl Ask {
             .select_only()
             .column(document::Column::Id)
             .into_tuple()
-            .all(app.db.read())
+            .all(ctx.core.db.read())
             .await?;
         let documents = Some(documents.into_iter().map(|id| id.0).collect());
         Ok(Filter { documents, ..Filter::default() })
     }
 
     /// The answer, and the tokens that it cost.
-    async fn answer(&self, caller: &Caller, app: &App, within: Filter) -> Result<(AskResponse, u64), Error> {
+    async fn answer(&self, caller: &Caller, ctx: &OperationContext, within: Filter) -> Result<(AskResponse, u64), Error> {
         let wanted = Wanted { query: self.question.clone(), within, limit: PASSAGES + SPARE };
-        let ranked = app.retrieval.search(caller.user, wanted.clone()).await?;
-        let mut passages = distinct(passage::readable(app, caller.user, &wanted, &ranked.found).await?);
+        let ranked = ctx.retrieval.search(caller.user, wanted.clone()).await?;
+        let mut passages = distinct(passage::readable(ctx, caller.user, &wanted, &ranked.found).await?);
         if passages.is_empty() {
-            return Ok((nothing(app.answerer.model().to_owned(), 0), 0));
+            return Ok((nothing(ctx.answerer.model().to_owned(), 0), 0));
         }
-        let beside = beside(&passages, app, caller).await?;
+        let beside = beside(&passages, ctx, caller).await?;
         passages.extend(beside);
         let question =
             Question { text: self.question.clone(), passages: passages.iter().map(given).collect() };
-        let Draft { text, model, tokens } = app.answerer.answer(question).await.map_err(unavailable)?;
+        let Draft { text, model, tokens } = ctx.answerer.answer(question).await.map_err(unavailable)?;
         let Some(text) = text else { return Ok((nothing(model, passages.len()), tokens)) };
         let texts: Vec<&str> = passages.iter().map(|passage| passage.chunk.text.as_str()).collect();
         let cited = citation::cite(&text::clean(&text), &texts);
@@ -203,7 +203,7 @@ impl Ask {
         let CitedAnswer { text, citations } = cited;
         let citations = citations.into_iter().zip(1..);
         let citations =
-            citations.filter_map(|(cited, n)| Some(citation(app, n, passages.get(cited.passage)?, cited)));
+            citations.filter_map(|(cited, n)| Some(citation(ctx, n, passages.get(cited.passage)?, cited)));
         let citations = citations.collect();
         Ok((AskResponse { answer: text, citations, passages_read: passages.len(), model }, tokens))
     }
@@ -226,7 +226,7 @@ fn distinct(passages: Vec<Passage>) -> Vec<Passage> {
 
 /// What stands before and behind the best passages where these are short, as far as there is room: a heading, a caption or
 /// the page of a PDF says little alone.
-async fn beside(passages: &[Passage], app: &App, caller: &Caller) -> Result<Vec<Passage>, Error> {
+async fn beside(passages: &[Passage], ctx: &OperationContext, caller: &Caller) -> Result<Vec<Passage>, Error> {
     let short: Vec<&Passage> = passages.iter().take(EXPANDED).filter(|passage| is_short(passage)).collect();
     if short.is_empty() || passages.len() >= PASSAGES {
         return Ok(Vec::new());
@@ -240,7 +240,7 @@ async fn beside(passages: &[Passage], app: &App, caller: &Caller) -> Result<Vec<
             .add(chunk::Column::Ordinal.is_in(beside));
         near = near.add(of_one);
     }
-    let rows = chunk::Entity::owned_by(caller.user).filter(near).all(app.db.read()).await?;
+    let rows = chunk::Entity::owned_by(caller.user).filter(near).all(ctx.core.db.read()).await?;
     let is_new = |row: &chunk::Model| passages.iter().all(|passage| passage.chunk.id != row.id);
     let mut found = Vec::new();
     for row in rows.into_iter().filter(|row| is_new(row) && !row.text.trim().is_empty()) {
@@ -280,7 +280,7 @@ fn nothing(model: String, passages_read: usize) -> AskResponse {
     AskResponse { answer: NOTHING.to_owned(), citations: Vec::new(), passages_read, model }
 }
 
-fn citation(app: &App, n: usize, passage: &Passage, cited: citation::Citation) -> Citation {
+fn citation(ctx: &OperationContext, n: usize, passage: &Passage, cited: citation::Citation) -> Citation {
     let Passage { document, chunk, found } = passage;
     let start = usize::try_from(chunk.start_offset).unwrap_or(0);
     Citation {
@@ -290,7 +290,7 @@ fn citation(app: &App, n: usize, passage: &Passage, cited: citation::Citation) -
         bookmark_id: document.bookmark_id,
         entry_id: document.entry_id,
         title: document.title.clone(),
-        url: app.url_of(document),
+        url: ctx.core.url_of(document),
         content_type: document.content_type,
         quote: cited.quote,
         quote_start: start + cited.range.start,

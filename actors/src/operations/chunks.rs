@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::page::{CURSOR, PageOf};
 use super::target::Target;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -79,10 +79,10 @@ impl Operation for ListChunks {
         Some(reply.chunks.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListChunksResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListChunksResponse, Error> {
         let list = format!("chunks:{}", self.document);
-        let position: Option<Position> = self.page.position(app, caller.user, &list)?;
-        let found = document::Entity::one_of(caller.user, self.document).one(app.db.read()).await?;
+        let position: Option<Position> = self.page.position(ctx, caller.user, &list)?;
+        let found = document::Entity::one_of(caller.user, self.document).one(ctx.core.db.read()).await?;
         let document = found.ok_or(Error::not_found())?;
         let after = position.filter(|at| at.version == document.version).map_or(-1, |at| at.after);
         let mut rows = chunk::Entity::owned_by(caller.user)
@@ -91,10 +91,10 @@ impl Operation for ListChunks {
             .filter(chunk::Column::Ordinal.gt(after))
             .order_by_asc(chunk::Column::Ordinal)
             .limit(self.page.limit + 1)
-            .all(app.db.read())
+            .all(ctx.core.db.read())
             .await?;
         let at = |row: &chunk::Model| Position { version: document.version, after: row.ordinal };
-        let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, at);
+        let next_cursor = self.page.cut(ctx, caller.user, &list, &mut rows, at);
         let chunks = rows.into_iter().map(ChunkView::from).collect();
         Ok(ListChunksResponse { document_id: document.id, chunks, next_cursor })
     }

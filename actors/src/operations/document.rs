@@ -13,11 +13,11 @@ use serde::Serialize;
 use web::PageUrl;
 
 use super::target::Target;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::pipeline::Operation;
 use page::Readable;
 
 /// Where a page begins.
@@ -72,7 +72,7 @@ impl ReadDocument {
         Self { named, offset: values.whole("offset").unwrap_or(0), max_chars: values.integer("maxChars") }
     }
 
-    async fn find(&self, app: &App, user: UserId) -> Result<Readable, Error> {
+    async fn find(&self, ctx: &OperationContext, user: UserId) -> Result<Readable, Error> {
         let document = match &self.named {
             Named::Document(id) => document::Entity::one_of(user, *id),
             Named::Bookmark(id) => text_of(user, bookmark::Entity::one_of(user, *id)),
@@ -83,7 +83,7 @@ impl ReadDocument {
                 text_of(user, saved)
             }
         };
-        Readable::one(document, app.db.read()).await?.ok_or(Error::not_found())
+        Readable::one(document, ctx.core.db.read()).await?.ok_or(Error::not_found())
     }
 }
 
@@ -152,19 +152,19 @@ impl Operation for ReadDocument {
         self.max_chars.unwrap_or(DEFAULT_CHARS).div_ceil(CHARS_A_CALL).max(1)
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ReadDocumentResponse, Error> {
-        let mut found = self.find(app, caller.user).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadDocumentResponse, Error> {
+        let mut found = self.find(ctx, caller.user).await?;
         let max_chars = self.max_chars.unwrap_or(DEFAULT_CHARS);
-        let mut page = page::read(app, &found, self.offset, max_chars).await?;
+        let mut page = page::read(ctx, &found, self.offset, max_chars).await?;
         if page.text.is_empty() && self.offset < i64::from(found.document.total_chars) {
             // A new text came in between the two reads, and took the passages of the old one along.
-            found = self.find(app, caller.user).await?;
-            page = page::read(app, &found, self.offset, max_chars).await?;
+            found = self.find(ctx, caller.user).await?;
+            page = page::read(ctx, &found, self.offset, max_chars).await?;
         }
         let (document, saved_at) = (found.document, found.saved_at);
         Ok(ReadDocumentResponse {
             document_id: document.id,
-            url: app.url_of(&document),
+            url: ctx.core.url_of(&document),
             title: document.title,
             content_type: document.content_type,
             author: document.author,

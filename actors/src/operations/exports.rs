@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use storage::blobs::LocalFile;
 
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::exports;
-use crate::fields::{Field, Values};
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use library::exports;
+use validation::{Field, Values};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 
 /// An export as it is shown.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -39,9 +39,9 @@ pub struct ExportResponse {
 }
 
 impl ExportResponse {
-    fn of(app: &App, row: export::Model) -> Self {
+    fn of(ctx: &OperationContext, row: export::Model) -> Self {
         let done = row.state == ExportState::Done;
-        let url = done.then(|| format!("{}/app/api/exports/{}/file", app.base_url, row.id));
+        let url = done.then(|| format!("{}/app/api/exports/{}/file", ctx.core.base_url, row.id));
         Self {
             export: ExportView {
                 id: row.id,
@@ -76,10 +76,10 @@ impl Operation for BeginExport {
     const NEEDS_SPACE: bool = true;
     const TAKES_TURN: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ExportResponse, Error> {
-        let row = exports::begin(app, caller.user).await?;
-        app.ingest.wake();
-        Ok(ExportResponse::of(app, row))
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ExportResponse, Error> {
+        let row = exports::begin(ctx, caller.user).await?;
+        ctx.job_signal.notify();
+        Ok(ExportResponse::of(ctx, row))
     }
 }
 
@@ -102,8 +102,8 @@ impl Operation for ShowExport {
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
     const TAKES_TURN: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ExportResponse, Error> {
-        Ok(ExportResponse::of(app, exports::find(app, caller.user, self.0).await?))
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ExportResponse, Error> {
+        Ok(ExportResponse::of(ctx, exports::find(ctx, caller.user, self.0).await?))
     }
 }
 
@@ -111,8 +111,8 @@ impl Operation for ShowExport {
 ///
 /// # Errors
 /// [`Error::NotFound`] where it is not the caller's, or not packed, or was kept long enough.
-pub async fn file(app: &App, caller: &Caller, id: ExportId) -> Result<(export::Model, LocalFile), Error> {
-    let row = exports::find(app, caller.user, id).await?;
-    let local = exports::file(app, &*app.uploads.store, &row).await?;
+pub async fn file(ctx: &OperationContext, caller: &Caller, id: ExportId) -> Result<(export::Model, LocalFile), Error> {
+    let row = exports::find(ctx, caller.user, id).await?;
+    let local = exports::file(ctx, &*ctx.uploads.store, &row).await?;
     Ok((row, local))
 }

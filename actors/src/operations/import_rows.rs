@@ -10,14 +10,14 @@ use sea_orm::ConnectionTrait;
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::imports::{self, Wanted};
-use crate::ops::page::{CURSOR, PageOf};
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use library::imports::{self, Wanted};
+use crate::operations::page::{CURSOR, PageOf};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 
 /// Rows of a page where no `limit` is given.
 const DEFAULT_LIMIT: u64 = 100;
@@ -108,15 +108,15 @@ impl Operation for ListImportRows {
     const NEEDS_SPACE: bool = false;
     const TAKES_TURN: bool = true;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListImportRowsResponse, Error> {
-        let import = imports::find(app, caller.user, self.import).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListImportRowsResponse, Error> {
+        let import = imports::find(ctx, caller.user, self.import).await?;
         let list = format!("import rows {} {:?}", import.id.0, self.outcome);
-        let after: Option<(i64, ImportRowId)> = self.page.position(app, caller.user, &list)?;
+        let after: Option<(i64, ImportRowId)> = self.page.position(ctx, caller.user, &list)?;
         let wanted = Wanted { outcome: self.outcome, after, most: self.page.limit + 1 };
-        let mut rows = imports::rows(app, &import, wanted).await?;
-        let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, |row| (row.line, row.id));
+        let mut rows = imports::rows(ctx, &import, wanted).await?;
+        let next_cursor = self.page.cut(ctx, caller.user, &list, &mut rows, |row| (row.line, row.id));
         Ok(ListImportRowsResponse {
-            rows: ImportRowView::of_rows(app.db.read(), &import, rows).await?,
+            rows: ImportRowView::of_rows(ctx.core.db.read(), &import, rows).await?,
             next_cursor,
         })
     }

@@ -9,14 +9,14 @@ use parse::bookmarks::Format;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::imports::{self, New, Texts, UndoReport};
-use crate::ops::target::Target;
-use crate::perform::Operation;
-use crate::uploads::stored::Held;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use library::imports::{self, New, Texts, UndoReport};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
+use library::stored_files::Held;
 
 /// An import as it is shown.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -86,8 +86,8 @@ pub struct ListImportsResponse {
 }
 
 impl ImportResponse {
-    async fn of(app: &App, row: import::Model) -> Result<Self, Error> {
-        Ok(Self { import: view(app, row, Detail::All).await? })
+    async fn of(ctx: &OperationContext, row: import::Model) -> Result<Self, Error> {
+        Ok(Self { import: view(ctx, row, Detail::All).await? })
     }
 }
 
@@ -100,7 +100,7 @@ enum Detail {
     Listed,
 }
 
-async fn view(app: &App, row: import::Model, detail: Detail) -> Result<ImportView, Error> {
+async fn view(ctx: &OperationContext, row: import::Model, detail: Detail) -> Result<ImportView, Error> {
     let report = match row.state {
         ImportState::Running | ImportState::Undoing => None,
         ImportState::Checked
@@ -108,10 +108,10 @@ async fn view(app: &App, row: import::Model, detail: Detail) -> Result<ImportVie
         | ImportState::Done
         | ImportState::Failed
         | ImportState::HalfUndone
-        | ImportState::Undone => Some(report(app, &row, detail).await?),
+        | ImportState::Undone => Some(report(ctx, &row, detail).await?),
     };
     let texts = match detail {
-        Detail::All => Some(imports::texts(app, &row).await?),
+        Detail::All => Some(imports::texts(ctx, &row).await?),
         Detail::Listed => None,
     };
     Ok(ImportView {
@@ -130,9 +130,9 @@ async fn view(app: &App, row: import::Model, detail: Detail) -> Result<ImportVie
     })
 }
 
-async fn report(app: &App, row: &import::Model, detail: Detail) -> Result<Report, Error> {
+async fn report(ctx: &OperationContext, row: &import::Model, detail: Detail) -> Result<Report, Error> {
     let (skipped, undo) = match detail {
-        Detail::All => (imports::skipped(app, row).await?, imports::undo_report(app, row).await?),
+        Detail::All => (imports::skipped(ctx, row).await?, imports::undo_report(ctx, row).await?),
         Detail::Listed => (Vec::new(), None),
     };
     let unlisted = imports::unlisted_faults(row)?;
@@ -162,12 +162,12 @@ impl Operation for BeginImport {
     type Reply = ImportResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ImportResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
         let Self { file, file_name, format, dry_run } = self;
         let new = New { user: caller.user, file_name, format, dry_run };
-        let row = imports::begin(app, new, file).await?;
-        app.ingest.wake();
-        ImportResponse::of(app, row).await
+        let row = imports::begin(ctx, new, file).await?;
+        ctx.job_signal.notify();
+        ImportResponse::of(ctx, row).await
     }
 }
 
@@ -190,9 +190,9 @@ impl Operation for ShowImport {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ImportResponse, Error> {
-        let row = imports::find(app, caller.user, self.0).await?;
-        ImportResponse::of(app, row).await
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
+        let row = imports::find(ctx, caller.user, self.0).await?;
+        ImportResponse::of(ctx, row).await
     }
 }
 
@@ -215,10 +215,10 @@ impl Operation for ListImports {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListImportsResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListImportsResponse, Error> {
         let mut imports = Vec::new();
-        for row in imports::latest(app, caller.user).await? {
-            imports.push(view(app, row, Detail::Listed).await?);
+        for row in imports::latest(ctx, caller.user).await? {
+            imports.push(view(ctx, row, Detail::Listed).await?);
         }
         Ok(ListImportsResponse { imports })
     }
@@ -274,15 +274,15 @@ impl Operation for MoveImport {
         }
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ImportResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
         let Self(id, step) = self;
         let row = match step {
-            Step::Start => imports::start(app, caller.user, id).await?,
-            Step::Pause => imports::pause(app, caller.user, id).await?,
-            Step::Resume => imports::resume(app, caller.user, id).await?,
-            Step::Undo => imports::undo(app, caller.user, id).await?,
+            Step::Start => imports::start(ctx, caller.user, id).await?,
+            Step::Pause => imports::pause(ctx, caller.user, id).await?,
+            Step::Resume => imports::resume(ctx, caller.user, id).await?,
+            Step::Undo => imports::undo(ctx, caller.user, id).await?,
         };
-        app.ingest.wake();
-        ImportResponse::of(app, row).await
+        ctx.job_signal.notify();
+        ImportResponse::of(ctx, row).await
     }
 }

@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::target::Target;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::{Error, Fault, Invalid};
-use crate::fields::{Field, Kind, Values};
-use crate::keys::{Changes, Wish, changes, rules};
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::{Error, Fault, Invalid};
+use validation::{Field, Kind, Values};
+use crate::auth::keys::{Changes, Wish, changes, rules};
+use crate::pipeline::Operation;
 
 const NAME: Kind = Kind::Label { max: rules::MAX_NAME_CHARS };
 const SCOPES: Kind = Kind::List { of: &Kind::Words { min: 1, max: 100 }, min: 1, max: 50 };
@@ -37,7 +37,7 @@ pub struct KeyView {
     last_client: Option<String>,
 }
 
-fn view(app: &App, caller: &Caller, row: api_key::Model) -> KeyView {
+fn view(ctx: &OperationContext, caller: &Caller, row: api_key::Model) -> KeyView {
     KeyView {
         id: row.id,
         name: row.name,
@@ -45,7 +45,7 @@ fn view(app: &App, caller: &Caller, row: api_key::Model) -> KeyView {
         display: row.display,
         effective_scopes: row.scopes.within(caller.plan),
         scopes: row.scopes,
-        hourly_limit: rules::hourly_limit(row.hourly_limit, app.plans.limits(caller.plan)),
+        hourly_limit: rules::hourly_limit(row.hourly_limit, ctx.core.plans.limits(caller.plan)),
         created_at: row.created_at,
         expires_at: row.expires_at,
         last_used_at: row.last_used_at,
@@ -73,9 +73,9 @@ pub fn read_scopes(names: Option<Vec<String>>) -> Result<Option<Scopes>, Error> 
     if faults.is_empty() { Ok(Some(scopes.into_iter().collect())) } else { Err(Invalid { faults }.into()) }
 }
 
-fn in_the_future(app: &App, end: Option<Timestamp>) -> Result<(), Error> {
+fn in_the_future(ctx: &OperationContext, end: Option<Timestamp>) -> Result<(), Error> {
     match end {
-        Some(end) if end <= app.clock.now() => Err(Error::invalid("expiresAt", "must be in the future")),
+        Some(end) if end <= ctx.core.clock.now() => Err(Error::invalid("expiresAt", "must be in the future")),
         Some(_) | None => Ok(()),
     }
 }
@@ -104,9 +104,9 @@ impl Operation for ListKeys {
     type Reply = ListKeysResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListKeysResponse, Error> {
-        let rows = changes::list(&app.accounts_db, caller.user).await?;
-        Ok(ListKeysResponse { keys: rows.into_iter().map(|row| view(app, caller, row)).collect() })
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListKeysResponse, Error> {
+        let rows = changes::list(&ctx.core.accounts_db, caller.user).await?;
+        Ok(ListKeysResponse { keys: rows.into_iter().map(|row| view(ctx, caller, row)).collect() })
     }
 }
 
@@ -148,11 +148,11 @@ impl Operation for CreateKey {
     type Reply = KeySecretResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<KeySecretResponse, Error> {
-        in_the_future(app, self.0.expires_at)?;
-        let limits = app.plans.limits(caller.plan);
-        let (row, secret) = app.keys.create(caller.user, caller.plan, limits, self.0).await?;
-        Ok(KeySecretResponse { key: view(app, caller, row), secret: secret.expose().to_owned() })
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<KeySecretResponse, Error> {
+        in_the_future(ctx, self.0.expires_at)?;
+        let limits = ctx.core.plans.limits(caller.plan);
+        let (row, secret) = ctx.keys.create(caller.user, caller.plan, limits, self.0).await?;
+        Ok(KeySecretResponse { key: view(ctx, caller, row), secret: secret.expose().to_owned() })
     }
 }
 
@@ -194,10 +194,10 @@ impl Operation for ChangeKey {
     type Reply = KeyResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<KeyResponse, Error> {
-        in_the_future(app, self.changes.expires_at.flatten())?;
-        let row = app.keys.change(caller.user, caller.plan, self.id, self.changes).await?;
-        Ok(KeyResponse { key: view(app, caller, row) })
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<KeyResponse, Error> {
+        in_the_future(ctx, self.changes.expires_at.flatten())?;
+        let row = ctx.keys.change(caller.user, caller.plan, self.id, self.changes).await?;
+        Ok(KeyResponse { key: view(ctx, caller, row) })
     }
 }
 
@@ -219,9 +219,9 @@ impl Operation for RegenerateKey {
     type Reply = KeySecretResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<KeySecretResponse, Error> {
-        let (row, secret) = app.keys.regenerate(caller.user, self.0).await?;
-        Ok(KeySecretResponse { key: view(app, caller, row), secret: secret.expose().to_owned() })
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<KeySecretResponse, Error> {
+        let (row, secret) = ctx.keys.regenerate(caller.user, self.0).await?;
+        Ok(KeySecretResponse { key: view(ctx, caller, row), secret: secret.expose().to_owned() })
     }
 }
 
@@ -247,8 +247,8 @@ impl Operation for RevokeKey {
     type Reply = RevokeKeyResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<RevokeKeyResponse, Error> {
-        app.keys.revoke(caller.user, self.0).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<RevokeKeyResponse, Error> {
+        ctx.keys.revoke(caller.user, self.0).await?;
         Ok(RevokeKeyResponse {})
     }
 }

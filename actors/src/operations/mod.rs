@@ -1,6 +1,6 @@
 //! What can be asked: one file an operation, with what is asked, what is answered, what it needs and what it does.
 //!
-//! Each names its fields as tables ([`crate::fields`]), so that every surface reads it in the same way.
+//! Each names its fields as tables ([`validation`]), so that every surface reads it in the same way.
 
 pub mod account;
 pub mod activity;

@@ -16,11 +16,12 @@ use sea_orm::{
 };
 use serde::Serialize;
 
-use crate::app::App;
-use crate::error::Error;
-use crate::fields::Kind;
-use crate::ingest::queue::Priority;
-use crate::ingest::{Split, Text, put_text};
+use crate::context::OperationContext;
+use errors::Error;
+use validation::Kind;
+use jobs::Priority;
+use library::documents::{ChunkedDocument, replace_text};
+use crate::ingest::Text;
 
 pub use change::{ChangeNote, DeleteNote, take_back};
 pub use create::{CreateNote, CreateNoteResponse, Place, first_line};
@@ -80,8 +81,8 @@ pub struct NewNote {
 }
 
 /// The passages of a note's text, made off the server's threads.
-pub async fn split(app: &App, body: String) -> Result<Split, Error> {
-    Ok(app.workers.run(Lane::Foreground, move || passages(&body)).await?)
+pub async fn split(ctx: &OperationContext, body: String) -> Result<Split, Error> {
+    Ok(ctx.core.workers.run(Lane::Foreground, move || passages(&body)).await?)
 }
 
 /// The passages of a note's text.

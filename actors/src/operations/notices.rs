@@ -12,11 +12,11 @@ use serde::Serialize;
 
 use super::page::{CURSOR, PageOf};
 use super::target::Target;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -81,16 +81,16 @@ impl Operation for ListNotices {
     type Reply = ListNoticesResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListNoticesResponse, Error> {
-        let before: Option<NoticeId> = self.0.position(app, caller.user, "notices")?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListNoticesResponse, Error> {
+        let before: Option<NoticeId> = self.0.position(ctx, caller.user, "notices")?;
         let mut query = notice::Entity::owned_by(caller.user).order_by_desc(notice::Column::Id);
         if let Some(before) = before {
             query = query.filter(notice::Column::Id.lt(before));
         }
-        let mut rows = query.limit(self.0.limit + 1).all(app.db.read()).await?;
-        let next_cursor = self.0.cut(app, caller.user, "notices", &mut rows, |row| row.id);
+        let mut rows = query.limit(self.0.limit + 1).all(ctx.core.db.read()).await?;
+        let next_cursor = self.0.cut(ctx, caller.user, "notices", &mut rows, |row| row.id);
         let unread = notice::Entity::owned_by(caller.user).filter(notice::Column::ReadAt.is_null());
-        let unread = unread.count(app.db.read()).await?;
+        let unread = unread.count(ctx.core.db.read()).await?;
         Ok(ListNoticesResponse {
             notices: rows.into_iter().map(NoticeView::from).collect(),
             unread,
@@ -128,19 +128,19 @@ impl Operation for MarkRead {
     type Reply = MarkReadResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<MarkReadResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<MarkReadResponse, Error> {
         if let Some(id) = self.0 {
-            notice::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::not_found())?;
+            notice::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         }
         let mut marked = notice::Entity::update_many()
-            .col_expr(notice::Column::ReadAt, Expr::value(app.clock.now()))
+            .col_expr(notice::Column::ReadAt, Expr::value(ctx.core.clock.now()))
             .filter(notice::Column::UserId.eq(caller.user))
             .filter(notice::Column::ReadAt.is_null());
         if let Some(id) = self.0 {
             marked = marked.filter(notice::Column::Id.eq(id));
         }
-        marked.exec(app.db.write()).await?;
+        marked.exec(ctx.core.db.write()).await?;
         let unread = notice::Entity::owned_by(caller.user).filter(notice::Column::ReadAt.is_null());
-        Ok(MarkReadResponse { unread: unread.count(app.db.write()).await? })
+        Ok(MarkReadResponse { unread: unread.count(ctx.core.db.write()).await? })
     }
 }

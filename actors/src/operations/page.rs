@@ -4,9 +4,9 @@ use entity::id::UserId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::app::App;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
+use crate::context::OperationContext;
+use errors::Error;
+use validation::{Field, Kind, Values};
 
 /// What the field `cursor` may hold.
 pub const CURSOR: Field = Field::optional(
@@ -33,11 +33,11 @@ impl PageOf {
     /// Where the page begins, if not at the beginning. `list` names the list with all that it depends on.
     pub fn position<T: DeserializeOwned>(
         &self,
-        app: &App,
+        ctx: &OperationContext,
         user: UserId,
         list: &str,
     ) -> Result<Option<T>, Error> {
-        let open = |cursor: &String| app.cursors.open(user.0, list, cursor);
+        let open = |cursor: &String| ctx.cursors.open(user.0, list, cursor);
         let position = self.cursor.as_ref().map(open).transpose();
         position.map_err(|_| {
             Error::invalid("cursor", "is not a cursor of this list; use the nextCursor of its previous page")
@@ -47,7 +47,7 @@ impl PageOf {
     /// Cuts one row more than the page down to the page; the cursor of the next page where there is one.
     pub fn cut<R, T: Serialize>(
         &self,
-        app: &App,
+        ctx: &OperationContext,
         user: UserId,
         list: &str,
         rows: &mut Vec<R>,
@@ -58,6 +58,6 @@ impl PageOf {
             return None;
         }
         rows.truncate(most);
-        rows.last().map(|last| app.cursors.seal(user.0, list, &position(last)))
+        rows.last().map(|last| ctx.cursors.seal(user.0, list, &position(last)))
     }
 }

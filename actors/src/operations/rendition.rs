@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::target::Target;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use crate::pipeline::Operation;
 
 /// A document as HTML.
 #[derive(Debug)]
@@ -80,8 +80,8 @@ impl Operation for ReadHtml {
     type Reply = ReadHtmlResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ReadHtmlResponse, Error> {
-        let shown = shown(self.document, caller, app).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadHtmlResponse, Error> {
+        let shown = shown(self.document, caller, ctx).await?;
         Ok(ReadHtmlResponse { document_id: self.document, html: shown.and_then(|shown| shown.html) })
     }
 }
@@ -94,8 +94,8 @@ impl Operation for ReadOutline {
         Some(reply.outline.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ReadOutlineResponse, Error> {
-        let shown = shown(self.document, caller, app).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadOutlineResponse, Error> {
+        let shown = shown(self.document, caller, ctx).await?;
         let outline = shown.as_ref().map(outline).transpose()?.unwrap_or_default();
         Ok(ReadOutlineResponse {
             document_id: self.document,
@@ -104,10 +104,10 @@ impl Operation for ReadOutline {
     }
 }
 
-async fn shown(id: DocumentId, caller: &Caller, app: &App) -> Result<Option<rendition::Model>, Error> {
-    let found = document::Entity::one_of(caller.user, id).one(app.db.read()).await?;
+async fn shown(id: DocumentId, caller: &Caller, ctx: &OperationContext) -> Result<Option<rendition::Model>, Error> {
+    let found = document::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?;
     let document = found.ok_or(Error::not_found())?;
-    Ok(rendition::Entity::one_of(caller.user, document.id).one(app.db.read()).await?)
+    Ok(rendition::Entity::one_of(caller.user, document.id).one(ctx.core.db.read()).await?)
 }
 
 /// The headings as they are kept.

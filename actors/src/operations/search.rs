@@ -8,11 +8,11 @@ use search::index::{Filter, Source};
 use serde::Serialize;
 
 use super::target::Target;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::pipeline::Operation;
 use crate::retrieval::Wanted;
 use crate::retrieval::passage::{self, SearchResult};
 
@@ -91,12 +91,12 @@ impl Operation for Search {
         Some(reply.results.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<SearchResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<SearchResponse, Error> {
         if let Some(id) = self.collection {
-            collection::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::not_found())?;
+            collection::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         }
         if let Some(id) = self.feed {
-            feed::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::not_found())?;
+            feed::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         }
         let within = Filter {
             source: self.source,
@@ -107,8 +107,8 @@ impl Operation for Search {
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
         let mut wanted = Wanted { query: self.query, within, limit: limit + SPARE };
         loop {
-            let ranked = app.retrieval.search(caller.user, wanted.clone()).await?;
-            let results = passage::load(app, caller.user, &wanted, &ranked.found, limit).await?;
+            let ranked = ctx.retrieval.search(caller.user, wanted.clone()).await?;
+            let results = passage::load(ctx, caller.user, &wanted, &ranked.found, limit).await?;
             let all = ranked.found.len() < wanted.limit || wanted.limit >= DEEPEST;
             if results.len() >= limit || all {
                 return Ok(SearchResponse { results, degraded: ranked.lexical_only.then_some("lexical") });

@@ -19,13 +19,13 @@ use serde::Serialize;
 use super::bookmarks::{kinds, save};
 use super::page::{CURSOR, PageOf};
 use super::target::Target;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::library_quota::LibraryRoom;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use library::library_quota::LibraryRoom;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -73,15 +73,15 @@ impl Operation for ListTags {
         Some(reply.tags.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListTagsResponse, Error> {
-        let after: Option<String> = self.0.position(app, caller.user, "tags")?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListTagsResponse, Error> {
+        let after: Option<String> = self.0.position(ctx, caller.user, "tags")?;
         let mut counted = counted(caller.user);
         if let Some(after) = after {
             counted = counted.filter(bookmark_tag::Column::Name.gt(after));
         }
         let counted = counted.order_by_asc(bookmark_tag::Column::Name).limit(self.0.limit + 1);
-        let mut tags = counted.into_model::<TagView>().all(app.db.read()).await?;
-        let next_cursor = self.0.cut(app, caller.user, "tags", &mut tags, |tag| tag.name.clone());
+        let mut tags = counted.into_model::<TagView>().all(ctx.core.db.read()).await?;
+        let next_cursor = self.0.cut(ctx, caller.user, "tags", &mut tags, |tag| tag.name.clone());
         Ok(ListTagsResponse { tags, next_cursor })
     }
 }
@@ -118,15 +118,15 @@ impl Operation for RenameTag {
     type Reply = TagResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<TagResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<TagResponse, Error> {
         let Self { old, new } = self;
-        let txn = begin_request(&app.db, caller).await?;
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let tagged = tagged(&txn, caller.user, &old).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         if old != new {
             take_off(&txn, caller.user, &tagged, &old).await?;
             put_on(&txn, caller.user, &tagged, &new).await?;
-            save::touch_all(&txn, caller.user, &tagged, app.clock.now()).await?;
+            save::touch_all(&txn, caller.user, &tagged, ctx.core.clock.now()).await?;
             room.must_hold(&txn).await?;
         }
         let now_called = counted(caller.user).filter(bookmark_tag::Column::Name.eq(new));
@@ -159,11 +159,11 @@ impl Operation for DeleteTag {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<DeleteTagResponse, Error> {
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteTagResponse, Error> {
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let tagged = tagged(&txn, caller.user, &self.0).await?;
         take_off(&txn, caller.user, &tagged, &self.0).await?;
-        save::touch_all(&txn, caller.user, &tagged, app.clock.now()).await?;
+        save::touch_all(&txn, caller.user, &tagged, ctx.core.clock.now()).await?;
         txn.commit().await?;
         Ok(DeleteTagResponse {})
     }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::error::Error;
+use errors::Error;
 
 /// The variable parts of a path, in order, percent-decoded.
 #[derive(Clone, Debug, Default)]

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::page::{CURSOR, PageOf};
 use super::target::Target;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 100;
 
@@ -78,12 +78,12 @@ impl Operation for ReadTranscript {
         Some(reply.segments.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ReadTranscriptResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadTranscriptResponse, Error> {
         let list = format!("transcript:{}", self.document);
-        let position: Option<Position> = self.page.position(app, caller.user, &list)?;
-        let found = document::Entity::one_of(caller.user, self.document).one(app.db.read()).await?;
+        let position: Option<Position> = self.page.position(ctx, caller.user, &list)?;
+        let found = document::Entity::one_of(caller.user, self.document).one(ctx.core.db.read()).await?;
         let document = found.filter(is_recording).ok_or(Error::not_found())?;
-        let shown = shown(app, &document).await?;
+        let shown = shown(ctx, &document).await?;
         let version = shown.as_ref().map_or(0, |transcript| transcript.version);
         let after = position.filter(|at| at.version == version).map_or(-1, |at| at.after);
         let mut rows = transcript_segment::Entity::owned_by(caller.user)
@@ -92,10 +92,10 @@ impl Operation for ReadTranscript {
             .filter(transcript_segment::Column::Ordinal.gt(after))
             .order_by_asc(transcript_segment::Column::Ordinal)
             .limit(self.page.limit + 1)
-            .all(app.db.read())
+            .all(ctx.core.db.read())
             .await?;
         let at = |row: &transcript_segment::Model| Position { version, after: row.ordinal };
-        let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, at);
+        let next_cursor = self.page.cut(ctx, caller.user, &list, &mut rows, at);
         Ok(ReadTranscriptResponse {
             document_id: document.id,
             language: shown.and_then(|transcript| transcript.language).or(document.language),
@@ -114,11 +114,11 @@ fn is_recording(document: &document::Model) -> bool {
 }
 
 /// The transcript that the document's text was made of; before there is one, what has been heard so far.
-async fn shown(app: &App, document: &document::Model) -> Result<Option<transcript::Model>, Error> {
+async fn shown(ctx: &OperationContext, document: &document::Model) -> Result<Option<transcript::Model>, Error> {
     let mut versions = transcript::Entity::owned_by(document.user_id)
         .filter(transcript::Column::DocumentId.eq(document.id))
         .order_by_desc(transcript::Column::Version)
-        .all(app.db.read())
+        .all(ctx.core.db.read())
         .await?;
     let current = versions.iter().position(|transcript| transcript.version == document.version);
     let index = current.unwrap_or(0);

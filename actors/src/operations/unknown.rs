@@ -2,10 +2,10 @@
 
 use entity::scope::Scope;
 
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use crate::pipeline::Operation;
 
 /// What was asked for in vain.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ impl Operation for Unknown {
     type Reply = ();
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, _: &Caller, _: &App) -> Result<(), Error> {
+    async fn run(self, _: &Caller, _: &OperationContext) -> Result<(), Error> {
         Err(if self.methods.is_empty() { Error::UnknownRoute } else { Error::MethodNotAllowed(self.methods) })
     }
 }

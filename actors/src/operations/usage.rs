@@ -12,14 +12,14 @@ use serde::Serialize;
 
 use super::target::Target;
 use crate::ai::answers;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::library_quota::used_bytes;
-use crate::perform::Operation;
-use crate::transfer_quota;
-use crate::uploads::stored_bytes;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use library::library_quota::used_bytes;
+use crate::pipeline::Operation;
+use library::transfer_quota;
+use library::uploads::stored_bytes;
 
 /// The usage of today and of this month.
 #[derive(Debug)]
@@ -117,16 +117,16 @@ impl Operation for ReadUsage {
     type Reply = ReadUsageResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ReadUsageResponse, Error> {
-        let now = app.clock.now();
-        let limits = app.plans.limits(caller.plan);
-        let counts = app.limits.today(caller.user).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadUsageResponse, Error> {
+        let now = ctx.core.clock.now();
+        let limits = ctx.core.plans.limits(caller.plan);
+        let counts = ctx.limits.today(caller.user).await?;
         let day = |today, limit| DayUsage { today, limit, resets_at: now.day().end() };
         let month = usage_month::Entity::owned_by(caller.user)
             .filter(usage_month::Column::Month.eq(now.month()))
-            .all(app.db.read())
+            .all(ctx.core.db.read())
             .await?;
-        let dead = answers::dead(&app.db, caller.user, now).await?;
+        let dead = answers::dead(&ctx.core.db, caller.user, now).await?;
         let of = |group| month.iter().find(move |row| row.budget_group == group);
         let share = |group| BudgetShare {
             group,
@@ -136,23 +136,23 @@ impl Operation for ReadUsage {
             plan: caller.plan,
             rest: day(counts.rest, limits.rest_per_day),
             mcp: day(counts.mcp, limits.mcp_per_day),
-            key: key(caller, app).await?,
+            key: key(caller, ctx).await?,
             answers: MonthUsage {
                 this_month: of(BudgetGroup::Chat).map_or(0, |row| row.times - dead).max(0),
                 limit: limits.answers_per_month,
                 resets_at: now.month().end(),
             },
             uploads: UploadUsage {
-                stored_bytes: stored_bytes(app.db.read(), caller.user, now).await?,
+                stored_bytes: stored_bytes(ctx.core.db.read(), caller.user, now).await?,
                 limit: limits.stored_bytes,
                 largest: limits.upload_bytes,
             },
             library: LibraryUsage {
-                bytes: used_bytes(app.db.read(), caller.user).await?,
+                bytes: used_bytes(ctx.core.db.read(), caller.user).await?,
                 limit: limits.library_bytes,
             },
             transfers: TransferUsage {
-                bytes: transfer_quota::used_bytes(app.db.read(), caller.user, now).await?,
+                bytes: transfer_quota::used_bytes(ctx.core.db.read(), caller.user, now).await?,
                 limit: limits.transfer_bytes,
             },
             ai_budget: AiBudget {
@@ -165,9 +165,9 @@ impl Operation for ReadUsage {
     }
 }
 
-async fn key(caller: &Caller, app: &App) -> Result<Option<KeyUsage>, Error> {
+async fn key(caller: &Caller, ctx: &OperationContext) -> Result<Option<KeyUsage>, Error> {
     let Some(key) = caller.key.clone() else { return Ok(None) };
-    let remaining = app.limits.remaining(caller.via.clone(), key.hourly_limit).await?;
+    let remaining = ctx.limits.remaining(caller.via.clone(), key.hourly_limit).await?;
     let (id, name, kind) = (key.id, key.name, key.kind);
     Ok(Some(KeyUsage { id, name, kind, scopes: key.scopes, hourly_limit: key.hourly_limit, remaining }))
 }

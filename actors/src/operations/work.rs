@@ -16,15 +16,15 @@ use sea_orm::{
 use serde::Serialize;
 
 use super::target::Target;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
 use crate::ingest::media;
-use crate::ingest::queue::{self, Priority, Work};
-use crate::ops::page::{CURSOR, PageOf};
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use jobs::{Priority, JobKind};
+use crate::operations::page::{CURSOR, PageOf};
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// The name of the list that a cursor goes on in.
 const FAILED: &str = "failed work";
@@ -114,8 +114,8 @@ impl Operation for ListWork {
     type Reply = ListWorkResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListWorkResponse, Error> {
-        let (db, user) = (app.db.read(), caller.user);
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListWorkResponse, Error> {
+        let (db, user) = (ctx.core.db.read(), caller.user);
         let jobs = |state: JobState| makes_documents(user).filter(is_under_way()).filter(is(state));
         let under_way =
             makes_documents(user).filter(is_under_way()).select_only().column(job::Column::Subject);
@@ -125,9 +125,9 @@ impl Operation for ListWork {
         let mut work = Vec::new();
         for state in [JobState::Running, JobState::Queued].into_iter().filter(|_| !self.failed) {
             let some = jobs(state).order_by_asc(job::Column::Priority).order_by_asc(job::Column::RunAt);
-            work.extend(views(app, user, some.limit(self.page.limit).all(db).await?).await?);
+            work.extend(views(ctx, user, some.limit(self.page.limit).all(db).await?).await?);
         }
-        let before: Option<(Timestamp, DocumentId)> = self.page.position(app, user, FAILED)?;
+        let before: Option<(Timestamp, DocumentId)> = self.page.position(ctx, user, FAILED)?;
         let mut latest = failed
             .clone()
             .filter(before.map_or_else(Condition::all, is_before))
@@ -136,7 +136,7 @@ impl Operation for ListWork {
             .limit(self.page.limit + 1)
             .all(db)
             .await?;
-        let next_cursor = self.page.cut(app, user, FAILED, &mut latest, |row| (row.updated_at, row.id));
+        let next_cursor = self.page.cut(ctx, user, FAILED, &mut latest, |row| (row.updated_at, row.id));
         work.extend(latest.into_iter().map(WorkView::failed));
         Ok(ListWorkResponse {
             next_cursor: next_cursor.filter(|_| self.failed),
@@ -173,19 +173,19 @@ fn is_under_way() -> SimpleExpr {
 }
 
 fn makes_documents(user: UserId) -> Select<job::Entity> {
-    job::Entity::owned_by(user).filter(job::Column::Kind.is_in(Work::that_make_documents()))
+    job::Entity::owned_by(user).filter(job::Column::Kind.is_in(JobKind::that_make_documents()))
 }
 
-async fn views(app: &App, user: UserId, jobs: Vec<job::Model>) -> Result<Vec<WorkView>, Error> {
+async fn views(ctx: &OperationContext, user: UserId, jobs: Vec<job::Model>) -> Result<Vec<WorkView>, Error> {
     let ids = jobs.iter().map(|job| DocumentId(job.subject));
     let documents = document::Entity::readable_by(user).filter(document::Column::Id.is_in(ids));
-    let documents = documents.all(app.db.read()).await?;
+    let documents = documents.all(ctx.core.db.read()).await?;
     let documents: HashMap<_, _> = documents.into_iter().map(|row| (row.id, row)).collect();
     let mut views = Vec::with_capacity(jobs.len());
     for job in jobs {
         let Some(document) = documents.get(&DocumentId(job.subject)).cloned() else { continue };
-        let hears = Work::named(&job.kind) == Some(Work::Hear);
-        let progress = if hears { media::progress(app, &document).await? } else { None };
+        let hears = JobKind::named(&job.kind) == Some(JobKind::Transcribe);
+        let progress = if hears { media::progress(ctx, &document).await? } else { None };
         views.push(WorkView::of(job, document, progress));
     }
     Ok(views)
@@ -250,9 +250,9 @@ impl Operation for RetryWork {
     const SCOPES: &'static [Scope] = &[];
     const NEEDS_SPACE: bool = true;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<RetryWorkResponse, Error> {
-        let (user, now) = (caller.user, app.clock.now());
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<RetryWorkResponse, Error> {
+        let (user, now) = (caller.user, ctx.core.clock.now());
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let document = document::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
         if document.status != DocumentStatus::Failed && document.error.is_none() {
             return Err(Error::Conflict(
@@ -268,7 +268,7 @@ impl Operation for RetryWork {
             // It came with an export, as failed as it was there.
             None => work_of(&txn, &document).await?,
         };
-        queue::ask(&txn, user, work, document.id.0, Priority::Now, now).await?;
+        jobs::enqueue(&txn, user, work, document.id.0, Priority::Now, now).await?;
         // What is readable stays so.
         let is_ready = document.status == DocumentStatus::Ready;
         let status = if is_ready { DocumentStatus::Ready } else { DocumentStatus::Processing };
@@ -280,20 +280,20 @@ impl Operation for RetryWork {
             .exec(&txn)
             .await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(RetryWorkResponse { document_id: document.id })
     }
 }
 
 /// What makes the text of a document.
-async fn work_of(db: &impl ConnectionTrait, document: &document::Model) -> Result<Work, Error> {
-    let Some(id) = document.bookmark_id else { return Ok(Work::Page) };
+async fn work_of(db: &impl ConnectionTrait, document: &document::Model) -> Result<JobKind, Error> {
+    let Some(id) = document.bookmark_id else { return Ok(JobKind::Page) };
     let saved = bookmark::Entity::one_of(document.user_id, id).one(db).await?.ok_or(Error::not_found())?;
-    Ok(Work::of_bookmark(saved.kind))
+    Ok(JobKind::of_bookmark(saved.kind))
 }
 
 /// What waits to be tried again for a document, else what was given up last.
-async fn last_work(db: &impl ConnectionTrait, document: &document::Model) -> Result<Option<Work>, Error> {
+async fn last_work(db: &impl ConnectionTrait, document: &document::Model) -> Result<Option<JobKind>, Error> {
     let own = makes_documents(document.user_id).filter(job::Column::Subject.eq(document.id.0));
     let waits = own.clone().filter(is(JobState::Queued)).one(db).await?;
     let dead = own.filter(job::Column::State.eq(JobState::Dead)).order_by_desc(job::Column::FinishedAt);
@@ -301,5 +301,5 @@ async fn last_work(db: &impl ConnectionTrait, document: &document::Model) -> Res
         Some(waits) => Some(waits),
         None => dead.one(db).await?,
     };
-    Ok(last.and_then(|job| Work::named(&job.kind)))
+    Ok(last.and_then(|job| JobKind::named(&job.kind)))
 }

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::engine::Engine;
 use super::{Completeness, Ranked, Wanted};
-use crate::error::Error;
+use errors::Error;
 
 const LOOK_EVERY: Duration = Duration::from_millis(400);
 

@@ -16,8 +16,8 @@ use uuid::Uuid;
 
 use super::{Completeness, Found, Ranked, Wanted};
 use crate::ai::Pause;
-use crate::clock::Clock;
-use crate::error::{Error, StorageFailure};
+use library::clock::Clock;
+use errors::{Error, StorageFailure};
 
 /// How long somebody waits for passages.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -327,7 +327,7 @@ mod tests {
     use search::index::EdgeIndex;
 
     use super::*;
-    use crate::clock::TestClock;
+    use library::clock::TestClock;
 
     #[tokio::test]
     async fn comparison_does_not_wait_behind_the_long_lane() {

@@ -20,8 +20,8 @@ use search::index::{Filter, Labels, PassageIndex, PassagePage};
 use uuid::Uuid;
 
 use crate::ai::Pause;
-use crate::clock::Clock;
-use crate::error::Error;
+use library::clock::Clock;
+use errors::Error;
 use actor::{Change, Maintain, RetrievalActor, Retrieve};
 use engine::Engine;
 

@@ -16,11 +16,11 @@ use tokio::task::AbortHandle;
 use tracing::warn;
 
 use super::attempt::{bury, settle, work};
-use super::queue::{self, Claimed, Favour, Places, Priority, Track, Work};
+use super::queue::{self, Claimed, ClaimOrder, SlotBudget, Priority, Track, JobKind};
 use super::{feed, forget, repair, sweep};
-use crate::app::App;
-use crate::error::Error;
-use crate::uploads::stored;
+use crate::ingest::context::IngestContext;
+use errors::Error;
+use library::stored_files;
 
 /// A lost wake costs so long, and a lost lease is seen within it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -44,7 +44,7 @@ const RECORDINGS: usize = 4;
 
 /// How many jobs may run at the same time.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct ConcurrencyLimits {
     /// That fetch pages.
     pub web: usize,
     /// That work on what is here.
@@ -53,7 +53,7 @@ pub struct Room {
     pub files: usize,
 }
 
-impl Room {
+impl ConcurrencyLimits {
     fn of(self, track: Track) -> usize {
         match track {
             Track::Web => self.web,
@@ -68,7 +68,7 @@ impl Room {
 
 /// What is looked after again and again: one look of a kind at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Chore {
+enum MaintenanceTask {
     /// Jobs whose wait is over.
     Promote,
     /// What removed accounts left in the index.
@@ -89,10 +89,10 @@ enum Chore {
 
 /// See the file's head.
 pub struct IngestActor {
-    find_app: Box<dyn Fn() -> Option<App>>,
-    room: Room,
+    find_app: Box<dyn Fn() -> Option<IngestContext>>,
+    room: ConcurrencyLimits,
     running: HashMap<JobId, Running>,
-    chores: HashSet<Chore>,
+    tasks: HashSet<MaintenanceTask>,
     claiming: bool,
     claims: u64,
     stopped: bool,
@@ -105,12 +105,12 @@ struct Running {
 }
 
 impl IngestActor {
-    pub(super) fn new(app: impl Fn() -> Option<App> + 'static, room: Room) -> Self {
+    pub(super) fn new(app: impl Fn() -> Option<IngestContext> + 'static, room: ConcurrencyLimits) -> Self {
         Self {
-            find_app: Box::new(app),
+            find_app: Box::new(ctx),
             room,
             running: HashMap::new(),
-            chores: HashSet::new(),
+            tasks: HashSet::new(),
             claiming: false,
             claims: 0,
             stopped: false,
@@ -118,32 +118,32 @@ impl IngestActor {
     }
 
     /// Starts a maintenance task that adds data, unless the disk is below its floor.
-    fn begin_with_room<F>(&mut self, chore: Chore, context: &mut Context<Self>, work: impl FnOnce(App) -> F)
+    fn begin_with_room<F>(&mut self, task: MaintenanceTask, context: &mut Context<Self>, work: impl FnOnce(IngestContext) -> F)
     where
         F: Future<Output = Result<(), Error>> + 'static,
     {
-        if (self.find_app)().is_some_and(|app| app.disk.has_room()) {
-            self.begin(chore, context, work);
+        if (self.find_app)().is_some_and(|ctx| ctx.disk.has_room()) {
+            self.begin(task, context, work);
         }
     }
 
-    /// Starts a chore, unless the one before it still goes on.
-    fn begin<F>(&mut self, chore: Chore, context: &mut Context<Self>, work: impl FnOnce(App) -> F)
+    /// Starts a task, unless the one before it still goes on.
+    fn begin<F>(&mut self, task: MaintenanceTask, context: &mut Context<Self>, work: impl FnOnce(IngestContext) -> F)
     where
         F: Future<Output = Result<(), Error>> + 'static,
     {
-        let Some(app) = (self.find_app)().filter(|_| !self.stopped) else { return };
-        if !self.chores.insert(chore) {
+        let Some(ctx) = (self.find_app)().filter(|_| !self.stopped) else { return };
+        if !self.tasks.insert(task) {
             return;
         }
-        context.spawn(work(app).into_actor(self).map(move |done, actor, context| {
-            actor.chores.remove(&chore);
+        context.spawn(work(ctx).into_actor(self).map(move |done, actor, context| {
+            actor.tasks.remove(&task);
             if let Err(error) = done
                 && !error.is_reported()
             {
-                warn!(?chore, cause = error.chain(), "a chore of ingest failed");
+                warn!(?task, cause = error.chain(), "a task of ingest failed");
             }
-            if chore == Chore::Promote {
+            if task == MaintenanceTask::Promote {
                 actor.claim(context);
             }
         }));
@@ -151,50 +151,50 @@ impl IngestActor {
 
     /// Looks for due jobs everywhere, with those whose wait is over.
     fn look(&mut self, context: &mut Context<Self>) {
-        self.begin(Chore::Promote, context, |app| async move {
-            Ok(queue::promote(&app.db, app.clock.now()).await?)
+        self.begin(MaintenanceTask::Promote, context, |ctx| async move {
+            Ok(jobs::promote(&ctx.core.db, ctx.core.clock.now()).await?)
         });
     }
 
     /// Claims as many due jobs as there are free slots. Below the floor of the disk, only jobs that delete: the others would use up
     /// the remaining space, and the index writes through mapped files, where a full disk ends the process.
     fn claim(&mut self, context: &mut Context<Self>) {
-        let Some(app) = (self.find_app)() else { return };
-        let level = app.disk.level();
+        let Some(ctx) = (self.find_app)() else { return };
+        let level = ctx.disk.level();
         let only_deletions = level != SpaceLevel::AboveFloor;
-        let places = |track| Places { only_deletions, ..self.places(&app, track) };
-        let free: Vec<(Track, Places)> = Track::ALL.into_iter().map(|track| (track, places(track))).collect();
+        let slots = |track| SlotBudget { only_deletions, ..self.slots(&ctx, track) };
+        let free: Vec<(Track, SlotBudget)> = Track::ALL.into_iter().map(|track| (track, slots(track))).collect();
         if self.claiming
             || self.stopped
             || level == SpaceLevel::Full
-            || free.iter().all(|(_, places)| places.free == 0)
+            || free.iter().all(|(_, slots)| slots.free == 0)
         {
             return;
         }
         self.claiming = true;
         self.claims = self.claims.wrapping_add(1);
-        let favour =
-            if self.claims.is_multiple_of(BACKLOG_EVERY) { Favour::Backlog } else { Favour::Waiting };
+        let order =
+            if self.claims.is_multiple_of(BACKLOG_EVERY) { ClaimOrder::Backlog } else { ClaimOrder::Waiting };
         let claim = async move {
             let mut all = Vec::new();
-            for (track, places) in free.into_iter().filter(|(_, places)| places.free > 0) {
+            for (track, slots) in free.into_iter().filter(|(_, slots)| slots.free > 0) {
                 all.push(
-                    queue::claim(&app.db, app.lease_owner, track, favour, app.clock.now(), places).await,
+                    jobs::claim(&ctx.core.db, ctx.lease_owner, track, order, ctx.core.clock.now(), slots).await,
                 );
             }
-            (app, all)
+            (ctx, all)
         };
-        context.spawn(claim.into_actor(self).map(|(app, all), actor, context| {
+        context.spawn(claim.into_actor(self).map(|(ctx, all), actor, context| {
             actor.claiming = false;
             for claimed in all {
-                actor.take(&app, claimed, context);
+                actor.take(&ctx, claimed, context);
             }
         }));
     }
 
     /// How many more jobs a track has room for. Where work lasts, as with hosts that are slow, a backlog leaves a third of the
-    /// places to those who wait, and each person one to the others.
-    fn places(&self, app: &App, track: Track) -> Places {
+    /// slots to those who wait, and each person one to the others.
+    fn slots(&self, ctx: &IngestContext, track: Track) -> SlotBudget {
         let own = || self.running.values().filter(|running| running.track == Some(track));
         let backlog = own().filter(|running| Priority::of(&running.job) == Priority::Backlog).count();
         let mut taken: HashMap<UserId, u64> = HashMap::new();
@@ -207,24 +207,24 @@ impl IngestActor {
             Track::Library | Track::Imports => (room, room),
             Track::Exports => (room, 1),
         };
-        Places {
+        SlotBudget {
             free: room.saturating_sub(own().count()) as u64,
             backlog: of_backlog.saturating_sub(backlog) as u64,
             each: each as u64,
             taken,
-            leaves_index: !app.index_watch.is_maintainer(),
+            leaves_index: !ctx.index_watch.is_maintainer(),
             only_deletions: false,
         }
     }
 
-    fn take(&mut self, app: &App, claimed: Result<Claimed, DbErr>, context: &mut Context<Self>) {
+    fn take(&mut self, ctx: &IngestContext, claimed: Result<Claimed, DbErr>, context: &mut Context<Self>) {
         match claimed {
             Ok(claimed) => {
                 for job in claimed.dead {
-                    self.bury(app.clone(), job, context);
+                    self.bury(ctx.clone(), job, context);
                 }
                 for job in claimed.jobs {
-                    self.start(app.clone(), job, context);
+                    self.start(ctx.clone(), job, context);
                 }
             }
             Err(error) if is_reported(&error) => {}
@@ -233,8 +233,8 @@ impl IngestActor {
     }
 
     /// Gives a job up whose tries all died with their process.
-    fn bury(&self, app: App, job: job::Model, context: &mut Context<Self>) {
-        let bury = async move { bury(&app, &job).await };
+    fn bury(&self, ctx: IngestContext, job: job::Model, context: &mut Context<Self>) {
+        let bury = async move { bury(&ctx, &job).await };
         context.spawn(bury.into_actor(self).map(|buried, _, _| {
             if let Err(error) = buried {
                 warn!(%error, "could not give a job up; the next look finds it again");
@@ -242,22 +242,22 @@ impl IngestActor {
         }));
     }
 
-    fn start(&mut self, app: App, job: job::Model, context: &mut Context<Self>) {
+    fn start(&mut self, ctx: IngestContext, job: job::Model, context: &mut Context<Self>) {
         if self.stopped {
             // Claimed while the stop came in.
-            context.spawn(release(app, vec![job]).into_actor(self));
+            context.spawn(release(ctx, vec![job]).into_actor(self));
             return;
         }
         // After a clock's jump, or the machine's sleep, an own lease can be over: the older try must not go on beside.
         if let Some(older) = self.running.remove(&job.id) {
             older.task.abort();
         }
-        let task = actix_rt::spawn(work(app.clone(), job.clone()));
-        let track = Work::named(&job.kind).map(Work::track);
+        let task = actix_rt::spawn(work(ctx.clone(), job.clone()));
+        let track = JobKind::named(&job.kind).map(JobKind::track);
         self.running.insert(job.id, Running { job: job.clone(), track, task: task.abort_handle() });
         let watch = async move {
             let ended = task.await;
-            settle(&app, &job, ended).await;
+            settle(&ctx, &job, ended).await;
             job
         };
         context.spawn(watch.into_actor(self).map(|job, actor, context| {
@@ -269,22 +269,22 @@ impl IngestActor {
     }
 
     fn sweep(&mut self, context: &mut Context<Self>) {
-        self.begin(Chore::Sweep, context, |app| async move {
-            sweep::run(&app).await;
+        self.begin(MaintenanceTask::Sweep, context, |ctx| async move {
+            sweep::run(&ctx).await;
             Ok(())
         });
     }
 
     fn repair(&mut self, context: &mut Context<Self>) {
-        self.begin(Chore::Maintainer, context, |app| async move { repair::check_maintainer(&app).await });
-        self.begin(Chore::Repair, context, |app| async move { repair::check_index(&app).await });
+        self.begin(MaintenanceTask::Maintainer, context, |ctx| async move { repair::check_maintainer(&ctx).await });
+        self.begin(MaintenanceTask::Repair, context, |ctx| async move { repair::check_index(&ctx).await });
     }
 
     /// When nothing is running: it takes the index for itself.
     fn pack(&mut self, context: &mut Context<Self>) {
         if self.running.is_empty() {
-            self.begin_with_room(Chore::Pack, context, |app| async move {
-                app.retrieval.maintain().await.map(drop)
+            self.begin_with_room(MaintenanceTask::Pack, context, |ctx| async move {
+                ctx.retrieval.maintain().await.map(drop)
             });
         }
     }
@@ -305,22 +305,22 @@ impl Actor for IngestActor {
         context.run_interval(MAINTAIN_EVERY, Self::pack);
         context.run_interval(REPAIR_EVERY, Self::repair);
         context.run_interval(LOOK_EVERY, |actor, context| {
-            if (actor.find_app)().is_some_and(|app| app.disk.level() != SpaceLevel::Full) {
+            if (actor.find_app)().is_some_and(|ctx| ctx.disk.level() != SpaceLevel::Full) {
                 actor.begin(
-                    Chore::ForgetRemoved,
+                    MaintenanceTask::ForgetRemoved,
                     context,
-                    |app| async move { forget::removed_users(&app).await },
+                    |ctx| async move { forget::removed_users(&ctx).await },
                 );
             }
         });
         context.run_interval(FEEDS_EVERY, |actor, context| {
-            actor.begin_with_room(Chore::Feeds, context, |app| async move {
-                feed::due::ask(&app).await?;
-                feed::push::subscribe::ask(&app).await
+            actor.begin_with_room(MaintenanceTask::Feeds, context, |ctx| async move {
+                feed::due::ask(&ctx).await?;
+                feed::push::subscribe::ask(&ctx).await
             });
         });
         context.run_interval(FILES_EVERY, |actor, context| {
-            actor.begin(Chore::Files, context, |app| async move { stored::sweep(&app).await });
+            actor.begin(MaintenanceTask::Files, context, |ctx| async move { stored::sweep(&ctx).await });
         });
     }
 
@@ -355,15 +355,15 @@ impl Handler<Stop> for IngestActor {
     fn handle(&mut self, _: Stop, _: &mut Self::Context) -> Self::Result {
         self.stopped = true;
         let running: Vec<Running> = self.running.drain().map(|(_, running)| running).collect();
-        let app = (self.find_app)();
+        let ctx = (self.find_app)();
         let ended = running.into_iter().map(|running| {
             running.task.abort();
             running.job
         });
         let ended: Vec<job::Model> = ended.collect();
         let release = async move {
-            if let Some(app) = app {
-                release(app, ended).await;
+            if let Some(ctx) = app {
+                release(ctx, ended).await;
             }
         };
         Box::pin(release.into_actor(self))
@@ -371,9 +371,9 @@ impl Handler<Stop> for IngestActor {
 }
 
 /// Puts jobs back as if they had not been tried.
-async fn release(app: App, jobs: Vec<job::Model>) {
+async fn release(ctx: IngestContext, jobs: Vec<job::Model>) {
     for job in jobs {
-        if let Err(error) = queue::release(app.db.write(), &job, app.clock.now()).await {
+        if let Err(error) = jobs::release(ctx.core.db.write(), &job, ctx.core.clock.now()).await {
             warn!(job.id = %job.id, %error, "could not put a job back");
         }
     }

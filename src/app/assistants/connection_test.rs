@@ -4,9 +4,9 @@
 //! The test creates an OAuth client and an MCP key, and removes both at its end, also when a step fails. If the process dies before, the
 //! key expires within two minutes, and the client is forgotten like any client that nobody uses.
 
-use actors::app::App;
-use actors::caller::Caller;
-use actors::error::Error;
+use actors::context::OperationContext;
+use actors::auth::caller::Caller;
+use errors::Error;
 use entity::id::ClientId;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -100,15 +100,15 @@ impl TestProgress {
 ///
 /// # Errors
 /// [`Error::Busy`] while another test runs; [`Error::Internal`] when the service itself fails. Nothing is left behind then either.
-pub async fn run(app: &App, caller: &Caller) -> Result<TestConnectionResponse, Error> {
-    let lock = app.grants.begin_connection_test()?;
+pub async fn run(ctx: &OperationContext, caller: &Caller) -> Result<TestConnectionResponse, Error> {
+    let lock = ctx.grants.begin_connection_test()?;
     let probe = ProbeClient::new().map_err(Error::internal)?;
     let test = ConnectionTest { app, probe: &probe, client_name: lock.client_name() };
     let mut progress = TestProgress::default();
     let ended = run_steps(&test, caller, &mut progress).await;
     // The client may have been registered although no response with its id came back.
     if let Some(client) = progress.client.or_else(|| lock.registered_client()) {
-        app.grants.remove_client(client).await?;
+        ctx.grants.remove_client(client).await?;
     }
     match ended {
         Err(TestFailure::Internal(error)) => Err(error),

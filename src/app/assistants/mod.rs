@@ -5,12 +5,12 @@ mod connection_test;
 mod steps;
 mod texts;
 
-use actors::app::App;
-use actors::caller::Caller;
-use actors::error::Error;
-use actors::fields::{Field, Values};
-use actors::ops::target::Target;
-use actors::perform::Operation;
+use actors::context::OperationContext;
+use actors::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use actors::operations::target::Target;
+use actors::pipeline::Operation;
 use entity::scope::Scope;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -44,8 +44,8 @@ impl Operation for ListAssistants {
     type Reply = Assistants;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, _: &Caller, app: &App) -> Result<Assistants, Error> {
-        let mcp_url = app.grants.resource().to_owned();
+    async fn run(self, _: &Caller, ctx: &OperationContext) -> Result<Assistants, Error> {
+        let mcp_url = ctx.grants.resource().to_owned();
         Ok(Assistants { assistants: texts::all(&mcp_url), mcp_url })
     }
 }
@@ -68,7 +68,7 @@ impl Operation for TestConnection {
     type Reply = TestConnectionResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<TestConnectionResponse, Error> {
-        connection_test::run(app, caller).await
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<TestConnectionResponse, Error> {
+        connection_test::run(ctx, caller).await
     }
 }

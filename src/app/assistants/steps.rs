@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use actors::app::App;
-use actors::caller::Caller;
-use actors::error::Error;
-use actors::keys::changes;
-use actors::keys::secret::Secret;
+use actors::context::OperationContext;
+use actors::auth::caller::Caller;
+use errors::Error;
+use actors::auth::keys::changes;
+use actors::auth::secret::Secret;
 use entity::id::ClientId;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,7 +34,7 @@ type StepResult<T> = Result<StepSuccess<T>, StepError>;
 
 /// What the steps work with.
 pub struct ConnectionTest<'a> {
-    pub app: &'a App,
+    pub app: &'a OperationContext,
     pub probe: &'a ProbeClient,
     /// The name under which the test registers its client.
     pub client_name: &'a str,

@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
-use actors::accounts;
-use actors::desk::Desk;
+use actors::auth::accounts;
+use library::context::CoreContext;
 use database::OpenError;
 
 use super::check::Check;
@@ -22,7 +22,7 @@ pub const SEE_DATABASE_FILES: &str = "do what `database files` says of damage; i
 
 /// Opens the database as it is, or tells why it cannot be opened. `is_removed` is whether a service that runs says that its files
 /// are not in their place: then what is there belongs to another database.
-pub async fn open(settings: &Settings, is_removed: bool) -> Result<Desk, Check> {
+pub async fn open(settings: &Settings, is_removed: bool) -> Result<CoreContext, Check> {
     let tell_lost = |lost: LostDatabase| {
         Check::wrong(NAME, lost.finding(), if is_removed { PUT_BACK } else { LostDatabase::ADVICE })
     };
@@ -66,14 +66,14 @@ fn access_advice(settings: &Settings) -> String {
 }
 
 /// Looks at an open database. It reads all of it.
-pub async fn check(desk: &Desk, repairs: bool) -> Vec<Check> {
-    let kind = opening::kind(desk);
-    let damage = check_for_damage(desk).await;
-    match desk.db.pending_migrations().await {
+pub async fn check(core: &CoreContext, repairs: bool) -> Vec<Check> {
+    let kind = opening::kind(core);
+    let damage = check_for_damage(core).await;
+    match core.db.pending_migrations().await {
         Ok(0) => {
             let found = format!("{kind} answers, and its tables are up to date");
-            let sizes = library_sizes::check(desk, repairs).await;
-            vec![Check::good(NAME, found), damage, check_accounts(desk).await, sizes]
+            let sizes = library_sizes::check(core, repairs).await;
+            vec![Check::good(NAME, found), damage, check_accounts(core).await, sizes]
         }
         Ok(pending) => {
             let found =
@@ -86,9 +86,9 @@ pub async fn check(desk: &Desk, repairs: bool) -> Vec<Check> {
 }
 
 /// Reads the whole database: damage that nobody has met yet is found too.
-async fn check_for_damage(desk: &Desk) -> Check {
+async fn check_for_damage(core: &CoreContext) -> Check {
     let name = "database files";
-    match desk.db.full_check().await {
+    match core.db.full_check().await {
         Ok(()) => Check::good(name, "no damage was found"),
         Err(OpenError::Damaged(damage)) => Check::wrong(name, damage.to_string(), RESTORE),
         Err(OpenError::Database(error) | OpenError::NotWritable(error)) => {
@@ -98,9 +98,9 @@ async fn check_for_damage(desk: &Desk) -> Check {
     }
 }
 
-async fn check_accounts(desk: &Desk) -> Check {
+async fn check_accounts(core: &CoreContext) -> Check {
     let name = "accounts";
-    match accounts::all(desk).await {
+    match accounts::all(core).await {
         Ok(none) if none.is_empty() => {
             Check::warning(name, "there are none", "create one: `carrel user add`")
         }

@@ -1,6 +1,6 @@
 //! The feeds that users follow: which of them cannot be fetched.
 
-use actors::desk::Desk;
+use library::context::CoreContext;
 use actors::ingest::feed::failing::{FeedHealth, feed_health};
 
 use super::check::Check;
@@ -12,8 +12,8 @@ const NAME: &str = "feeds";
 const MAX_NAMED: u64 = 5;
 
 /// Looks for feeds whose last fetch failed.
-pub async fn check(desk: &Desk) -> Check {
-    match feed_health(desk.db.read(), MAX_NAMED).await {
+pub async fn check(core: &CoreContext) -> Check {
+    match feed_health(core.db.read(), MAX_NAMED).await {
         Ok(health) => judge(&health),
         Err(error) => Check::wrong(NAME, error.to_string(), SEE_DATABASE_FILES),
     }

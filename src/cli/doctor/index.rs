@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use actors::desk::Desk;
+use library::context::CoreContext;
 use actors::ingest::repair::{self, Inspection};
 use search::index::{AuditReason, IndexFolder};
 
@@ -16,12 +16,12 @@ use crate::settings::Settings;
 const NAME: &str = "index";
 
 /// Looks at the folder, and at what the database says of it where its tables are up to date.
-pub async fn check(settings: &Settings, desk: &Desk) -> Check {
+pub async fn check(settings: &Settings, core: &CoreContext) -> Check {
     let folder = IndexFolder::path_in(&settings.data_dir);
     if let Some(fault) = unreadable(&folder) {
         return fault;
     }
-    let told = match inspect(settings, desk).await {
+    let told = match inspect(settings, core).await {
         Ok(inspection) => judge(&folder, inspection),
         Err(cause) => Check::wrong(NAME, cause, SEE_DATABASE_FILES),
     };
@@ -65,11 +65,11 @@ fn with_set_aside(settings: &Settings, told: Check) -> Check {
 }
 
 /// What the database says; none where its tables are of an older version.
-async fn inspect(settings: &Settings, desk: &Desk) -> Result<Option<Inspection>, String> {
-    if desk.db.pending_migrations().await.map_err(|error| error.to_string())? > 0 {
+async fn inspect(settings: &Settings, core: &CoreContext) -> Result<Option<Inspection>, String> {
+    if core.db.pending_migrations().await.map_err(|error| error.to_string())? > 0 {
         return Ok(None);
     }
-    let inspection = repair::inspect(&desk.db, &settings.data_dir).await;
+    let inspection = repair::inspect(&core.db, &settings.data_dir).await;
     inspection.map(Some).map_err(|error| failure::words(&error))
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use actors::desk::Desk;
-use actors::ingest::queue::{self, Depth, Work};
+use library::context::CoreContext;
+use jobs::{Depth, JobKind};
 use entity::time::Timestamp;
 
 use super::check::Check;
@@ -14,14 +14,14 @@ const NAME: &str = "jobs";
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 /// Counts the jobs.
-pub async fn check(desk: &Desk, server_running: bool) -> Check {
-    let db = desk.db.read();
-    let depths = match queue::depths(db).await {
+pub async fn check(core: &CoreContext, server_running: bool) -> Check {
+    let db = core.db.read();
+    let depths = match jobs::depths(db).await {
         Ok(depths) => depths,
         Err(error) => return Check::wrong(NAME, error.to_string(), SEE_DATABASE_FILES),
     };
-    match queue::failed_by_kind(db).await {
-        Ok(failed) => judge(&depths, &failed, desk.clock.now(), server_running),
+    match jobs::failed_by_kind(db).await {
+        Ok(failed) => judge(&depths, &failed, core.clock.now(), server_running),
         Err(error) => Check::wrong(NAME, error.to_string(), SEE_DATABASE_FILES),
     }
 }
@@ -54,7 +54,7 @@ fn judge(depths: &[Depth], failed: &[(String, i64)], now: Timestamp, server_runn
 }
 
 fn activity(kind: &str) -> &str {
-    Work::named(kind).map_or(kind, |work| work.activity())
+    JobKind::named(kind).map_or(kind, |work| work.activity())
 }
 
 #[cfg(test)]

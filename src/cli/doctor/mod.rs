@@ -15,7 +15,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use actors::desk::Desk;
+use library::context::CoreContext;
 use clap::Args;
 use sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use serde::Serialize;
@@ -57,10 +57,10 @@ async fn all(settings: &Settings, repairs: bool) -> Vec<Check> {
     checks.push(check_folder(&settings.data_dir));
     checks.extend(disk::check(settings));
     match database::open(settings, server.storage.as_deref() == Some("removed")).await {
-        Ok(desk) => {
-            checks.extend(database::check(&desk, repairs).await);
-            checks.push(index::check(settings, &desk).await);
-            checks.extend(check_work(&desk, &server).await);
+        Ok(core) => {
+            checks.extend(database::check(&core, repairs).await);
+            checks.push(index::check(settings, &core).await);
+            checks.extend(check_work(&core, &server).await);
         }
         Err(told) => {
             let index = if told.state == State::Wrong {
@@ -78,12 +78,12 @@ async fn all(settings: &Settings, repairs: bool) -> Vec<Check> {
 }
 
 /// Looks at the background work, where the tables are up to date.
-async fn check_work(desk: &Desk, server: &ServerAnswer) -> Vec<Check> {
-    if !matches!(desk.db.pending_migrations().await, Ok(0)) {
+async fn check_work(core: &CoreContext, server: &ServerAnswer) -> Vec<Check> {
+    if !matches!(core.db.pending_migrations().await, Ok(0)) {
         return Vec::new();
     }
     let server_running = matches!(server.found, ServerState::Ready | ServerState::NotReady);
-    vec![jobs::check(desk, server_running).await, feeds::check(desk).await]
+    vec![jobs::check(core, server_running).await, feeds::check(core).await]
 }
 
 fn check_settings(settings: &Settings) -> Check {

@@ -3,9 +3,9 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use actors::desk::Desk;
-use actors::imports::ImportFile;
-use actors::uploads::stored::Held;
+use library::context::CoreContext;
+use library::imports::ImportFile;
+use library::stored_files::Held;
 use entity::id::UserId;
 use storage::blobs::{BlobStore, PART_BYTES};
 use tokio::fs::File;
@@ -14,14 +14,14 @@ use tokio::io::{AsyncRead, AsyncReadExt, stdin};
 use crate::cli::failure::Failure;
 
 /// A file of the machine, or what comes on standard input, copied to the store for this user.
-pub async fn stored(desk: &Desk, store: &dyn BlobStore, user: UserId, path: &Path) -> Result<Held, Failure> {
+pub async fn stored(core: &CoreContext, store: &dyn BlobStore, user: UserId, path: &Path) -> Result<Held, Failure> {
     let told = |cause| Failure::Path { what: "read", path: path.to_owned(), cause };
     let (mut from, length) = open(path).await.map_err(told)?;
     let mut part = next(&mut *from).await.map_err(told)?;
     if part.is_empty() {
         return Err(told(io::Error::new(ErrorKind::UnexpectedEof, "it is empty")));
     }
-    let mut file = ImportFile::begin(desk, store, user, length).await?;
+    let mut file = ImportFile::begin(core, store, user, length).await?;
     while !part.is_empty() {
         if let Err(error) = file.write(part.into()).await {
             file.abort().await;

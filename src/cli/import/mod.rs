@@ -7,10 +7,10 @@ pub mod report;
 
 use std::path::{Path, PathBuf};
 
-use actors::desk::Desk;
-use actors::error::Error;
-use actors::imports::{self, New};
-use actors::ingest::queue::Work;
+use library::context::CoreContext;
+use errors::Error;
+use library::imports::{self, New};
+use jobs::JobKind;
 use clap::Args;
 use entity::import;
 use entity::kind::ImportState;
@@ -42,16 +42,16 @@ pub struct ImportArgs {
 
 /// Has the file imported, and reports.
 pub async fn run(args: ImportArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
-    let desk = opening::desk(settings).await?;
-    let owner = args.owner.find(&desk).await?;
-    imports::may_begin(&desk, owner.id).await?;
+    let core = opening::core(settings).await?;
+    let owner = args.owner.find(&core).await?;
+    imports::may_begin(&core, owner.id).await?;
     let store = server::files(settings).map_err(Failure::Service)?;
-    let file = file::stored(&desk, &*store, owner.id, &args.file).await?;
+    let file = file::stored(&core, &*store, owner.id, &args.file).await?;
     let file_name = file_name(&args.file);
     let new = New { user: owner.id, file_name, format: args.format, dry_run: args.dry_run };
-    let begun = imports::begin(&desk, new, file).await?;
-    match ended(&desk, settings, &begun).await? {
-        Some(import) => report(&desk, &import, settings).await,
+    let begun = imports::begin(&core, new, file).await?;
+    match ended(&core, settings, &begun).await? {
+        Some(import) => report(&core, &import, settings).await,
         None => CommandOutput::of(&QueuedImport::of(&begun)),
     }
 }
@@ -64,13 +64,13 @@ fn file_name(path: &Path) -> Option<String> {
 
 /// The import when it has ended; none where it is left for the next start.
 async fn ended(
-    desk: &Desk,
+    core: &CoreContext,
     settings: &Settings,
     begun: &import::Model,
 ) -> Result<Option<import::Model>, Error> {
     let bar = progress::count("importing");
-    waiting::until_done((desk, settings), (Work::Import, begun.id.0), &bar, async || {
-        let import = imports::find(desk, begun.user_id, begun.id).await?;
+    waiting::until_done((core, settings), (JobKind::Import, begun.id.0), &bar, async || {
+        let import = imports::find(core, begun.user_id, begun.id).await?;
         bar.set_position(rows(&import));
         let running = import.state == ImportState::Running;
         Ok(if running { Progress::Open(import.error) } else { Progress::Done(import) })
@@ -78,10 +78,10 @@ async fn ended(
     .await
 }
 
-async fn report(desk: &Desk, import: &import::Model, settings: &Settings) -> Result<CommandOutput, Failure> {
+async fn report(core: &CoreContext, import: &import::Model, settings: &Settings) -> Result<CommandOutput, Failure> {
     match import.state {
         ImportState::Done | ImportState::Checked => {
-            let report = Report::of(desk, import, probe::runs(settings).await).await?;
+            let report = Report::of(core, import, probe::runs(settings).await).await?;
             Ok(CommandOutput::of(&report)?.ended(report.is_good()))
         }
         ImportState::Failed => Err(Failure::NotImported { rows: rows(import), reason: reason(import) }),

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use actors::desk::Desk;
-use actors::error::Error;
-use actors::imports::{self, UndoReport};
+use library::context::CoreContext;
+use errors::Error;
+use library::imports::{self, UndoReport};
 use entity::id::ImportId;
 use entity::import;
 use entity::kind::ImportState;
@@ -48,8 +48,8 @@ struct SkippedRow {
 
 impl Report {
     /// Of an import that has ended.
-    pub async fn of(desk: &Desk, import: &import::Model, server_running: bool) -> Result<Self, Error> {
-        let skipped = imports::skipped(desk, import).await?;
+    pub async fn of(core: &CoreContext, import: &import::Model, server_running: bool) -> Result<Self, Error> {
+        let skipped = imports::skipped(core, import).await?;
         Ok(Self {
             import_id: import.id,
             status: import.state,
@@ -62,7 +62,7 @@ impl Report {
             skipped_lines: import.skipped,
             unlisted_faults: imports::unlisted_faults(import)?,
             unread_columns: imports::unread_columns(import),
-            undo: imports::undo_report(desk, import).await?,
+            undo: imports::undo_report(core, import).await?,
             server_running,
         })
     }

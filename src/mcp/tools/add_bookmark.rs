@@ -1,8 +1,9 @@
 //! `add_bookmark`: what it takes.
 
-use actors::error::Error;
-use actors::fields::{Field, Kind, Values};
-use actors::ops::bookmarks::{AddBookmark, kinds, save};
+use errors::Error;
+use validation::{Field, Kind, Values};
+use actors::operations::bookmarks::{AddBookmark, kinds};
+use library::bookmarks::save;
 use entity::id::ProjectId;
 
 /// What it takes.
@@ -23,8 +24,8 @@ pub fn read(mut values: Values) -> Result<AddBookmark, Error> {
 
 #[cfg(test)]
 mod tests {
-    use actors::fields::read_map;
-    use actors::perform::Operation;
+    use validation::read_map;
+    use actors::pipeline::Operation;
     use entity::scope::Scope;
     use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! `create_note`: what it takes.
 
-use actors::error::{Error, Fault, Invalid};
-use actors::fields::{Field, Kind, Values};
-use actors::ops::notes::{BODY, CreateNote, Place};
+use errors::{Error, Fault, Invalid};
+use validation::{Field, Kind, Values};
+use actors::operations::notes::{BODY, CreateNote, Place};
 use entity::id::{BookmarkId, ProjectId};
 
 /// The two places, of which a call names one.
@@ -39,8 +39,8 @@ fn not_one() -> Invalid {
 
 #[cfg(test)]
 mod tests {
-    use actors::fields::read_map;
-    use actors::perform::Operation;
+    use validation::read_map;
+    use actors::pipeline::Operation;
     use entity::scope::Scope;
     use serde_json::{Value, json};
 

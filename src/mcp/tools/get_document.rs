@@ -1,8 +1,8 @@
 //! `get_document`: what it takes.
 
-use actors::error::{Error, Fault, Invalid};
-use actors::fields::{Field, Kind, Values};
-use actors::ops::document::{MAX_CHARS, Named, OFFSET, ReadDocument};
+use errors::{Error, Fault, Invalid};
+use validation::{Field, Kind, Values};
+use actors::operations::document::{MAX_CHARS, Named, OFFSET, ReadDocument};
 use entity::id::{BookmarkId, DocumentId};
 
 /// The three names of a document, of which a call gives one.
@@ -47,8 +47,8 @@ fn not_one(given: [bool; 3]) -> Invalid {
 
 #[cfg(test)]
 mod tests {
-    use actors::fields::read_map;
-    use actors::perform::Operation;
+    use validation::read_map;
+    use actors::pipeline::Operation;
     use serde_json::{Value, json};
 
     use super::*;

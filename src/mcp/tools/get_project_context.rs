@@ -1,10 +1,10 @@
 //! `get_project_context`: what it takes.
 
-use actors::error::Error;
-use actors::fields::{Field, Kind, Values};
-use actors::ops::projects::{CONTEXT_MAX_CHARS, ReadContext};
-use actors::ops::search::QUERY;
-use actors::ops::target::Target;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use actors::operations::projects::{CONTEXT_MAX_CHARS, ReadContext};
+use actors::operations::search::QUERY;
+use actors::operations::target::Target;
 
 /// What it takes.
 pub const FIELDS: &[Field] = &[

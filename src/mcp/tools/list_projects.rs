@@ -1,8 +1,8 @@
 //! `list_projects`: what it takes.
 
-use actors::error::Error;
-use actors::fields::{Field, Values};
-use actors::ops::projects::{LIST_LIMIT, LIST_STATUS, ListProjects};
+use errors::Error;
+use validation::{Field, Values};
+use actors::operations::projects::{LIST_LIMIT, LIST_STATUS, ListProjects};
 
 /// What it takes.
 pub const FIELDS: &[Field] = &[LIST_STATUS, LIST_LIMIT];

@@ -8,16 +8,16 @@ mod list_projects;
 mod search_library;
 
 use actix_web::HttpRequest;
-use actors::app::App;
-use actors::caller::Caller;
-use actors::error::Error;
-use actors::fields::{Field, Values, read_map};
-use actors::ops::bookmarks::AddBookmark;
-use actors::ops::document::ReadDocument;
-use actors::ops::notes::CreateNote;
-use actors::ops::projects::{ListProjects, ReadContext};
-use actors::ops::search::Search;
-use actors::perform::{Answer, Asked, Entry, Operation, perform_as};
+use actors::context::OperationContext;
+use actors::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values, read_map};
+use actors::operations::bookmarks::AddBookmark;
+use actors::operations::document::ReadDocument;
+use actors::operations::notes::CreateNote;
+use actors::operations::projects::{ListProjects, ReadContext};
+use actors::operations::search::Search;
+use actors::pipeline::{Answer, Asked, Entry, Operation, perform_as};
 use entity::scope::{Scope, Scopes};
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value, json};
@@ -176,18 +176,18 @@ impl Tool {
     pub async fn call(
         &'static self,
         http: &HttpRequest,
-        app: &App,
+        ctx: &OperationContext,
         caller: &Caller,
         arguments: Option<Value>,
     ) -> Result<Value, Error> {
-        (self.call)(Call { http, app, caller, tool: self, arguments }).await
+        (self.call)(Call { http, ctx, caller, tool: self, arguments }).await
     }
 }
 
 /// A call of a tool, on its way through the pipeline.
 struct Call<'a> {
     http: &'a HttpRequest,
-    app: &'a App,
+    app: &'a OperationContext,
     caller: &'a Caller,
     tool: &'static Tool,
     arguments: Option<Value>,
@@ -199,14 +199,14 @@ impl<'a> Call<'a> {
         read: fn(Values) -> Result<O, Error>,
     ) -> LocalBoxFuture<'a, Result<Value, Error>> {
         Box::pin(async move {
-            let Call { http, app, caller, tool, arguments } = self;
+            let Call { http, ctx, caller, tool, arguments } = self;
             let given = || read(read_map(object(arguments)?, tool.fields)?);
             let asked = async |caller: &Caller| Asked {
                 operation: given(),
                 replay: None,
                 turn: turn_wait::<O>(http, caller),
             };
-            let performed = perform_as(app, caller, Entry::Tool(tool.name), verdict, asked).await;
+            let performed = perform_as(ctx, caller, Entry::Tool(tool.name), verdict, asked).await;
             match performed.result? {
                 Answer::Fresh(reply) => serde_json::to_value(reply).map_err(Error::internal),
                 Answer::Stored(_) => Err(Error::internal("a tool has no stored answers")),

@@ -1,8 +1,8 @@
 //! `search_library`: what it takes.
 
-use actors::error::Error;
-use actors::fields::{Field, Values};
-use actors::ops::search::{LIMIT, QUERY, Search};
+use errors::Error;
+use validation::{Field, Values};
+use actors::operations::search::{LIMIT, QUERY, Search};
 
 /// What it takes.
 pub const FIELDS: &[Field] = &[

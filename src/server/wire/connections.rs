@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use actors::limits::network;
+use actors::auth::limits::network;
 use ipnet::IpNet;
 
 /// Files that the service needs besides connections: database, index, scratch files, children.

@@ -1,6 +1,6 @@
 //! The end of a connection: by its client, by its person, and by what happens to the account (assertions 61, 69, 73 to 77).
 
-use actors::accounts;
+use actors::auth::accounts;
 use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::{Value, json};

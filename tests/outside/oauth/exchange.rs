@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actors::accounts;
+use actors::auth::accounts;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::plan::Plan;

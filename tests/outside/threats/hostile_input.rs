@@ -251,7 +251,7 @@ async fn operators_and_statements_in_parameters_are_only_text() {
 async fn filename_of_an_upload_is_not_used_as_a_path() {
     let home = Home::new().await;
     let folder = home.path("files");
-    let clock = std::sync::Arc::new(actors::clock::TestClock::at(NOON));
+    let clock = std::sync::Arc::new(library::clock::TestClock::at(NOON));
     let server = Server::at(home, clock, &[("FILES__URL", &folder.display().to_string())]).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let announce = async |name: &str| {

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use actors::keys::Wish;
+use actors::auth::keys::Wish;
 use entity::id::{KeyId, UserId};
 use entity::kind::KeyKind;
 use entity::scope::Scope;

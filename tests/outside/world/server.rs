@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use actors::accounts::{self, NewAccount};
-use actors::app::App;
-use actors::clock::TestClock;
+use actors::auth::accounts::{self, NewAccount};
+use actors::context::App;
+use library::clock::TestClock;
 use carrel::server::{Outside, Running, start_with};
 use carrel::settings::Settings;
 use entity::plan::Plan;

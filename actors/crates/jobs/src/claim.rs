@@ -19,11 +19,11 @@ use sea_orm::{
 use sea_orm::{SqlErr, sea_query::SimpleExpr};
 use uuid::Uuid;
 
-use super::{LEASE, MOST_ATTEMPTS, MOST_DEATHS, Priority, Track, Work};
+use super::{LEASE, MOST_ATTEMPTS, MOST_DEATHS, Priority, Track, JobKind};
 
 /// Whose work comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Favour {
+pub enum ClaimOrder {
     /// What a person waits for.
     Waiting,
     /// One job of the backlog, if there is any: else those who always want something more would keep it waiting for ever.
@@ -45,7 +45,7 @@ pub struct Claimed {
 
 /// The places of a track that are free.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct SlotBudget {
     /// All of them.
     pub free: u64,
     /// How many of them a backlog may take.
@@ -60,7 +60,7 @@ pub struct Places {
     pub only_deletions: bool,
 }
 
-impl Places {
+impl SlotBudget {
     /// So many, for whoever comes.
     pub fn any(free: u64) -> Self {
         Self { free, backlog: free, each: free, ..Self::default() }
@@ -84,10 +84,10 @@ impl Places {
         if !self.leaves_index && !self.only_deletions {
             return work;
         }
-        let may_take = |work: &Work| {
+        let may_take = |work: &JobKind| {
             !(self.leaves_index && work.changes_index()) && (!self.only_deletions || work.only_deletes())
         };
-        work.filter(Column::Kind.is_in(Work::ALL.into_iter().filter(may_take).map(Work::name)))
+        work.filter(Column::Kind.is_in(JobKind::ALL.into_iter().filter(may_take).map(JobKind::name)))
     }
 
     /// Those who have as many as they may.
@@ -103,9 +103,9 @@ pub async fn claim(
     db: &Db,
     owner: LeaseOwner,
     track: Track,
-    favour: Favour,
+    favour: ClaimOrder,
     now: Timestamp,
-    places: Places,
+    places: SlotBudget,
 ) -> Result<Claimed, DbErr> {
     // A look without a lock first: mostly there is nothing.
     let (over, up) = (places.filter(over(track, now)), places.filter(up(track, &places.full())));
@@ -116,8 +116,8 @@ pub async fn claim(
     let soon = up.clone().filter(Column::Priority.lt(Priority::Backlog.number()));
     let later = up.filter(Column::Priority.eq(Priority::Backlog.number()));
     let from = match favour {
-        Favour::Waiting => vec![(over, all), (soon, all), (later, backlog)],
-        Favour::Backlog => vec![(over, all), (later.clone(), 1.min(backlog)), (soon, all), (later, backlog)],
+        ClaimOrder::Waiting => vec![(over, all), (soon, all), (later, backlog)],
+        ClaimOrder::Backlog => vec![(over, all), (later.clone(), 1.min(backlog)), (soon, all), (later, backlog)],
     };
     match take(db, owner, from, now, places).await {
         // Another node took a job of the same subject at the same moment: the next look finds what is left.
@@ -133,7 +133,7 @@ async fn take(
     owner: LeaseOwner,
     from: Vec<(Select<Entity>, u64)>,
     now: Timestamp,
-    mut places: Places,
+    mut places: SlotBudget,
 ) -> Result<Claimed, DbErr> {
     let txn = db.begin().await?;
     let (mut claimed, mut subjects) = (Claimed::default(), HashSet::new());

@@ -12,7 +12,7 @@ use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, UpdateMany};
 
-use super::{LEASE, MOST_DEATHS, Priority, Work, turn};
+use super::{LEASE, MOST_DEATHS, Priority, JobKind, turn};
 
 /// Why a job is given up whose tries all died with their process.
 pub const DIED: &str = "the service crashed each time it processed this";
@@ -53,14 +53,14 @@ async fn die(db: &impl ConnectionTrait, job: &Model, dies: UpdateMany<Entity>) -
     Ok(true)
 }
 
-/// Ends a job whose last try died with its process, with [`cause_of_death`]. `false`: it is not so any more.
-pub async fn bury(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
-    let (over, why) = (Column::LeaseUntil.lt(now), Some(cause_of_death(job)));
+/// Ends a job whose last try died with its process, with [`crash_reason`]. `false`: it is not so any more.
+pub async fn mark_dead(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
+    let (over, why) = (Column::LeaseUntil.lt(now), Some(crash_reason(job)));
     die(db, job, ended(job, JobState::Dead, why, now).filter(over)).await
 }
 
 /// Why a job is given up whose last try died with its process: all of them did, or one before it failed for a reason.
-pub fn cause_of_death(job: &Model) -> &str {
+pub fn crash_reason(job: &Model) -> &str {
     let all_died = job.deaths + 1 >= MOST_DEATHS;
     job.error.as_deref().filter(|_| !all_died).unwrap_or(DIED)
 }
@@ -134,7 +134,7 @@ pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
 /// Puts the job back as if it had not been tried: the service is stopping. What it did well since it was claimed counts.
 pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     let Some(job) = &current(db, job).await? else { return Ok(false) };
-    let turn = Some(turn::next(db, job.user_id, &job.kind, (job.track, job.priority)).await?);
+    let turn = Some(fairness::next(db, job.user_id, &job.kind, (job.track, job.priority)).await?);
     let back = Back {
         attempts: job.attempts - 1,
         deaths: job.deaths,
@@ -149,7 +149,7 @@ pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
 
 /// Puts a long job back for its next turn, with what it has done so far: others come in between. What was done well
 /// makes up for the tries before it. No sooner than it was wanted, and later where it says so.
-pub async fn give_way(
+pub async fn yield_job(
     db: &impl ConnectionTrait,
     job: &Model,
     done: i32,
@@ -158,7 +158,7 @@ pub async fn give_way(
 ) -> Result<bool, DbErr> {
     let priority = Ord::max(job.priority, priority.number());
     // Behind those whose turn is up now: at the same turn the older job would be first again.
-    let turn = turn::next(db, job.user_id, &job.kind, (job.track, priority)).await?.saturating_add(1);
+    let turn = fairness::next(db, job.user_id, &job.kind, (job.track, priority)).await?.saturating_add(1);
     let turn = Some(turn);
     let back = Back { attempts: 0, deaths: 0, done, reason: None, run_at: now, turn, priority };
     back.put(db, job, now).await
@@ -230,7 +230,7 @@ pub fn backoff(job: &Model) -> Duration {
 /// those that are about no document until `forgotten`.
 pub async fn sweep(db: &Db, until: Timestamp, forgotten: Timestamp) -> Result<(), DbErr> {
     let done = Condition::all().add(Column::State.eq(JobState::Done)).add(Column::FinishedAt.lt(until));
-    let makes_document = Column::Kind.is_in(Work::that_make_documents());
+    let makes_document = Column::Kind.is_in(JobKind::that_make_documents());
     let own = Query::select()
         .column(document::Column::Id)
         .from(document::Entity)

@@ -10,26 +10,26 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use uuid::Uuid;
 
 use super::turn;
-use super::work::{Priority, Work};
+use super::kind::{Priority, JobKind};
 
-/// Asks for work, in the transaction that makes it necessary. Work that waits already is not asked for twice: it begins
+/// Asks for work, in the transaction that makes it necessary. JobKind that waits already is not asked for twice: it begins
 /// anew with all its tries, as soon as the sooner of the two.
-pub async fn ask(
+pub async fn enqueue(
     db: &impl ConnectionTrait,
     user: UserId,
-    work: Work,
+    work: JobKind,
     subject: Uuid,
     priority: Priority,
     now: Timestamp,
 ) -> Result<(), DbErr> {
-    ask_all(db, user, work, [subject], priority, now).await
+    enqueue_all(db, user, work, [subject], priority, now).await
 }
 
 /// Asks for the same work on each of these subjects, every one of which is named once.
-pub async fn ask_all(
+pub async fn enqueue_all(
     db: &impl ConnectionTrait,
     user: UserId,
-    work: Work,
+    work: JobKind,
     subjects: impl IntoIterator<Item = Uuid>,
     priority: Priority,
     now: Timestamp,
@@ -39,7 +39,7 @@ pub async fn ask_all(
     if subjects.peek().is_none() {
         return Ok(());
     }
-    let turn = turn::next(db, user, work.name(), (track, priority)).await?;
+    let turn = fairness::next(db, user, work.name(), (track, priority)).await?;
     let rows = subjects.zip(turn..).map(|(subject, turn)| Model {
         turn: Some(turn),
         ..Model::queued(user, work.name(), subject, (track, priority), now)
@@ -69,7 +69,7 @@ fn waiting(db: &impl ConnectionTrait, now: Timestamp) -> OnConflict {
 pub async fn withdraw(
     db: &impl ConnectionTrait,
     user: UserId,
-    work: Work,
+    work: JobKind,
     subject: Uuid,
 ) -> Result<(), DbErr> {
     Entity::delete_many()

@@ -15,9 +15,9 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select,
 };
 
-use super::Work;
+use super::JobKind;
 
-/// Work whose wait is over gets its turn so many at a time.
+/// JobKind whose wait is over gets its turn so many at a time.
 const AT_ONCE: u64 = 200;
 
 /// The turn of a user's next job of this kind.
@@ -30,7 +30,7 @@ pub async fn next(
     let waiting = waiting().filter(Column::Track.eq(track)).filter(Column::Priority.eq(priority));
     let up = turn_of(db, waiting.clone().order_by_asc(Column::Turn)).await?.unwrap_or(0);
     // Spelled out, as in the partial index.
-    let own = match Work::named(kind).is_some_and(Work::serves_all) {
+    let own = match JobKind::named(kind).is_some_and(JobKind::serves_all) {
         true => waiting.filter(Expr::cust("kind IN ('poll', 'subscribe')")),
         false => {
             waiting.filter(Column::UserId.eq(user)).filter(Expr::cust("kind NOT IN ('poll', 'subscribe')"))

@@ -12,7 +12,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::MOST_WAITING;
-use super::work::{Priority, Track, Work};
+use super::kind::{Priority, Track, JobKind};
 
 /// Whether a person may ask for more: fewer than [`MOST_WAITING`] jobs of theirs that are wanted as soon wait for their turn.
 /// Of a backlog those count too that wait for their time, at a host for example: a look takes longer then, and is taken
@@ -83,7 +83,7 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
 /// # Errors
 /// [`DbErr`] when the database fails.
 pub async fn failed_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i64)>, DbErr> {
-    let makes_document = Column::Kind.is_in(Work::that_make_documents());
+    let makes_document = Column::Kind.is_in(JobKind::that_make_documents());
     let still_failed = Query::select()
         .column(document::Column::Id)
         .from(document::Entity)
@@ -104,13 +104,13 @@ pub async fn failed_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i6
 }
 
 /// The subjects of jobs of a kind that run, or might.
-pub fn subjects_due(work: Work, now: Timestamp) -> SelectStatement {
+pub fn subjects_due(work: JobKind, now: Timestamp) -> SelectStatement {
     let due = Column::State.eq(JobState::Queued).and(Column::RunAt.lte(now));
     subjects(work).and_where(Column::State.eq(JobState::Running).or(due)).to_owned()
 }
 
 /// The subjects of jobs of a kind that wait or run.
-pub fn subjects(work: Work) -> SelectStatement {
+pub fn subjects(work: JobKind) -> SelectStatement {
     Query::select()
         .column(Column::Subject)
         .from(Entity)
@@ -123,7 +123,7 @@ pub fn subjects(work: Work) -> SelectStatement {
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
-pub async fn is_waiting(db: &impl ConnectionTrait, work: Work, subject: Uuid) -> Result<bool, DbErr> {
+pub async fn is_waiting(db: &impl ConnectionTrait, work: JobKind, subject: Uuid) -> Result<bool, DbErr> {
     let waiting = Entity::find()
         .filter(Column::Kind.eq(work.name()))
         .filter(Column::Subject.eq(subject))
@@ -135,7 +135,7 @@ pub async fn is_waiting(db: &impl ConnectionTrait, work: Work, subject: Uuid) ->
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
-pub async fn is_given_up(db: &impl ConnectionTrait, work: Work, subject: Uuid) -> Result<bool, DbErr> {
+pub async fn is_given_up(db: &impl ConnectionTrait, work: JobKind, subject: Uuid) -> Result<bool, DbErr> {
     let own = Entity::find().filter(Column::Kind.eq(work.name())).filter(Column::Subject.eq(subject));
     let open = own.clone().filter(Column::State.is_in([JobState::Queued, JobState::Running]));
     let dead = own.filter(Column::State.eq(JobState::Dead));

@@ -5,7 +5,7 @@ use entity::kind::{BookmarkKind, ContentType};
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum JobKind {
     /// Make the text of a document by fetching its address.
     Page,
     /// Make the text of a document from content that was given.
@@ -13,85 +13,85 @@ pub enum Work {
     /// Make the text of a document from its stored file.
     File,
     /// Make the text of a recording.
-    Hear,
+    Transcribe,
     /// Put a document's passages into the index.
     Index,
     /// File a document's passages anew.
-    Relabel,
+    UpdateLabels,
     /// Take a document out of the index.
-    Forget,
+    RemoveFromIndex,
     /// Fetch the source of a feed.
-    Poll,
+    FetchFeed,
     /// Give a follower the entries of a feed.
-    Deliver,
+    DeliverEntries,
     /// Take the documents of a feed away that was left.
     ForgetFeed,
     /// Ask a feed's hub to say when there is something new.
     Subscribe,
     /// Tell a notice by a letter.
-    Letter,
+    SendEmail,
     /// Take the rows of a file in, or what came of them back.
     Import,
     /// Pack everything that a person has into a file.
     Export,
 }
 
-impl Work {
+impl JobKind {
     /// Every kind.
-    pub const ALL: [Work; 14] = [
-        Work::Page,
-        Work::Text,
-        Work::File,
-        Work::Hear,
-        Work::Index,
-        Work::Relabel,
-        Work::Forget,
-        Work::Poll,
-        Work::Deliver,
-        Work::ForgetFeed,
-        Work::Subscribe,
-        Work::Letter,
-        Work::Import,
-        Work::Export,
+    pub const ALL: [JobKind; 14] = [
+        JobKind::Page,
+        JobKind::Text,
+        JobKind::File,
+        JobKind::Transcribe,
+        JobKind::Index,
+        JobKind::UpdateLabels,
+        JobKind::RemoveFromIndex,
+        JobKind::FetchFeed,
+        JobKind::DeliverEntries,
+        JobKind::ForgetFeed,
+        JobKind::Subscribe,
+        JobKind::SendEmail,
+        JobKind::Import,
+        JobKind::Export,
     ];
 
     /// The name in the row.
     pub fn name(self) -> &'static str {
         match self {
-            Work::Page => "page",
-            Work::Text => "text",
-            Work::File => "file",
-            Work::Hear => "hear",
-            Work::Index => "index",
-            Work::Relabel => "relabel",
-            Work::Forget => "forget",
-            Work::Poll => "poll",
-            Work::Deliver => "deliver",
-            Work::ForgetFeed => "forget_feed",
-            Work::Subscribe => "subscribe",
-            Work::Letter => "letter",
-            Work::Import => "import",
-            Work::Export => "export",
+            JobKind::Page => "page",
+            JobKind::Text => "text",
+            JobKind::File => "file",
+            JobKind::Transcribe => "hear",
+            JobKind::Index => "index",
+            JobKind::UpdateLabels => "relabel",
+            JobKind::RemoveFromIndex => "forget",
+            JobKind::FetchFeed => "poll",
+            JobKind::DeliverEntries => "deliver",
+            JobKind::ForgetFeed => "forget_feed",
+            JobKind::Subscribe => "subscribe",
+            JobKind::SendEmail => "letter",
+            JobKind::Import => "import",
+            JobKind::Export => "export",
         }
     }
 
     /// What is done, in words for a log line or a report.
     pub fn activity(self) -> &'static str {
         match self {
-            Work::Page => "fetching a page",
-            Work::Text => "reading a text",
-            Work::File => "reading a file",
-            Work::Hear => "transcribing a recording",
-            Work::Index => "indexing a document",
-            Work::Relabel => "updating a document in the index",
-            Work::Forget => "removing a document from the index",
-            Work::Poll => "fetching a feed",
-            Work::Deliver => "delivering the entries of a feed",
-            Work::ForgetFeed => "removing a feed",
-            Work::Subscribe => "subscribing to a feed",
-            Work::Letter => "sending an e-mail",
-            Work::Import => "an import",
-            Work::Export => "an export",
+            JobKind::Page => "fetching a page",
+            JobKind::Text => "reading a text",
+            JobKind::File => "reading a file",
+            JobKind::Transcribe => "transcribing a recording",
+            JobKind::Index => "indexing a document",
+            JobKind::UpdateLabels => "updating a document in the index",
+            JobKind::RemoveFromIndex => "removing a document from the index",
+            JobKind::FetchFeed => "fetching a feed",
+            JobKind::DeliverEntries => "delivering the entries of a feed",
+            JobKind::ForgetFeed => "removing a feed",
+            JobKind::Subscribe => "subscribing to a feed",
+            JobKind::SendEmail => "sending an e-mail",
+            JobKind::Import => "an import",
+            JobKind::Export => "an export",
         }
     }
 
@@ -103,28 +103,28 @@ impl Work {
     /// What makes the text of a bookmark's document.
     pub fn of_bookmark(kind: BookmarkKind) -> Self {
         match kind {
-            BookmarkKind::Page => Work::Page,
-            BookmarkKind::Upload => Work::File,
+            BookmarkKind::Page => JobKind::Page,
+            BookmarkKind::Upload => JobKind::File,
         }
     }
 
     /// What makes the text of a stored file, as far as is known what it is.
     pub fn of_file(content_type: ContentType) -> Self {
         match content_type {
-            ContentType::Audio | ContentType::Video => Work::Hear,
-            ContentType::Pdf | ContentType::Article | ContentType::Note => Work::File,
+            ContentType::Audio | ContentType::Video => JobKind::Transcribe,
+            ContentType::Pdf | ContentType::Article | ContentType::Note => JobKind::File,
         }
     }
 
     /// What jobs of this kind do. The methods below read it, so that a new kind is classified once.
     fn effect(self) -> Effect {
         match self {
-            Work::Page | Work::Text | Work::File | Work::Hear => Effect::MakesText,
-            Work::Index => Effect::IndexesDocument,
-            Work::Relabel => Effect::UpdatesIndex,
-            Work::Forget | Work::ForgetFeed => Effect::Deletes,
-            Work::Poll | Work::Subscribe => Effect::ServesFollowers,
-            Work::Deliver | Work::Letter | Work::Import | Work::Export => Effect::Other,
+            JobKind::Page | JobKind::Text | JobKind::File | JobKind::Transcribe => Effect::MakesText,
+            JobKind::Index => Effect::IndexesDocument,
+            JobKind::UpdateLabels => Effect::UpdatesIndex,
+            JobKind::RemoveFromIndex | JobKind::ForgetFeed => Effect::Deletes,
+            JobKind::FetchFeed | JobKind::Subscribe => Effect::ServesFollowers,
+            JobKind::DeliverEntries | JobKind::SendEmail | JobKind::Import | JobKind::Export => Effect::Other,
         }
     }
 
@@ -157,14 +157,14 @@ impl Work {
     /// Where it waits.
     pub fn track(self) -> Track {
         match self {
-            Work::Page | Work::Poll | Work::Subscribe | Work::Letter => Track::Web,
-            Work::File => Track::Files,
-            Work::Hear => Track::Recordings,
-            Work::Text | Work::Index | Work::Relabel | Work::Forget | Work::Deliver | Work::ForgetFeed => {
+            JobKind::Page | JobKind::FetchFeed | JobKind::Subscribe | JobKind::SendEmail => Track::Web,
+            JobKind::File => Track::Files,
+            JobKind::Transcribe => Track::Recordings,
+            JobKind::Text | JobKind::Index | JobKind::UpdateLabels | JobKind::RemoveFromIndex | JobKind::DeliverEntries | JobKind::ForgetFeed => {
                 Track::Library
             }
-            Work::Import => Track::Imports,
-            Work::Export => Track::Exports,
+            JobKind::Import => Track::Imports,
+            JobKind::Export => Track::Exports,
         }
     }
 }
@@ -186,7 +186,7 @@ enum Effect {
     Other,
 }
 
-/// Work of one kind of need waits on a track of its own, so that slow sites do not hold up what is here already.
+/// JobKind of one kind of need waits on a track of its own, so that slow sites do not hold up what is here already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Track {
     /// Waits for other machines most of its time.

@@ -4,29 +4,29 @@
 //! [`MOST_WAITING`] of a person's no more is saved or imported; what runs at a time is bounded by the track's room. What waits
 //! is a row, and takes no memory.
 //!
-//! [`ask()`] writes the intent, in the transaction that makes the work necessary. [`claim()`] takes what is due, fairly
+//! [`enqueue()`] writes the intent, in the transaction that makes the work necessary. [`claim()`] takes what is due, fairly
 //! ([`turn`]), and each try ends in one of the ways of [`ending`].
 
-mod ask;
+mod enqueue;
 mod claim;
-mod ending;
-mod look;
-mod turn;
-mod work;
+mod complete;
+mod inspect;
+mod fairness;
+mod kind;
 
 use std::time::Duration;
 
-pub use ask::{ask, ask_all, withdraw};
-pub use claim::{Claimed, Favour, LeaseOwner, Places, claim, end_leases};
-pub use ending::{
-    DIED, Later, advance, backoff, bury, cause_of_death, current, end_wait, finish, give_up, give_way,
+pub use enqueue::{enqueue, enqueue_all, withdraw};
+pub use claim::{Claimed, ClaimOrder, LeaseOwner, SlotBudget, claim, end_leases};
+pub use complete::{
+    DIED, Later, advance, backoff, mark_dead, crash_reason, current, end_wait, finish, give_up, yield_job,
     put_back, release, renew, sweep,
 };
-pub use look::{
+pub use inspect::{
     Depth, depths, failed_by_kind, has_room, is_given_up, is_waiting, others_wait, subjects, subjects_due,
 };
-pub use turn::promote;
-pub use work::{Priority, Track, Work};
+pub use fairness::promote;
+pub use kind::{Priority, Track, JobKind};
 
 /// A try that says nothing for so long is taken for dead. Its worker renews at a third of that.
 pub const LEASE: Duration = Duration::from_secs(12);

@@ -1,5 +1,5 @@
 //! What needs no actor: the database, the clock, the plans and the places for blocking work. The command line works with
-//! it beside a running service; the service's [`App`](crate::app::App) holds one too.
+//! it beside a running service; the service's [`App`](actors::context::CoreContext) holds one too.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::clock::Clock;
 
 /// See the file's head. Clones share everything.
 #[derive(Clone)]
-pub struct Desk {
+pub struct CoreContext {
     /// Rows.
     pub db: Db,
     /// The rows of account security, by connections of their own ([`Db::for_accounts`]).
@@ -30,7 +30,7 @@ pub struct Desk {
     pub data_dir: Arc<PathBuf>,
 }
 
-impl Desk {
+impl CoreContext {
     /// A desk over an open database.
     pub fn of(db: Db, data_dir: PathBuf, base_url: &str, plans: Plans, clock: Arc<dyn Clock>) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);

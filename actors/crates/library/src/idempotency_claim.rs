@@ -1,4 +1,4 @@
-//! Which claim of an Idempotency-Key a request has. It stands apart from [`crate::idempotency`], because the transaction that
+//! Which claim of an Idempotency-Key a request has. It stands apart from [`actors::idempotency`], because the transaction that
 //! makes the request's change needs it, and the stored answers are written in such transactions themselves.
 
 use database::Transaction;
@@ -8,7 +8,7 @@ use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
 
-use crate::error::Error;
+use errors::Error;
 
 /// Tells a claim from all others, also from a later one of the same key.
 #[derive(Clone, Debug)]

@@ -22,9 +22,9 @@ use sea_orm::{
     Statement,
 };
 
-use crate::caller::Caller;
-use crate::desk::Desk;
-use crate::error::Error;
+use actors::auth::caller::Caller;
+use crate::context::CoreContext;
+use errors::Error;
 
 /// Bytes that a user's library takes up.
 ///
@@ -50,8 +50,8 @@ impl LibraryRoom {
     ///
     /// # Errors
     /// The database fails.
-    pub async fn of_caller(db: &impl ConnectionTrait, desk: &Desk, caller: &Caller) -> Result<Self, Error> {
-        let limit = desk.plans.limits(caller.plan).library_bytes;
+    pub async fn of_caller(db: &impl ConnectionTrait, core: &CoreContext, caller: &Caller) -> Result<Self, Error> {
+        let limit = core.plans.limits(caller.plan).library_bytes;
         Self::of(db, caller.user, limit).await
     }
 
@@ -59,9 +59,9 @@ impl LibraryRoom {
     ///
     /// # Errors
     /// [`Error::NotFound`] when the account is gone; the database fails.
-    pub async fn of_owner(db: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Result<Self, Error> {
+    pub async fn of_owner(db: &impl ConnectionTrait, core: &CoreContext, user: UserId) -> Result<Self, Error> {
         let owner = user::Entity::find_by_id(user).one(db).await?.ok_or(Error::not_found())?;
-        let limit = desk.plans.limits(owner.plan).library_bytes;
+        let limit = core.plans.limits(owner.plan).library_bytes;
         Self::of(db, user, limit).await
     }
 

@@ -5,7 +5,7 @@
 //! would deadlock. With this lock the transactions of one user run one after another; on SQLite they do anyway.
 //!
 //! The order of locks is the same everywhere: the row of `library_usage`, the row of the Idempotency-Key, the row of `"user"`,
-//! then the user's things and jobs. Work on the things of several users is one transaction for each, except where a feed moved
+//! then the user's things and jobs. JobKind on the things of several users is one transaction for each, except where a feed moved
 //! ([`begin_owned_by_followers`]). A statement outside of such a transaction ([`Db::write`]) changes nothing that is counted. It
 //! changes one row at a time, but for clean-ups of tables that are not counted: one that PostgreSQL ends in a deadlock runs again
 //! an hour later.
@@ -18,8 +18,8 @@ use entity::library_usage;
 use sea_orm::sea_query::LockType;
 use sea_orm::{DbErr, QueryOrder, QuerySelect};
 
-use crate::caller::Caller;
-use crate::error::Error;
+use actors::auth::caller::Caller;
+use errors::Error;
 
 /// Begins a transaction that changes the data of this user. If the account was removed, there is nothing to lock.
 ///
@@ -56,7 +56,7 @@ pub async fn begin_owned_by_followers(
 }
 
 /// Begins the transaction that makes the change of a request. If the request has an Idempotency-Key, the transaction marks its
-/// claim as committed ([`crate::idempotency`]), so a commit keeps the change and the mark, or neither.
+/// claim as committed ([`actors::idempotency`]), so a commit keeps the change and the mark, or neither.
 ///
 /// Do not use it for writes before the actual change, such as a reservation that expires.
 ///

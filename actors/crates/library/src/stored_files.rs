@@ -19,9 +19,9 @@ use tokio::io::AsyncReadExt;
 use tokio_util::bytes::Bytes;
 use tracing::warn;
 
-use crate::app::App;
-use crate::desk::Desk;
-use crate::error::Error;
+use actors::context::CoreContext;
+use crate::context::CoreContext;
+use errors::Error;
 
 /// Whoever writes a file and says nothing for so long is taken for dead. It renews at a third of that.
 const HELD: Duration = Duration::from_secs(30);
@@ -44,19 +44,19 @@ pub struct Held {
 /// # Errors
 /// The rows cannot be written; then there is to be no file.
 pub async fn hold(
-    desk: &Desk,
+    core: &CoreContext,
     upload: Option<UploadId>,
     path: impl FnOnce(FileId) -> String,
 ) -> Result<Held, Error> {
-    let row = new_row(desk, path);
-    Entity::insert(row.clone().into_active_model()).exec_without_returning(desk.db.write()).await?;
-    take_up_room(&desk.db, upload, row.held_until).await?;
-    Ok(keep_alive(desk, upload, row))
+    let row = new_row(core, path);
+    Entity::insert(row.clone().into_active_model()).exec_without_returning(core.db.write()).await?;
+    take_up_room(&core.db, upload, row.held_until).await?;
+    Ok(keep_alive(core, upload, row))
 }
 
 /// The row of a file that is about to be written and belongs to nothing yet.
-pub(crate) fn new_row(desk: &Desk, path: impl FnOnce(FileId) -> String) -> Model {
-    let now = desk.clock.now();
+pub(crate) fn new_row(core: &CoreContext, path: impl FnOnce(FileId) -> String) -> Model {
+    let now = core.clock.now();
     let id = FileId::new(now);
     Model {
         id,
@@ -73,8 +73,8 @@ pub(crate) fn new_row(desk: &Desk, path: impl FnOnce(FileId) -> String) -> Model
 }
 
 /// Renews the row of a file, which was inserted just now, for as long as the result lives.
-pub(crate) fn keep_alive(desk: &Desk, upload: Option<UploadId>, row: Model) -> Held {
-    let (db, clock, id) = (desk.db.clone(), desk.clock.clone(), row.id);
+pub(crate) fn keep_alive(core: &CoreContext, upload: Option<UploadId>, row: Model) -> Held {
+    let (db, clock, id) = (core.db.clone(), core.clock.clone(), row.id);
     let heartbeat = Heartbeat::every(HELD / 3, "a file is being written", move || {
         let (db, until) = (db.clone(), clock.now() + HELD);
         async move {
@@ -181,8 +181,8 @@ impl Written {
     ///
     /// # Errors
     /// There is no row, or no room for it.
-    pub async fn begin(desk: &Desk, store: &dyn BlobStore) -> Result<Self, Error> {
-        Self::begin_announced(desk, store, None).await
+    pub async fn begin(core: &CoreContext, store: &dyn BlobStore) -> Result<Self, Error> {
+        Self::begin_announced(core, store, None).await
     }
 
     /// Begins a file of this length in bytes, where that is known.
@@ -190,12 +190,12 @@ impl Written {
     /// # Errors
     /// There is no row, or no room for it.
     pub async fn begin_announced(
-        desk: &Desk,
+        core: &CoreContext,
         store: &dyn BlobStore,
         length: Option<u64>,
     ) -> Result<Self, Error> {
-        let held = hold(desk, None, blob_path).await?;
-        Self::of(desk, store, held, length).await
+        let held = hold(core, None, blob_path).await?;
+        Self::of(core, store, held, length).await
     }
 
     /// Begins a file that has its row already, of this length in bytes, where that is known.
@@ -203,7 +203,7 @@ impl Written {
     /// # Errors
     /// Those of the store; then the row is removed.
     pub async fn of(
-        desk: &Desk,
+        core: &CoreContext,
         store: &dyn BlobStore,
         held: Held,
         length: Option<u64>,
@@ -211,7 +211,7 @@ impl Written {
         match store.create(&held.path, length).await {
             Ok(writing) => Ok(Self { held, writing }),
             Err(error) => {
-                discard(desk, store, held).await;
+                discard(core, store, held).await;
                 Err(error.into())
             }
         }
@@ -221,20 +221,20 @@ impl Written {
     ///
     /// # Errors
     /// There is no row, or no room for it; nothing is left then.
-    pub async fn copy_of(desk: &Desk, store: &dyn BlobStore, file: &Path) -> Result<Held, Error> {
+    pub async fn copy_of(core: &CoreContext, store: &dyn BlobStore, file: &Path) -> Result<Held, Error> {
         let length = tokio::fs::metadata(file).await.map_err(BlobError::from)?.len();
-        Self::begin_announced(desk, store, Some(length)).await?.copy(desk, store, file).await
+        Self::begin_announced(core, store, Some(length)).await?.copy(core, store, file).await
     }
 
     /// Writes a file of this machine, and finishes.
     ///
     /// # Errors
     /// The file cannot be read, or those of the store; nothing is left then.
-    pub async fn copy(mut self, desk: &Desk, store: &dyn BlobStore, file: &Path) -> Result<Held, Error> {
+    pub async fn copy(mut self, core: &CoreContext, store: &dyn BlobStore, file: &Path) -> Result<Held, Error> {
         match self.append(file).await {
-            Ok(()) => self.finish(desk, store).await,
+            Ok(()) => self.finish(core, store).await,
             Err(error) => {
-                self.abort(desk, store).await;
+                self.abort(core, store).await;
                 Err(error)
             }
         }
@@ -269,29 +269,29 @@ impl Written {
     ///
     /// # Errors
     /// Those of the store; nothing is left then.
-    pub async fn finish(self, desk: &Desk, store: &dyn BlobStore) -> Result<Held, Error> {
+    pub async fn finish(self, core: &CoreContext, store: &dyn BlobStore) -> Result<Held, Error> {
         let Self { held, writing } = self;
         match writing.finish().await {
             Ok(()) => Ok(held),
             Err(error) => {
-                discard(desk, store, held).await;
+                discard(core, store, held).await;
                 Err(error.into())
             }
         }
     }
 
     /// Takes back what was written.
-    pub async fn abort(self, desk: &Desk, store: &dyn BlobStore) {
+    pub async fn abort(self, core: &CoreContext, store: &dyn BlobStore) {
         self.writing.abort().await;
-        discard(desk, store, self.held).await;
+        discard(core, store, self.held).await;
     }
 }
 
 /// Ends the writing. A file that was given to nothing is removed at once; where that fails, by the clean-up.
-pub async fn discard(desk: &Desk, store: &dyn BlobStore, held: Held) {
+pub async fn discard(core: &CoreContext, store: &dyn BlobStore, held: Held) {
     let (id, path) = (held.id, held.path.clone());
     drop(held);
-    if let Err(error) = remove(desk, store, id, &path).await {
+    if let Err(error) = remove(core, store, id, &path).await {
         warn!(cause = error.chain(), "could not remove a file that came to nothing; the clean-up will");
     }
 }
@@ -300,39 +300,39 @@ pub async fn discard(desk: &Desk, store: &dyn BlobStore, held: Held) {
 ///
 /// # Errors
 /// The database. A file that the store does not let go is put off, and the others go on.
-pub async fn sweep(app: &App) -> Result<(), Error> {
-    let loose = Entity::loose(app.clock.now()).limit(AT_ONCE).all(app.db.read()).await?;
+pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
+    let loose = Entity::loose(core.clock.now()).limit(AT_ONCE).all(core.db.read()).await?;
     for file in loose {
-        if let Err(error) = remove(app, &*app.uploads.store, file.id, &file.path).await {
+        if let Err(error) = remove(ctx, &*ctx.uploads.store, file.id, &file.path).await {
             warn!(cause = error.chain(), file.id = %file.id, "could not remove a file that belongs to nothing");
-            put_off(app, file.id).await?;
+            put_off(ctx, file.id).await?;
         }
     }
     Ok(())
 }
 
-async fn put_off(app: &App, id: FileId) -> Result<(), Error> {
+async fn put_off(core: &CoreContext, id: FileId) -> Result<(), Error> {
     Entity::update_many()
-        .col_expr(Column::HeldUntil, Expr::value(app.clock.now() + PUT_OFF))
+        .col_expr(Column::HeldUntil, Expr::value(core.clock.now() + PUT_OFF))
         .filter(Column::Id.eq(id))
         .filter(Entity::owned_by_nothing())
-        .exec(app.db.write())
+        .exec(core.db.write())
         .await?;
     Ok(())
 }
 
-async fn remove(desk: &Desk, store: &dyn BlobStore, id: FileId, path: &str) -> Result<(), Error> {
+async fn remove(core: &CoreContext, store: &dyn BlobStore, id: FileId, path: &str) -> Result<(), Error> {
     // From here on it can be given to nothing: the bytes may go.
     let doomed = Entity::update_many()
         .col_expr(Column::Doomed, Expr::value(true))
         .filter(Column::Id.eq(id))
         .filter(Entity::owned_by_nothing())
-        .exec(desk.db.write())
+        .exec(core.db.write())
         .await?;
     if doomed.rows_affected == 0 {
         return Ok(());
     }
     store.remove(path).await?;
-    Entity::delete_by_id(id).exec(desk.db.write()).await?;
+    Entity::delete_by_id(id).exec(core.db.write()).await?;
     Ok(())
 }

@@ -23,10 +23,10 @@ use sea_orm::{
 };
 use storage::blobs::blob_path;
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::context::CoreContext;
+use errors::Error;
 use crate::owned_transaction::begin_owned;
-use crate::uploads::stored::{self, Held};
+use crate::stored_files::{self, Held};
 
 /// What a file is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,11 +52,11 @@ pub async fn used_bytes(db: &impl ConnectionTrait, user: UserId, now: Timestamp)
 /// [`Error::TransfersFull`]; [`Error::NotFound`] when the account is gone; the database fails.
 pub async fn must_have_room(
     db: &impl ConnectionTrait,
-    desk: &Desk,
+    core: &CoreContext,
     user: UserId,
     kind: TransferKind,
 ) -> Result<(), Error> {
-    let (kept, limit) = (kept_files(db, user, desk.clock.now()).await?, limit_of(db, desk, user).await?);
+    let (kept, limit) = (kept_files(db, user, core.clock.now()).await?, limit_of(db, core, user).await?);
     if files_to_release(&kept, 1, limit, kind).is_some() { Ok(()) } else { Err(full(&kept, limit)) }
 }
 
@@ -65,13 +65,13 @@ pub async fn must_have_room(
 /// # Errors
 /// [`Error::TransfersFull`] when they do not fit; [`Error::NotFound`] when the account is gone; the database fails. Then there is
 /// to be no file.
-pub async fn hold(desk: &Desk, user: UserId, kind: TransferKind, bytes: u64) -> Result<Held, Error> {
-    let row = Model { user_id: Some(user), bytes: column_of(bytes), ..stored::new_row(desk, blob_path) };
-    let txn = begin_owned(&desk.db, user).await?;
-    make_room(&txn, desk, user, NewFile { id: row.id, kind, bytes }).await?;
+pub async fn hold(core: &CoreContext, user: UserId, kind: TransferKind, bytes: u64) -> Result<Held, Error> {
+    let row = Model { user_id: Some(user), bytes: column_of(bytes), ..stored::new_row(core, blob_path) };
+    let txn = begin_owned(&core.db, user).await?;
+    make_room(&txn, core, user, NewFile { id: row.id, kind, bytes }).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
     txn.commit().await?;
-    Ok(stored::keep_alive(desk, None, row))
+    Ok(stored::keep_alive(core, None, row))
 }
 
 /// Reserves this many bytes in all for a file that is being written.
@@ -79,14 +79,14 @@ pub async fn hold(desk: &Desk, user: UserId, kind: TransferKind, bytes: u64) -> 
 /// # Errors
 /// As [`hold`]; the file keeps what was reserved before.
 pub async fn reserve(
-    desk: &Desk,
+    core: &CoreContext,
     user: UserId,
     file: FileId,
     kind: TransferKind,
     bytes: u64,
 ) -> Result<(), Error> {
-    let txn = begin_owned(&desk.db, user).await?;
-    make_room(&txn, desk, user, NewFile { id: file, kind, bytes }).await?;
+    let txn = begin_owned(&core.db, user).await?;
+    make_room(&txn, core, user, NewFile { id: file, kind, bytes }).await?;
     record_bytes(&txn, user, file, bytes).await?;
     Ok(txn.commit().await?)
 }
@@ -97,12 +97,12 @@ pub async fn reserve(
 /// As [`hold`]: [`Error::TransfersFull`] when the plan allows less than while it was packed.
 pub async fn finish_export(
     txn: &impl ConnectionTrait,
-    desk: &Desk,
+    core: &CoreContext,
     user: UserId,
     file: FileId,
     bytes: u64,
 ) -> Result<(), Error> {
-    let plan = find_room(txn, desk, user, NewFile { id: file, kind: TransferKind::Export, bytes }).await?;
+    let plan = find_room(txn, core, user, NewFile { id: file, kind: TransferKind::Export, bytes }).await?;
     release(txn, user, &plan.to_release).await
 }
 
@@ -135,8 +135,8 @@ struct NewFile {
 
 /// Releases what must make way for a file that is being written, or refuses the file. The latest export counts as released where
 /// it makes way, and is kept.
-async fn make_room(txn: &impl ConnectionTrait, desk: &Desk, user: UserId, new: NewFile) -> Result<(), Error> {
-    let ReleasePlan { mut to_release, latest_export } = find_room(txn, desk, user, new).await?;
+async fn make_room(txn: &impl ConnectionTrait, core: &CoreContext, user: UserId, new: NewFile) -> Result<(), Error> {
+    let ReleasePlan { mut to_release, latest_export } = find_room(txn, core, user, new).await?;
     to_release.retain(|file| Some(file.id) != latest_export);
     release(txn, user, &to_release).await
 }
@@ -152,13 +152,13 @@ struct ReleasePlan {
 /// Finds room for a file, or refuses the file. Whatever is written takes one byte at least.
 async fn find_room(
     txn: &impl ConnectionTrait,
-    desk: &Desk,
+    core: &CoreContext,
     user: UserId,
     new: NewFile,
 ) -> Result<ReleasePlan, Error> {
-    let mut kept = kept_files(txn, user, desk.clock.now()).await?;
+    let mut kept = kept_files(txn, user, core.clock.now()).await?;
     kept.retain(|file| file.id != new.id);
-    let limit = limit_of(txn, desk, user).await?;
+    let limit = limit_of(txn, core, user).await?;
     match files_to_release(&kept, new.bytes.max(1), limit, new.kind) {
         Some(to_release) => Ok(ReleasePlan { to_release, latest_export: latest_export(&kept) }),
         None => Err(full(&kept, limit)),
@@ -169,9 +169,9 @@ fn latest_export(kept: &[KeptFile]) -> Option<FileId> {
     kept.iter().rfind(|file| matches!(file.purpose, Purpose::Export(_))).map(|file| file.id)
 }
 
-async fn limit_of(db: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Result<u64, Error> {
+async fn limit_of(db: &impl ConnectionTrait, core: &CoreContext, user: UserId) -> Result<u64, Error> {
     let owner = user::Entity::find_by_id(user).one(db).await?.ok_or(Error::not_found())?;
-    Ok(desk.plans.limits(owner.plan).transfer_bytes)
+    Ok(core.plans.limits(owner.plan).transfer_bytes)
 }
 
 /// A file that counts.

@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value as Json};
 use super::{
     Faults, Field, Kind, MOST_FAULTS, Value, Values, bounds, from_text, integer, mismatch_reason, number,
 };
-use crate::error::Invalid;
+use errors::Invalid;
 
 /// The values of a JSON object, or every fault in it.
 pub fn read(body: &[u8], fields: &'static [Field]) -> Result<Values, Invalid> {

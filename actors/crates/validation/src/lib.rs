@@ -13,7 +13,7 @@ pub use json::{parse as parse_json, read as read_json, read_map};
 pub use query::read as read_query;
 pub use values::{Value, Values};
 
-use crate::error::{Fault, Invalid};
+use errors::{Fault, Invalid};
 
 /// One field that may be given.
 #[derive(Clone, Copy, Debug)]

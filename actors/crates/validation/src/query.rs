@@ -4,7 +4,7 @@
 use percent_encoding::percent_decode_str;
 
 use super::{Faults, Field, Kind, Value, Values, bounds, from_text, integer, mismatch_reason, number};
-use crate::error::Invalid;
+use errors::Invalid;
 
 /// The values of a query string, or every fault in it.
 pub fn read(query: &str, fields: &'static [Field]) -> Result<Values, Invalid> {

@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use zeroize::Zeroizing;
 
 use super::{Answerer, Draft, Failure, Question};
-use crate::clock::Clock;
+use library::clock::Clock;
 use circuit::CircuitBreaker;
 use stream::{Completion, Reading};
 

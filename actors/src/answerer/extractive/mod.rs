@@ -17,7 +17,7 @@ use inference::embedder::{EmbedError, Embedder};
 use runtime::{Lane, Workers};
 
 use super::{Answerer, Draft, Failure, Passage, Question};
-use crate::error::Error;
+use errors::Error;
 use pick::Sentence;
 use words::Words;
 

@@ -25,9 +25,9 @@ use super::consent::{self, Browser, Decided, Request};
 use super::token::{self, Issued, Refresh};
 use super::token_error::TokenError;
 use super::{Terms, sweep};
-use crate::error::Error;
-use crate::keys::secret::Secret;
-use crate::uses::{Introductions, Use, Uses};
+use errors::Error;
+use crate::auth::secret::Secret;
+use crate::auth::last_use::{Introductions, Use, Uses};
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);

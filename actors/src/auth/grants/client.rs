@@ -12,8 +12,8 @@ use subtle::ConstantTimeEq;
 use text::one_line;
 
 use super::redirect::{RedirectRules, shown_host};
-use crate::error::Error;
-use crate::keys::secret::{Secret, SecretHash};
+use errors::Error;
+use crate::auth::secret::{Secret, SecretHash};
 
 /// What a client's secret begins with.
 pub const SECRET_PREFIX: &str = "cl_";

@@ -18,8 +18,8 @@ use super::lifecycle::{TransitionError, present, redeem};
 use super::token::{Issued, issue, tell_reuse};
 use super::token_error::TokenError;
 use super::{Terms, client, pkce};
-use crate::keys::secret::Secret;
-use crate::{notices, state};
+use crate::auth::secret::Secret;
+use crate::{notices, service_state};
 
 /// What a client presents for its first tokens.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, T
     redeem(&txn, &mut found, grant.branch).await?;
     let issued = issue(&txn, terms, &grant, grant.scopes.clone(), now).await?;
     notices::app_connected(&txn, owner.id, &client::shown_name(&asked.client), now).await?;
-    state::raise_generation(&txn).await?;
+    service_state::raise_generation(&txn).await?;
     txn.commit().await?;
     terms.fresh.raise();
     Ok(issued)

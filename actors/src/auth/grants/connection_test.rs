@@ -10,8 +10,8 @@ use entity::id::ClientId;
 use entity::oauth_client;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::error::Error;
-use crate::keys::secret::Secret;
+use errors::Error;
+use crate::auth::secret::Secret;
 
 /// The next test starts no earlier than this after the end of one.
 const PAUSE: Duration = Duration::from_secs(5);

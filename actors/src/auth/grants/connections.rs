@@ -7,7 +7,7 @@ use entity::{oauth_client, oauth_grant};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 
 use super::end::{Ending, end, living_owner};
-use crate::error::Error;
+use errors::Error;
 
 /// Returns every connection of a user, ended ones too, with its application; the latest connected first.
 ///

@@ -17,8 +17,8 @@ use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::end::living_owner;
 use super::{Terms, client};
-use crate::error::Error;
-use crate::keys::secret::Secret;
+use errors::Error;
+use crate::auth::secret::Secret;
 
 /// What the ticket in a consent page begins with.
 pub const TICKET_PREFIX: &str = "ct_";

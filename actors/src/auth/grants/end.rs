@@ -11,7 +11,7 @@ use entity::{oauth_code, oauth_consent, oauth_grant, user};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
 
-use crate::state;
+use crate::service_state;
 
 /// The person, held until the transaction ends; `None` where the account is shut or gone.
 pub async fn living_owner(txn: &Transaction, user: UserId) -> Result<Option<user::Model>, DbErr> {
@@ -62,7 +62,7 @@ pub async fn end(
     if ended.rows_affected == 0 {
         return Ok(false);
     }
-    state::raise_generation(txn).await?;
+    service_state::raise_generation(txn).await?;
     Ok(true)
 }
 

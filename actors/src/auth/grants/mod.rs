@@ -38,12 +38,12 @@ use moka::sync::Cache;
 use runtime::{Flush, Port, SupervisorConfig, supervise};
 use sea_orm::{DbErr, EntityTrait};
 
-use crate::clock::Clock;
-use crate::error::Error;
-use crate::keys::freshness::Freshness;
-use crate::keys::secret::{Secret, SecretHash};
-use crate::limits::Addresses;
-use crate::state;
+use library::clock::Clock;
+use errors::Error;
+use crate::auth::keys::freshness::Freshness;
+use crate::auth::secret::{Secret, SecretHash};
+use crate::auth::limits::Addresses;
+use crate::service_state;
 use actor::{Ask, Decide, Disconnect, GrantActor, Introduced, Revoke};
 use client::{Introduction, InvalidClientMetadata, Proof};
 use connection_test::ConnectionTests;
@@ -223,7 +223,7 @@ impl Grants {
     pub async fn remove_client(&self, client: ClientId) -> Result<(), Error> {
         let txn = self.terms.db.begin().await?;
         oauth_client::Entity::delete_by_id(client).exec(&txn).await?;
-        state::raise_generation(&txn).await?;
+        service_state::raise_generation(&txn).await?;
         txn.commit().await?;
         self.terms.fresh.raise();
         Ok(())

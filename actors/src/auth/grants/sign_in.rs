@@ -9,8 +9,8 @@ use entity::oauth_sign_in;
 use sea_orm::{EntityTrait, IntoActiveModel};
 
 use super::Terms;
-use crate::error::Error;
-use crate::keys::secret::Secret;
+use errors::Error;
+use crate::auth::secret::Secret;
 
 /// What the ticket in a sign-in page begins with.
 pub const SIGN_IN_PREFIX: &str = "ci_";

@@ -10,8 +10,8 @@ use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
 use super::end::{Ending, ended};
 use super::token::REFRESH_LIFE;
 use super::{Terms, client};
-use crate::error::Error;
-use crate::keys::changes::remove_expired_test_keys;
+use errors::Error;
+use crate::auth::keys::changes::remove_expired_test_keys;
 
 /// A refresh token that expired so long ago cannot be in use on another node any more.
 const OVER: Duration = Duration::from_secs(24 * 3600);

@@ -20,7 +20,7 @@ use super::end::{end_all, living_owner};
 use super::lifecycle::{TransitionError, present, redeem, spend};
 use super::token::{refresh, revoke};
 use super::*;
-use crate::clock::TestClock;
+use library::clock::TestClock;
 
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";

@@ -17,8 +17,8 @@ use super::end::{Ending, end, living_owner};
 use super::lifecycle::{TransitionError, spend};
 use super::token_error::TokenError;
 use super::{Terms, client};
-use crate::error::Error;
-use crate::keys::secret::Secret;
+use errors::Error;
+use crate::auth::secret::Secret;
 
 /// What an access token begins with.
 pub const ACCESS_PREFIX: &str = "ca_";

@@ -4,7 +4,7 @@ use runtime::AskError;
 use sea_orm::DbErr;
 
 use super::lifecycle::TransitionError;
-use crate::error::Error;
+use errors::Error;
 
 /// Why a client gets no tokens.
 #[derive(Debug, thiserror::Error)]

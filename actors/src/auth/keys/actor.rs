@@ -26,11 +26,11 @@ use tracing::warn;
 use super::freshness::Freshness;
 use super::secret::{Secret, SecretHash};
 use super::{Changes, KeyRow, Wish, changes};
-use crate::clock::Clock;
-use crate::error::Error;
+use library::clock::Clock;
+use errors::Error;
 use crate::notices::{FirstUse, Notices};
-use crate::state::{self, Fact};
-use crate::uses::{Introductions, Use, Uses};
+use crate::service_state::{self, ServiceStateKey};
+use crate::auth::last_use::{Introductions, Use, Uses};
 
 const LOOK_EVERY: Duration = Duration::from_millis(400);
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
@@ -64,7 +64,7 @@ impl KeyActor {
     /// Asks for the generation; where it moved, another process changed something.
     fn look(&mut self, context: &mut Context<Self>) {
         let (db, since) = (self.db.clone(), self.clock.elapsed());
-        let read = async move { state::read(db.read(), Fact::Generation).await };
+        let read = async move { service_state::read(db.read(), ServiceStateKey::Generation).await };
         context.spawn(read.into_actor(self).map(move |read, actor, _| match read {
             Ok(generation) => {
                 actor.fresh.seen(generation);

@@ -17,9 +17,9 @@ use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::secret::Secret;
 use super::{Changes, Wish, rules};
-use crate::error::Error;
-use crate::owned_transaction::begin_owned;
-use crate::state;
+use errors::Error;
+use library::owned_transaction::begin_owned;
+use crate::service_state;
 
 /// Makes a key; its secret is never to be had again. The scopes are checked before the count (contract.md, section 11).
 pub async fn create(
@@ -196,6 +196,6 @@ async fn lock_owner(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Erro
 }
 
 async fn commit(txn: Transaction) -> Result<(), Error> {
-    state::raise_generation(&txn).await?;
+    service_state::raise_generation(&txn).await?;
     Ok(txn.commit().await?)
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::clock::Clock;
+use library::clock::Clock;
 
 /// A look at the generation is believed for so long; a change by another process is seen within it.
 const BELIEVED: Duration = Duration::from_millis(1000);
@@ -63,7 +63,7 @@ mod tests {
     use entity::time::Timestamp;
 
     use super::*;
-    use crate::clock::TestClock;
+    use library::clock::TestClock;
 
     #[test]
     fn a_row_counts_until_something_changes_or_the_last_look_is_too_old() {

@@ -24,10 +24,10 @@ use entity::time::Timestamp;
 use moka::sync::Cache;
 use runtime::{Flush, Port, SupervisorConfig, supervise};
 
-use crate::clock::Clock;
-use crate::error::Error;
+use library::clock::Clock;
+use errors::Error;
 use crate::notices::Notices;
-use crate::state::{self, Fact};
+use crate::service_state::{self, ServiceStateKey};
 use actor::{Change, Create, Introduced, KeyActor, Look, Regenerate, Revoke};
 use freshness::Freshness;
 use secret::{Secret, SecretHash};
@@ -170,7 +170,7 @@ impl Keys {
 
     /// Drops what is remembered where another process changed keys, users or plans since the last look.
     pub async fn catch_up(&self, db: &Db) -> Result<(), Error> {
-        let generation = state::read(db.read(), Fact::Generation).await?;
+        let generation = service_state::read(db.read(), ServiceStateKey::Generation).await?;
         self.fresh.seen(generation);
         Ok(())
     }

@@ -4,7 +4,7 @@ use entity::kind::KeyKind;
 use entity::plan::{Limits, Plan};
 use entity::scope::{Scope, Scopes};
 
-use crate::error::Error;
+use errors::Error;
 
 /// The longest name of a key (contract.md, section 11: v1).
 pub const MAX_NAME_CHARS: usize = 300;

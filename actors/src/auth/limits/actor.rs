@@ -25,9 +25,9 @@ use tracing::warn;
 use super::day::{DayCount, Entered, KeptDays};
 use super::hour::Hour;
 use super::{Ask, Counts, Quota};
-use crate::caller::Via;
-use crate::clock::Clock;
-use crate::error::{Error, RateWindow, Wait};
+use crate::auth::caller::Principal;
+use library::clock::Clock;
+use errors::{Error, RateWindow, Wait};
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// Full buckets say nothing that a new one would not: they are dropped now and then.
@@ -41,7 +41,7 @@ type Calls = HashMap<(UserId, Surface, Day), i64>;
 pub struct LimitActor {
     db: Db,
     clock: Arc<dyn Clock>,
-    hours: HashMap<Via, Hour>,
+    hours: HashMap<Principal, Hour>,
     counts: HashMap<(UserId, Surface, Day), DayCount>,
     days: KeptDays,
     /// Of a write that failed.
@@ -177,9 +177,9 @@ fn panic_for_restart(error: &sea_orm::DbErr) -> ! {
 }
 
 fn hour_of<'a>(
-    hours: &'a mut HashMap<Via, Hour>,
+    hours: &'a mut HashMap<Principal, Hour>,
     clock: &Arc<dyn Clock>,
-    bucket: Via,
+    bucket: Principal,
     hourly: u32,
 ) -> &'a mut Hour {
     let hour = hours.entry(bucket).or_insert_with(|| Hour::new(hourly, clock.clone()));
@@ -282,7 +282,7 @@ impl Handler<Today> for LimitActor {
 #[derive(Message)]
 #[rtype(result = "u32")]
 pub struct Remaining {
-    pub(super) bucket: Via,
+    pub(super) bucket: Principal,
     pub(super) hourly: u32,
 }
 
@@ -308,7 +308,7 @@ mod tests {
 
     use super::super::Limits;
     use super::*;
-    use crate::clock::TestClock;
+    use library::clock::TestClock;
 
     const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
     const DAY: Duration = Duration::from_secs(24 * 3600);

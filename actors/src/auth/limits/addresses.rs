@@ -13,7 +13,7 @@ use governor::state::keyed::DefaultKeyedStateStore;
 use governor::{Quota, RateLimiter};
 
 use super::hour::HourClock;
-use crate::clock::Clock;
+use library::clock::Clock;
 
 /// So many addresses are remembered before those that did nothing for long are forgotten.
 const REMEMBERED: usize = 10_000;
@@ -75,7 +75,7 @@ mod tests {
     use entity::time::Timestamp;
 
     use super::*;
-    use crate::clock::TestClock;
+    use library::clock::TestClock;
 
     fn ip(address: &str) -> Option<IpAddr> {
         address.parse().ok()

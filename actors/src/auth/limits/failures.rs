@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::addresses::Addresses;
-use crate::clock::Clock;
-use crate::error::Error;
+use library::clock::Clock;
+use errors::Error;
 
 /// Counts failures by address.
 pub struct Failures(Addresses);
@@ -31,7 +31,7 @@ mod tests {
     use entity::time::Timestamp;
 
     use super::*;
-    use crate::clock::TestClock;
+    use library::clock::TestClock;
 
     #[test]
     fn the_twenty_first_failure_of_an_address_is_told_to_wait_and_another_address_is_not() {

@@ -10,7 +10,7 @@ use governor::nanos::Nanos;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 
-use crate::clock::Clock;
+use library::clock::Clock;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -131,7 +131,7 @@ mod tests {
     use entity::time::Timestamp;
 
     use super::*;
-    use crate::clock::TestClock;
+    use library::clock::TestClock;
 
     fn hour(limit: u32) -> (Arc<TestClock>, Hour) {
         let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));

@@ -18,9 +18,9 @@ use entity::id::UserId;
 use entity::kind::Surface;
 use runtime::{Flush, Port, SupervisorConfig, supervise};
 
-use crate::caller::Via;
-use crate::clock::Clock;
-use crate::error::{Error, Wait};
+use crate::auth::caller::Principal;
+use library::clock::Clock;
+use errors::{Error, Wait};
 use actor::{Admit, LimitActor, Remaining, Today};
 
 pub use addresses::{Addresses, network};
@@ -41,7 +41,7 @@ pub struct Quota {
 #[derive(Clone, Debug)]
 pub struct Ask {
     /// Whose hour it is: a key's or a connection's.
-    pub bucket: Via,
+    pub bucket: Principal,
     /// Requests an hour of that bucket.
     pub hourly: u32,
     /// Whose day it is.
@@ -90,7 +90,7 @@ impl Limits {
     }
 
     /// What is left of a bucket's hour, without taking any of it.
-    pub async fn remaining(&self, bucket: Via, hourly: u32) -> Result<u32, Error> {
+    pub async fn remaining(&self, bucket: Principal, hourly: u32) -> Result<u32, Error> {
         Ok(self.port.ask(Remaining { bucket, hourly }).await?)
     }
 

@@ -21,13 +21,13 @@ use web::PageUrl;
 
 use super::super::media;
 use super::source;
-use crate::app::App;
-use crate::error::Error;
-use crate::ingest::attempt::Failure;
-use crate::ingest::queue::{self, Priority, Work};
-use crate::library_quota::LibraryRoom;
-use crate::ops::bookmarks::save::{Content, give};
-use crate::owned_transaction::begin_owned;
+use crate::ingest::context::IngestContext;
+use errors::Error;
+use crate::ingest::attempt::JobError;
+use jobs::{Priority, JobKind};
+use library::library_quota::LibraryRoom;
+use library::bookmarks::save::{Content, give};
+use library::owned_transaction::begin_owned;
 
 /// An entry as it came, with what it is compared by.
 #[derive(Debug)]
@@ -40,28 +40,28 @@ pub struct Coming {
 }
 
 /// Runs the job.
-pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
     let own = || feed::Entity::one_of(job.user_id, FeedId(job.subject));
-    let coming = match own().one(app.db.read()).await? {
-        Some(feed) => match source::copy(app.db.read(), feed.source_id).await? {
-            Some(copy) => app.workers.run(Lane::Background, move || prepare(copy, &feed.url)).await?,
+    let coming = match own().one(ctx.core.db.read()).await? {
+        Some(feed) => match source::copy(ctx.core.db.read(), feed.source_id).await? {
+            Some(copy) => ctx.core.workers.run(Lane::Background, move || prepare(copy, &feed.url)).await?,
             None => Vec::new(),
         },
         None => Vec::new(),
     };
-    let now = app.clock.now();
-    let txn = begin_owned(&app.db, job.user_id).await?;
-    if !queue::finish(&txn, job, now).await? {
-        return Err(Failure::LeaseLost);
+    let now = ctx.core.clock.now();
+    let txn = begin_owned(&ctx.core.db, job.user_id).await?;
+    if !jobs::finish(&txn, job, now).await? {
+        return Err(JobError::LeaseLost);
     }
     // Held before its entries and documents, as whoever leaves it does: nobody waits in a circle.
     if let Some(feed) = own().lock(LockType::KeyShare).one(&txn).await? {
-        let room = LibraryRoom::of_owner(&txn, app, job.user_id).await?;
+        let room = LibraryRoom::of_owner(&txn, ctx, job.user_id).await?;
         deliver(&txn, &feed, coming, now).await?;
         room.must_hold(&txn).await?;
     }
     txn.commit().await?;
-    app.ingest.wake();
+    ctx.job_signal.notify();
     Ok(())
 }
 
@@ -258,11 +258,11 @@ async fn change(
         // A transcript says more than the notes of the episode.
         return Ok(());
     }
-    let work = if page_wanted { Work::Page } else { Work::Text };
+    let work = if page_wanted { JobKind::Page } else { JobKind::Text };
     if !page_wanted {
         give_content(txn, feed, vec![(row.document_id, coming.item)]).await?;
     }
-    queue::ask(txn, feed.user_id, work, row.document_id.0, Priority::Backlog, now).await?;
+    jobs::enqueue(txn, feed.user_id, work, row.document_id.0, Priority::Backlog, now).await?;
     Ok(())
 }
 
@@ -293,7 +293,7 @@ async fn insert(
     insert_all::<entry::Entity>(txn, entries, None).await?;
     give_content(txn, feed, contents).await?;
     let texts = texts.into_iter().map(|document| document.0);
-    queue::ask_all(txn, feed.user_id, Work::Text, texts, Priority::Backlog, now).await?;
+    jobs::enqueue_all(txn, feed.user_id, JobKind::Text, texts, Priority::Backlog, now).await?;
     Ok(())
 }
 
@@ -331,7 +331,7 @@ async fn join(txn: &impl ConnectionTrait, row: &entry::Model, now: Timestamp) ->
         .filter(document::Column::Id.eq(row.document_id))
         .exec(txn)
         .await?;
-    queue::ask(txn, row.user_id, Work::Relabel, row.document_id.0, Priority::Backlog, now).await?;
+    jobs::enqueue(txn, row.user_id, JobKind::UpdateLabels, row.document_id.0, Priority::Backlog, now).await?;
     Ok(())
 }
 

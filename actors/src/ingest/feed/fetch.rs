@@ -6,8 +6,8 @@ use sandbox::SandboxError;
 use web::{FetchError, FetchRequest, FetchedPage, PageUrl};
 
 use super::push::offer;
-use crate::app::App;
-use crate::error::Error;
+use crate::ingest::context::IngestContext;
+use errors::Error;
 
 /// No feed is longer (faults-and-threats.md, P4).
 const MOST_BYTES: u64 = 5 << 20;
@@ -60,14 +60,14 @@ pub enum Unfetched {
 }
 
 /// Fetches an address; with validators only if it changed.
-pub async fn fetch(app: &App, url: &PageUrl, validators: Validators) -> Result<Answer, Unfetched> {
+pub async fn fetch(ctx: &IngestContext, url: &PageUrl, validators: Validators) -> Result<Answer, Unfetched> {
     let request = FetchRequest {
         if_none_match: validators.etag,
         if_modified_since: validators.last_modified,
         max_bytes: Some(MOST_BYTES),
         ..FetchRequest::feed()
     };
-    let fetched = app.fetcher.get(url, request).await?;
+    let fetched = ctx.fetcher.get(url, request).await?;
     let (from, moved) = (fetched.url.clone(), fetched.redirected_permanently);
     if fetched.is_unchanged() {
         return Ok(Answer { brought: Brought::Unchanged, from, moved });
@@ -77,8 +77,8 @@ pub async fn fetch(app: &App, url: &PageUrl, validators: Validators) -> Result<A
         last_modified: fetched.headers.last_modified.clone(),
     };
     let links = fetched.headers.link.clone();
-    let bytes = app.workers.run(Lane::Background, move || bytes(fetched)).await.map_err(Error::from)?;
-    let brought = match app.sandbox.read_feed(&bytes, from.as_str().to_owned()).await? {
+    let bytes = ctx.core.workers.run(Lane::Background, move || bytes(fetched)).await.map_err(Error::from)?;
+    let brought = match ctx.sandbox.read_feed(&bytes, from.as_str().to_owned()).await? {
         FeedDocument::Feed(mut feed) => {
             offer::by_headers(&mut feed, &links, &from);
             Brought::Feed(feed, validators)

@@ -8,10 +8,11 @@ use entity::id::UserId;
 use parse::feed::{Feed, FeedLink};
 use web::{FetchError, PageUrl};
 
-use crate::app::App;
-use crate::error::Error;
+use crate::ingest::context::IngestContext;
+use errors::Error;
 use crate::ingest::feed::fetch::{self, Brought, Unfetched, Validators};
-use crate::ingest::feed::{poll::BROKEN, source};
+use crate::ingest::feed::poll::BROKEN;
+use library::feeds::source;
 
 /// Somebody waits for all of it together.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -40,41 +41,41 @@ enum Opened {
 
 /// The feed at an address, or the first that the page there names; one without a single entry is none. No place is guessed:
 /// whoever follows a feed gets the one that they meant, or is told that there is none.
-pub async fn find(app: &App, user: UserId, url: PageUrl) -> Result<Found, Error> {
-    let _permit = app.feed_searches.acquire(user).await?;
+pub async fn find(ctx: &IngestContext, user: UserId, url: PageUrl) -> Result<Found, Error> {
+    let _permit = ctx.feed_searches.acquire(user).await?;
     within(async {
-        let links = match open(app, &url).await? {
+        let links = match open(ctx, &url).await? {
             Opened::Feed(found) => return with_entries(*found),
             Opened::Page(_, links) => links,
         };
-        first(app, named(&links).into_iter().take(TRIED)).await
+        first(ctx, named(&links).into_iter().take(TRIED)).await
     })
     .await
 }
 
 /// The feeds at an address: itself, or those that the page names, or the first at a usual place.
-pub async fn candidates(app: &App, user: UserId, url: PageUrl) -> Result<Vec<FeedLink>, Error> {
-    let _permit = app.feed_searches.acquire(user).await?;
+pub async fn candidates(ctx: &IngestContext, user: UserId, url: PageUrl) -> Result<Vec<FeedLink>, Error> {
+    let _permit = ctx.feed_searches.acquire(user).await?;
     within(async {
-        let (page, links) = match open(app, &url).await? {
+        let (page, links) = match open(ctx, &url).await? {
             Opened::Feed(found) => return Ok(vec![link(with_entries(*found)?)]),
             Opened::Page(page, links) => (page, links),
         };
         if !links.is_empty() {
             return Ok(links);
         }
-        first(app, usual(&page)).await.map(|found| vec![link(found)])
+        first(ctx, usual(&page)).await.map(|found| vec![link(found)])
     })
     .await
 }
 
 /// The first of these places where a feed stands.
-async fn first(app: &App, places: impl IntoIterator<Item = PageUrl>) -> Result<Found, Error> {
+async fn first(ctx: &IngestContext, places: impl IntoIterator<Item = PageUrl>) -> Result<Found, Error> {
     for place in places {
-        if app.host_throttle.is_backing_off(&place) {
+        if ctx.host_throttle.is_backing_off(&place) {
             continue;
         }
-        match open(app, &place).await {
+        match open(ctx, &place).await {
             Ok(Opened::Feed(found)) if !found.feed.items.is_empty() => return Ok(*found),
             Ok(Opened::Feed(_) | Opened::Page(..)) | Err(Error::FeedNotFound(_) | Error::UrlRejected(_)) => {}
             Err(error) => return Err(error),
@@ -122,20 +123,20 @@ fn usual(page: &PageUrl) -> Vec<PageUrl> {
 }
 
 /// What stands at an address. A source that is there already spares the fetch, or most of it.
-async fn open(app: &App, url: &PageUrl) -> Result<Opened, Error> {
-    app.fetcher.guard().check_url(url)?;
-    let source = source::with_address(app.db.read(), &url.normalized()).await?;
+async fn open(ctx: &IngestContext, url: &PageUrl) -> Result<Opened, Error> {
+    ctx.fetcher.guard().check_url(url)?;
+    let source = source::with_address(ctx.core.db.read(), &url.normalized()).await?;
     let copy = match &source {
-        Some(source) => source::copy(app.db.read(), source.id).await?,
+        Some(source) => source::copy(ctx.core.db.read(), source.id).await?,
         None => None,
     };
     if let (Some(source), Some(copy)) = (&source, &copy)
-        && is_fresh(source, app)
+        && is_fresh(source, ctx)
     {
         let found = Found { url: url.clone(), feed: copy.clone(), fetched: None };
         return Ok(Opened::Feed(Box::new(found)));
     }
-    if source.as_ref().is_some_and(|source| source.wait_until > Some(app.clock.now())) {
+    if source.as_ref().is_some_and(|source| source.wait_until > Some(ctx.core.clock.now())) {
         // Its server asked to be left alone: what is here is all that there is for now.
         let asked = || {
             Error::FeedNotFound(
@@ -146,9 +147,9 @@ async fn open(app: &App, url: &PageUrl) -> Result<Opened, Error> {
         return Ok(Opened::Feed(Box::new(Found { url: url.clone(), feed, fetched: None })));
     }
     let validators = source.as_ref().filter(|_| copy.is_some()).map(source::validators).unwrap_or_default();
-    let answer = fetch::fetch(app, url, validators).await.map_err(|error| {
+    let answer = fetch::fetch(ctx, url, validators).await.map_err(|error| {
         if let Unfetched::Fetch(error) = &error {
-            app.host_throttle.record_retry_after(error);
+            ctx.host_throttle.record_retry_after(error);
         }
         refused(error)
     })?;
@@ -166,8 +167,8 @@ async fn open(app: &App, url: &PageUrl) -> Result<Opened, Error> {
     })
 }
 
-fn is_fresh(source: &feed_source::Model, app: &App) -> bool {
-    let now = app.clock.now();
+fn is_fresh(source: &feed_source::Model, ctx: &IngestContext) -> bool {
+    let now = ctx.core.clock.now();
     source.failures == 0 && source.fetched_at.is_some_and(|fetched| now.since(fetched) < FRESH)
 }
 

@@ -13,36 +13,36 @@ use web::{FetchError, PageUrl};
 use super::fetch::{self, Answer, Brought, Unfetched, Validators};
 use super::push;
 use super::source::{self, Fault};
-use crate::app::App;
-use crate::error::Error;
-use crate::ingest::attempt::Failure;
-use crate::ingest::queue::{self, Priority};
-use crate::owned_transaction::begin_owned_by_followers;
+use crate::ingest::context::IngestContext;
+use errors::Error;
+use crate::ingest::attempt::JobError;
+use jobs::Priority;
+use library::owned_transaction::begin_owned_by_followers;
 
 /// Said of an address at which a feed stands that no mend makes readable.
 pub const BROKEN: &str = "the feed at this URL is malformed and cannot be read";
 
 /// Runs the job.
-pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
     let id = FeedSourceId(job.subject);
-    let now = app.clock.now();
-    let found = feed_source::Entity::find_by_id(id).one(app.db.read()).await?;
+    let now = ctx.core.clock.now();
+    let found = feed_source::Entity::find_by_id(id).one(ctx.core.db.read()).await?;
     let Some(source) = found.filter(|source| source.wait_until.is_none_or(|until| until <= now)) else {
-        queue::finish(app.db.write(), job, now).await?;
+        jobs::finish(ctx.core.db.write(), job, now).await?;
         return Ok(());
     };
     let answer = match PageUrl::parse(&source.url) {
         Ok(url) => {
             // What somebody waits for is the host's matter only where this feed itself asked to be left alone.
-            let permit = app.host_throttle.acquire(&url, None);
+            let permit = ctx.host_throttle.acquire(&url, None);
             if let (Err(wait), Priority::Backlog) = (&permit, Priority::of(job)) {
-                return Err(Failure::Turn(*wait));
+                return Err(JobError::HostBusy(*wait));
             }
-            let has_copy = source::copy(app.db.read(), id).await?.is_some();
+            let has_copy = source::copy(ctx.core.db.read(), id).await?.is_some();
             let validators = if has_copy { source::validators(&source) } else { Validators::default() };
-            let answer = fetch::fetch(app, &url, validators).await;
+            let answer = fetch::fetch(ctx, &url, validators).await;
             if let Err(Unfetched::Fetch(error)) = &answer {
-                app.host_throttle.record_retry_after(error);
+                ctx.host_throttle.record_retry_after(error);
             }
             answer
         }
@@ -51,21 +51,21 @@ pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
     match answer {
         Err(Unfetched::Inside(error)) => Err(error.into()),
         Err(Unfetched::Sandbox(error @ SandboxError::Unavailable(_))) => Err(Error::internal(error).into()),
-        Ok(_) | Err(Unfetched::Fetch(_) | Unfetched::Sandbox(_)) => store(app, job, &source, answer).await,
+        Ok(_) | Err(Unfetched::Fetch(_) | Unfetched::Sandbox(_)) => store(ctx, job, &source, answer).await,
     }
 }
 
 /// Writes down how the fetch of a source, as it was then, ended.
 async fn store(
-    app: &App,
+    ctx: &IngestContext,
     job: &job::Model,
     fetched: &feed_source::Model,
     answer: Result<Answer, Unfetched>,
-) -> Result<(), Failure> {
-    let now = app.clock.now();
-    let (txn, held) = begin(app, fetched, &answer).await?;
-    if !queue::finish(&txn, job, now).await? {
-        return Err(Failure::LeaseLost);
+) -> Result<(), JobError> {
+    let now = ctx.core.clock.now();
+    let (txn, held) = begin(ctx, fetched, &answer).await?;
+    if !jobs::finish(&txn, job, now).await? {
+        return Err(JobError::LeaseLost);
     }
     if let Some(source) = lock_sources(&txn, fetched, &answer).await? {
         let times = source.next_fetch_at.zip(fetched.next_fetch_at);
@@ -82,7 +82,7 @@ async fn store(
         }
     }
     txn.commit().await?;
-    app.ingest.wake();
+    ctx.job_signal.notify();
     Ok(())
 }
 
@@ -111,13 +111,13 @@ async fn lock_sources(
 /// Begins the transaction; also the users whose counts it holds. A move changes the feeds of all followers, and the addresses of
 /// feeds count towards their libraries.
 async fn begin(
-    app: &App,
+    ctx: &IngestContext,
     source: &feed_source::Model,
     answer: &Result<Answer, Unfetched>,
 ) -> Result<(Transaction, HashSet<UserId>), Error> {
     match answer {
-        Ok(answer) if answer.moved => Ok(begin_owned_by_followers(&app.db, source.id).await?),
-        Ok(_) | Err(_) => Ok((app.db.begin().await?, HashSet::new())),
+        Ok(answer) if answer.moved => Ok(begin_owned_by_followers(&ctx.core.db, source.id).await?),
+        Ok(_) | Err(_) => Ok((ctx.core.db.begin().await?, HashSet::new())),
     }
 }
 

@@ -13,8 +13,8 @@ use tokio::time::timeout;
 use web::PageUrl;
 
 use super::find::{self, Found};
-use crate::app::App;
-use crate::error::Error;
+use crate::ingest::context::IngestContext;
+use errors::Error;
 
 /// Searches that run at the same time. Each may fetch several URLs.
 const MAX_SEARCHES: usize = 8;
@@ -68,7 +68,7 @@ impl FeedSearches {
     ///
     /// # Errors
     /// As [`find::find`]; [`Error::Busy`] when the requests before this one for the same URL did not end in time.
-    pub async fn find(&self, app: &App, user: UserId, url: PageUrl) -> Result<SharedSearch, Error> {
+    pub async fn find(&self, ctx: &IngestContext, user: UserId, url: PageUrl) -> Result<SharedSearch, Error> {
         let began = Instant::now();
         let search = self.by_url.get_or_default(url.normalized());
         let turn = timeout(MAX_TURN_WAIT, search.lock_owned()).await;
@@ -79,7 +79,7 @@ impl FeedSearches {
         let result = match taken_over {
             Some(result) => result,
             None => {
-                let result = shareable(find::find(app, user, url).await)?;
+                let result = shareable(find::find(ctx, user, url).await)?;
                 *search = Some(FinishedSearch { at: Instant::now(), result: result.clone() });
                 result
             }

@@ -10,9 +10,9 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use storage::blobs::{BlobError, LocalFile};
 
-use crate::app::App;
-use crate::error::Error;
-use crate::uploads::stored::{self, Owner, Written};
+use crate::ingest::context::IngestContext;
+use errors::Error;
+use library::stored_files::{self, Owner, Written};
 
 /// A file that is unused for this long is removed; its recording is fetched again when it has its turn.
 const UNUSED_FILE_RETENTION: Duration = Duration::from_secs(24 * 3600);
@@ -21,15 +21,15 @@ const UNUSED_FILE_RETENTION: Duration = Duration::from_secs(24 * 3600);
 ///
 /// # Errors
 /// What [`DbErr`] or [`BlobError`] converts to when the database or the store fails.
-pub async fn find_file(app: &App, document: DocumentId) -> Result<Option<LocalFile>, Error> {
-    let Some(row) = Entity::of_document(document).one(app.db.read()).await? else { return Ok(None) };
-    match app.uploads.store.local_file(&row.path).await {
+pub async fn find_file(ctx: &IngestContext, document: DocumentId) -> Result<Option<LocalFile>, Error> {
+    let Some(row) = Entity::of_document(document).one(ctx.core.db.read()).await? else { return Ok(None) };
+    match ctx.uploads.store.local_file(&row.path).await {
         Ok(file) => {
-            touch(app.db.write(), app, row.id).await?;
+            touch(ctx.core.db.write(), ctx, row.id).await?;
             Ok(Some(file))
         }
         Err(BlobError::Missing) => {
-            release_file(app.db.write(), document).await?;
+            release_file(ctx.core.db.write(), document).await?;
             Ok(None)
         }
         Err(error) => Err(error.into()),
@@ -40,13 +40,13 @@ pub async fn find_file(app: &App, document: DocumentId) -> Result<Option<LocalFi
 ///
 /// # Errors
 /// What [`DbErr`] or [`BlobError`] converts to when the database or the store fails.
-pub async fn keep_file(app: &App, document: DocumentId, file: &Path) -> Result<(), Error> {
-    let store = &*app.uploads.store;
-    let held = Written::copy_of(app, store, file).await?;
-    let txn = app.db.begin().await?;
+pub async fn keep_file(ctx: &IngestContext, document: DocumentId, file: &Path) -> Result<(), Error> {
+    let store = &*ctx.uploads.store;
+    let held = Written::copy_of(ctx, store, file).await?;
+    let txn = ctx.core.db.begin().await?;
     release_file(&txn, document).await?;
     let given = stored::give(&txn, held.id, Owner::Document(document)).await?;
-    touch(&txn, app, held.id).await?;
+    touch(&txn, ctx, held.id).await?;
     if !given {
         return Err(Error::internal("a file was removed while it was written"));
     }
@@ -63,8 +63,8 @@ pub async fn release_file(db: &impl ConnectionTrait, document: DocumentId) -> Re
 }
 
 /// The time until which a file is left alone tells of one that belongs to something when it was used last.
-async fn touch(db: &impl ConnectionTrait, app: &App, file: FileId) -> Result<(), Error> {
-    let now = Entity::update_many().col_expr(Column::HeldUntil, Expr::value(app.clock.now()));
+async fn touch(db: &impl ConnectionTrait, ctx: &IngestContext, file: FileId) -> Result<(), Error> {
+    let now = Entity::update_many().col_expr(Column::HeldUntil, Expr::value(ctx.core.clock.now()));
     Ok(now.filter(Column::Id.eq(file)).exec(db).await.map(drop)?)
 }
 
@@ -72,9 +72,9 @@ async fn touch(db: &impl ConnectionTrait, app: &App, file: FileId) -> Result<(),
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
-pub async fn sweep(app: &App) -> Result<(), DbErr> {
+pub async fn sweep(ctx: &IngestContext) -> Result<(), DbErr> {
     let none = Entity::update_many().col_expr(Column::DocumentId, Expr::value(None::<DocumentId>));
     let unused = none.filter(Column::DocumentId.is_not_null());
-    let unused = unused.filter(Column::HeldUntil.lt(app.clock.now() - UNUSED_FILE_RETENTION));
-    unused.exec(app.db.write()).await.map(drop)
+    let unused = unused.filter(Column::HeldUntil.lt(ctx.core.clock.now() - UNUSED_FILE_RETENTION));
+    unused.exec(ctx.core.db.write()).await.map(drop)
 }

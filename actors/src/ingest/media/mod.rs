@@ -26,15 +26,15 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tracing::warn;
 use web::{BodyPolicy, FetchOutcome, FetchRequest, PageUrl};
 
-use super::attempt::{Failure, say_reason};
+use super::attempt::{JobError, say_reason};
 use super::places::{Places, Spoken};
-use super::queue::{self, Priority, Work};
+use super::queue::{self, Priority, JobKind};
 use super::store::Text;
 use super::{file, page, unread};
 use crate::ai;
-use crate::app::App;
-use crate::error::Error;
-use crate::owned_transaction::begin_owned;
+use crate::ingest::context::IngestContext;
+use errors::Error;
+use library::owned_transaction::begin_owned;
 use rows::{Making, Step};
 use windows::Windows;
 
@@ -69,49 +69,49 @@ const ENDS: u64 = 64 * 1024;
 /// Hands the document of another job on: recordings wait on a track of their own.
 ///
 /// # Errors
-/// [`Failure`], as every job.
-pub async fn ask(app: &App, job: &job::Model) -> Result<(), Failure> {
-    let now = app.clock.now();
-    let txn = begin_owned(&app.db, job.user_id).await?;
-    if !queue::finish(&txn, job, now).await? {
-        return Err(Failure::LeaseLost);
+/// [`JobError`], as every job.
+pub async fn ask(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
+    let now = ctx.core.clock.now();
+    let txn = begin_owned(&ctx.core.db, job.user_id).await?;
+    if !jobs::finish(&txn, job, now).await? {
+        return Err(JobError::LeaseLost);
     }
-    queue::ask(&txn, job.user_id, Work::Hear, job.subject, Priority::of(job), now).await?;
+    jobs::enqueue(&txn, job.user_id, JobKind::Transcribe, job.subject, Priority::of(job), now).await?;
     txn.commit().await?;
-    app.ingest.wake();
+    ctx.job_signal.notify();
     Ok(())
 }
 
 /// Runs the job: hears an upload, the recording that comes with an entry, or the one at the document's address.
 ///
 /// # Errors
-/// [`Failure`], as every job.
-pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+/// [`JobError`], as every job.
+pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
-    let document = document::Entity::one_of(job.user_id, id).one(app.db.read()).await?;
+    let document = document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await?;
     let Some(document) = document else {
-        queue::finish(app.db.write(), job, app.clock.now()).await?;
+        jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
         return Ok(());
     };
     // Before gigabytes are brought here for a recording that nobody can hear.
-    app.speech.transcriber().ok_or_else(no_model)?;
-    page::must_have_room(app, &document).await?;
-    may_begin(app, job).await?;
-    let file = match file::stored(app, job).await? {
+    ctx.speech.transcriber().ok_or_else(no_model)?;
+    page::must_have_room(ctx, &document).await?;
+    may_begin(ctx, job).await?;
+    let file = match file::stored(ctx, job).await? {
         Some(file) => file,
-        None => fetch(app, job, &document).await?,
+        None => fetch(ctx, job, &document).await?,
     };
     let said = document.content_type;
-    if !page::is_recording(file::kind_of(app, job, file.path(), said).await?) {
-        let text = file::text(app, job, file.path(), said).await?;
-        return page::store(app, job, id, None, text.unwrap_or_default()).await;
+    if !page::is_recording(file::kind_of(ctx, job, file.path(), said).await?) {
+        let text = file::text(ctx, job, file.path(), said).await?;
+        return page::store(ctx, job, id, None, text.unwrap_or_default()).await;
     }
-    match in_turn(app, job, file.path()).await? {
-        Some(text) => page::store(app, job, id, None, text).await,
+    match in_turn(ctx, job, file.path()).await? {
+        Some(text) => page::store(ctx, job, id, None, text).await,
         // Of a job that has ended nothing changes.
         None => {
-            queue::give_way(app.db.write(), job, 0, Priority::of(job), app.clock.now()).await?;
-            app.ingest.wake();
+            jobs::yield_job(ctx.core.db.write(), job, 0, Priority::of(job), ctx.core.clock.now()).await?;
+            ctx.job_signal.notify();
             Ok(())
         }
     }
@@ -134,8 +134,8 @@ pub async fn make_whole(txn: &impl ConnectionTrait, document: &document::Model) 
         .filter(source::Column::DocumentId.eq(id))
         .exec(txn)
         .await?;
-    for work in [Work::Text, Work::Page] {
-        queue::withdraw(txn, user, work, id.0).await?;
+    for work in [JobKind::Text, JobKind::Page] {
+        jobs::withdraw(txn, user, work, id.0).await?;
     }
     Ok(fetched::release_file(txn, id).await?)
 }
@@ -151,29 +151,29 @@ pub async fn is_heard(db: &impl ConnectionTrait, user: UserId, id: DocumentId) -
     Ok(heard.one(db).await?.is_some())
 }
 
-fn no_model() -> Failure {
-    Failure::Waiting { reason: NO_MODEL, after: LOOK_FOR_MODEL }
+fn no_model() -> JobError {
+    JobError::Blocked { reason: NO_MODEL, after: LOOK_FOR_MODEL }
 }
 
 /// Waits for the permit to transcribe. The file of the job is here already, so that a slow host delays no other recording.
-async fn acquire_transcriber(app: &App, job: &job::Model) -> Result<TranscriptionPermit<UserId>, Failure> {
-    if !app.speech.is_free() {
-        say_reason(app.db.write(), job, TAKEN).await?;
+async fn acquire_transcriber(ctx: &IngestContext, job: &job::Model) -> Result<TranscriptionPermit<UserId>, JobError> {
+    if !ctx.speech.is_free() {
+        say_reason(ctx.core.db.write(), job, TAKEN).await?;
     }
-    app.speech.acquire(waiter(job)).await.ok_or_else(no_model)
+    ctx.speech.acquire(waiter(job)).await.ok_or_else(no_model)
 }
 
 /// The text, when it is this job's turn.
-async fn in_turn(app: &App, job: &job::Model, file: &Path) -> Result<Option<Text>, Failure> {
-    let permit = acquire_transcriber(app, job).await?;
+async fn in_turn(ctx: &IngestContext, job: &job::Model, file: &Path) -> Result<Option<Text>, JobError> {
+    let permit = acquire_transcriber(ctx, job).await?;
     // Others of the same person may have begun meanwhile.
-    may_begin(app, job).await?;
-    text(app, job, file, &*permit.transcriber).await
+    may_begin(ctx, job).await?;
+    text(ctx, job, file, &*permit.transcriber).await
 }
 
-async fn may_begin(app: &App, job: &job::Model) -> Result<(), Failure> {
-    let wait = Failure::Waiting { reason: TAKEN, after: LOOK_AGAIN };
-    if recording_limit::has_place(app, job).await? { Ok(()) } else { Err(wait) }
+async fn may_begin(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
+    let wait = JobError::Blocked { reason: TAKEN, after: LOOK_AGAIN };
+    if recording_limit::has_place(ctx, job).await? { Ok(()) } else { Err(wait) }
 }
 
 fn waiter(job: &job::Model) -> Waiter<UserId> {
@@ -181,18 +181,18 @@ fn waiter(job: &job::Model) -> Waiter<UserId> {
 }
 
 /// The recording at an address: kept since it was fetched, or fetched now, with the manners of [`page`].
-async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Result<LocalFile, Failure> {
-    if let Some(file) = fetched::find_file(app, document.id).await? {
+async fn fetch(ctx: &IngestContext, job: &job::Model, document: &document::Model) -> Result<LocalFile, JobError> {
+    if let Some(file) = fetched::find_file(ctx, document.id).await? {
         return Ok(file);
     }
-    let gone = || Failure::Permanent("there is no recording at the URL".to_owned());
-    let url = place::beside(app.db.read(), document).await?.or_else(|| document.url.clone());
+    let gone = || JobError::Permanent("there is no recording at the URL".to_owned());
+    let url = place::beside(ctx.core.db.read(), document).await?.or_else(|| document.url.clone());
     let url = url.and_then(|url| PageUrl::parse(&url).ok()).ok_or_else(gone)?;
-    let _permit = page::acquire_host(app, job, &url)?;
+    let _permit = page::acquire_host(ctx, job, &url)?;
     let policy = |_: Option<&str>| BodyPolicy::File;
-    match app.fetcher.get_or_save(&url, FetchRequest::page(), &app.uploads.scratch, policy).await {
+    match ctx.fetcher.get_or_save(&url, FetchRequest::page(), &ctx.uploads.scratch, policy).await {
         Ok(FetchOutcome::File(file)) => {
-            if let Err(error) = fetched::keep_file(app, document.id, file.path()).await {
+            if let Err(error) = fetched::keep_file(ctx, document.id, file.path()).await {
                 let cause = error.chain();
                 warn!(job.id = %job.id, cause, "a fetched recording is heard without being kept");
             }
@@ -200,7 +200,7 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
         }
         Ok(FetchOutcome::Page(_) | FetchOutcome::Skipped) => Err(gone()),
         Err(error) => {
-            app.host_throttle.record_retry_after(&error);
+            ctx.host_throttle.record_retry_after(&error);
             Err(page::failed(error))
         }
     }
@@ -211,31 +211,31 @@ async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Resul
 /// # Errors
 /// A file without sound, or one that cannot be decoded, is a reason.
 pub async fn text(
-    app: &App,
+    ctx: &IngestContext,
     job: &job::Model,
     file: &Path,
     transcriber: &dyn Transcriber,
-) -> Result<Option<Text>, Failure> {
+) -> Result<Option<Text>, JobError> {
     let began = Instant::now();
     let id = DocumentId(job.subject);
     let found =
-        document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(app.db.read()).await?;
-    let document = found.ok_or_else(|| Failure::Permanent("the document was deleted".to_owned()))?;
+        document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).one(ctx.core.db.read()).await?;
+    let document = found.ok_or_else(|| JobError::Permanent("the document was deleted".to_owned()))?;
     let recording = fingerprint(file).await.map_err(Error::internal)?;
-    let mut making = rows::begin(app, &document, recording, transcriber.model()).await?;
+    let mut making = rows::begin(ctx, &document, recording, transcriber.model()).await?;
     let whole = if making.row.finished {
         // All of it was heard before its text could be put in.
-        decoded(app, file).await?
+        decoded(ctx, file).await?
     } else {
-        waits_no_longer(app, &document).await?;
-        match hear(app, job, file, transcriber, &mut making, began).await? {
+        waits_no_longer(ctx, &document).await?;
+        match hear(ctx, job, file, transcriber, &mut making, began).await? {
             Some(whole) => whole,
             None => return Ok(None),
         }
     };
-    let text = gathered(app, &making.row).await?;
+    let text = gathered(ctx, &making.row).await?;
     if text.text.is_empty() && whole.is_lost() {
-        return Err(Failure::Permanent(
+        return Err(JobError::Permanent(
             "the recording could not be transcribed: the file is damaged".to_owned(),
         ));
     }
@@ -243,13 +243,13 @@ pub async fn text(
     let lacks = whole.lacks(&text.text, refused);
     // What a feed calls its episode is the better name.
     let AudioMetadata { title, author, .. } =
-        if is_entry(app, &document).await? { AudioMetadata::default() } else { whole.about };
+        if is_entry(ctx, &document).await? { AudioMetadata::default() } else { whole.about };
     Ok(Some(Text { lacks, title, author, ..text }))
 }
 
-async fn is_entry(app: &App, document: &document::Model) -> Result<bool, Error> {
+async fn is_entry(ctx: &IngestContext, document: &document::Model) -> Result<bool, Error> {
     let own = entry::Entity::owned_by(document.user_id).filter(entry::Column::DocumentId.eq(document.id));
-    Ok(own.one(app.db.read()).await?.is_some())
+    Ok(own.one(ctx.core.db.read()).await?.is_some())
 }
 
 /// A recording that was decoded to its end: its seconds, those of them that could not be, where it broke off, and what it
@@ -304,13 +304,13 @@ fn length(seconds: f64) -> String {
 }
 
 /// What the document said while it waited is over.
-async fn waits_no_longer(app: &App, document: &document::Model) -> Result<(), Error> {
+async fn waits_no_longer(ctx: &IngestContext, document: &document::Model) -> Result<(), Error> {
     document::Entity::update_many()
         .col_expr(document::Column::Error, Expr::value(None::<String>))
         .filter(document::Column::UserId.eq(document.user_id))
         .filter(document::Column::Id.eq(document.id))
         .filter(document::Column::Error.is_in([NO_MODEL, TAKEN, PAUSED]))
-        .exec(app.db.write())
+        .exec(ctx.core.db.write())
         .await?;
     Ok(())
 }
@@ -319,26 +319,26 @@ async fn waits_no_longer(app: &App, document: &document::Model) -> Result<(), Er
 ///
 /// # Errors
 /// What a failure of the database converts to.
-pub async fn progress(app: &App, document: &document::Model) -> Result<Option<f64>, Error> {
+pub async fn progress(ctx: &IngestContext, document: &document::Model) -> Result<Option<f64>, Error> {
     let own =
         transcript::Entity::owned_by(document.user_id).filter(transcript::Column::DocumentId.eq(document.id));
-    let all = own.all(app.db.read()).await?;
+    let all = own.all(ctx.core.db.read()).await?;
     Ok(all.into_iter().max_by_key(|row| row.version).map(|row| row.progress))
 }
 
 /// Hears what is left, and tells what could not be decoded; none where others wait and this has had its turn, and where nobody
 /// wants it any more.
 async fn hear(
-    app: &App,
+    ctx: &IngestContext,
     job: &job::Model,
     file: &Path,
     transcriber: &dyn Transcriber,
     making: &mut Making,
     began: Instant,
-) -> Result<Option<Whole>, Failure> {
-    let mut sound = open(app, file).await?;
+) -> Result<Option<Whole>, JobError> {
+    let mut sound = open(ctx, file).await?;
     if sound.duration_seconds().is_some_and(|seconds| seconds > MOST_SECONDS as f64) {
-        return Err(Failure::Permanent("the recording is longer than 24 hours".to_owned()));
+        return Err(JobError::Permanent("the recording is longer than 24 hours".to_owned()));
     }
     let done = making.done();
     let (mut read, mut first) = pass(&mut sound, done).await.map_err(unread)?;
@@ -357,14 +357,14 @@ async fn hear(
             read = piece.progress;
         }
         if windows.heard() > MOST_SECONDS * u64::from(SAMPLE_RATE_HZ) {
-            return Err(Failure::Permanent("the recording is longer than 24 hours".to_owned()));
+            return Err(JobError::Permanent("the recording is longer than 24 hours".to_owned()));
         }
         while let Some(window) = windows.next(ended) {
             let start = seconds(window.start);
             let given = window.samples.len();
-            let heard = match listen(app, transcriber, window.samples, making.row.language.clone()).await {
+            let heard = match listen(ctx, transcriber, window.samples, making.row.language.clone()).await {
                 // What it takes of this recording otherwise is worth more than a reason.
-                Err(Failure::Permanent(_)) if making.row.segments > 0 && passed < MAX_REFUSED_WINDOWS => {
+                Err(JobError::Permanent(_)) if making.row.segments > 0 && passed < MAX_REFUSED_WINDOWS => {
                     passed += 1;
                     refused += given;
                     continue;
@@ -376,21 +376,21 @@ async fn hear(
             let progress = share(until, sound.duration_seconds(), read);
             let before = std::mem::take(&mut refused);
             let step = Step { start, heard, refused: before, given, until, progress, finished: false };
-            if !making.add(app, job, step).await? || span.is_over(app, job).await? {
+            if !making.add(ctx, job, step).await? || span.is_over(ctx, job).await? {
                 return Ok(None);
             }
         }
         if ended {
             let until = windows.heard();
             let step = Step { finished: true, refused, ..Step::silent(until, 1.0) };
-            let wanted = making.add(app, job, step).await?;
+            let wanted = making.add(ctx, job, step).await?;
             return Ok(wanted.then(|| Whole::of(&sound, seconds(until))));
         }
         let until = windows.heard();
         if until >= making.done() + SILENCE {
             let progress = share(until, sound.duration_seconds(), read);
             let step = Step { refused: std::mem::take(&mut refused), ..Step::silent(until, progress) };
-            if !making.add(app, job, step).await? || span.is_over(app, job).await? {
+            if !making.add(ctx, job, step).await? || span.is_over(ctx, job).await? {
                 return Ok(None);
             }
         }
@@ -407,23 +407,23 @@ struct Span {
 impl Span {
     /// Counts a window, and says whether it is somebody else's turn now: one who waits for the transcriber, or for a place on
     /// the track.
-    async fn is_over(&mut self, app: &App, job: &job::Model) -> Result<bool, Error> {
+    async fn is_over(&mut self, ctx: &IngestContext, job: &job::Model) -> Result<bool, Error> {
         self.windows += 1;
         if self.windows < WINDOWS || self.began.elapsed() < self.at_least {
             return Ok(false);
         }
-        Ok(app.speech.should_yield(waiter(job)) || queue::others_wait(app.db.read(), job).await?)
+        Ok(ctx.speech.should_yield(waiter(job)) || jobs::others_wait(ctx.core.db.read(), job).await?)
     }
 }
 
-async fn open(app: &App, file: &Path) -> Result<AudioReader, Failure> {
+async fn open(ctx: &IngestContext, file: &Path) -> Result<AudioReader, JobError> {
     let file = tokio::fs::File::open(file).await.map_err(Error::internal)?.into_std().await;
-    app.sandbox.open_audio(file).await.map_err(unread)
+    ctx.sandbox.open_audio(file).await.map_err(unread)
 }
 
 /// Decodes a recording for what of it cannot be.
-async fn decoded(app: &App, file: &Path) -> Result<Whole, Failure> {
-    let mut sound = open(app, file).await?;
+async fn decoded(ctx: &IngestContext, file: &Path) -> Result<Whole, JobError> {
+    let mut sound = open(ctx, file).await?;
     let mut samples = 0;
     while let Some(piece) = sound.skip_piece().await.map_err(unread)? {
         samples += piece.count as u64;
@@ -453,31 +453,31 @@ async fn pass(sound: &mut AudioReader, done: u64) -> Result<(f64, Option<AudioPi
 }
 
 async fn listen(
-    app: &App,
+    ctx: &IngestContext,
     transcriber: &dyn Transcriber,
     window: Vec<i16>,
     language: Option<String>,
-) -> Result<Transcription, Failure> {
+) -> Result<Transcription, JobError> {
     if transcriber.is_budgeted() {
-        let now = app.clock.now();
-        if let Some(until) = ai::paused_until(app.db.read()).await?.filter(|until| now < *until) {
+        let now = ctx.core.clock.now();
+        if let Some(until) = ai::paused_until(ctx.core.db.read()).await?.filter(|until| now < *until) {
             let millis = u64::try_from(until.millis() - now.millis()).unwrap_or_default();
             let after = Duration::from_millis(millis).min(LOOK_AGAIN);
-            return Err(Failure::Waiting { reason: PAUSED, after });
+            return Err(JobError::Blocked { reason: PAUSED, after });
         }
     }
     transcriber.transcribe(window, language).await.map_err(|error| {
         let reason = format!("the recording could not be transcribed: {error}");
         match error {
-            _ if error.is_permanent() => Failure::Permanent(reason),
-            TranscribeError::Refused { retry_after, .. } => Failure::Passing { reason, after: retry_after },
-            TranscribeError::Model | TranscribeError::Unreachable => Failure::Passing { reason, after: None },
+            _ if error.is_permanent() => JobError::Permanent(reason),
+            TranscribeError::Refused { retry_after, .. } => JobError::Transient { reason, after: retry_after },
+            TranscribeError::Model | TranscribeError::Unreachable => JobError::Transient { reason, after: None },
         }
     })
 }
 
-async fn gathered(app: &App, row: &transcript::Model) -> Result<Text, Failure> {
-    let said = rows::said(app.db.read(), row).await?;
+async fn gathered(ctx: &IngestContext, row: &transcript::Model) -> Result<Text, JobError> {
+    let said = rows::said(ctx.core.db.read(), row).await?;
     let spoken = said.into_iter().map(|segment| Spoken {
         start: segment.start_seconds,
         end: segment.end_seconds,
@@ -485,7 +485,7 @@ async fn gathered(app: &App, row: &transcript::Model) -> Result<Text, Failure> {
     });
     let spoken: Vec<Spoken> = spoken.collect();
     let language = row.language.clone();
-    let told = app.workers.run(Lane::Background, move || Places::spoken(&spoken)).await?;
+    let told = ctx.core.workers.run(Lane::Background, move || Places::spoken(&spoken)).await?;
     let (text, places) = told;
     Ok(Text { text, places, language, ..Text::default() })
 }

@@ -5,8 +5,8 @@ use entity::id::DocumentId;
 use entity::{job, transcript};
 use sea_orm::{ColumnTrait, DbErr, PaginatorTrait, QueryFilter};
 
-use crate::app::App;
-use crate::ingest::queue::{self, Priority, Work};
+use crate::ingest::context::IngestContext;
+use jobs::{Priority, JobKind};
 
 /// Recordings of one user.
 const MAX_RECORDINGS_PER_USER: u64 = 4;
@@ -17,18 +17,18 @@ const MAX_BACKLOG_RECORDINGS_PER_USER: u64 = 2;
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
-pub async fn has_place(app: &App, job: &job::Model) -> Result<bool, DbErr> {
+pub async fn has_place(ctx: &IngestContext, job: &job::Model) -> Result<bool, DbErr> {
     let id = DocumentId(job.subject);
     let making = || transcript::Entity::owned_by(job.user_id).filter(transcript::Column::Finished.eq(false));
-    let own = making().filter(transcript::Column::DocumentId.eq(id)).one(app.db.read()).await?;
+    let own = making().filter(transcript::Column::DocumentId.eq(id)).one(ctx.core.db.read()).await?;
     if own.is_some() {
         return Ok(true);
     }
     let others = making()
-        .filter(transcript::Column::DocumentId.in_subquery(queue::subjects_due(Work::Hear, app.clock.now())));
+        .filter(transcript::Column::DocumentId.in_subquery(jobs::subjects_due(JobKind::Transcribe, ctx.core.clock.now())));
     let max = match Priority::of(job) {
         Priority::Backlog => MAX_BACKLOG_RECORDINGS_PER_USER,
         Priority::Now => MAX_RECORDINGS_PER_USER,
     };
-    Ok(others.count(app.db.read()).await? < max)
+    Ok(others.count(ctx.core.db.read()).await? < max)
 }

@@ -13,13 +13,13 @@ use sea_orm::{
     QueryFilter, QueryOrder,
 };
 
-use super::super::attempt::Failure;
+use super::super::attempt::JobError;
 use super::super::queue;
 use super::fetched;
 use crate::ai::budget::{self, Spent};
-use crate::app::App;
-use crate::error::Error;
-use crate::owned_transaction::begin_owned;
+use crate::ingest::context::IngestContext;
+use errors::Error;
+use library::owned_transaction::begin_owned;
 
 /// Tokens of the AI budget that a second of sound counts for: hosted models count one for each tenth of a second.
 const TOKENS_A_SECOND: i64 = 10;
@@ -37,13 +37,13 @@ pub struct Making {
 /// The transcript that the document's next text is made of: as far as it is, where it is of this recording and this
 /// model, else a new one.
 pub async fn begin(
-    app: &App,
+    ctx: &IngestContext,
     document: &document::Model,
     recording: String,
     model: &str,
-) -> Result<Making, Failure> {
+) -> Result<Making, JobError> {
     let version = document.version + 1;
-    let txn = begin_owned(&app.db, document.user_id).await?;
+    let txn = begin_owned(&ctx.core.db, document.user_id).await?;
     let there = transcript::Entity::one_of(document.user_id, document.id, version).one(&txn).await?;
     if let Some(row) = there.as_ref().filter(|row| row.recording == recording && row.model == model) {
         let last = said(&txn, row).await?.pop();
@@ -113,8 +113,8 @@ impl Making {
 
     /// Writes a window down and begins the lease anew. With progress made, the job has all its tries again. `false` where the
     /// document is out of sight by now: the job has ended.
-    pub async fn add(&mut self, app: &App, job: &job::Model, step: Step) -> Result<bool, Failure> {
-        let now = app.clock.now();
+    pub async fn add(&mut self, ctx: &IngestContext, job: &job::Model, step: Step) -> Result<bool, JobError> {
+        let now = ctx.core.clock.now();
         let (segments, until) = self.segments(&step);
         let mut row = self.row.clone().into_active_model();
         row.heard_samples = Set(i64::try_from(step.until).unwrap_or(i64::MAX));
@@ -126,9 +126,9 @@ impl Making {
         if step.heard.is_language_certain && self.row.language.is_none() {
             row.language = Set(step.heard.language);
         }
-        let txn = begin_owned(&app.db, job.user_id).await?;
-        if !queue::advance(&txn, job, now).await? {
-            return Err(Failure::LeaseLost);
+        let txn = begin_owned(&ctx.core.db, job.user_id).await?;
+        if !jobs::advance(&txn, job, now).await? {
+            return Err(JobError::LeaseLost);
         }
         let updated = row.update(&txn).await?;
         insert_all::<transcript_segment::Entity>(&txn, segments, None).await?;
@@ -136,7 +136,7 @@ impl Making {
         let wanted = document::Entity::one_of(self.row.user_id, self.row.document_id).one(&txn).await?;
         if wanted.is_none() {
             fetched::release_file(&txn, self.row.document_id).await?;
-            queue::finish(&txn, job, now).await?;
+            jobs::finish(&txn, job, now).await?;
         }
         txn.commit().await?;
         (self.row, self.until) = (updated, until);

@@ -9,16 +9,16 @@ use runtime::Lane;
 use tracing::{info, warn};
 
 use super::found;
-use crate::app::App;
-use crate::error::Error;
+use crate::ingest::context::IngestContext;
+use errors::Error;
 use crate::ingest::again;
 
 /// Waits for the model, opens it, and asks for the vectors that are lacking. Ends when that is done.
-pub async fn arrives(app: App, store: Store, model: Model) {
+pub async fn arrives(ctx: IngestContext, store: Store, model: Model) {
     let meanwhile = "the embedding model is not there yet: search goes by words alone until it is";
     let (model, folder) = found(&store, &[model], meanwhile).await;
-    match app.workers.run(Lane::Long, move || MiniLm::open(&folder)).await {
-        Ok(Ok(embedder)) => app.retrieval.set_model(Arc::new(embedder)),
+    match ctx.core.workers.run(Lane::Long, move || MiniLm::open(&folder)).await {
+        Ok(Ok(embedder)) => ctx.retrieval.set_model(Arc::new(embedder)),
         Ok(Err(error)) => {
             return warn!(%error, model.name, "could not open the embedding model; search goes by words alone");
         }
@@ -30,11 +30,11 @@ pub async fn arrives(app: App, store: Store, model: Model) {
         }
     }
     info!(model.name, "the embedding model is there: search goes by meaning too");
-    match again::ask_for_vectors(&app.db, &model.name, app.clock.now()).await {
+    match again::ask_for_vectors(&ctx.core.db, &model.name, ctx.core.clock.now()).await {
         Ok(0) => {}
         Ok(documents) => {
             info!(documents, "the vectors of what was saved before are being made");
-            app.ingest.wake();
+            ctx.job_signal.notify();
         }
         Err(error) => warn!(
             cause = error.chain(),

@@ -4,36 +4,36 @@ use entity::job;
 use parse::html::{Article, ArticleError};
 use sandbox::Page;
 
-use super::super::attempt::Failure;
+use super::super::attempt::JobError;
 use super::super::store::Text;
 use super::super::{file, unread};
 use super::LONGEST_TITLE;
-use crate::app::App;
-use crate::error::Error;
+use crate::ingest::context::IngestContext;
+use errors::Error;
 
 /// Has a page read.
 pub async fn article(
-    app: &App,
+    ctx: &IngestContext,
     html: String,
     url: String,
     user_title: Option<String>,
-) -> Result<Article, Failure> {
-    app.sandbox.read_article(Page { html, url, user_title }).await.map_err(unread)
+) -> Result<Article, JobError> {
+    ctx.sandbox.read_article(Page { html, url, user_title }).await.map_err(unread)
 }
 
 /// What is kept of a page that was read.
-pub async fn text_of(app: &App, job: &job::Model, article: Article) -> Result<Text, Failure> {
+pub async fn text_of(ctx: &IngestContext, job: &job::Model, article: Article) -> Result<Text, JobError> {
     if article.text.is_empty() {
         // A page of pictures, or of a script, is known by its title all the same.
-        return Err(with_title_alone(app, job, article.title).await?);
+        return Err(with_title_alone(ctx, job, article.title).await?);
     }
     Ok(from_article(article))
 }
 
 /// Keeps the title of a page that has nothing else; why its document has no text.
-async fn with_title_alone(app: &App, job: &job::Model, title: Option<String>) -> Result<Failure, Error> {
-    file::name_in_place_of_address(app, job, |_| title.map(|title| text::cut(&title, LONGEST_TITLE))).await?;
-    Ok(Failure::Permanent(ArticleError::NoText.to_string()))
+async fn with_title_alone(ctx: &IngestContext, job: &job::Model, title: Option<String>) -> Result<JobError, Error> {
+    file::name_in_place_of_address(ctx, job, |_| title.map(|title| text::cut(&title, LONGEST_TITLE))).await?;
+    Ok(JobError::Permanent(ArticleError::NoText.to_string()))
 }
 
 fn from_article(article: Article) -> Text {

@@ -9,15 +9,15 @@ use storage::blobs::BlobError;
 use web::ContentType as SentType;
 use web::{BodyPolicy, FetchError, FetchOutcome, FetchRequest, FetchedPage, PageUrl, UrlRejection};
 
-use super::super::attempt::Failure;
+use super::super::attempt::JobError;
 use super::super::media::place;
 use super::super::store::Text;
 use super::super::{file, magic};
 use super::article::{article, text_of};
-use crate::app::App;
-use crate::ops::notes;
-use crate::owned_transaction::begin_owned;
-use crate::uploads::MediaType;
+use crate::ingest::context::IngestContext;
+use crate::operations::notes;
+use library::owned_transaction::begin_owned;
+use library::uploads::MediaType;
 
 /// Pages that send their readers on, one after the other.
 const MOST_HOPS: usize = 3;
@@ -38,18 +38,18 @@ enum Found {
 
 /// Fetches the document's address. What turns out to be a PDF, audio or video becomes that (contract.md, section 11: v1);
 /// none for a recording, which is fetched when it can be heard.
-pub async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> Result<Option<Text>, Failure> {
+pub async fn fetch(ctx: &IngestContext, job: &job::Model, document: &document::Model) -> Result<Option<Text>, JobError> {
     let address = document.url.as_deref().unwrap_or_default();
     let mut url = PageUrl::parse(address).map_err(|rejection| rejected(&rejection))?;
     for hops in 0..=MOST_HOPS {
-        match fetch_at(app, job, &url, called(document)).await? {
+        match fetch_at(ctx, job, &url, called(document)).await? {
             Found::Text(text) => return Ok(Some(*text)),
             Found::Recording(kind) => {
                 if let Some(kind) = kind {
-                    file::becomes(app, job, kind).await?;
+                    file::becomes(ctx, job, kind).await?;
                 }
                 let elsewhere = (hops > 0).then_some(&url);
-                let txn = begin_owned(&app.db, job.user_id).await?;
+                let txn = begin_owned(&ctx.core.db, job.user_id).await?;
                 place::set(&txn, job.user_id, document.id, elsewhere.map(PageUrl::as_str)).await?;
                 txn.commit().await?;
                 return Ok(None);
@@ -57,7 +57,7 @@ pub async fn fetch(app: &App, job: &job::Model, document: &document::Model) -> R
             Found::Elsewhere(next) => url = next,
         }
     }
-    Err(Failure::Permanent("the page redirects too often".to_owned()))
+    Err(JobError::Permanent("the page redirects too often".to_owned()))
 }
 
 /// What its person calls a document.
@@ -66,11 +66,11 @@ pub fn called(document: &document::Model) -> Option<String> {
 }
 
 async fn fetch_at(
-    app: &App,
+    ctx: &IngestContext,
     job: &job::Model,
     url: &PageUrl,
     called: Option<String>,
-) -> Result<Found, Failure> {
+) -> Result<Found, JobError> {
     let (said, recording) = (Cell::new(ContentType::Video), Cell::new(None));
     let named = Cell::new(None);
     let policy = |media_type: Option<&str>| {
@@ -82,17 +82,17 @@ async fn fetch_at(
     };
     let of_file =
         |text: Option<Text>| text.map_or(Found::Recording(None), |text| Found::Text(Box::new(text)));
-    let got = app.fetcher.get_or_save(url, FetchRequest::page(), &app.uploads.scratch, policy).await;
+    let got = ctx.fetcher.get_or_save(url, FetchRequest::page(), &ctx.uploads.scratch, policy).await;
     if let Err(error) = &got {
-        app.host_throttle.record_retry_after(error);
+        ctx.host_throttle.record_retry_after(error);
     }
     match got.map_err(failed)? {
         FetchOutcome::Page(page) if magic::at_once(&page.body).is_some() => {
             let length = page.body.len() as u64;
-            let mut writer = app.uploads.scratch.writer(Some(length)).map_err(BlobError::from)?;
+            let mut writer = ctx.uploads.scratch.writer(Some(length)).map_err(BlobError::from)?;
             writer.write(&page.body).await.map_err(BlobError::from)?;
             let kept = writer.finish().await.map_err(BlobError::from)?;
-            file::text(app, job, kept.path(), said.get()).await.map(of_file)
+            file::text(ctx, job, kept.path(), said.get()).await.map(of_file)
         }
         FetchOutcome::Page(page)
             if magic::is_no_text(&page.body, page.content_type.as_ref().and_then(SentType::charset)) =>
@@ -100,10 +100,10 @@ async fn fetch_at(
             Err(unsupported(None))
         }
         FetchOutcome::Page(page) => {
-            file::becomes(app, job, ContentType::Article).await?;
-            read(app, job, *page, called).await
+            file::becomes(ctx, job, ContentType::Article).await?;
+            read(ctx, job, *page, called).await
         }
-        FetchOutcome::File(kept) => file::text(app, job, kept.path(), said.get()).await.map(of_file),
+        FetchOutcome::File(kept) => file::text(ctx, job, kept.path(), said.get()).await.map(of_file),
         FetchOutcome::Skipped => match recording.get() {
             Some(known) => Ok(Found::Recording(Some(known))),
             None => Err(unsupported(named.take().as_deref())),
@@ -112,32 +112,32 @@ async fn fetch_at(
 }
 
 async fn read(
-    app: &App,
+    ctx: &IngestContext,
     job: &job::Model,
     page: FetchedPage,
     called: Option<String>,
-) -> Result<Found, Failure> {
+) -> Result<Found, JobError> {
     if is_plain(page.media_type()) {
         // The first line of a table, say, is no title.
         let is_prose = matches!(page.media_type(), Some("text/plain" | "text/markdown"));
-        let text = app.workers.run(Lane::Background, move || text::clean(&page.text())).await?;
+        let text = ctx.core.workers.run(Lane::Background, move || text::clean(&page.text())).await?;
         if text.trim().is_empty() {
-            return Err(Failure::Permanent("the page has no text".to_owned()));
+            return Err(JobError::Permanent("the page has no text".to_owned()));
         }
         let title = is_prose.then(|| notes::first_line(&text));
         return Ok(Found::Text(Box::new(Text { text, title, ..Text::default() })));
     }
     let url = page.url.as_str().to_owned();
-    let html = app.workers.run(Lane::Background, move || page.text()).await?;
-    let article = article(app, html, url, called).await?;
+    let html = ctx.core.workers.run(Lane::Background, move || page.text()).await?;
+    let article = article(ctx, html, url, called).await?;
     let next = article.moved_to.as_deref().and_then(|next| PageUrl::parse(next).ok());
     match next.filter(|_| article.text.chars().nth(LITTLE).is_none()) {
         Some(next) => Ok(Found::Elsewhere(next)),
-        None => text_of(app, job, article).await.map(|text| Found::Text(Box::new(text))),
+        None => text_of(ctx, job, article).await.map(|text| Found::Text(Box::new(text))),
     }
 }
 
-pub fn failed(error: FetchError) -> Failure {
+pub fn failed(error: FetchError) -> JobError {
     if let FetchError::Rejected(rejection) = &error {
         return rejected(rejection);
     }
@@ -147,16 +147,16 @@ pub fn failed(error: FetchError) -> Failure {
     }
     let reason = error.to_string();
     if error.is_permanent() {
-        Failure::Permanent(reason)
+        JobError::Permanent(reason)
     } else {
-        Failure::Passing { reason, after: error.retry_after() }
+        JobError::Transient { reason, after: error.retry_after() }
     }
 }
 
 /// A file that is neither a page nor anything else that is supported; with the type that its server names.
-fn unsupported(media_type: Option<&str>) -> Failure {
+fn unsupported(media_type: Option<&str>) -> JobError {
     let named = media_type.and_then(MediaType::parse).map(|named| named.to_string());
-    Failure::Permanent(match named {
+    JobError::Permanent(match named {
         Some(named) => {
             format!("this file type ({}) is not supported", text::cut(&named, MAX_SHOWN_TYPE_CHARS))
         }
@@ -165,8 +165,8 @@ fn unsupported(media_type: Option<&str>) -> Failure {
 }
 
 /// The code stands in the reason, so that a program can tell it (contract.md, section 2).
-fn rejected(rejection: &UrlRejection) -> Failure {
-    Failure::Permanent(format!("URL_REJECTED: {rejection}"))
+fn rejected(rejection: &UrlRejection) -> JobError {
+    JobError::Permanent(format!("URL_REJECTED: {rejection}"))
 }
 
 /// Media types by which servers say that something is to be kept, and not what it is.

@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use super::rows::{self, IndexedDocument};
 use super::watch::StalePeriod;
-use crate::app::App;
-use crate::error::Error;
+use crate::ingest::context::IngestContext;
+use errors::Error;
 
 /// Documents that are compared at a time: with ten passages each that is a read of a few milliseconds.
 const MAX_PAGE_DOCUMENTS: u64 = 100;
@@ -39,41 +39,41 @@ pub struct Findings {
 
 /// Compares the whole index with the rows. Documents that the index was told of within the stale period count as lost,
 /// whatever it holds of them. The newest documents come first.
-pub(super) async fn compare(app: &App, stale: Option<StalePeriod>) -> Result<Findings, Error> {
-    let documents_lost = find_lost(app, stale).await?;
-    let passages_removed = remove_strays(app).await?;
+pub(super) async fn compare(ctx: &IngestContext, stale: Option<StalePeriod>) -> Result<Findings, Error> {
+    let documents_lost = find_lost(ctx, stale).await?;
+    let passages_removed = remove_strays(ctx).await?;
     Ok(Findings { documents_lost, passages_removed })
 }
 
 /// Ends a comparison once another service maintains the index: the rows no longer describe this one.
-fn must_be_maintainer(app: &App) -> Result<(), Error> {
-    if app.index_watch.is_maintainer() { Ok(()) } else { Err(Error::Busy(LOCK_RETRY)) }
+fn must_be_maintainer(ctx: &IngestContext) -> Result<(), Error> {
+    if ctx.index_watch.is_maintainer() { Ok(()) } else { Err(Error::Busy(LOCK_RETRY)) }
 }
 
-async fn find_lost(app: &App, stale: Option<StalePeriod>) -> Result<u64, Error> {
+async fn find_lost(ctx: &IngestContext, stale: Option<StalePeriod>) -> Result<u64, Error> {
     // An empty index need not be asked for each passage.
-    let is_empty = app.retrieval.count().await? == 0;
+    let is_empty = ctx.retrieval.count().await? == 0;
     let (mut before, mut lost) = (None, 0);
     loop {
-        must_be_maintainer(app)?;
-        let page = cut_page(held_documents(app, before).await?);
+        must_be_maintainer(ctx)?;
+        let page = cut_page(held_documents(ctx, before).await?);
         let Some(last) = page.last() else { return Ok(lost) };
         before = Some(last.id);
-        let missing = if is_empty { HashSet::new() } else { with_missing_passages(app, &page).await? };
-        let now = app.clock.now();
+        let missing = if is_empty { HashSet::new() } else { with_missing_passages(ctx, &page).await? };
+        let now = ctx.core.clock.now();
         let is_stale =
             |held: &IndexedDocument| stale.is_some_and(|stale| stale.includes(held.indexed_at, now));
         let is_lost = |held: &IndexedDocument| is_empty || missing.contains(&held.id) || is_stale(held);
         let gone: Vec<IndexedDocument> = page.into_iter().filter(is_lost).collect();
         if !gone.is_empty() {
-            lost += rows::mark_lost(&app.db, &gone, now).await?;
-            app.ingest.wake();
+            lost += rows::mark_lost(&ctx.core.db, &gone, now).await?;
+            ctx.job_signal.notify();
         }
     }
 }
 
 /// The next documents in sight that the index is to hold, newest first.
-async fn held_documents(app: &App, before: Option<DocumentId>) -> Result<Vec<IndexedDocument>, Error> {
+async fn held_documents(ctx: &IngestContext, before: Option<DocumentId>) -> Result<Vec<IndexedDocument>, Error> {
     use document::Column;
     let mut held = document::Entity::of_every_user().filter(Column::IndexedVersion.gt(0));
     if let Some(before) = before {
@@ -89,7 +89,7 @@ async fn held_documents(app: &App, before: Option<DocumentId>) -> Result<Vec<Ind
         .column(Column::IndexedPassages)
         .column(Column::IndexedAt)
         .into_tuple::<(DocumentId, UserId, i32, i32, Option<Timestamp>)>()
-        .all(app.db.read())
+        .all(ctx.core.db.read())
         .await?;
     let held = rows.into_iter().map(|(id, user, version, passages, indexed_at)| IndexedDocument {
         id,
@@ -114,14 +114,14 @@ fn cut_page(mut page: Vec<IndexedDocument>) -> Vec<IndexedDocument> {
 }
 
 /// Those of the documents of which the index lacks a passage.
-async fn with_missing_passages(app: &App, page: &[IndexedDocument]) -> Result<HashSet<DocumentId>, Error> {
+async fn with_missing_passages(ctx: &IngestContext, page: &[IndexedDocument]) -> Result<HashSet<DocumentId>, Error> {
     let longest = page.iter().map(|held| held.passages).max().unwrap_or(0);
     let mut lacking = HashSet::new();
     for ordinals in ordinal_slices(longest) {
-        let expected = expected_passages(app, page, ordinals).await?;
+        let expected = expected_passages(ctx, page, ordinals).await?;
         let ids: Vec<Uuid> = expected.keys().copied().collect();
         for asked in ids.chunks(PASSAGES_AT_ONCE) {
-            let missing = app.retrieval.missing(asked.to_vec()).await?;
+            let missing = ctx.retrieval.missing(asked.to_vec()).await?;
             lacking.extend(missing.iter().filter_map(|id| expected.get(id).copied()));
         }
     }
@@ -136,7 +136,7 @@ fn ordinal_slices(passages: i32) -> impl Iterator<Item = Range<i32>> {
 
 /// The passages with these ordinals that the index is to hold of the documents.
 async fn expected_passages(
-    app: &App,
+    ctx: &IngestContext,
     page: &[IndexedDocument],
     ordinals: Range<i32>,
 ) -> Result<HashMap<Uuid, DocumentId>, Error> {
@@ -148,7 +148,7 @@ async fn expected_passages(
         .add(chunk::Column::Version.is_in(distinct))
         .add(chunk::Column::Ordinal.gte(ordinals.start))
         .add(chunk::Column::Ordinal.lt(ordinals.end));
-    let rows = passages_in_rows(app, slice).await?.into_iter();
+    let rows = passages_in_rows(ctx, slice).await?.into_iter();
     let expected = rows.filter(|(_, passage)| versions.get(&passage.document) == Some(&passage.version));
     Ok(expected.map(|(id, passage)| (id, passage.document)).collect())
 }
@@ -160,7 +160,7 @@ struct PassageRow {
 }
 
 /// The rows of passages, by their ids.
-async fn passages_in_rows(app: &App, which: Condition) -> Result<HashMap<Uuid, PassageRow>, Error> {
+async fn passages_in_rows(ctx: &IngestContext, which: Condition) -> Result<HashMap<Uuid, PassageRow>, Error> {
     let rows = chunk::Entity::of_every_user()
         .filter(which)
         .select_only()
@@ -168,22 +168,22 @@ async fn passages_in_rows(app: &App, which: Condition) -> Result<HashMap<Uuid, P
         .column(chunk::Column::DocumentId)
         .column(chunk::Column::Version)
         .into_tuple::<(ChunkId, DocumentId, i32)>()
-        .all(app.db.read())
+        .all(ctx.core.db.read())
         .await?;
     Ok(rows.into_iter().map(|(id, document, version)| (id.0, PassageRow { document, version })).collect())
 }
 
 /// Takes passages out of the index that are in no row, or in one that the index is not to hold; how many.
-async fn remove_strays(app: &App) -> Result<u64, Error> {
+async fn remove_strays(ctx: &IngestContext) -> Result<u64, Error> {
     let (mut from, mut removed) = (None, 0);
     loop {
-        must_be_maintainer(app)?;
+        must_be_maintainer(ctx)?;
         // The index before the rows: a row is there before its passage, so none that comes in meanwhile is taken for a stray.
-        let page = app.retrieval.passages(from, PASSAGES_AT_ONCE).await?;
-        let strays = strays(app, page.ids).await?;
+        let page = ctx.retrieval.passages(from, PASSAGES_AT_ONCE).await?;
+        let strays = strays(ctx, page.ids).await?;
         if !strays.is_empty() {
             removed += strays.len() as u64;
-            app.retrieval.remove(strays).await?;
+            ctx.retrieval.remove(strays).await?;
         }
         from = page.next;
         if from.is_none() {
@@ -192,9 +192,9 @@ async fn remove_strays(app: &App) -> Result<u64, Error> {
     }
 }
 
-async fn strays(app: &App, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
+async fn strays(ctx: &IngestContext, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
     let listed = chunk::Column::Id.is_in(passages.iter().copied().map(ChunkId));
-    let found = passages_in_rows(app, Condition::all().add(listed)).await?;
+    let found = passages_in_rows(ctx, Condition::all().add(listed)).await?;
     let ids: HashSet<DocumentId> = found.values().map(|passage| passage.document).collect();
     let documents: HashMap<DocumentId, Versions> = document::Entity::of_every_user_with_hidden()
         .filter(document::Column::Id.is_in(ids))
@@ -204,7 +204,7 @@ async fn strays(app: &App, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
         .column(document::Column::IndexedVersion)
         .column(document::Column::HiddenAt)
         .into_tuple::<(DocumentId, i32, i32, Option<Timestamp>)>()
-        .all(app.db.read())
+        .all(ctx.core.db.read())
         .await?
         .into_iter()
         .map(|(id, newest, indexed, hidden)| (id, Versions { newest, indexed, is_hidden: hidden.is_some() }))

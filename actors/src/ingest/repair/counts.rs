@@ -9,9 +9,9 @@ use tracing::warn;
 
 use super::rows;
 use super::watch::{IndexWatch, Suspicion, Watched, has_passed};
-use crate::app::App;
-use crate::clock::Clock;
-use crate::error::Error;
+use crate::ingest::context::IngestContext;
+use library::clock::Clock;
+use errors::Error;
 use crate::retrieval::{Completeness, Retrieval};
 
 /// How often passages are counted: one sum over an index of the database, and none over the passages.
@@ -83,8 +83,8 @@ impl IndexWatch {
     }
 
     /// Counts passages where it is time to, and doubts an index that holds too few.
-    pub(super) async fn compare_counts(&self, app: &App, watched: &mut Watched) -> Result<(), Error> {
-        let (now, now_at) = (app.clock.elapsed(), app.clock.now());
+    pub(super) async fn compare_counts(&self, ctx: &IngestContext, watched: &mut Watched) -> Result<(), Error> {
+        let (now, now_at) = (ctx.core.clock.elapsed(), ctx.core.clock.now());
         if !has_passed(Some(watched.counted_at), COUNT_EVERY, now)
             || !has_passed(watched.doubted_count_at, DOUBT_COUNT_EVERY, now)
         {
@@ -92,9 +92,9 @@ impl IndexWatch {
         }
         // On both sides of the count, for passages come and go meanwhile. Only fewer passages tell of a loss: the index may hold
         // more than it should, of a text that comes in or of one that is about to be taken out.
-        let before = rows::expected_passages(app.db.read()).await?;
-        let held = watched.count_held(&app.retrieval, |held| held < before).await?;
-        let expected = before.min(rows::expected_passages(app.db.read()).await?);
+        let before = rows::expected_passages(ctx.core.db.read()).await?;
+        let held = watched.count_held(&ctx.retrieval, |held| held < before).await?;
+        let expected = before.min(rows::expected_passages(ctx.core.db.read()).await?);
         watched.low_counts = if held < expected { watched.low_counts + 1 } else { 0 };
         // One low count may have met a text that was just becoming shorter.
         if watched.low_counts >= LOW_COUNTS_OF_DOUBT {
@@ -102,7 +102,7 @@ impl IndexWatch {
             warn!(held, expected, "the passage index {}", AuditReason::CountMismatch.description());
             watched.doubted_count_at = Some(now);
             watched.suspicion = Some(Suspicion::new(AuditReason::CountMismatch, None, now_at));
-            app.retrieval.set_completeness(Completeness::Checking);
+            ctx.retrieval.set_completeness(Completeness::Checking);
         }
         // After a first low count the next check counts again.
         if watched.low_counts == 0 {

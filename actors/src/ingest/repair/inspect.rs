@@ -6,8 +6,8 @@ use database::Db;
 use search::index::{AuditReason, IndexFolder, Marker};
 
 use super::rows;
-use crate::error::Error;
-use crate::state::{self, Fact};
+use errors::Error;
+use crate::service_state::{self, ServiceStateKey};
 
 /// What can be told of the index of a data folder from outside of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +28,11 @@ pub async fn inspect(db: &Db, data_dir: &Path) -> Result<Inspection, Error> {
     let id = IndexFolder::read_id(data_dir);
     // The row before the folder: a service that runs raises the marker of the folder first.
     let recorded = match id {
-        Some(id) => state::read(db.read(), Fact::IndexMarker(id)).await?,
+        Some(id) => service_state::read(db.read(), ServiceStateKey::IndexMarker(id)).await?,
         None => None,
     };
     let recorded = recorded.as_deref().and_then(Marker::from_row);
-    let maintainer = state::read(db.read(), Fact::IndexMaintainer).await?;
+    let maintainer = service_state::read(db.read(), ServiceStateKey::IndexMaintainer).await?;
     let is_elsewhere = maintainer.is_some() && maintainer != id.map(|id| id.to_string());
     let (_, reason) = IndexFolder::examine(&IndexFolder::path_in(data_dir), recorded.as_ref());
     let audit_reason = reason.or(is_elsewhere.then_some(AuditReason::MaintainedElsewhere));

@@ -14,10 +14,10 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::{IndexWatch, Suspicion, Watched};
-use crate::clock::Clock;
-use crate::error::Error;
+use library::clock::Clock;
+use errors::Error;
 use crate::retrieval::{Completeness, Retrieval};
-use crate::state::{self, Fact};
+use crate::service_state::{self, ServiceStateKey};
 
 /// A service that starts waits so long for the lock: the database may still have to notice that its last process ended.
 const START_PATIENCE: Duration = Duration::from_secs(1);
@@ -94,7 +94,7 @@ impl IndexWatch {
     /// From now on the rows speak of this index. One that another service maintained before knows nothing of the changes since.
     async fn succeed(&self, db: &Db, watched: &mut Watched, clock: &dyn Clock) -> Result<(), Error> {
         let own = self.folder.id().to_string();
-        let last = state::read(db.read(), Fact::IndexMaintainer).await?;
+        let last = service_state::read(db.read(), ServiceStateKey::IndexMaintainer).await?;
         if last.as_ref() == Some(&own) {
             return Ok(());
         }
@@ -115,8 +115,8 @@ impl IndexWatch {
         if is_outdated {
             // Before the other fact: without its row the marker of the folder is doubted, should this process end before the
             // comparison has.
-            state::forget(db.write(), Fact::IndexMarker(self.folder.id())).await?;
+            service_state::forget(db.write(), ServiceStateKey::IndexMarker(self.folder.id())).await?;
         }
-        Ok(state::write(db.write(), Fact::IndexMaintainer, own).await?)
+        Ok(service_state::write(db.write(), ServiceStateKey::IndexMaintainer, own).await?)
     }
 }

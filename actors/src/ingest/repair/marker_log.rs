@@ -8,10 +8,10 @@ use search::index::marker::FileStamp;
 use tracing::warn;
 
 use super::watch::{IndexWatch, Watched, has_passed};
-use crate::app::App;
-use crate::clock::Clock;
-use crate::error::Error;
-use crate::state::{self, Fact};
+use crate::ingest::context::IngestContext;
+use library::clock::Clock;
+use errors::Error;
+use crate::service_state::{self, ServiceStateKey};
 
 /// How often the marker follows the changes of the index.
 const MARK_EVERY: Duration = Duration::from_secs(60);
@@ -20,12 +20,12 @@ const MAX_CHECKSUM_TIME: Duration = Duration::from_secs(3);
 
 impl IndexWatch {
     /// Raises the marker where the index has changed since it was raised last.
-    pub(super) async fn follow_changes(&self, app: &App, watched: &mut Watched) {
-        let changes = app.retrieval.changes();
+    pub(super) async fn follow_changes(&self, ctx: &IngestContext, watched: &mut Watched) {
+        let changes = ctx.retrieval.changes();
         let is_behind = watched.marker.is_none() || changes != watched.marked_changes;
-        let is_due = has_passed(Some(watched.marked_at), MARK_EVERY, app.clock.elapsed());
+        let is_due = has_passed(Some(watched.marked_at), MARK_EVERY, ctx.core.clock.elapsed());
         let may_raise = is_behind && is_due && watched.suspicion.is_none();
-        if may_raise && self.raise_marker(&app.db, watched, &*app.clock).await {
+        if may_raise && self.raise_marker(&ctx.core.db, watched, &*ctx.core.clock).await {
             watched.marked_changes = changes;
         }
     }
@@ -54,23 +54,23 @@ impl IndexWatch {
         let written = tokio::task::spawn_blocking(move || written.write(&path));
         written.await.map_err(Error::internal)?.map_err(Error::internal)?;
         let row = marker.to_row().map_err(Error::internal)?;
-        Ok(state::write(db.write(), Fact::IndexMarker(self.folder.id()), row).await?)
+        Ok(service_state::write(db.write(), ServiceStateKey::IndexMarker(self.folder.id()), row).await?)
     }
 
     /// Marks the index as left in order: the next start tells from its files whether they were changed since.
-    pub(super) async fn mark_closed(&self, app: &App, watched: &Watched) -> Result<(), Error> {
+    pub(super) async fn mark_closed(&self, ctx: &IngestContext, watched: &Watched) -> Result<(), Error> {
         let Some(marker) = watched.marker.as_ref().filter(|_| watched.suspicion.is_none()) else {
             return Ok(());
         };
-        if !app.retrieval.is_in_place() {
+        if !ctx.retrieval.is_in_place() {
             return Ok(());
         }
-        app.retrieval.commit().await?;
-        app.retrieval.abandon().await?;
+        ctx.retrieval.commit().await?;
+        ctx.retrieval.abandon().await?;
         let folder = self.folder.path();
         let files = tokio::task::spawn_blocking(move || FileStamp::all(&folder, MAX_CHECKSUM_TIME)).await;
         let files = files.map_err(Error::internal)?.map_err(Error::internal)?;
-        let left = Marker { files: Some(files), ..marker.next(app.clock.now()) };
-        self.write_marker(&app.db, &left).await
+        let left = Marker { files: Some(files), ..marker.next(ctx.core.clock.now()) };
+        self.write_marker(&ctx.core.db, &left).await
     }
 }

@@ -26,9 +26,9 @@ use database::Db;
 use search::index::OpenedIndex;
 use tracing::warn;
 
-use crate::app::App;
-use crate::clock::Clock;
-use crate::error::Error;
+use crate::ingest::context::IngestContext;
+use library::clock::Clock;
+use errors::Error;
 use crate::retrieval::Retrieval;
 use watch::{Suspicion, Watched};
 
@@ -58,27 +58,27 @@ impl IndexWatch {
 ///
 /// # Errors
 /// The database or the index fails; the next check goes on.
-pub async fn check_index(app: &App) -> Result<(), Error> {
-    let watch = &app.index_watch;
+pub async fn check_index(ctx: &IngestContext) -> Result<(), Error> {
+    let watch = &ctx.index_watch;
     let mut watched = watch.watched.lock().await;
-    if !watch.maintain(&app.db, &app.retrieval, &mut watched, &*app.clock).await? {
+    if !watch.maintain(&ctx.core.db, &ctx.retrieval, &mut watched, &*ctx.core.clock).await? {
         return Ok(());
     }
-    if !app.disk.has_room() {
+    if !ctx.disk.has_room() {
         // Whatever repairs the index adds to it.
         return Ok(());
     }
-    watch.reopen_if_gone(app, &mut watched).await?;
+    watch.reopen_if_gone(ctx, &mut watched).await?;
     if watched.reopened_at.is_some() {
         // An index that is still to be replaced is neither counted nor compared.
         return Ok(());
     }
     if watched.suspicion.is_none() {
-        watch.compare_counts(app, &mut watched).await?;
+        watch.compare_counts(ctx, &mut watched).await?;
     }
-    watch.compare_if_doubted(app, &mut watched).await?;
-    watch.follow_rebuild(app, &mut watched).await?;
-    watch.follow_changes(app, &mut watched).await;
+    watch.compare_if_doubted(ctx, &mut watched).await?;
+    watch.follow_rebuild(ctx, &mut watched).await?;
+    watch.follow_changes(ctx, &mut watched).await;
     Ok(())
 }
 
@@ -86,19 +86,19 @@ pub async fn check_index(app: &App) -> Result<(), Error> {
 ///
 /// # Errors
 /// The database fails: until it is reached again, no service counts as the maintainer.
-pub async fn check_maintainer(app: &App) -> Result<(), Error> {
-    app.index_watch.check_lock(&app.db).await
+pub async fn check_maintainer(ctx: &IngestContext) -> Result<(), Error> {
+    ctx.index_watch.check_lock(&ctx.core.db).await
 }
 
 /// Closes the index at the end of the service, once nothing is written to it any more.
-pub async fn close_index(app: &App) {
+pub async fn close_index(ctx: &IngestContext) {
     // If a comparison or an opening is in progress, the next start finds the index as after a crash.
-    app.index_watch.folder.cancel_opening();
-    let Ok(watched) = app.index_watch.watched.try_lock() else { return };
-    if !app.index_watch.is_maintainer() {
+    ctx.index_watch.folder.cancel_opening();
+    let Ok(watched) = ctx.index_watch.watched.try_lock() else { return };
+    if !ctx.index_watch.is_maintainer() {
         return;
     }
-    if let Err(error) = app.index_watch.mark_closed(app, &watched).await {
+    if let Err(error) = ctx.index_watch.mark_closed(ctx, &watched).await {
         warn!(cause = error.chain(), "could not mark the passage index as left in order");
     }
 }

@@ -7,8 +7,8 @@ use search::index::{AuditReason, Marker, PassageIndex};
 use tracing::error;
 
 use super::watch::{Damage, IndexWatch, Suspicion, Watched, has_passed};
-use crate::app::App;
-use crate::error::Error;
+use crate::ingest::context::IngestContext;
+use errors::Error;
 use crate::retrieval::{Completeness, Retrieval};
 
 /// An index that did not open is tried again.
@@ -59,31 +59,31 @@ impl Watched {
 
 impl IndexWatch {
     /// Opens the index anew where its folder is gone or reads of it fail.
-    pub(super) async fn reopen_if_gone(&self, app: &App, watched: &mut Watched) -> Result<(), Error> {
-        let now = app.clock.elapsed();
+    pub(super) async fn reopen_if_gone(&self, ctx: &IngestContext, watched: &mut Watched) -> Result<(), Error> {
+        let now = ctx.core.clock.elapsed();
         if !has_passed(watched.reopened_at, REOPEN_EVERY, now) {
             return Ok(());
         }
-        let reason = watched.reason_to_reopen(&app.retrieval, now);
+        let reason = watched.reason_to_reopen(&ctx.retrieval, now);
         watched.reopened_at = reason.map(|_| now);
         let Some(reason) = reason else { return Ok(()) };
-        app.retrieval.set_completeness(Completeness::Checking);
+        ctx.retrieval.set_completeness(Completeness::Checking);
         let Replacement { index, found, audit_reason } = match reason {
-            Reason::Gone => self.replace_gone(app, watched).await?,
-            Reason::Damaged => self.replace_damaged(app, watched).await?,
+            Reason::Gone => self.replace_gone(ctx, watched).await?,
+            Reason::Damaged => self.replace_damaged(ctx, watched).await?,
         };
-        app.retrieval.replace_index(index);
+        ctx.retrieval.replace_index(index);
         watched.reopened_at = None;
         watched.damage = None;
         watched.counted_twice = 0;
-        watched.suspicion = Some(Suspicion::new(audit_reason, found.as_ref(), app.clock.now()));
+        watched.suspicion = Some(Suspicion::new(audit_reason, found.as_ref(), ctx.core.clock.now()));
         Ok(())
     }
 
     /// Takes an index up again whose files are back in the folder, or opens what is there now.
-    async fn replace_gone(&self, app: &App, watched: &mut Watched) -> Result<Replacement, Error> {
+    async fn replace_gone(&self, ctx: &IngestContext, watched: &mut Watched) -> Result<Replacement, Error> {
         // Before its folder is made anew: what it still writes would go there.
-        let given_up = app.retrieval.abandon().await?;
+        let given_up = ctx.retrieval.abandon().await?;
         error!("the folder of the passage index was removed or replaced: it is opened anew");
         if !watched.given_up.iter().any(|known| Arc::ptr_eq(known, &given_up)) {
             watched.given_up.push(given_up);
@@ -93,26 +93,26 @@ impl IndexWatch {
             let found = Marker::read(&self.folder.path());
             return Ok(Replacement { index, found, audit_reason: AuditReason::OlderCopy });
         }
-        self.open_anew(app, watched, AuditReason::Removed).await
+        self.open_anew(ctx, watched, AuditReason::Removed).await
     }
 
     /// Moves an index aside that fails to answer, and makes a new one.
-    async fn replace_damaged(&self, app: &App, watched: &mut Watched) -> Result<Replacement, Error> {
+    async fn replace_damaged(&self, ctx: &IngestContext, watched: &mut Watched) -> Result<Replacement, Error> {
         if watched.damage != Some(Damage::MovedAside) {
-            self.set_aside(app, watched).await?;
+            self.set_aside(ctx, watched).await?;
         }
-        self.open_anew(app, watched, AuditReason::Damaged).await
+        self.open_anew(ctx, watched, AuditReason::Damaged).await
     }
 
     /// Moves a damaged index aside. One that cannot be moved stays in use until the next try, so that a folder which is removed
     /// or replaced meanwhile is seen as such.
-    async fn set_aside(&self, app: &App, watched: &mut Watched) -> Result<(), Error> {
-        let now = app.clock.now();
+    async fn set_aside(&self, ctx: &IngestContext, watched: &mut Watched) -> Result<(), Error> {
+        let now = ctx.core.clock.now();
         watched.damage = Some(Damage::InPlace);
         // It is not marked as left in order, should the service end before it could be moved.
         watched.suspicion = Some(Suspicion::new(AuditReason::Damaged, None, now));
         // Before its folder is made anew: what it still writes would go there.
-        let index = app.retrieval.abandon().await?;
+        let index = ctx.retrieval.abandon().await?;
         let folder = self.folder.clone();
         let moved = tokio::task::spawn_blocking(move || {
             let moved = folder.set_aside("it failed to answer reads", now);
@@ -123,18 +123,18 @@ impl IndexWatch {
         });
         moved.await.map_err(Error::internal)?.map_err(Error::internal)?;
         watched.damage = Some(Damage::MovedAside);
-        watched.set_aside_at = Some(app.clock.elapsed());
+        watched.set_aside_at = Some(ctx.core.clock.elapsed());
         Ok(())
     }
 
     /// Opens the index that is in the folder, or makes one, which then is compared with the database for this reason.
     async fn open_anew(
         &self,
-        app: &App,
+        ctx: &IngestContext,
         watched: &Watched,
         reason_if_new: AuditReason,
     ) -> Result<Replacement, Error> {
-        let opened = self.folder.open_on_thread(watched.marker.clone(), app.clock.now()).await;
+        let opened = self.folder.open_on_thread(watched.marker.clone(), ctx.core.clock.now()).await;
         let opened = opened.map_err(Error::internal)?;
         let audit_reason = match opened.audit_reason {
             Some(AuditReason::Missing) => reason_if_new,

@@ -9,9 +9,9 @@ use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
 
-use crate::error::Error;
-use crate::ingest::queue::{self, Priority, Work};
-use crate::owned_transaction::begin_owned;
+use errors::Error;
+use jobs::{Priority, JobKind};
+use library::owned_transaction::begin_owned;
 
 /// Lost documents without a job that are asked for at a time.
 const ASKED_AT_ONCE: u64 = 500;
@@ -99,7 +99,7 @@ pub async fn ask_for_lost(db: &Db, has_model: bool, now: Timestamp) -> Result<()
         left = left.filter(document::Column::IndexedVersion.eq(0));
     }
     let left = left
-        .filter(document::Column::Id.not_in_subquery(queue::subjects(Work::Index)))
+        .filter(document::Column::Id.not_in_subquery(jobs::subjects(JobKind::Index)))
         .select_only()
         .column(document::Column::UserId)
         .column(document::Column::Id)
@@ -129,5 +129,5 @@ async fn ask(
     now: Timestamp,
 ) -> Result<(), DbErr> {
     let subjects = ids.into_iter().map(|id| id.0);
-    queue::ask_all(txn, user, Work::Index, subjects, Priority::Backlog, now).await
+    jobs::enqueue_all(txn, user, JobKind::Index, subjects, Priority::Backlog, now).await
 }

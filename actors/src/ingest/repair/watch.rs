@@ -8,7 +8,7 @@ use entity::time::Timestamp;
 use search::index::{AuditReason, IndexFolder, Marker, OpenedIndex, PassageIndex};
 use tokio::sync::Mutex;
 
-use crate::clock::Clock;
+use library::clock::Clock;
 
 /// Watches the index of a running service.
 pub struct IndexWatch {

@@ -9,14 +9,14 @@ use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
 
 use super::save::{self, NewBookmark};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::ingest::queue::Priority;
-use crate::library_quota::LibraryRoom;
-use crate::ops::projects::{self, Chosen};
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use jobs::Priority;
+use library::library_quota::LibraryRoom;
+use crate::operations::projects::{self, Chosen};
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// A page to be saved.
 #[derive(Debug)]
@@ -69,12 +69,12 @@ impl Operation for AddBookmark {
         if self.project.is_some() { scopes.with(Scope::WriteProjects) } else { scopes }
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<AddBookmarkResponse, Error> {
-        save::may_save(app.db.read(), caller.user, &self.url, app.fetcher.guard()).await?;
-        let (user, now) = (caller.user, app.clock.now());
-        let most = app.plans.limits(caller.plan).items_per_project;
-        let txn = begin_request(&app.db, caller).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<AddBookmarkResponse, Error> {
+        save::may_save(ctx.core.db.read(), caller.user, &self.url, ctx.ingest.fetcher.guard()).await?;
+        let (user, now) = (caller.user, ctx.core.clock.now());
+        let most = ctx.core.plans.limits(caller.plan).items_per_project;
+        let txn = begin_request(&ctx.core.db, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         let into = match self.project {
             Some(id) => Some(projects::open_for_writing(&txn, user, id).await?),
             None => None,
@@ -93,12 +93,12 @@ impl Operation for AddBookmark {
         let document = text.one(&txn).await?.ok_or(Error::not_found())?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(AddBookmarkResponse {
             created,
             bookmark_id: row.id,
             document_id: document.id,
-            url: app.url_of(&document),
+            url: ctx.core.url_of(&document),
             title: document.title,
             status: document.status,
             project,

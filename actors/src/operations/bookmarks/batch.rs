@@ -11,13 +11,13 @@ use tracing::error;
 
 use super::view::BookmarkView;
 use super::{ChangeBookmark, CreateBookmark, DeleteBookmark};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::{Error, ErrorBody};
-use crate::fields::Values;
-use crate::fields::{self, Field, Kind, Shape, joined};
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::{Error, ErrorBody};
+use validation::Values;
+use validation::{self, Field, Kind, Shape, joined};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 
 const ID: Field = Field::required("id", Kind::Id, "The bookmark.");
 const CREATE: &[Field] =
@@ -78,11 +78,11 @@ impl Step {
         }
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<Option<BookmarkView>, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<Option<BookmarkView>, Error> {
         match self {
-            Self::Create(create) => Ok(Some(create.run(caller, app).await?.bookmark)),
-            Self::Update(change) => Ok(Some(change.run(caller, app).await?.bookmark)),
-            Self::Delete(delete) => delete.run(caller, app).await.map(|_| None),
+            Self::Create(create) => Ok(Some(create.run(caller, ctx).await?.bookmark)),
+            Self::Update(change) => Ok(Some(change.run(caller, ctx).await?.bookmark)),
+            Self::Delete(delete) => delete.run(caller, ctx).await.map(|_| None),
         }
     }
 }
@@ -116,13 +116,13 @@ impl Operation for BatchBookmarks {
         Some(reply.results.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<BatchBookmarksResponse, Error> {
-        let slots = app.batch_slots.get_or_default(caller.user);
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BatchBookmarksResponse, Error> {
+        let slots = ctx.batch_slots.get_or_default(caller.user);
         let _slot = slots.acquire().await?;
         let mut results = Vec::with_capacity(self.steps.len());
         for (index, step) in self.steps.into_iter().enumerate() {
             let came = match step {
-                Ok(step) => step.run(caller, app).await,
+                Ok(step) => step.run(caller, ctx).await,
                 Err(faulty) => Err(faulty),
             };
             results.push(match came {

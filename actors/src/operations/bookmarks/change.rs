@@ -12,16 +12,16 @@ use sea_orm::{
 
 use super::view::{self, BookmarkResponse};
 use super::{kinds, save};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ingest::queue::{self, Priority, Work};
-use crate::library_quota::LibraryRoom;
-use crate::ops::notes;
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use jobs::{Priority, JobKind};
+use library::library_quota::LibraryRoom;
+use crate::operations::notes;
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// What is to be different.
 #[derive(Debug)]
@@ -79,15 +79,15 @@ impl Operation for ChangeBookmark {
     type Reply = BookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkResponse, Error> {
-        let now = app.clock.now();
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkResponse, Error> {
+        let now = ctx.core.clock.now();
+        let txn = begin_request(&ctx.core.db, caller).await?;
         // Collections are locked before bookmarks, as whoever removes one does.
         save::own_collections(&txn, caller.user, self.collections.as_deref().unwrap_or_default()).await?;
         // Held, so that of two who write the first note the second finds it.
         let found = bookmark::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
         let row = found.one(&txn).await?.ok_or(Error::not_found())?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         let rewritten = match self.notes {
             Some(_) => notes::document_on(&txn, caller.user, row.id).await?,
             None => None,
@@ -95,9 +95,9 @@ impl Operation for ChangeBookmark {
         let room = room.rewriting(&txn, rewritten).await?;
         let row = self.apply(&txn, row, now).await?;
         room.must_hold(&txn).await?;
-        let bookmark = view::one(app, &txn, row).await?;
+        let bookmark = view::one(ctx, &txn, row).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(BookmarkResponse { bookmark })
     }
 }
@@ -157,7 +157,7 @@ async fn retitle(
         changed.title_given = Set(true);
         changed.update(txn).await?;
         if has_text {
-            queue::ask(txn, row.user_id, Work::Index, id.0, Priority::Now, now).await?;
+            jobs::enqueue(txn, row.user_id, JobKind::Index, id.0, Priority::Now, now).await?;
         }
     }
     Ok(())
@@ -182,7 +182,7 @@ async fn refile(
 pub async fn relabel(txn: &impl ConnectionTrait, row: &bookmark::Model, now: Timestamp) -> Result<(), Error> {
     let own = document::Entity::of(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
     for document in own.all(txn).await? {
-        queue::ask(txn, row.user_id, Work::Relabel, document.id.0, Priority::Now, now).await?;
+        jobs::enqueue(txn, row.user_id, JobKind::UpdateLabels, document.id.0, Priority::Now, now).await?;
     }
     Ok(())
 }

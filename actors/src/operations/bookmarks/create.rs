@@ -9,13 +9,13 @@ use serde::Serialize;
 use super::kinds;
 use super::save::{self, Content, NewBookmark};
 use super::view::{self, BookmarkView};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ingest::queue::Priority;
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use jobs::Priority;
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 
 /// A save.
 #[derive(Debug)]
@@ -84,12 +84,12 @@ impl Operation for CreateBookmark {
     type Reply = CreateBookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<CreateBookmarkResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CreateBookmarkResponse, Error> {
         if self.0.content.is_none() {
-            save::may_save(app.db.read(), caller.user, &self.0.url, app.fetcher.guard()).await?;
+            save::may_save(ctx.core.db.read(), caller.user, &self.0.url, ctx.ingest.fetcher.guard()).await?;
         }
-        let (row, created) = save::save(app, caller, self.0, Priority::Now).await?;
-        app.ingest.wake();
-        Ok(CreateBookmarkResponse { bookmark: view::one(app, app.db.write(), row).await?, created })
+        let (row, created) = save::save(ctx, caller, self.0, Priority::Now).await?;
+        ctx.job_signal.notify();
+        Ok(CreateBookmarkResponse { bookmark: view::one(ctx, ctx.core.db.write(), row).await?, created })
     }
 }

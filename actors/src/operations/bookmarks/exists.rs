@@ -7,12 +7,12 @@ use serde::Serialize;
 use web::PageUrl;
 
 use super::{kinds, save};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 
 /// Which address.
 #[derive(Debug)]
@@ -42,10 +42,10 @@ impl Operation for BookmarkExists {
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
     const TAKES_TURN: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkExistsResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkExistsResponse, Error> {
         let url = PageUrl::parse(&self.0)?;
         let normalized_url = url.normalized();
-        let found = save::with_address(app.db.read(), caller.user, &url.key()).await?;
+        let found = save::with_address(ctx.core.db.read(), caller.user, &url.key()).await?;
         Ok(BookmarkExistsResponse {
             exists: found.is_some(),
             bookmark_id: found.map(|row| row.id),

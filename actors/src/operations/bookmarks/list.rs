@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 
 use super::kinds;
 use super::view::{self, BookmarkView};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ops::page::{CURSOR, PageOf};
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::operations::page::{CURSOR, PageOf};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
 /// Deletions told at once; who lags behind more asks with the last one's time again.
@@ -168,12 +168,12 @@ impl Operation for ListBookmarks {
         Some(reply.bookmarks.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListBookmarksResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListBookmarksResponse, Error> {
         let user = caller.user;
         let list = format!("bookmarks:{:?}:{:?}", self.sort, self.filter);
-        let after: Option<Position> = self.page.position(app, user, &list)?;
+        let after: Option<Position> = self.page.position(ctx, user, &list)?;
         if let Some(id) = self.filter.collection {
-            collection::Entity::one_of(user, id).one(app.db.read()).await?.ok_or(Error::not_found())?;
+            collection::Entity::one_of(user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         }
         let mut query = self.filter.apply(bookmark::Entity::owned_by(user), user);
         query = query.join(JoinType::InnerJoin, document_of_bookmark());
@@ -182,20 +182,20 @@ impl Operation for ListBookmarks {
         }
         let query = self.sort.order(query).limit(self.page.limit + 1);
         let rows: Vec<(bookmark::Model, Option<document::Model>)> =
-            query.select_also(document::Entity).all(app.db.read()).await?;
+            query.select_also(document::Entity).all(ctx.core.db.read()).await?;
         let mut rows: Vec<(bookmark::Model, String)> = rows
             .into_iter()
             .map(|(row, document)| (row, document.map(|document| document.title).unwrap_or_default()))
             .collect();
         let position = |(row, title): &(bookmark::Model, String)| self.sort.position(row, title);
-        let next_cursor = self.page.cut(app, user, &list, &mut rows, position);
+        let next_cursor = self.page.cut(ctx, user, &list, &mut rows, position);
         let rows = rows.into_iter().map(|(row, _)| row).collect();
         let deleted = match self.filter.updated_since.filter(|_| self.filter.include_deleted) {
-            Some(since) => Some(deleted(app, user, since).await?),
+            Some(since) => Some(deleted(ctx, user, since).await?),
             None => None,
         };
         Ok(ListBookmarksResponse {
-            bookmarks: view::many(app, app.db.read(), user, rows).await?,
+            bookmarks: view::many(ctx, ctx.core.db.read(), user, rows).await?,
             next_cursor,
             deleted,
         })
@@ -209,12 +209,12 @@ fn document_of_bookmark() -> sea_orm::RelationDef {
         .into()
 }
 
-async fn deleted(app: &App, user: UserId, since: Timestamp) -> Result<Vec<DeletedBookmark>, Error> {
+async fn deleted(ctx: &OperationContext, user: UserId, since: Timestamp) -> Result<Vec<DeletedBookmark>, Error> {
     let rows = bookmark::Entity::with_deleted(user)
         .filter(bookmark::Column::DeletedAt.gte(since))
         .order_by_asc(bookmark::Column::DeletedAt)
         .limit(MOST_DELETED)
-        .all(app.db.read())
+        .all(ctx.core.db.read())
         .await?;
     let told = rows
         .into_iter()

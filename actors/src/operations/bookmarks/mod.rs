@@ -28,7 +28,7 @@ pub use view::{BookmarkResponse, BookmarkView};
 
 /// What fields of bookmarks may hold (contract.md, section 11: v1).
 pub mod kinds {
-    use crate::fields::Kind;
+    use validation::Kind;
 
     /// An address.
     pub const URL: Kind = Kind::Words { min: 1, max: 8192 };

@@ -12,15 +12,15 @@ use serde::Serialize;
 
 use super::save;
 use super::view::{self, BookmarkResponse};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::ingest::feed::saved;
-use crate::ingest::queue::{self, Priority, Work};
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use library::feeds::saved;
+use jobs::{Priority, JobKind};
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// Which is deleted.
 #[derive(Debug)]
@@ -50,12 +50,12 @@ impl Operation for DeleteBookmark {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<DeleteBookmarkResponse, Error> {
-        let now = app.clock.now();
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteBookmarkResponse, Error> {
+        let now = ctx.core.clock.now();
+        let txn = begin_request(&ctx.core.db, caller).await?;
         delete(&txn, caller.user, self.0, Priority::Now, now).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(DeleteBookmarkResponse {
             bookmark_id: self.0,
             deleted: true,
@@ -100,14 +100,14 @@ impl Operation for RestoreBookmark {
     type Reply = BookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkResponse, Error> {
-        let (user, now) = (caller.user, app.clock.now());
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkResponse, Error> {
+        let (user, now) = (caller.user, ctx.core.clock.now());
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let found = bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.eq(self.0));
         let found = found.lock_exclusive().one(&txn).await?;
         let row = found.ok_or(Error::not_found())?;
         let Some(deleted) = row.deleted_at else {
-            return Ok(BookmarkResponse { bookmark: view::one(app, &txn, row).await? });
+            return Ok(BookmarkResponse { bookmark: view::one(ctx, &txn, row).await? });
         };
         if now.since(deleted) >= bookmark::RESTORABLE {
             return Err(Error::not_found());
@@ -126,9 +126,9 @@ impl Operation for RestoreBookmark {
         }
         set_hidden(&txn, &row, None, Priority::Now, now).await?;
         let row = bookmark::Model { deleted_at: None, updated_at: now, ..row };
-        let bookmark = view::one(app, &txn, row).await?;
+        let bookmark = view::one(ctx, &txn, row).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(BookmarkResponse { bookmark })
     }
 }
@@ -164,11 +164,11 @@ async fn set_hidden(
             continue;
         }
         let work = match hidden {
-            Some(_) => Work::Forget,
-            None if document.version > 0 => Work::Index,
-            None => Work::of_bookmark(row.kind),
+            Some(_) => JobKind::RemoveFromIndex,
+            None if document.version > 0 => JobKind::Index,
+            None => JobKind::of_bookmark(row.kind),
         };
-        queue::ask(txn, user, work, document.id.0, priority, now).await?;
+        jobs::enqueue(txn, user, work, document.id.0, priority, now).await?;
     }
     let mut seen = document::Entity::update_many().col_expr(document::Column::HiddenAt, Expr::value(hidden));
     if hidden.is_none() {

@@ -5,12 +5,12 @@ use entity::id::BookmarkId;
 use entity::scope::Scope;
 
 use super::view::{self, BookmarkResponse};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 
 /// Which.
 #[derive(Debug)]
@@ -30,9 +30,9 @@ impl Operation for ShowBookmark {
     type Reply = BookmarkResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<BookmarkResponse, Error> {
-        let found = bookmark::Entity::one_of(caller.user, self.0).one(app.db.read()).await?;
-        let bookmark = view::one(app, app.db.read(), found.ok_or(Error::not_found())?).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkResponse, Error> {
+        let found = bookmark::Entity::one_of(caller.user, self.0).one(ctx.core.db.read()).await?;
+        let bookmark = view::one(ctx, ctx.core.db.read(), found.ok_or(Error::not_found())?).await?;
         Ok(BookmarkResponse { bookmark })
     }
 }

@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder};
 use serde::Serialize;
 
-use crate::desk::Desk;
-use crate::error::Error;
+use library::context::CoreContext;
+use errors::Error;
 
 /// A bookmark (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -58,16 +58,16 @@ pub struct BookmarkResponse {
 
 /// Shows one.
 pub async fn one(
-    desk: &Desk,
+    core: &CoreContext,
     db: &impl ConnectionTrait,
     row: bookmark::Model,
 ) -> Result<BookmarkView, Error> {
-    many(desk, db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
+    many(core, db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }
 
 /// Shows many of one user, in their order, with four queries however many they are.
 pub async fn many(
-    desk: &Desk,
+    core: &CoreContext,
     db: &impl ConnectionTrait,
     user: UserId,
     rows: Vec<bookmark::Model>,
@@ -86,7 +86,7 @@ pub async fn many(
             bookmark_id: row.id,
             document_id: row.document_id,
             kind: row.kind,
-            url: if document.url.is_some() { row.url } else { desk.url_of(&document) },
+            url: if document.url.is_some() { row.url } else { core.url_of(&document) },
             title: document.title,
             author: document.author,
             site_name: document.site_name,

@@ -12,14 +12,14 @@ use sea_orm::{
 
 use super::kinds;
 use super::view::{self, CollectionResponse};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::library_quota::LibraryRoom;
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use library::library_quota::LibraryRoom;
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// What is to be different; `Some(None)` empties.
 #[derive(Debug)]
@@ -57,9 +57,9 @@ impl Operation for ChangeCollection {
     type Reply = CollectionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<CollectionResponse, Error> {
-        let txn = begin_request(&app.db, caller).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CollectionResponse, Error> {
+        let txn = begin_request(&ctx.core.db, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         if let Some(Some(parent)) = self.parent {
             may_stand_in(&txn, caller.user, self.id, parent).await?;
         }
@@ -74,7 +74,7 @@ impl Operation for ChangeCollection {
         if let Some(parent) = self.parent {
             changed.parent_id = Set(parent);
         }
-        changed.updated_at = Set(app.clock.now());
+        changed.updated_at = Set(ctx.core.clock.now());
         changed.update(&txn).await?;
         let changed = view::one(&txn, caller.user, self.id).await?;
         room.must_hold(&txn).await?;

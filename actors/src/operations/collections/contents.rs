@@ -9,14 +9,15 @@ use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::ops::bookmarks::{relabel, save};
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use crate::operations::bookmarks::relabel;
+use library::bookmarks::save;
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// Puts a bookmark into a collection; twice is once.
 #[derive(Debug)]
@@ -74,14 +75,14 @@ impl Operation for PutIntoCollection {
     type Reply = PutIntoCollectionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<PutIntoCollectionResponse, Error> {
-        let now = app.clock.now();
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<PutIntoCollectionResponse, Error> {
+        let now = ctx.core.clock.now();
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let row = self.0.own(&txn, caller).await?;
         save::put_in(&txn, caller.user, self.0.collection, row.id, now).await?;
         changed(&txn, &self.0, &row, now).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(PutIntoCollectionResponse {})
     }
 }
@@ -95,9 +96,9 @@ impl Operation for TakeFromCollection {
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<TakeFromCollectionResponse, Error> {
-        let now = app.clock.now();
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<TakeFromCollectionResponse, Error> {
+        let now = ctx.core.clock.now();
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let row = self.0.own(&txn, caller).await?;
         collection_bookmark::Entity::delete_many()
             .filter(collection_bookmark::Column::UserId.eq(caller.user))
@@ -107,7 +108,7 @@ impl Operation for TakeFromCollection {
             .await?;
         changed(&txn, &self.0, &row, now).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(TakeFromCollectionResponse {})
     }
 }

@@ -8,14 +8,14 @@ use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
 
 use super::kinds;
 use super::view::{self, CollectionResponse};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::library_quota::LibraryRoom;
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use library::library_quota::LibraryRoom;
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// A new collection.
 #[derive(Debug)]
@@ -47,10 +47,10 @@ impl Operation for CreateCollection {
     type Reply = CollectionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<CollectionResponse, Error> {
-        let now = app.clock.now();
-        let txn = begin_request(&app.db, caller).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CollectionResponse, Error> {
+        let now = ctx.core.clock.now();
+        let txn = begin_request(&ctx.core.db, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         if let Some(parent) = self.parent {
             // Nobody removes it before this one stands in it.
             let there = collection::Entity::one_of(caller.user, parent).lock(LockType::KeyShare);

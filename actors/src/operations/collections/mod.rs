@@ -16,7 +16,7 @@ pub use view::{CollectionResponse, CollectionView};
 
 /// What fields of collections may hold (contract.md, section 11: v1).
 mod kinds {
-    use crate::fields::Kind;
+    use validation::Kind;
 
     /// A name.
     pub const NAME: Kind = Kind::Words { min: 1, max: 300 };

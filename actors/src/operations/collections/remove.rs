@@ -8,14 +8,14 @@ use sea_orm::sea_query::{LockType, Query};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::ops::bookmarks::save;
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use library::bookmarks::save;
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// Which.
 #[derive(Debug)]
@@ -40,8 +40,8 @@ impl Operation for DeleteCollection {
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<DeleteCollectionResponse, Error> {
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteCollectionResponse, Error> {
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let found = collection::Entity::one_of(caller.user, self.0).lock(LockType::Update);
         found.one(&txn).await?.ok_or(Error::not_found())?;
         let filed = Query::select()
@@ -52,7 +52,7 @@ impl Operation for DeleteCollection {
         let filed =
             bookmark::Entity::with_deleted(caller.user).filter(bookmark::Column::Id.in_subquery(filed));
         let filed = save::lock(&txn, filed).await?;
-        save::touch_all(&txn, caller.user, &filed, app.clock.now()).await?;
+        save::touch_all(&txn, caller.user, &filed, ctx.core.clock.now()).await?;
         // The index is not told: no search can name the collection any more, and a later filing forgets it.
         collection::Entity::delete_many()
             .filter(collection::Column::UserId.eq(caller.user))

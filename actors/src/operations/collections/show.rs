@@ -8,13 +8,13 @@ use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
 
 use super::view::{self, CollectionResponse, CollectionView};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ops::page::{CURSOR, PageOf};
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::operations::page::{CURSOR, PageOf};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -36,8 +36,8 @@ impl Operation for ShowCollection {
     type Reply = CollectionResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadCollections];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<CollectionResponse, Error> {
-        view::one(app.db.read(), caller.user, self.0).await
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CollectionResponse, Error> {
+        view::one(ctx.core.db.read(), caller.user, self.0).await
     }
 }
 
@@ -79,15 +79,15 @@ impl Operation for ListCollections {
         Some(reply.collections.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListCollectionsResponse, Error> {
-        let after: Option<CollectionId> = self.0.position(app, caller.user, "collections")?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListCollectionsResponse, Error> {
+        let after: Option<CollectionId> = self.0.position(ctx, caller.user, "collections")?;
         let mut query = collection::Entity::owned_by(caller.user).order_by_asc(collection::Column::Id);
         if let Some(after) = after {
             query = query.filter(collection::Column::Id.gt(after));
         }
-        let mut collections = view::shown(query.limit(self.0.limit + 1)).all(app.db.read()).await?;
+        let mut collections = view::shown(query.limit(self.0.limit + 1)).all(ctx.core.db.read()).await?;
         let next_cursor =
-            self.0.cut(app, caller.user, "collections", &mut collections, |shown| shown.collection_id);
+            self.0.cut(ctx, caller.user, "collections", &mut collections, |shown| shown.collection_id);
         Ok(ListCollectionsResponse { collections, next_cursor })
     }
 }

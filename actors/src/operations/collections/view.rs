@@ -8,7 +8,7 @@ use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
 use sea_orm::{ColumnTrait, ConnectionTrait, FromQueryResult, QuerySelect, Select, SelectModel, Selector};
 use serde::Serialize;
 
-use crate::error::Error;
+use errors::Error;
 
 /// A collection (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema, FromQueryResult)]

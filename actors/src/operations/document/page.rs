@@ -12,8 +12,8 @@ use sea_orm::{
 use text::Window;
 
 use super::DocumentHighlight;
-use crate::app::App;
-use crate::error::Error;
+use crate::context::OperationContext;
+use errors::Error;
 
 /// A grapheme cluster may reach so far past the page's end; passages never part one.
 const SLACK: i64 = 64;
@@ -66,10 +66,10 @@ pub struct Page {
 }
 
 /// Reads the page that begins at `offset`: the passages that it touches, and no others.
-pub async fn read(app: &App, from: &Readable, offset: i64, max_chars: u32) -> Result<Page, Error> {
+pub async fn read(ctx: &OperationContext, from: &Readable, offset: i64, max_chars: u32) -> Result<Page, Error> {
     let statement = on_page(from, offset, max_chars);
-    let mut rows = Line::find_by_statement(app.db.read().get_database_backend().build(&statement))
-        .all(app.db.read())
+    let mut rows = Line::find_by_statement(ctx.core.db.read().get_database_backend().build(&statement))
+        .all(ctx.core.db.read())
         .await?;
     rows.sort_by(|a, b| (a.place, &a.text).cmp(&(b.place, &b.text)));
     let mut page = Page::default();

@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use super::published;
 use super::view::{self, EntryResponse, EntryView};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ops::page::{CURSOR, PageOf};
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::operations::page::{CURSOR, PageOf};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -86,10 +86,10 @@ impl Operation for ListEntries {
         Some(reply.entries.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListEntriesResponse, Error> {
-        let (user, db) = (caller.user, app.db.read());
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListEntriesResponse, Error> {
+        let (user, db) = (caller.user, ctx.core.db.read());
         let list = format!("entries:{:?}", self.filter);
-        let after: Option<Position> = self.page.position(app, user, &list)?;
+        let after: Option<Position> = self.page.position(ctx, user, &list)?;
         if let Some(id) = self.filter.feed {
             feed::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found())?;
         }
@@ -102,7 +102,7 @@ impl Operation for ListEntries {
         let query = query.order_by_desc(entry::Column::SortedAt).order_by_desc(entry::Column::Id);
         let mut rows = query.limit(self.page.limit + 1).all(db).await?;
         let position = |row: &entry::Model| Position(row.sorted_at.millis(), row.id);
-        let next_cursor = self.page.cut(app, user, &list, &mut rows, position);
+        let next_cursor = self.page.cut(ctx, user, &list, &mut rows, position);
         Ok(ListEntriesResponse { entries: view::many(db, user, rows).await?, next_cursor })
     }
 }
@@ -136,8 +136,8 @@ impl Operation for ShowEntry {
     type Reply = EntryResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadEntries];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<EntryResponse, Error> {
-        let found = entry::Entity::one_of(caller.user, self.0).one(app.db.read()).await?;
-        Ok(EntryResponse { entry: view::one(app.db.read(), found.ok_or(Error::not_found())?).await? })
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<EntryResponse, Error> {
+        let found = entry::Entity::one_of(caller.user, self.0).one(ctx.core.db.read()).await?;
+        Ok(EntryResponse { entry: view::one(ctx.core.db.read(), found.ok_or(Error::not_found())?).await? })
     }
 }

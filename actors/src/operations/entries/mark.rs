@@ -12,13 +12,13 @@ use serde::Serialize;
 
 use super::published;
 use super::view::{self, EntryResponse};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// What changes of one entry.
 #[derive(Debug)]
@@ -45,8 +45,8 @@ impl Operation for ChangeEntry {
     type Reply = EntryResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<EntryResponse, Error> {
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<EntryResponse, Error> {
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let mut row =
             entry::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::not_found())?;
         if self.read.is_some() || self.starred.is_some() {
@@ -92,9 +92,9 @@ impl Operation for MarkEntries {
     type Reply = MarkEntriesResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<MarkEntriesResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<MarkEntriesResponse, Error> {
         if let Some(id) = self.feed {
-            feed::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::not_found())?;
+            feed::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         }
         let mut unread = entry::Entity::update_many()
             .col_expr(entry::Column::Read, Expr::value(true))
@@ -106,7 +106,7 @@ impl Operation for MarkEntries {
         if let Some(before) = self.before {
             unread = unread.filter(published().lt(before));
         }
-        let txn = begin_request(&app.db, caller).await?;
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let marked = unread.exec(&txn).await?.rows_affected;
         txn.commit().await?;
         Ok(MarkEntriesResponse { marked })

@@ -6,15 +6,15 @@ use entity::id::EntryId;
 use entity::scope::Scope;
 
 use super::view::{self, EntryResponse};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
 use crate::ingest::media;
-use crate::ingest::queue::{self, Priority, Work};
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use jobs::{Priority, JobKind};
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// Which.
 #[derive(Debug)]
@@ -34,8 +34,8 @@ impl Operation for TranscribeEntry {
     type Reply = EntryResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<EntryResponse, Error> {
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<EntryResponse, Error> {
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let row = entry::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
         if row.enclosure_url.is_none() {
             return Err(Error::Conflict("the entry has no recording"));
@@ -44,10 +44,10 @@ impl Operation for TranscribeEntry {
         if media::is_heard(&txn, caller.user, row.document_id).await? {
             return Ok(EntryResponse { entry: view::one(&txn, row).await? });
         }
-        queue::ask(&txn, caller.user, Work::Hear, document, Priority::Now, app.clock.now()).await?;
+        jobs::enqueue(&txn, caller.user, JobKind::Transcribe, document, Priority::Now, ctx.core.clock.now()).await?;
         let entry = view::one(&txn, row).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(EntryResponse { entry })
     }
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
-use crate::error::Error;
+use errors::Error;
 
 /// An entry of a feed (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -12,15 +12,15 @@ use sea_orm::{
 use super::follow::tidy;
 use super::kinds;
 use super::view::{self, FeedResponse};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ingest::queue::{self, Priority, Work};
-use crate::library_quota::LibraryRoom;
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use jobs::{Priority, JobKind};
+use library::library_quota::LibraryRoom;
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// Pages of entries that came before they were wanted whole: the newest.
 const CAUGHT_UP: u64 = 200;
@@ -69,11 +69,11 @@ impl Operation for ChangeFeed {
     type Reply = FeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<FeedResponse, Error> {
-        let now = app.clock.now();
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<FeedResponse, Error> {
+        let now = ctx.core.clock.now();
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let row = feed::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::not_found())?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         let wanted_before = row.full_text;
         let row = self.apply(&txn, row).await?;
         room.must_hold(&txn).await?;
@@ -82,7 +82,7 @@ impl Operation for ChangeFeed {
         }
         let feed = view::one(&txn, row).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(FeedResponse { feed })
     }
 }
@@ -121,7 +121,7 @@ async fn catch_up(txn: &impl ConnectionTrait, feed: &feed::Model, now: Timestamp
         .filter(document::Column::BookmarkId.is_null())
         .filter(document::Column::Version.gt(0));
     for document in with_text.all(txn).await? {
-        queue::ask(txn, feed.user_id, Work::Page, document.id.0, Priority::Backlog, now).await?;
+        jobs::enqueue(txn, feed.user_id, JobKind::Page, document.id.0, Priority::Backlog, now).await?;
     }
     Ok(())
 }

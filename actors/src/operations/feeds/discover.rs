@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use super::follow::{followed, parse};
 use super::{find, kinds};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 
 /// Where to look.
 #[derive(Debug)]
@@ -52,11 +52,11 @@ impl Operation for DiscoverFeeds {
         Some(reply.candidates.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<DiscoverFeedsResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DiscoverFeedsResponse, Error> {
         let mut candidates = Vec::new();
-        for link in find::candidates(app, caller.user, parse(&self.0)?).await? {
+        for link in find::candidates(ctx, caller.user, parse(&self.0)?).await? {
             let Ok(url) = parse(&link.url) else { continue };
-            let followed = followed(app.db.read(), caller.user, &url).await?.is_some();
+            let followed = followed(ctx.core.db.read(), caller.user, &url).await?.is_some();
             candidates.push(FeedCandidate {
                 url: link.url,
                 title: link.title,

@@ -14,15 +14,16 @@ use web::PageUrl;
 use super::find::Found;
 use super::kinds;
 use super::view::{self, FeedView};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ingest::feed::{deliver, source};
-use crate::library_quota::LibraryRoom;
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::ingest::feed::deliver;
+use library::feeds::source;
+use library::library_quota::LibraryRoom;
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// Which feed, and how it is kept.
 #[derive(Debug)]
@@ -76,17 +77,17 @@ impl Operation for FollowFeed {
     type Reply = FollowFeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<FollowFeedResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<FollowFeedResponse, Error> {
         let url = parse(&self.url)?;
-        if let Some(row) = followed(app.db.read(), caller.user, &url).await? {
-            return Ok(FollowFeedResponse { feed: view::one(app.db.read(), row).await?, created: false });
+        if let Some(row) = followed(ctx.core.db.read(), caller.user, &url).await? {
+            return Ok(FollowFeedResponse { feed: view::one(ctx.core.db.read(), row).await?, created: false });
         }
-        let search = app.feed_searches.find(app, caller.user, url).await?;
+        let search = ctx.feed_searches.find(ctx, caller.user, url).await?;
         let (feed, address) = (search.found.feed.clone(), search.found.url.as_str().to_owned());
-        let coming = app.workers.run(Lane::Foreground, move || deliver::prepare(feed, &address)).await?;
-        let now = app.clock.now();
-        let txn = begin_request(&app.db, caller).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let coming = ctx.core.workers.run(Lane::Foreground, move || deliver::prepare(feed, &address)).await?;
+        let now = ctx.core.clock.now();
+        let txn = begin_request(&ctx.core.db, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         let (row, created) = self.follow(&txn, caller.user, &search.found, now).await?;
         if created {
             room.must_fit(0)?;
@@ -96,7 +97,7 @@ impl Operation for FollowFeed {
         let feed = view::one(&txn, row).await?;
         txn.commit().await?;
         search.end_stored();
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(FollowFeedResponse { feed, created })
     }
 }

@@ -9,16 +9,16 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::ingest::feed::saved;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use library::feeds::saved;
 use crate::ingest::media::place;
-use crate::ingest::queue::{self, Priority, Work};
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use jobs::{Priority, JobKind};
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// Which is left.
 #[derive(Debug)]
@@ -43,11 +43,11 @@ impl Operation for UnfollowFeed {
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<UnfollowFeedResponse, Error> {
-        let txn = begin_request(&app.db, caller).await?;
-        leave(&txn, caller.user, self.0, app.clock.now()).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<UnfollowFeedResponse, Error> {
+        let txn = begin_request(&ctx.core.db, caller).await?;
+        leave(&txn, caller.user, self.0, ctx.core.clock.now()).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(UnfollowFeedResponse {})
     }
 }
@@ -88,6 +88,6 @@ pub async fn leave(
         .filter(document::Column::FeedId.eq(id))
         .exec(txn)
         .await?;
-    queue::ask(txn, user, Work::ForgetFeed, id.0, Priority::Now, now).await?;
+    jobs::enqueue(txn, user, JobKind::ForgetFeed, id.0, Priority::Now, now).await?;
     Ok(())
 }

@@ -8,13 +8,13 @@ use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
 
 use super::view::{self, FeedResponse, FeedView};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ops::page::{CURSOR, PageOf};
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::operations::page::{CURSOR, PageOf};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -51,15 +51,15 @@ impl Operation for ListFeeds {
         Some(reply.feeds.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListFeedsResponse, Error> {
-        let after: Option<FeedId> = self.0.position(app, caller.user, "feeds")?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListFeedsResponse, Error> {
+        let after: Option<FeedId> = self.0.position(ctx, caller.user, "feeds")?;
         let mut query = feed::Entity::owned_by(caller.user).order_by_asc(feed::Column::Id);
         if let Some(after) = after {
             query = query.filter(feed::Column::Id.gt(after));
         }
-        let mut rows = query.limit(self.0.limit + 1).all(app.db.read()).await?;
-        let next_cursor = self.0.cut(app, caller.user, "feeds", &mut rows, |row| row.id);
-        Ok(ListFeedsResponse { feeds: view::many(app.db.read(), caller.user, rows).await?, next_cursor })
+        let mut rows = query.limit(self.0.limit + 1).all(ctx.core.db.read()).await?;
+        let next_cursor = self.0.cut(ctx, caller.user, "feeds", &mut rows, |row| row.id);
+        Ok(ListFeedsResponse { feeds: view::many(ctx.core.db.read(), caller.user, rows).await?, next_cursor })
     }
 }
 
@@ -81,8 +81,8 @@ impl Operation for ShowFeed {
     type Reply = FeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<FeedResponse, Error> {
-        let found = feed::Entity::one_of(caller.user, self.0).one(app.db.read()).await?;
-        Ok(FeedResponse { feed: view::one(app.db.read(), found.ok_or(Error::not_found())?).await? })
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<FeedResponse, Error> {
+        let found = feed::Entity::one_of(caller.user, self.0).one(ctx.core.db.read()).await?;
+        Ok(FeedResponse { feed: view::one(ctx.core.db.read(), found.ok_or(Error::not_found())?).await? })
     }
 }

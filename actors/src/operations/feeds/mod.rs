@@ -23,7 +23,7 @@ pub use view::{FeedResponse, FeedView};
 
 /// What fields of feeds may hold (contract.md, section 11: v1).
 mod kinds {
-    use crate::fields::Kind;
+    use validation::Kind;
 
     /// An address.
     pub const URL: Kind = Kind::Words { min: 1, max: 8192 };

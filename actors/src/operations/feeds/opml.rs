@@ -17,15 +17,15 @@ use web::{Guard, PageUrl};
 
 use super::follow;
 use super::view::{self, FeedView};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::imports;
-use crate::ingest::feed::source;
-use crate::ingest::queue::{self, Priority, Work};
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use library::imports;
+use library::feeds::source;
+use jobs::{Priority, JobKind};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 
 /// Feeds of one transaction.
 const AT_ONCE: usize = 100;
@@ -55,8 +55,8 @@ impl Operation for ExportOpml {
     type Reply = ExportOpmlResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ExportOpmlResponse, Error> {
-        Ok(ExportOpmlResponse { opml: list(app.db.read(), caller.user).await? })
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ExportOpmlResponse, Error> {
+        Ok(ExportOpmlResponse { opml: list(ctx.core.db.read(), caller.user).await? })
     }
 }
 
@@ -137,11 +137,11 @@ impl Operation for ImportOpml {
         Some(reply.found)
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ImportOpmlResponse, Error> {
-        let feeds = distinct(read(app, &self.0).await?.feeds);
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportOpmlResponse, Error> {
+        let feeds = distinct(read(ctx, &self.0).await?.feeds);
         let rows = feeds.into_iter().map(RowContent::Feed).collect();
-        let import = imports::take_rows(app, caller, Format::Opml, rows).await?;
-        app.ingest.wake();
+        let import = imports::take_rows(ctx, caller, Format::Opml, rows).await?;
+        ctx.job_signal.notify();
         let count = |rows: i32| usize::try_from(rows).unwrap_or_default();
         let (new, already_followed, refused) =
             (count(import.created), count(import.updated), count(import.skipped));
@@ -160,8 +160,8 @@ fn distinct(mut feeds: Vec<Outline>) -> Vec<Outline> {
     feeds
 }
 
-async fn read(app: &App, opml: &str) -> Result<OpmlDocument, Error> {
-    match app.sandbox.read_opml(opml).await {
+async fn read(ctx: &OperationContext, opml: &str) -> Result<OpmlDocument, Error> {
+    match ctx.ingest.sandbox.read_opml(opml).await {
         Ok(Some(list)) => Ok(list),
         Ok(None) => Err(Error::invalid("opml", "is not OPML")),
         Err(error @ SandboxError::Unavailable(_)) => Err(Error::internal(error)),
@@ -206,7 +206,7 @@ pub async fn follow_listed(
     };
     let (row, created) = follow::insert(txn, row).await?;
     if created && source.fetched_at.is_some() {
-        queue::ask(txn, user, Work::Deliver, row.id.0, Priority::Backlog, now).await?;
+        jobs::enqueue(txn, user, JobKind::DeliverEntries, row.id.0, Priority::Backlog, now).await?;
     }
     Ok((row.id, created))
 }

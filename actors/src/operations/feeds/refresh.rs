@@ -5,14 +5,14 @@ use entity::id::FeedId;
 use entity::scope::Scope;
 
 use super::view::{self, FeedResponse};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::ingest::queue::{self, Priority, Work};
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use jobs::{Priority, JobKind};
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// Which.
 #[derive(Debug)]
@@ -32,16 +32,16 @@ impl Operation for RefreshFeed {
     type Reply = FeedResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<FeedResponse, Error> {
-        let now = app.clock.now();
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<FeedResponse, Error> {
+        let now = ctx.core.clock.now();
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let row = feed::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
-        queue::ask(&txn, caller.user, Work::Poll, row.source_id.0, Priority::Now, now).await?;
+        jobs::enqueue(&txn, caller.user, JobKind::FetchFeed, row.source_id.0, Priority::Now, now).await?;
         // Nothing may be new there, and yet something of it not have come.
-        queue::ask(&txn, caller.user, Work::Deliver, row.id.0, Priority::Now, now).await?;
+        jobs::enqueue(&txn, caller.user, JobKind::DeliverEntries, row.id.0, Priority::Now, now).await?;
         let feed = view::one(&txn, row).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(FeedResponse { feed })
     }
 }

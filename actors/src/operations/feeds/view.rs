@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
-use crate::error::Error;
-use crate::ingest::queue::Work;
+use errors::Error;
+use jobs::JobKind;
 
 /// A followed feed (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -105,7 +105,7 @@ async fn undelivered(
 ) -> Result<HashMap<FeedId, String>, Error> {
     let failed = job::Entity::owned_by(user)
         .filter(job::Column::Subject.is_in(feeds.iter().map(|feed| feed.0)))
-        .filter(job::Column::Kind.eq(Work::Deliver.name()))
+        .filter(job::Column::Kind.eq(JobKind::DeliverEntries.name()))
         .filter(job::Column::State.eq(JobState::Queued))
         .filter(job::Column::Error.is_not_null());
     let failed = failed.all(db).await?;

@@ -13,15 +13,15 @@ use serde::Serialize;
 
 use super::kinds;
 use super::view::{HighlightResponse, Marked, must_stand};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::library_quota::LibraryRoom;
-use crate::ops::bookmarks::save;
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use library::library_quota::LibraryRoom;
+use library::bookmarks::save;
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// What is to be different; `Some(None)` empties.
 #[derive(Debug)]
@@ -69,10 +69,10 @@ impl Operation for ChangeHighlight {
     type Reply = HighlightResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<HighlightResponse, Error> {
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<HighlightResponse, Error> {
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let (saved, mut row) = own(&txn, caller.user, self.id).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         let moves = self.moves();
         row.text = self.text.unwrap_or(row.text);
         row.start_offset = self.start.unwrap_or(row.start_offset);
@@ -90,7 +90,7 @@ impl Operation for ChangeHighlight {
         changed.note = Set(row.note.clone());
         changed.color = Set(row.color.clone());
         changed.update(&txn).await?;
-        save::touch(&txn, saved, app.clock.now()).await?;
+        save::touch(&txn, saved, ctx.core.clock.now()).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
         Ok(HighlightResponse { highlight: row.into() })
@@ -120,15 +120,15 @@ impl Operation for DeleteHighlight {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<DeleteHighlightResponse, Error> {
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteHighlightResponse, Error> {
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let (saved, row) = own(&txn, caller.user, self.0).await?;
         highlight::Entity::delete_many()
             .filter(highlight::Column::UserId.eq(caller.user))
             .filter(highlight::Column::Id.eq(row.id))
             .exec(&txn)
             .await?;
-        save::touch(&txn, saved, app.clock.now()).await?;
+        save::touch(&txn, saved, ctx.core.clock.now()).await?;
         txn.commit().await?;
         Ok(DeleteHighlightResponse {})
     }

@@ -8,15 +8,15 @@ use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
 
 use super::kinds;
 use super::view::{HighlightResponse, Marked, must_stand};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
-use crate::library_quota::LibraryRoom;
-use crate::ops::bookmarks::save;
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
+use library::library_quota::LibraryRoom;
+use library::bookmarks::save;
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// A new highlight.
 #[derive(Debug)]
@@ -60,10 +60,10 @@ impl Operation for CreateHighlight {
     type Reply = HighlightResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<HighlightResponse, Error> {
-        let now = app.clock.now();
-        let txn = begin_request(&app.db, caller).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<HighlightResponse, Error> {
+        let now = ctx.core.clock.now();
+        let txn = begin_request(&ctx.core.db, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         let found = bookmark::Entity::one_of(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
         let saved = found.one(&txn).await?.ok_or(Error::not_found())?;
         let marked = Marked { text: &self.text, start: self.start, end: self.end };

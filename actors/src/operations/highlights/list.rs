@@ -9,13 +9,13 @@ use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
 
 use super::view::HighlightView;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ops::page::{CURSOR, PageOf};
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::operations::page::{CURSOR, PageOf};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -60,11 +60,11 @@ impl Operation for ListHighlights {
         Some(reply.highlights.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListHighlightsResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListHighlightsResponse, Error> {
         use highlight::Column as C;
-        let (db, user) = (app.db.read(), caller.user);
+        let (db, user) = (ctx.core.db.read(), caller.user);
         let list = format!("highlights:{}", self.bookmark);
-        let after: Option<(i32, HighlightId)> = self.page.position(app, user, &list)?;
+        let after: Option<(i32, HighlightId)> = self.page.position(ctx, user, &list)?;
         bookmark::Entity::one_of(user, self.bookmark).one(db).await?.ok_or(Error::not_found())?;
         let mut own = highlight::Entity::owned_by(user).filter(C::BookmarkId.eq(self.bookmark));
         if let Some((start, id)) = after {
@@ -73,7 +73,7 @@ impl Operation for ListHighlights {
         }
         let ordered = own.order_by_asc(C::StartOffset).order_by_asc(C::Id);
         let mut rows = ordered.limit(self.page.limit + 1).all(db).await?;
-        let next_cursor = self.page.cut(app, user, &list, &mut rows, |row| (row.start_offset, row.id));
+        let next_cursor = self.page.cut(ctx, user, &list, &mut rows, |row| (row.start_offset, row.id));
         Ok(ListHighlightsResponse {
             highlights: rows.into_iter().map(HighlightView::from).collect(),
             next_cursor,

@@ -12,7 +12,7 @@ pub use view::{HighlightResponse, HighlightView, Marked, must_stand};
 
 /// What fields of highlights may hold.
 mod kinds {
-    use crate::fields::Kind;
+    use validation::Kind;
 
     /// The marked words.
     pub const TEXT: Kind = Kind::Words { min: 1, max: 10_000 };

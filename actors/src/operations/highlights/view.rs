@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
 
-use crate::error::Error;
+use errors::Error;
 
 /// A highlight (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]

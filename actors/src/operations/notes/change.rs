@@ -13,17 +13,17 @@ use sea_orm::{
 use serde::Serialize;
 
 use super::{BODY, NoteResponse, locked_on_bookmark, rewrite, split};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ingest::queue::{self, Priority, Work};
-use crate::library_quota::LibraryRoom;
-use crate::ops::bookmarks::save;
-use crate::ops::projects;
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use jobs::{Priority, JobKind};
+use library::library_quota::LibraryRoom;
+use library::bookmarks::save;
+use crate::operations::projects;
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// What is to be different.
 #[derive(Debug)]
@@ -57,15 +57,15 @@ impl Operation for ChangeNote {
     type Reply = NoteResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteNotes];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<NoteResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<NoteResponse, Error> {
         let text = match &self.body {
-            Some(body) => Some((body.clone(), split(app, body.clone()).await?)),
+            Some(body) => Some((body.clone(), split(ctx, body.clone()).await?)),
             None => None,
         };
-        let now = app.clock.now();
-        let txn = begin_request(&app.db, caller).await?;
+        let now = ctx.core.clock.now();
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let (mut row, home) = open(&txn, caller.user, self.id).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         let room = room.rewriting(&txn, Some(row.document_id)).await?;
         let before = row.clone();
         if let Some(title) = self.title.filter(|title| *title != row.title) {
@@ -85,7 +85,7 @@ impl Operation for ChangeNote {
             room.must_hold(&txn).await?;
         }
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(NoteResponse { note: row.into() })
     }
 }
@@ -103,7 +103,7 @@ async fn retitle(
         .filter(document::Column::Id.eq(row.document_id))
         .exec(txn)
         .await?;
-    queue::ask(txn, row.user_id, Work::Index, row.document_id.0, Priority::Now, now).await?;
+    jobs::enqueue(txn, row.user_id, JobKind::Index, row.document_id.0, Priority::Now, now).await?;
     let mut changed = row.into_active_model();
     changed.title = Set(title);
     changed.updated_at = Set(now);
@@ -133,12 +133,12 @@ impl Operation for DeleteNote {
     const SCOPES: &'static [Scope] = &[Scope::WriteNotes];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<DeleteNoteResponse, Error> {
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteNoteResponse, Error> {
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let (row, home) = open(&txn, caller.user, self.0).await?;
-        remove(&txn, &row, home, Priority::Now, app.clock.now()).await?;
+        remove(&txn, &row, home, Priority::Now, ctx.core.clock.now()).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(DeleteNoteResponse {})
     }
 }
@@ -165,7 +165,7 @@ async fn remove(
     now: Timestamp,
 ) -> Result<(), Error> {
     let user = row.user_id;
-    queue::ask(txn, user, Work::Forget, row.document_id.0, priority, now).await?;
+    jobs::enqueue(txn, user, JobKind::RemoveFromIndex, row.document_id.0, priority, now).await?;
     // The note, and its place in projects, go with its document.
     let text = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
     text.filter(document::Column::Id.eq(row.document_id)).exec(txn).await?;

@@ -7,15 +7,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{LONGEST, NewNote, NoteResponse, locked_on_bookmark, write_on_bookmark};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::ingest::queue::Priority;
-use crate::library_quota::LibraryRoom;
-use crate::ops::bookmarks::save;
-use crate::ops::projects::AddNote;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use jobs::Priority;
+use library::library_quota::LibraryRoom;
+use library::bookmarks::save;
+use crate::operations::projects::AddNote;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// Characters of a title that is taken from the text.
 const LONGEST_TITLE: usize = 100;
@@ -67,19 +67,19 @@ impl Operation for CreateNote {
         }
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<CreateNoteResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CreateNoteResponse, Error> {
         match self.place {
-            Place::Bookmark(id) => self.append(caller, app, id).await,
-            Place::Project(id) => self.add(caller, app, id).await,
+            Place::Bookmark(id) => self.append(caller, ctx, id).await,
+            Place::Project(id) => self.add(caller, ctx, id).await,
         }
     }
 }
 
 impl CreateNote {
-    async fn add(self, caller: &Caller, app: &App, project: ProjectId) -> Result<CreateNoteResponse, Error> {
+    async fn add(self, caller: &Caller, ctx: &OperationContext, project: ProjectId) -> Result<CreateNoteResponse, Error> {
         let title = self.title.unwrap_or_else(|| first_line(&self.body));
         let new = NewNote { title, body: self.body, pinned: true };
-        let NoteResponse { note } = AddNote::new(project, new).run(caller, app).await?;
+        let NoteResponse { note } = AddNote::new(project, new).run(caller, ctx).await?;
         Ok(CreateNoteResponse {
             note_id: note.note_id,
             document_id: note.document_id,
@@ -88,12 +88,12 @@ impl CreateNote {
         })
     }
 
-    async fn append(self, caller: &Caller, app: &App, id: BookmarkId) -> Result<CreateNoteResponse, Error> {
-        let now = app.clock.now();
-        let txn = begin_request(&app.db, caller).await?;
+    async fn append(self, caller: &Caller, ctx: &OperationContext, id: BookmarkId) -> Result<CreateNoteResponse, Error> {
+        let now = ctx.core.clock.now();
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let row = bookmark::Entity::one_of(caller.user, id).one(&txn).await?.ok_or(Error::not_found())?;
         let note = locked_on_bookmark(&txn, &row).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         let room = room.rewriting(&txn, note.as_ref().map(|note| note.document_id)).await?;
         let before = note.map(|note| note.body).unwrap_or_default();
         let body = with_paragraph(&before, self.title.as_deref(), &self.body);
@@ -107,7 +107,7 @@ impl CreateNote {
         save::touch(&txn, row, now).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(CreateNoteResponse {
             note_id: note.id,
             document_id: note.document_id,

@@ -18,16 +18,16 @@ use web::PageUrl;
 use super::items::{self, ItemView};
 use super::thing::{self, Chosen, Named, Wanted};
 use super::{locked, must_be_open, touch};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ingest::queue::Priority;
-use crate::library_quota::LibraryRoom;
-use crate::ops::bookmarks::save::{self, NewBookmark};
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use jobs::Priority;
+use library::library_quota::LibraryRoom;
+use library::bookmarks::save::{self, NewBookmark};
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// Items to be added.
 #[derive(Debug)]
@@ -70,10 +70,10 @@ impl Operation for AddItems {
         Some(reply.added.len() + reply.already_present.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<AddItemsResponse, Error> {
-        let (now, most) = (app.clock.now(), app.plans.limits(caller.plan).items_per_project);
-        let txn = begin_request(&app.db, caller).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<AddItemsResponse, Error> {
+        let (now, most) = (ctx.core.clock.now(), ctx.core.plans.limits(caller.plan).items_per_project);
+        let txn = begin_request(&ctx.core.db, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         let project = locked(&txn, caller.user, self.project).await?;
         let mut chosen = Vec::with_capacity(self.items.len());
         for (n, item) in self.items.iter().enumerate() {
@@ -83,7 +83,7 @@ impl Operation for AddItems {
         let project = must_be_open(project)?;
         for (n, item) in self.items.iter().enumerate() {
             if let Named::Url(url) = &item.named {
-                let checked = save::may_save(&txn, caller.user, url, app.fetcher.guard()).await;
+                let checked = save::may_save(&txn, caller.user, url, ctx.ingest.fetcher.guard()).await;
                 checked.map_err(|error| error.of_item(&format!("items[{n}]")))?;
             }
         }
@@ -91,12 +91,12 @@ impl Operation for AddItems {
         let chosen: Vec<Chosen> = chosen.into_iter().flatten().collect();
         let put = put(&txn, &project, &chosen, most, now).await?;
         let reply = AddItemsResponse {
-            added: items::views(app, &txn, caller.user, put.new).await?,
-            already_present: items::views(app, &txn, caller.user, put.there).await?,
+            added: items::views(ctx, &txn, caller.user, put.new).await?,
+            already_present: items::views(ctx, &txn, caller.user, put.there).await?,
         };
         room.must_hold(&txn).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(reply)
     }
 }

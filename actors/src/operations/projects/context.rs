@@ -12,13 +12,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::readable;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ops::search::QUERY;
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::operations::search::QUERY;
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 use crate::retrieval::passage::SearchResult;
 
 /// How long the answer may be.
@@ -144,17 +144,17 @@ impl Operation for ReadContext {
         Some(reply.decisions.len() + reply.notes.len() + reply.sources.len() + passages)
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ReadContextResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadContextResponse, Error> {
         let most = self.max_chars.unwrap_or(DEFAULT_CHARS);
-        let project = readable(app.db.read(), caller.user, self.project).await?;
+        let project = readable(ctx.core.db.read(), caller.user, self.project).await?;
         let passages = match &self.query {
-            Some(query) => Some(passages::find(app, &project, query).await?),
+            Some(query) => Some(passages::find(ctx, &project, query).await?),
             None => None,
         };
         let mut context = ReadContextResponse {
-            decisions: gather::decisions(app, &project, most).await?,
-            notes: gather::notes(app, &project, self.pinned_notes, most).await?,
-            sources: gather::sources(app, &project).await?,
+            decisions: gather::decisions(ctx, &project, most).await?,
+            notes: gather::notes(ctx, &project, self.pinned_notes, most).await?,
+            sources: gather::sources(ctx, &project).await?,
             project: ContextProject {
                 id: project.id,
                 name: project.name,

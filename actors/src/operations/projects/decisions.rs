@@ -14,15 +14,15 @@ use sea_orm::{
 use serde::Serialize;
 
 use super::{DEFAULT_LIMIT, kinds, open_for_writing, readable, touch};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::library_quota::LibraryRoom;
-use crate::ops::page::{CURSOR, PageOf};
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use library::library_quota::LibraryRoom;
+use crate::operations::page::{CURSOR, PageOf};
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 const BODY: Field = Field::optional("body", kinds::TEXT, "What was decided, and why.");
 const STATUS: Field = Field::optional("status", Kind::Choice(DecisionStatus::NAMES), "Where it stands.");
@@ -82,16 +82,16 @@ impl Operation for ListDecisions {
     type Reply = ListDecisionsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListDecisionsResponse, Error> {
-        let project = readable(app.db.read(), caller.user, self.project).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListDecisionsResponse, Error> {
+        let project = readable(ctx.core.db.read(), caller.user, self.project).await?;
         let list = format!("decisions:{}", project.id);
-        let after: Option<DecisionId> = self.page.position(app, caller.user, &list)?;
+        let after: Option<DecisionId> = self.page.position(ctx, caller.user, &list)?;
         let mut query = Entity::within(&project).order_by_desc(Column::Id);
         if let Some(after) = after {
             query = query.filter(Column::Id.lt(after));
         }
-        let mut rows = query.limit(self.page.limit + 1).all(app.db.read()).await?;
-        let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, |row| row.id);
+        let mut rows = query.limit(self.page.limit + 1).all(ctx.core.db.read()).await?;
+        let next_cursor = self.page.cut(ctx, caller.user, &list, &mut rows, |row| row.id);
         Ok(ListDecisionsResponse {
             decisions: rows.into_iter().map(DecisionView::from).collect(),
             next_cursor,
@@ -140,11 +140,11 @@ impl Operation for CreateDecision {
     type Reply = DecisionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<DecisionResponse, Error> {
-        let now = app.clock.now();
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DecisionResponse, Error> {
+        let now = ctx.core.clock.now();
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let project = open_for_writing(&txn, caller.user, self.project).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         let row = Model {
             id: DecisionId::new(now),
             user_id: caller.user,
@@ -214,11 +214,11 @@ impl Operation for ChangeDecision {
     type Reply = DecisionResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<DecisionResponse, Error> {
-        let now = app.clock.now();
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DecisionResponse, Error> {
+        let now = ctx.core.clock.now();
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let (project, row) = self.place.open(&txn, caller.user).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         let status = self.status.unwrap_or(row.status);
         let mut changed = Model {
             title: self.title.unwrap_or_else(|| row.title.clone()),
@@ -261,11 +261,11 @@ impl Operation for DeleteDecision {
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<DeleteDecisionResponse, Error> {
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteDecisionResponse, Error> {
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let (project, row) = self.0.open(&txn, caller.user).await?;
         row.delete(&txn).await?;
-        touch(&txn, &project, app.clock.now()).await?;
+        touch(&txn, &project, ctx.core.clock.now()).await?;
         txn.commit().await?;
         Ok(DeleteDecisionResponse {})
     }

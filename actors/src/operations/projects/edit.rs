@@ -13,16 +13,16 @@ use serde::Serialize;
 
 use super::view::{self, ProjectResponse};
 use super::{kinds, locked, must_be_open, readable};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ingest::queue::{self, Priority, Work};
-use crate::library_quota::LibraryRoom;
-use crate::ops::bookmarks::save::AT_ONCE;
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use jobs::{Priority, JobKind};
+use library::library_quota::LibraryRoom;
+use library::bookmarks::save::AT_ONCE;
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 const DESCRIPTION: Field = Field::optional("description", kinds::TEXT, "What it is about.");
 const INSTRUCTIONS: Field =
@@ -89,11 +89,11 @@ impl Operation for CreateProject {
     type Reply = ProjectResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ProjectResponse, Error> {
-        let row = self.into_row(caller.user, app.clock.now());
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ProjectResponse, Error> {
+        let row = self.into_row(caller.user, ctx.core.clock.now());
         let new = row.clone().into_active_model();
-        let txn = begin_request(&app.db, caller).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let txn = begin_request(&ctx.core.db, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         project::Entity::insert(new).exec_without_returning(&txn).await?;
         room.must_hold(&txn).await?;
         let reply = view::one(&txn, row).await?;
@@ -120,8 +120,8 @@ impl Operation for ShowProject {
     type Reply = ProjectResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ProjectResponse, Error> {
-        view::one(app.db.read(), readable(app.db.read(), caller.user, self.0).await?).await
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ProjectResponse, Error> {
+        view::one(ctx.core.db.read(), readable(ctx.core.db.read(), caller.user, self.0).await?).await
     }
 }
 
@@ -166,16 +166,16 @@ impl Operation for ChangeProject {
     type Reply = ProjectResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ProjectResponse, Error> {
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ProjectResponse, Error> {
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let row = locked(&txn, caller.user, self.id).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         let mut changed = self.applied(row.clone());
         if changed != row {
             if changed.status == ProjectStatus::Archived {
                 must_be_open(row)?;
             }
-            changed.updated_at = app.clock.now();
+            changed.updated_at = ctx.core.clock.now();
             changed.clone().into_active_model().reset_all().update(&txn).await?;
             room.must_hold(&txn).await?;
         }
@@ -208,11 +208,11 @@ impl Operation for DeleteProject {
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<DeleteProjectResponse, Error> {
-        let txn = begin_request(&app.db, caller).await?;
-        delete(&txn, caller.user, self.0, app.clock.now()).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteProjectResponse, Error> {
+        let txn = begin_request(&ctx.core.db, caller).await?;
+        delete(&txn, caller.user, self.0, ctx.core.clock.now()).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(DeleteProjectResponse {})
     }
 }
@@ -234,7 +234,7 @@ async fn delete(
         .all(txn)
         .await?;
     for note in notes {
-        queue::ask(txn, user, Work::Forget, note.0, Priority::Now, now).await?;
+        jobs::enqueue(txn, user, JobKind::RemoveFromIndex, note.0, Priority::Now, now).await?;
     }
     let texts = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
     texts.filter(of_project).exec(txn).await?;

@@ -15,15 +15,15 @@ use sea_orm::{
 use serde::Serialize;
 
 use super::{DEFAULT_LIMIT, kinds, readable, touch};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::desk::Desk;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ops::page::{CURSOR, PageOf};
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use library::context::CoreContext;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::operations::page::{CURSOR, PageOf};
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 /// An item (contract.md, section 5).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -44,7 +44,7 @@ pub struct ItemView {
 
 /// Shows items of one user in their order, with two queries however many they are.
 pub async fn views(
-    desk: &Desk,
+    core: &CoreContext,
     db: &impl ConnectionTrait,
     user: UserId,
     rows: Vec<Model>,
@@ -65,7 +65,7 @@ pub async fn views(
             note_id: notes.get(&row.document_id).copied(),
             document_id: document.id,
             title: document.title.clone(),
-            url: desk.url_of(document),
+            url: core.url_of(document),
             role: row.role,
             pinned: row.pinned,
         })
@@ -113,18 +113,18 @@ impl Operation for ListItems {
     type Reply = ListItemsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListItemsResponse, Error> {
-        let db = app.db.read();
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListItemsResponse, Error> {
+        let db = ctx.core.db.read();
         let project = readable(db, caller.user, self.project).await?;
         let list = format!("items:{}", project.id);
-        let after: Option<ProjectItemId> = self.page.position(app, caller.user, &list)?;
+        let after: Option<ProjectItemId> = self.page.position(ctx, caller.user, &list)?;
         let mut query = Entity::within(&project).order_by_desc(Column::Id);
         if let Some(after) = after {
             query = query.filter(Column::Id.lt(after));
         }
         let mut rows = query.limit(self.page.limit + 1).all(db).await?;
-        let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, |row| row.id);
-        Ok(ListItemsResponse { items: views(app, db, caller.user, rows).await?, next_cursor })
+        let next_cursor = self.page.cut(ctx, caller.user, &list, &mut rows, |row| row.id);
+        Ok(ListItemsResponse { items: views(ctx, db, caller.user, rows).await?, next_cursor })
     }
 }
 
@@ -184,8 +184,8 @@ impl Operation for ChangeItem {
     type Reply = ItemResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ItemResponse, Error> {
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ItemResponse, Error> {
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let (project, row) = self.place.open(&txn, caller.user).await?;
         let changed = Model {
             role: self.role.unwrap_or(row.role),
@@ -194,9 +194,9 @@ impl Operation for ChangeItem {
         };
         if changed != row {
             changed.clone().into_active_model().reset_all().update(&txn).await?;
-            touch(&txn, &project, app.clock.now()).await?;
+            touch(&txn, &project, ctx.core.clock.now()).await?;
         }
-        let item = views(app, &txn, caller.user, vec![changed]).await?.pop().ok_or(Error::not_found())?;
+        let item = views(ctx, &txn, caller.user, vec![changed]).await?.pop().ok_or(Error::not_found())?;
         txn.commit().await?;
         Ok(ItemResponse { item })
     }
@@ -225,11 +225,11 @@ impl Operation for RemoveItem {
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<RemoveItemResponse, Error> {
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<RemoveItemResponse, Error> {
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let (project, row) = self.0.open(&txn, caller.user).await?;
         row.delete(&txn).await?;
-        touch(&txn, &project, app.clock.now()).await?;
+        touch(&txn, &project, ctx.core.clock.now()).await?;
         txn.commit().await?;
         Ok(RemoveItemResponse {})
     }

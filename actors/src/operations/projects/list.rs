@@ -18,13 +18,13 @@ use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use serde::{Deserialize, Serialize};
 
 use super::view::{self, ProjectView};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ops::page::{CURSOR, PageOf};
-use crate::ops::target::Target;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::operations::page::{CURSOR, PageOf};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
 
 /// Which projects are listed.
 pub const LIST_STATUS: Field = Field::optional(
@@ -83,17 +83,17 @@ impl Operation for ListProjects {
         Some(reply.projects.len())
     }
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListProjectsResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListProjectsResponse, Error> {
         let list = format!("projects:{}", self.status);
-        let before: Option<Position> = self.page.position(app, caller.user, &list)?;
-        let mut rows = self.rows(caller.user, app, before.as_ref()).await?;
+        let before: Option<Position> = self.page.position(ctx, caller.user, &list)?;
+        let mut rows = self.rows(caller.user, ctx, before.as_ref()).await?;
         let most = usize::try_from(self.page.limit).unwrap_or(usize::MAX);
         let more = rows.len() > most;
         rows.truncate(most);
         let position = Position::after(before, &rows).filter(|_| more);
-        let next_cursor = position.map(|position| app.cursors.seal(caller.user.0, &list, &position));
+        let next_cursor = position.map(|position| ctx.cursors.seal(caller.user.0, &list, &position));
         Ok(ListProjectsResponse {
-            projects: view::many(app.db.read(), caller.user, rows).await?,
+            projects: view::many(ctx.core.db.read(), caller.user, rows).await?,
             next_cursor,
         })
     }
@@ -101,7 +101,7 @@ impl Operation for ListProjects {
 
 impl ListProjects {
     /// The rows of the page and one more, where there are more.
-    async fn rows(&self, user: UserId, app: &App, before: Option<&Position>) -> Result<Vec<Model>, Error> {
+    async fn rows(&self, user: UserId, ctx: &OperationContext, before: Option<&Position>) -> Result<Vec<Model>, Error> {
         let listed = || {
             let own = Entity::owned_by(user).filter(Column::Status.eq(self.status));
             own.order_by_desc(Column::UpdatedAt).order_by_desc(Column::Id)
@@ -110,13 +110,13 @@ impl ListProjects {
         let mut rest = listed();
         if let Some(before) = before {
             if let Some(shown) = before.shown() {
-                rows = listed().filter(before.jumped()).all(app.db.read()).await?;
+                rows = listed().filter(before.jumped()).all(ctx.core.db.read()).await?;
                 rows.retain(|row| !shown.contains(&short(row.id)));
             }
             rest = rest.filter(before.behind());
         }
         let room = (self.page.limit + 1).saturating_sub(rows.len() as u64);
-        rows.extend(rest.limit(room).all(app.db.read()).await?);
+        rows.extend(rest.limit(room).all(ctx.core.db.read()).await?);
         Ok(rows)
     }
 }

@@ -22,7 +22,7 @@ use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 
-use crate::error::Error;
+use errors::Error;
 
 pub use add_items::{AddItems, Added, put};
 pub use context::{
@@ -43,7 +43,7 @@ const DEFAULT_LIMIT: u64 = 50;
 
 /// What the fields of projects may hold (contract.md, section 11).
 mod kinds {
-    use crate::fields::{Field, Kind};
+    use validation::{Field, Kind};
 
     /// A name or a title.
     pub const TITLE: Kind = Kind::Words { min: 1, max: 300 };

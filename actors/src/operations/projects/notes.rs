@@ -8,17 +8,17 @@ use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
 
 use super::{DEFAULT_LIMIT, kinds, open_for_writing, readable, touch};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ingest::queue::Priority;
-use crate::library_quota::LibraryRoom;
-use crate::ops::notes::{self, BODY, NewNote, NoteResponse, NoteView};
-use crate::ops::page::{CURSOR, PageOf};
-use crate::ops::target::Target;
-use crate::owned_transaction::begin_request;
-use crate::perform::Operation;
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use jobs::Priority;
+use library::library_quota::LibraryRoom;
+use crate::operations::notes::{self, BODY, NewNote, NoteResponse, NoteView};
+use crate::operations::page::{CURSOR, PageOf};
+use crate::operations::target::Target;
+use library::owned_transaction::begin_request;
+use crate::pipeline::Operation;
 
 const TITLE: Field = Field::required("title", kinds::TITLE, "Its title.");
 const BODY_MD: Field = Field::required("bodyMd", BODY, "Its text, as Markdown.");
@@ -51,18 +51,18 @@ impl Operation for AddNote {
     type Reply = NoteResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<NoteResponse, Error> {
-        let text = notes::split(app, self.new.body.clone()).await?;
-        let now = app.clock.now();
-        let txn = begin_request(&app.db, caller).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<NoteResponse, Error> {
+        let text = notes::split(ctx, self.new.body.clone()).await?;
+        let now = ctx.core.clock.now();
+        let txn = begin_request(&ctx.core.db, caller).await?;
         let project = open_for_writing(&txn, caller.user, self.project).await?;
-        let room = LibraryRoom::of_caller(&txn, app, caller).await?;
+        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
         room.must_fit(self.new.body.len())?;
         let row = notes::add_to_project(&txn, &project, self.new, text, Priority::Now, now).await?;
         touch(&txn, &project, now).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
         Ok(NoteResponse { note: row.into() })
     }
 }
@@ -89,8 +89,8 @@ impl Operation for WriteNote {
     type Reply = NoteResponse;
     const SCOPES: &'static [Scope] = AddNote::SCOPES;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<NoteResponse, Error> {
-        self.0.run(caller, app).await
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<NoteResponse, Error> {
+        self.0.run(caller, ctx).await
     }
 }
 
@@ -123,17 +123,17 @@ impl Operation for ListNotes {
     type Reply = ListNotesResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ListNotesResponse, Error> {
-        let project = readable(app.db.read(), caller.user, self.project).await?;
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListNotesResponse, Error> {
+        let project = readable(ctx.core.db.read(), caller.user, self.project).await?;
         let list = format!("notes:{}", project.id);
-        let after: Option<entity::id::NoteId> = self.page.position(app, caller.user, &list)?;
+        let after: Option<entity::id::NoteId> = self.page.position(ctx, caller.user, &list)?;
         let own = Entity::owned_by(caller.user).filter(Column::ProjectId.eq(project.id));
         let mut query = own.order_by_desc(Column::Id);
         if let Some(after) = after {
             query = query.filter(Column::Id.lt(after));
         }
-        let mut rows = query.limit(self.page.limit + 1).all(app.db.read()).await?;
-        let next_cursor = self.page.cut(app, caller.user, &list, &mut rows, |row| row.id);
+        let mut rows = query.limit(self.page.limit + 1).all(ctx.core.db.read()).await?;
+        let next_cursor = self.page.cut(ctx, caller.user, &list, &mut rows, |row| row.id);
         Ok(ListNotesResponse { notes: rows.into_iter().map(NoteView::from).collect(), next_cursor })
     }
 }

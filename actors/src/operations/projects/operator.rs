@@ -10,18 +10,18 @@ use serde_json::{Map, Value};
 
 use super::view::{self, ProjectView};
 use super::{CreateProject, locked};
-use crate::desk::Desk;
-use crate::error::Error;
-use crate::fields;
-use crate::library_quota::LibraryRoom;
-use crate::owned_transaction::begin_owned;
+use library::context::CoreContext;
+use errors::Error;
+use validation;
+use library::library_quota::LibraryRoom;
+use library::owned_transaction::begin_owned;
 
 /// Returns the projects of a user, most recently active first: those of a status, or all.
 ///
 /// # Errors
 /// The database fails.
 pub async fn list_projects(
-    desk: &Desk,
+    core: &CoreContext,
     user: UserId,
     status: Option<ProjectStatus>,
 ) -> Result<Vec<ProjectView>, Error> {
@@ -29,8 +29,8 @@ pub async fn list_projects(
     if let Some(status) = status {
         own = own.filter(Column::Status.eq(status));
     }
-    let rows = own.order_by_desc(Column::UpdatedAt).order_by_desc(Column::Id).all(desk.db.read()).await?;
-    view::many(desk.db.read(), user, rows).await
+    let rows = own.order_by_desc(Column::UpdatedAt).order_by_desc(Column::Id).all(core.db.read()).await?;
+    view::many(core.db.read(), user, rows).await
 }
 
 /// Creates a project from the fields of `POST /projects`.
@@ -38,14 +38,14 @@ pub async fn list_projects(
 /// # Errors
 /// [`Error::Invalid`] names every wrong field; [`Error::LibraryFull`]; the database fails.
 pub async fn create_project(
-    desk: &Desk,
+    core: &CoreContext,
     user: UserId,
     members: Map<String, Value>,
 ) -> Result<ProjectView, Error> {
     let new = CreateProject::from_values(fields::read_map(members, CreateProject::FIELDS)?);
-    let row = new.into_row(user, desk.clock.now());
-    let txn = begin_owned(&desk.db, user).await?;
-    let room = LibraryRoom::of_owner(&txn, desk, user).await?;
+    let row = new.into_row(user, core.clock.now());
+    let txn = begin_owned(&core.db, user).await?;
+    let room = LibraryRoom::of_owner(&txn, core, user).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
     room.must_hold(&txn).await?;
     let view = one(&txn, row).await?;
@@ -57,12 +57,12 @@ pub async fn create_project(
 ///
 /// # Errors
 /// [`Error::NotFound`] where the project does not exist or belongs to another user; the database fails.
-pub async fn archive_project(desk: &Desk, user: UserId, id: ProjectId) -> Result<ProjectView, Error> {
-    let txn = begin_owned(&desk.db, user).await?;
+pub async fn archive_project(core: &CoreContext, user: UserId, id: ProjectId) -> Result<ProjectView, Error> {
+    let txn = begin_owned(&core.db, user).await?;
     let mut row = locked(&txn, user, id).await?;
     if row.status == ProjectStatus::Active {
         row.status = ProjectStatus::Archived;
-        row.updated_at = desk.clock.now();
+        row.updated_at = core.clock.now();
         row.clone().into_active_model().reset_all().update(&txn).await?;
     }
     let view = one(&txn, row).await?;

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
-use crate::error::Error;
+use errors::Error;
 
 /// A project in a list (spec.md: Project).
 #[derive(Clone, Debug, Serialize, JsonSchema)]

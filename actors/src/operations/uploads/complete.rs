@@ -6,13 +6,13 @@ use entity::scope::Scope;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ops::target::Target;
-use crate::perform::Operation;
-use crate::uploads::{self, Completion};
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
+use library::uploads::{self, Completion};
 
 /// Which, and what its bytes add up to.
 #[derive(Debug)]
@@ -49,9 +49,9 @@ impl Operation for CompleteUpload {
     type Reply = CompleteUploadResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<CompleteUploadResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CompleteUploadResponse, Error> {
         let asked = Completion { caller, upload: self.upload, sha256: self.sha256 };
-        let done = uploads::complete(app, asked).await?;
+        let done = uploads::complete(ctx, asked).await?;
         Ok(CompleteUploadResponse {
             upload_id: done.upload,
             document_id: done.document,

@@ -10,13 +10,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ops::target::Target;
-use crate::perform::Operation;
-use crate::uploads::{self, Announced};
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
+use library::uploads::{self, Announced};
 
 /// What is to come.
 #[derive(Debug)]
@@ -71,8 +71,8 @@ impl Operation for CreateUpload {
     type Reply = CreateUploadResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<CreateUploadResponse, Error> {
-        Ok(uploads::announce(app, caller, self.0).await?.into())
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CreateUploadResponse, Error> {
+        Ok(uploads::announce(ctx, caller, self.0).await?.into())
     }
 
     fn kept(reply: &CreateUploadResponse) -> serde_json::Result<Value> {
@@ -83,12 +83,12 @@ impl Operation for CreateUpload {
         Ok(kept)
     }
 
-    async fn renewed(mut kept: Value, caller: &Caller, app: &App) -> Result<Value, Error> {
+    async fn renewed(mut kept: Value, caller: &Caller, ctx: &OperationContext) -> Result<Value, Error> {
         let id = kept.get("uploadId").and_then(Value::as_str).and_then(|id| id.parse().ok());
         let id: UploadId = id.ok_or_else(|| Error::internal("a kept answer names no upload"))?;
         let row =
-            upload::Entity::one_of(caller.user, id).one(app.db.read()).await?.ok_or(Error::not_found())?;
-        let address = uploads::put_address(app, &row).await?;
+            upload::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
+        let address = uploads::put_address(ctx, &row).await?;
         if let Some(members) = kept.as_object_mut() {
             members.insert(SECRET.to_owned(), Value::String(address));
         }

@@ -8,14 +8,14 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
 
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::fields::{Field, Values};
+use crate::context::OperationContext;
+use crate::auth::caller::Caller;
+use errors::Error;
+use validation::{Field, Values};
 use crate::ingest::media;
-use crate::ops::target::Target;
-use crate::perform::Operation;
-use crate::uploads;
+use crate::operations::target::Target;
+use crate::pipeline::Operation;
+use library::uploads;
 
 /// Which.
 #[derive(Debug)]
@@ -67,24 +67,24 @@ impl Operation for ShowUpload {
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
     const NEEDS_SPACE: bool = false;
 
-    async fn run(self, caller: &Caller, app: &App) -> Result<ShowUploadResponse, Error> {
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ShowUploadResponse, Error> {
         let row =
-            upload::Entity::one_of(caller.user, self.0).one(app.db.read()).await?.ok_or(Error::not_found())?;
+            upload::Entity::one_of(caller.user, self.0).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         let document = match row.document_id {
             Some(id) => {
                 let own = document::Entity::of(caller.user).filter(document::Column::Id.eq(id));
-                own.one(app.db.read()).await?
+                own.one(ctx.core.db.read()).await?
             }
             None => None,
         };
         let status = match &document {
             Some(document) => of_document(document.status),
-            None => awaiting(app, &row).await?,
+            None => awaiting(ctx, &row).await?,
         };
         let progress = match &document {
             Some(_) if status == UploadStatus::Ready => 1.0,
             // How much of a recording was heard; a file of another kind is read in a moment.
-            Some(document) => media::progress(app, document).await?.unwrap_or(0.0),
+            Some(document) => media::progress(ctx, document).await?.unwrap_or(0.0),
             None => 0.0,
         };
         Ok(ShowUploadResponse {
@@ -110,9 +110,9 @@ fn of_document(status: DocumentStatus) -> UploadStatus {
 }
 
 /// An upload without a document: bytes that came in time may be completed late.
-async fn awaiting(app: &App, row: &upload::Model) -> Result<UploadStatus, Error> {
-    let in_time = row.arrived_at.is_some() || row.awaits(app.clock.now());
-    if in_time || uploads::arrived_directly(&app.uploads, row).await?.is_some() {
+async fn awaiting(ctx: &OperationContext, row: &upload::Model) -> Result<UploadStatus, Error> {
+    let in_time = row.arrived_at.is_some() || row.awaits(ctx.core.clock.now());
+    if in_time || uploads::arrived_directly(&ctx.uploads, row).await?.is_some() {
         Ok(UploadStatus::Awaiting)
     } else {
         Ok(UploadStatus::Expired)

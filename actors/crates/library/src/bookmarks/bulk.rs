@@ -10,9 +10,9 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelec
 use web::PageUrl;
 
 use super::save::{self, NewBookmark, give, is_filed, is_saved, is_tagged};
-use crate::error::Error;
-use crate::ingest::queue::{self, Priority, Work};
-use crate::ops::notes;
+use errors::Error;
+use jobs::{Priority, JobKind};
+use actors::operations::notes;
 
 /// What became of a page.
 #[derive(Debug)]
@@ -149,9 +149,9 @@ async fn complete(
             notes::write_on_bookmark(txn, &page.row, &body, priority, now).await?;
         }
     }
-    for work in [Work::Page, Work::Text] {
+    for work in [JobKind::Page, JobKind::Text] {
         let some = fresh.iter().filter(|page| save::work(&page.new) == work);
-        queue::ask_all(txn, user, work, some.map(|page| page.document.id.0), priority, now).await?;
+        jobs::enqueue_all(txn, user, work, some.map(|page| page.document.id.0), priority, now).await?;
     }
     let contents = fresh.into_iter().filter_map(|page| Some((page.document.id, page.new.content?)));
     give(txn, user, contents).await

@@ -15,13 +15,13 @@ use sea_orm::{
 };
 use web::{Guard, PageUrl};
 
-use crate::caller::Caller;
-use crate::desk::Desk;
-use crate::error::Error;
-use crate::ingest::feed::saved;
-use crate::ingest::queue::{self, Priority, Work};
+use actors::auth::caller::Caller;
+use crate::context::CoreContext;
+use errors::Error;
+use crate::feeds::saved;
+use jobs::{Priority, JobKind};
 use crate::library_quota::LibraryRoom;
-use crate::ops::notes;
+use actors::operations::notes;
 use crate::owned_transaction::begin_request;
 
 /// So many ids stand in one statement at most.
@@ -119,13 +119,13 @@ pub fn tidy_tags(tags: Vec<String>) -> Vec<String> {
 /// # Errors
 /// [`Error::LibraryFull`] when the new texts exceed the size of the caller's library; then nothing is saved.
 pub async fn save(
-    desk: &Desk,
+    core: &CoreContext,
     caller: &Caller,
     new: NewBookmark,
     priority: Priority,
 ) -> Result<(bookmark::Model, bool), Error> {
-    let txn = begin_request(&desk.db, caller).await?;
-    let room = LibraryRoom::of_caller(&txn, desk, caller).await?;
+    let txn = begin_request(&core.db, caller).await?;
+    let room = LibraryRoom::of_caller(&txn, core, caller).await?;
     if !room.fits(new.text_bytes()) {
         // Checked before megabytes are written and rolled back. For a page that exists only the tags are new.
         own_collections(&txn, caller.user, &new.collections).await?;
@@ -134,7 +134,7 @@ pub async fn save(
             room.must_fit(new.text_bytes())?;
         }
     }
-    let saved = save_in(&txn, caller.user, new, priority, desk.clock.now()).await?;
+    let saved = save_in(&txn, caller.user, new, priority, core.clock.now()).await?;
     room.must_hold(&txn).await?;
     txn.commit().await?;
     Ok(saved)
@@ -155,7 +155,7 @@ pub async fn save_in(
         return Ok((if changed { touch(txn, there, now).await? } else { there }, false));
     }
     // A backlog waits before it comes here.
-    if priority == Priority::Now && !queue::has_room(txn, user, priority).await? {
+    if priority == Priority::Now && !jobs::has_room(txn, user, priority).await? {
         return Err(Error::Busy(FULL));
     }
     if let Some((entry, document)) = saved::entry_at(txn, user, &row.normalized_url).await? {
@@ -171,7 +171,7 @@ pub async fn save_in(
     }
     let work = work(&new);
     complete(txn, &row, &document, new, priority, now).await?;
-    queue::ask(txn, row.user_id, work, document.id.0, priority, now).await?;
+    jobs::enqueue(txn, row.user_id, work, document.id.0, priority, now).await?;
     Ok((row, true))
 }
 
@@ -228,10 +228,10 @@ async fn save_entry(
     let renamed = new.title.is_some() && document.version > 0;
     complete(txn, &row, &document, new, priority, now).await?;
     if given || !entry.whole {
-        let work = if given { Work::Text } else { Work::Page };
-        queue::ask(txn, row.user_id, work, document.id.0, priority, now).await?;
+        let work = if given { JobKind::Text } else { JobKind::Page };
+        jobs::enqueue(txn, row.user_id, work, document.id.0, priority, now).await?;
     } else if renamed {
-        queue::ask(txn, row.user_id, Work::Index, document.id.0, priority, now).await?;
+        jobs::enqueue(txn, row.user_id, JobKind::Index, document.id.0, priority, now).await?;
     }
     Ok((row, true))
 }
@@ -317,8 +317,8 @@ pub(super) fn rows(
 }
 
 /// By what a page that is new becomes text.
-pub(super) fn work(new: &NewBookmark) -> Work {
-    if new.content.is_some() { Work::Text } else { Work::Page }
+pub(super) fn work(new: &NewBookmark) -> JobKind {
+    if new.content.is_some() { JobKind::Text } else { JobKind::Page }
 }
 
 async fn insert(txn: &impl ConnectionTrait, row: bookmark::Model) -> Result<bool, Error> {

@@ -15,8 +15,8 @@ use text::chunk::{Piece, Sizing};
 
 use super::marks;
 use super::places::Places;
-use super::queue::{self, Priority, Work};
-use crate::error::Error;
+use super::queue::{self, Priority, JobKind};
+use errors::Error;
 
 /// What a document is to say from now on.
 #[derive(Clone, Debug, Default)]
@@ -124,7 +124,7 @@ pub async fn put_text(
         }
     }
     row.update(db).await?;
-    queue::ask(db, document.user_id, Work::Index, document.id.0, priority, now).await?;
+    jobs::enqueue(db, document.user_id, JobKind::Index, document.id.0, priority, now).await?;
     Ok(())
 }
 

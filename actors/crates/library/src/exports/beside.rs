@@ -9,7 +9,7 @@ use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
 use super::gather::Gathering;
-use crate::error::Error;
+use errors::Error;
 
 /// What stands beside some bookmarks in other tables.
 #[derive(Default)]

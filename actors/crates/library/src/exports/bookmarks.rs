@@ -13,7 +13,7 @@ use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 
 use super::beside::Beside;
 use super::gather::{Gathering, SOME};
-use crate::error::Error;
+use errors::Error;
 
 /// What the list begins with.
 const HEAD: &str = "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n\

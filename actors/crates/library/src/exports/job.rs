@@ -16,12 +16,12 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::gather;
-use crate::app::App;
-use crate::error::Error;
-use crate::ingest::{Failure, queue};
+use actors::context::CoreContext;
+use errors::Error;
+use jobs::JobError;
 use crate::owned_transaction::begin_owned;
 use crate::transfer_quota::{self, TransferKind};
-use crate::uploads::stored::{self, Held, Owner, Written};
+use crate::stored_files::{self, Held, Owner, Written};
 
 /// Parts that wait for the disk.
 const WAITING: usize = 8;
@@ -45,45 +45,45 @@ pub enum Part {
 /// Runs the job.
 ///
 /// # Errors
-/// [`Failure`], as every job.
-pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
-    let found = export::Entity::one_of(job.user_id, ExportId(job.subject)).one(app.db.read()).await?;
+/// [`JobError`], as every job.
+pub async fn run(core: &CoreContext, job: &job::Model) -> Result<(), JobError> {
+    let found = export::Entity::one_of(job.user_id, ExportId(job.subject)).one(core.db.read()).await?;
     let Some(export) = found.filter(|export| export.state == ExportState::Running) else {
-        return Ok(queue::finish(app.db.write(), job, app.clock.now()).await.map(drop)?);
+        return Ok(jobs::finish(core.db.write(), job, core.clock.now()).await.map(drop)?);
     };
     // The row of the file counts what is packed from its beginning.
-    let held = transfer_quota::hold(app, export.user_id, TransferKind::Export, 0).await?;
-    let (scratch, bytes) = match packed(app, &export, held.id).await {
+    let held = transfer_quota::hold(ctx, export.user_id, TransferKind::Export, 0).await?;
+    let (scratch, bytes) = match packed(ctx, &export, held.id).await {
         Ok(packed) => packed,
         Err(failure) => {
-            stored::discard(app, &*app.uploads.store, held).await;
+            stored::discard(ctx, &*ctx.uploads.store, held).await;
             return Err(failure);
         }
     };
-    let written = Written::of(app, &*app.uploads.store, held, Some(bytes)).await?;
-    let held = written.copy(app, &*app.uploads.store, scratch.path()).await?;
-    match settle(app, job, &export, &held, bytes).await {
+    let written = Written::of(ctx, &*ctx.uploads.store, held, Some(bytes)).await?;
+    let held = written.copy(ctx, &*ctx.uploads.store, scratch.path()).await?;
+    match settle(ctx, job, &export, &held, bytes).await {
         Ok(()) => Ok(()),
         Err(failure) => {
-            stored::discard(app, &*app.uploads.store, held).await;
+            stored::discard(ctx, &*ctx.uploads.store, held).await;
             Err(failure)
         }
     }
 }
 
 async fn settle(
-    app: &App,
+    core: &CoreContext,
     job: &job::Model,
     export: &export::Model,
     held: &Held,
     bytes: u64,
-) -> Result<(), Failure> {
-    let now = app.clock.now();
-    let txn = begin_owned(&app.db, job.user_id).await?;
-    if !queue::finish(&txn, job, now).await? {
-        return Err(Failure::LeaseLost);
+) -> Result<(), JobError> {
+    let now = core.clock.now();
+    let txn = begin_owned(&core.db, job.user_id).await?;
+    if !jobs::finish(&txn, job, now).await? {
+        return Err(JobError::LeaseLost);
     }
-    transfer_quota::finish_export(&txn, app, export.user_id, held.id, bytes).await?;
+    transfer_quota::finish_export(&txn, ctx, export.user_id, held.id, bytes).await?;
     export::Entity::update_many()
         .col_expr(export::Column::State, Expr::value(ExportState::Done))
         .col_expr(export::Column::Error, Expr::value(None::<String>))
@@ -100,33 +100,33 @@ async fn settle(
 }
 
 /// The archive, as a file that is worked on, and its length, which is reserved for the stored file of this id.
-async fn packed(app: &App, export: &export::Model, id: FileId) -> Result<(ScratchFile, u64), Failure> {
-    let reservation = app.uploads.scratch.reserve(None).map_err(BlobError::from)?;
-    let (scratch, file) = app.uploads.scratch.file().map_err(BlobError::from)?;
+async fn packed(core: &CoreContext, export: &export::Model, id: FileId) -> Result<(ScratchFile, u64), JobError> {
+    let reservation = ctx.uploads.scratch.reserve(None).map_err(BlobError::from)?;
+    let (scratch, file) = ctx.uploads.scratch.file().map_err(BlobError::from)?;
     let (to, mut from) = mpsc::channel(WAITING);
     let packing = tokio::task::spawn_blocking(move || pack(file, reservation, &mut from));
     let gathered = tokio::select! {
-        gathered = gather::all(app, export, &to) => gathered,
-        error = report_progress(app, export, id, scratch.path()) => Err(error),
+        gathered = gather::all(ctx, export, &to) => gathered,
+        error = report_progress(ctx, export, id, scratch.path()) => Err(error),
     };
     drop(to);
     let bytes = packing.await.map_err(Error::internal)?.map_err(BlobError::from)?;
     gathered?;
-    transfer_quota::reserve(app, export.user_id, id, TransferKind::Export, bytes).await?;
+    transfer_quota::reserve(ctx, export.user_id, id, TransferKind::Export, bytes).await?;
     Ok((scratch, bytes))
 }
 
 /// Records how much is packed and reserves it, again and again. Ends with the first error: of the database or the file, or when
 /// the disk's floor or the plan's limit is reached.
-async fn report_progress(app: &App, export: &export::Model, id: FileId, file: &Path) -> Error {
+async fn report_progress(core: &CoreContext, export: &export::Model, id: FileId, file: &Path) -> Error {
     loop {
-        let bytes = match record_progress(app, export, file).await {
+        let bytes = match record_progress(ctx, export, file).await {
             Ok(bytes) => bytes,
             Err(error) => return error,
         };
         tokio::time::sleep(PROGRESS_INTERVAL).await;
         // After the pause: a small export is packed by then, so that this transaction is rarely cut off by the end.
-        match transfer_quota::reserve(app, export.user_id, id, TransferKind::Export, bytes).await {
+        match transfer_quota::reserve(ctx, export.user_id, id, TransferKind::Export, bytes).await {
             // Another transaction of the user takes long; the next round reserves more.
             Ok(()) | Err(Error::Busy(_)) => {}
             Err(error) => return error,
@@ -135,10 +135,10 @@ async fn report_progress(app: &App, export: &export::Model, id: FileId, file: &P
 }
 
 /// Records how much is packed so far; that many bytes.
-async fn record_progress(app: &App, export: &export::Model, file: &Path) -> Result<u64, Error> {
+async fn record_progress(core: &CoreContext, export: &export::Model, file: &Path) -> Result<u64, Error> {
     let bytes = tokio::fs::metadata(file).await.map_err(BlobError::from)?.len();
-    super::record_packed_bytes(app, export, i64::try_from(bytes).ok()).await?;
-    app.disk.require_room()?;
+    super::record_packed_bytes(ctx, export, i64::try_from(bytes).ok()).await?;
+    ctx.disk.require_room()?;
     Ok(bytes)
 }
 

@@ -33,9 +33,9 @@ use sea_orm::{
 };
 use storage::blobs::{BlobError, BlobStore, LocalFile};
 
-use crate::desk::Desk;
-use crate::error::Error;
-use crate::ingest::queue::{self, Priority, Work};
+use crate::context::CoreContext;
+use errors::Error;
+use jobs::{Priority, JobKind};
 use crate::owned_transaction::begin_owned;
 use crate::transfer_quota::{self, TransferKind};
 
@@ -50,10 +50,10 @@ const MOST_PACKED: usize = 2;
 ///
 /// # Errors
 /// [`Error::TransfersFull`] when nothing is left for its file; what [`DbErr`] converts to when the database fails.
-pub async fn begin(desk: &Desk, user: UserId) -> Result<export::Model, Error> {
-    let now = desk.clock.now();
+pub async fn begin(core: &CoreContext, user: UserId) -> Result<export::Model, Error> {
+    let now = core.clock.now();
     let running = Entity::owned_by(user).filter(Column::State.eq(ExportState::Running));
-    if let Some(running) = running.clone().one(desk.db.read()).await? {
+    if let Some(running) = running.clone().one(core.db.read()).await? {
         return Ok(running);
     }
     let row = export::Model {
@@ -65,19 +65,19 @@ pub async fn begin(desk: &Desk, user: UserId) -> Result<export::Model, Error> {
         created_at: now,
         finished_at: None,
     };
-    let txn = begin_owned(&desk.db, user).await?;
+    let txn = begin_owned(&core.db, user).await?;
     match Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await {
         Ok(_) => {}
         // Somebody else was first.
         Err(error) if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) => {
             drop(txn);
-            return running.one(desk.db.read()).await?.ok_or_else(|| error.into());
+            return running.one(core.db.read()).await?.ok_or_else(|| error.into());
         }
         Err(error) => return Err(error.into()),
     }
     forget_earlier(&txn, user).await?;
-    transfer_quota::must_have_room(&txn, desk, user, TransferKind::Export).await?;
-    queue::ask(&txn, user, Work::Export, row.id.0, Priority::Now, now).await?;
+    transfer_quota::must_have_room(&txn, core, user, TransferKind::Export).await?;
+    jobs::enqueue(&txn, user, JobKind::Export, row.id.0, Priority::Now, now).await?;
     txn.commit().await?;
     Ok(row)
 }
@@ -94,20 +94,20 @@ async fn forget_earlier(txn: &impl ConnectionTrait, user: UserId) -> Result<(), 
 ///
 /// # Errors
 /// [`Error::NotFound`].
-pub async fn find(desk: &Desk, user: UserId, id: ExportId) -> Result<export::Model, Error> {
-    Entity::one_of(user, id).one(desk.db.read()).await?.ok_or(Error::not_found())
+pub async fn find(core: &CoreContext, user: UserId, id: ExportId) -> Result<export::Model, Error> {
+    Entity::one_of(user, id).one(core.db.read()).await?.ok_or(Error::not_found())
 }
 
 /// The file of an export, on this machine.
 ///
 /// # Errors
 /// [`Error::NotFound`] where it is not packed, or was kept long enough.
-pub async fn file(desk: &Desk, store: &dyn BlobStore, export: &export::Model) -> Result<LocalFile, Error> {
+pub async fn file(core: &CoreContext, store: &dyn BlobStore, export: &export::Model) -> Result<LocalFile, Error> {
     if export.state != ExportState::Done {
         return Err(Error::not_found());
     }
     let stored =
-        stored_file::Entity::of_export(export.id).one(desk.db.read()).await?.ok_or(Error::not_found())?;
+        stored_file::Entity::of_export(export.id).one(core.db.read()).await?.ok_or(Error::not_found())?;
     match store.local_file(&stored.path).await {
         Ok(local) => Ok(local),
         Err(BlobError::Missing) => Err(Error::not_found()),
@@ -116,13 +116,13 @@ pub async fn file(desk: &Desk, store: &dyn BlobStore, export: &export::Model) ->
 }
 
 /// Records how much of an export is packed.
-async fn record_packed_bytes(desk: &Desk, export: &export::Model, bytes: Option<i64>) -> Result<(), Error> {
+async fn record_packed_bytes(core: &CoreContext, export: &export::Model, bytes: Option<i64>) -> Result<(), Error> {
     let recorded = Entity::update_many()
         .col_expr(Column::Bytes, Expr::value(bytes))
         .filter(Column::UserId.eq(export.user_id))
         .filter(Column::Id.eq(export.id))
         .filter(Column::State.eq(ExportState::Running));
-    Ok(recorded.exec(desk.db.write()).await.map(drop)?)
+    Ok(recorded.exec(core.db.write()).await.map(drop)?)
 }
 
 /// Says of an export why it is not packed yet.
@@ -166,8 +166,8 @@ pub async fn failed(
 ///
 /// # Errors
 /// What [`DbErr`] converts to when the database fails.
-pub async fn sweep(desk: &Desk) -> Result<(), Error> {
-    let old = Column::CreatedAt.lt(desk.clock.now() - KEPT);
-    Entity::delete_many().filter(old).exec(desk.db.write()).await?;
+pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
+    let old = Column::CreatedAt.lt(core.clock.now() - KEPT);
+    Entity::delete_many().filter(old).exec(core.db.write()).await?;
     Ok(())
 }

@@ -8,8 +8,8 @@ use entity::{bookmark, document, entry, feed};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use crate::error::Error;
-use crate::ingest::queue::{self, Priority, Work};
+use errors::Error;
+use jobs::{Priority, JobKind};
 
 /// Entries of one address that are looked at.
 const LOOKED_AT: u64 = 100;
@@ -56,7 +56,7 @@ pub async fn attach(
         .filter(document::Column::Id.eq(document.id))
         .exec(txn)
         .await?;
-    queue::ask(txn, document.user_id, Work::Relabel, document.id.0, Priority::Now, now).await?;
+    jobs::enqueue(txn, document.user_id, JobKind::UpdateLabels, document.id.0, Priority::Now, now).await?;
     Ok(())
 }
 
@@ -120,8 +120,8 @@ pub async fn keep_bookmarked(
             .filter(document::Column::Id.eq(document))
             .exec(txn)
             .await?;
-        let work = if row.deleted_at.is_some() { Work::Forget } else { Work::Relabel };
-        queue::ask(txn, user, work, document.0, Priority::Now, now).await?;
+        let work = if row.deleted_at.is_some() { JobKind::RemoveFromIndex } else { JobKind::UpdateLabels };
+        jobs::enqueue(txn, user, work, document.0, Priority::Now, now).await?;
     }
     Ok(())
 }

@@ -14,8 +14,8 @@ use web::PageUrl;
 use super::fetch::Validators;
 use super::push::offer;
 use super::schedule;
-use crate::error::Error;
-use crate::ingest::queue::{self, Priority, Work};
+use errors::Error;
+use jobs::{Priority, JobKind};
 
 const FIRST_INTERVAL: i64 = 6 * 3600;
 
@@ -177,7 +177,7 @@ async fn deliver_to(
 ) -> Result<(), Error> {
     for follower in followers {
         let priority = if first == Some(follower.user_id) { Priority::Now } else { Priority::Backlog };
-        queue::ask(txn, follower.user_id, Work::Deliver, follower.id.0, priority, now).await?;
+        jobs::enqueue(txn, follower.user_id, JobKind::DeliverEntries, follower.id.0, priority, now).await?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use text::slice_chars;
 
-use crate::error::Error;
+use errors::Error;
 
 use loose::letters;
 

@@ -12,11 +12,11 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use super::paragraphs;
 use super::row_trace::RowTrace;
 use super::take::{Became, Taking};
-use crate::error::Error;
-use crate::ingest::queue::Priority;
-use crate::ops::bookmarks::relabel;
-use crate::ops::bookmarks::save::{self, NewBookmark};
-use crate::ops::notes;
+use errors::Error;
+use jobs::Priority;
+use actors::operations::bookmarks::relabel;
+use crate::bookmarks::save::{self, NewBookmark};
+use actors::operations::notes;
 
 /// Characters of the notes on a bookmark.
 const MAX_NOTES_CHARS: usize = 100_000;

@@ -14,12 +14,12 @@ use sea_orm::{
 
 use super::faults::MAX_LISTED_FAULTS;
 use super::release_files;
-use crate::desk::Desk;
-use crate::error::Error;
-use crate::ingest::queue::{self, Priority, Work};
+use crate::context::CoreContext;
+use errors::Error;
+use jobs::{Priority, JobKind};
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_owned;
-use crate::uploads::stored::{self, Held, Owner};
+use crate::stored_files::{self, Held, Owner};
 
 /// Imports that are listed.
 const LISTED: u64 = 50;
@@ -81,11 +81,11 @@ const MAX_WAITING_FILES: usize = 5;
 ///
 /// # Errors
 /// [`Error::Conflict`] where as many are under way as may be, [`Error::LibraryFull`]; the database. Then there is no import.
-pub async fn begin(desk: &Desk, new: New, file: Held) -> Result<import::Model, Error> {
-    let now = desk.clock.now();
+pub async fn begin(core: &CoreContext, new: New, file: Held) -> Result<import::Model, Error> {
+    let now = core.clock.now();
     let row = new.row(now);
-    let txn = begin_owned(&desk.db, row.user_id).await?;
-    make_room(&txn, desk, row.user_id).await?;
+    let txn = begin_owned(&core.db, row.user_id).await?;
+    make_room(&txn, core, row.user_id).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
     if !stored::give(&txn, file.id, Owner::Import(row.id)).await? {
         return Err(Error::internal("a file was removed while it was written"));
@@ -107,15 +107,15 @@ pub(super) async fn must_have_file(txn: &impl ConnectionTrait, id: ImportId) -> 
 ///
 /// # Errors
 /// [`Error::Conflict`] where as many are under way as may be, [`Error::LibraryFull`]; the database.
-pub async fn may_begin(desk: &Desk, user: UserId) -> Result<(), Error> {
-    let txn = begin_owned(&desk.db, user).await?;
-    make_room(&txn, desk, user).await
+pub async fn may_begin(core: &CoreContext, user: UserId) -> Result<(), Error> {
+    let txn = begin_owned(&core.db, user).await?;
+    make_room(&txn, core, user).await
 }
 
-async fn make_room(txn: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Result<(), Error> {
+async fn make_room(txn: &impl ConnectionTrait, core: &CoreContext, user: UserId) -> Result<(), Error> {
     // Held, so that two that begin at once count each other.
     user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::not_found())?;
-    LibraryRoom::of_owner(txn, desk, user).await?.must_fit(0)?;
+    LibraryRoom::of_owner(txn, core, user).await?.must_fit(0)?;
     let under_way = [ImportState::Running, ImportState::Undoing, ImportState::Paused];
     let kept = Entity::owned_by(user)
         .filter(Expr::col(Column::Id).in_subquery(stored_file::Entity::imports()))
@@ -135,29 +135,29 @@ async fn make_room(txn: &impl ConnectionTrait, desk: &Desk, user: UserId) -> Res
 ///
 /// # Errors
 /// [`Error::NotFound`].
-pub async fn find(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
-    Entity::one_of(user, id).one(desk.db.read()).await?.ok_or(Error::not_found())
+pub async fn find(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
+    Entity::one_of(user, id).one(core.db.read()).await?.ok_or(Error::not_found())
 }
 
 /// The imports of this person, the latest first.
 ///
 /// # Errors
 /// The database.
-pub async fn latest(desk: &Desk, user: UserId) -> Result<Vec<import::Model>, Error> {
+pub async fn latest(core: &CoreContext, user: UserId) -> Result<Vec<import::Model>, Error> {
     let latest = Entity::owned_by(user).order_by_desc(Column::Id).limit(LISTED);
-    Ok(latest.all(desk.db.read()).await?)
+    Ok(latest.all(core.db.read()).await?)
 }
 
 /// The rows of an import that were passed over, the first of them: where they stand, and why.
 ///
 /// # Errors
 /// The database.
-pub async fn skipped(desk: &Desk, import: &import::Model) -> Result<Vec<(i64, String)>, Error> {
+pub async fn skipped(core: &CoreContext, import: &import::Model) -> Result<Vec<(i64, String)>, Error> {
     let rows = import_row::Entity::within(import.user_id, import.id)
         .filter(import_row::Column::Outcome.eq(RowOutcome::Skipped))
         .order_by_asc(import_row::Column::Line)
         .limit(u64::from(MAX_LISTED_FAULTS.unsigned_abs()))
-        .all(desk.db.read())
+        .all(core.db.read())
         .await?;
     Ok(rows.into_iter().map(|row| (row.line, row.detail.unwrap_or_default())).collect())
 }
@@ -167,16 +167,16 @@ pub(super) async fn ask(
     import: &import::Model,
     now: Timestamp,
 ) -> Result<(), Error> {
-    Ok(queue::ask(txn, import.user_id, Work::Import, import.id.0, Priority::Now, now).await?)
+    Ok(jobs::enqueue(txn, import.user_id, JobKind::Import, import.id.0, Priority::Now, now).await?)
 }
 
 /// Takes in what was only looked at.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Conflict`] where it is not waiting for that.
-pub async fn start(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
-    let now = desk.clock.now();
-    let txn = begin_owned(&desk.db, user).await?;
+pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
+    let now = core.clock.now();
+    let txn = begin_owned(&core.db, user).await?;
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
     let started = Entity::update_many()
         .col_expr(Column::State, Expr::value(ImportState::Running))

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::fingerprint;
 use super::row_trace::RowTrace;
 use super::take::Taking;
-use crate::error::Error;
+use errors::Error;
 
 /// What a batch knows of the bookmarks of earlier batches, or of before the import, to which it adds something.
 #[derive(Debug, Default)]

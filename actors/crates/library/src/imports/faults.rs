@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use entity::import;
 
-use crate::error::Error;
+use errors::Error;
 
 /// Faulty rows that are kept one by one, with their lines.
 pub const MAX_LISTED_FAULTS: i32 = 10_000;

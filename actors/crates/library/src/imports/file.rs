@@ -4,14 +4,14 @@ use entity::id::UserId;
 use storage::blobs::BlobStore;
 use tokio_util::bytes::Bytes;
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::context::CoreContext;
+use errors::Error;
 use crate::transfer_quota::{self, TransferKind};
-use crate::uploads::stored::{self, Held, Written};
+use crate::stored_files::{self, Held, Written};
 
 /// A file that is being written. Dropped before [`ImportFile::finish`] it is left to the clean-up.
 pub struct ImportFile<'a> {
-    desk: &'a Desk,
+    core: &'a CoreContext,
     store: &'a dyn BlobStore,
     user: UserId,
     written: Written,
@@ -25,14 +25,14 @@ impl<'a> ImportFile<'a> {
     /// # Errors
     /// [`Error::TransfersFull`] when it does not fit; those of the store and of the database. Then there is no file.
     pub async fn begin(
-        desk: &'a Desk,
+        core: &'a CoreContext,
         store: &'a dyn BlobStore,
         user: UserId,
         announced: u64,
     ) -> Result<Self, Error> {
-        let held = transfer_quota::hold(desk, user, TransferKind::Import, announced).await?;
-        let written = Written::of(desk, store, held, (announced > 0).then_some(announced)).await?;
-        Ok(Self { desk, store, user, written, reserved: announced, length: 0 })
+        let held = transfer_quota::hold(core, user, TransferKind::Import, announced).await?;
+        let written = Written::of(core, store, held, (announced > 0).then_some(announced)).await?;
+        Ok(Self { core, store, user, written, reserved: announced, length: 0 })
     }
 
     /// Adds bytes at the end; nothing more can be added after an error.
@@ -43,8 +43,8 @@ impl<'a> ImportFile<'a> {
     pub async fn write(&mut self, part: Bytes) -> Result<(), Error> {
         let length = self.length.saturating_add(part.len() as u64);
         if length > self.reserved {
-            let (desk, file) = (self.desk, self.written.id());
-            transfer_quota::reserve(desk, self.user, file, TransferKind::Import, length).await?;
+            let (core, file) = (self.core, self.written.id());
+            transfer_quota::reserve(core, self.user, file, TransferKind::Import, length).await?;
             self.reserved = length;
         }
         self.length = length;
@@ -56,12 +56,12 @@ impl<'a> ImportFile<'a> {
     /// # Errors
     /// Those of the store and of the database; nothing is left then.
     pub async fn finish(self) -> Result<Held, Error> {
-        let Self { desk, store, user, written, length, .. } = self;
-        let held = written.finish(desk, store).await?;
-        match transfer_quota::record_bytes(desk.db.write(), user, held.id, length).await {
+        let Self { core, store, user, written, length, .. } = self;
+        let held = written.finish(core, store).await?;
+        match transfer_quota::record_bytes(core.db.write(), user, held.id, length).await {
             Ok(()) => Ok(held),
             Err(error) => {
-                stored::discard(desk, store, held).await;
+                stored::discard(core, store, held).await;
                 Err(error)
             }
         }
@@ -69,6 +69,6 @@ impl<'a> ImportFile<'a> {
 
     /// Takes back what was written.
     pub async fn abort(self) {
-        self.written.abort(self.desk, self.store).await;
+        self.written.abort(self.core, self.store).await;
     }
 }

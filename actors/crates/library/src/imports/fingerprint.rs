@@ -28,9 +28,9 @@ use sha2::{Digest, Sha256};
 use text::hexadecimal;
 use uuid::Uuid;
 
-use crate::error::Error;
-use crate::ingest::marks::key;
-use crate::ops::bookmarks::save::AT_ONCE;
+use errors::Error;
+use crate::highlights::key;
+use crate::bookmarks::save::AT_ONCE;
 
 /// Returns the current fingerprints of things of a kind, by their ids. A thing that does not exist has none, nor does one that is
 /// only part of another: an entry of a feed, a place in a project.

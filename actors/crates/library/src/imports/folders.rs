@@ -7,7 +7,7 @@ use entity::id::{CollectionId, UserId};
 use entity::time::Timestamp;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, Select};
 
-use crate::error::Error;
+use errors::Error;
 
 /// Characters of a name.
 const LONGEST: usize = 300;

@@ -10,9 +10,9 @@ use sea_orm::ConnectionTrait;
 
 use super::known_highlights::KnownHighlights;
 use super::take::{Became, Taking};
-use crate::error::Error;
-use crate::ingest::marks;
-use crate::ops::bookmarks::save;
+use errors::Error;
+use crate::highlights;
+use crate::bookmarks::save;
 
 /// Characters of the note on a highlight; a longer one is cut.
 const MAX_NOTE_CHARS: usize = 100_000;

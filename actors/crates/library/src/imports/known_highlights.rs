@@ -9,9 +9,9 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use super::fingerprint;
 use super::row_trace::RowTrace;
-use crate::error::Error;
-use crate::ingest::marks::key;
-use crate::ops::bookmarks::save::AT_ONCE;
+use errors::Error;
+use crate::highlights::key;
+use crate::bookmarks::save::AT_ONCE;
 
 /// The highlights of a bookmark.
 #[derive(Debug, Default)]

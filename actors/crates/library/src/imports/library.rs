@@ -6,7 +6,7 @@ use entity::user;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ConnectionTrait, EntityTrait, QuerySelect};
 
-use crate::error::Error;
+use errors::Error;
 
 /// Locks a user's library against other batches of imports until the transaction ends. To be taken before anything in it is locked.
 ///

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 use url::Url;
 use web::{Guard, PageUrl, UrlRejection};
 
-use crate::error::{Error, Invalid};
-use crate::fields::{self, Kind};
-use crate::ops::bookmarks::CreateBookmark;
-use crate::ops::bookmarks::save::{self, NewBookmark};
+use errors::{Error, Invalid};
+use validation::{self, Kind};
+use actors::operations::bookmarks::CreateBookmark;
+use crate::bookmarks::save::{self, NewBookmark};
 
 /// Why a row is passed over that names a collection of nobody, or of somebody else.
 pub const FOREIGN_COLLECTION: &str = "collectionIds names a collection that the account does not have";

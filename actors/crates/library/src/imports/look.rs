@@ -10,9 +10,9 @@ use web::PageUrl;
 use super::names::name_in_file;
 use super::take::{Became, Given, MAY_NOT, Taking, Took};
 use super::{line, restore};
-use crate::error::Error;
-use crate::ops::bookmarks::save;
-use crate::ops::feeds;
+use errors::Error;
+use crate::bookmarks::save;
+use actors::operations::feeds;
 
 impl Taking {
     /// What would become of rows. What a row says of those before it in the file is kept in mind.

@@ -50,11 +50,11 @@ use sea_orm::{
 use storage::blobs::BlobStore;
 use web::Guard;
 
-use crate::app::App;
-use crate::caller::Caller;
-use crate::desk::Desk;
-use crate::error::Error;
-use crate::ingest::queue::{self, Work};
+use actors::context::CoreContext;
+use actors::auth::caller::Caller;
+use crate::context::CoreContext;
+use errors::Error;
+use jobs::JobKind;
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_request;
 
@@ -74,7 +74,7 @@ pub use undo::{UndoReport, undo, undo_report};
 #[derive(Clone)]
 struct Means {
     /// Rows, time and places for work.
-    desk: Desk,
+    core: CoreContext,
     /// Where pages may be fetched from.
     guard: Guard,
     /// Where files are.
@@ -147,8 +147,8 @@ const WENT_WRONG: &str = "an internal error occurred";
 ///
 /// # Errors
 /// What [`DbErr`] converts to when the database fails.
-pub async fn sweep(desk: &Desk) -> Result<(), Error> {
-    let (db, now) = (desk.db.write(), desk.clock.now());
+pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
+    let (db, now) = (core.db.write(), core.clock.now());
     // Undoing does not read the file, and one that broke off can only be undone further. A paused import whose rows are all in
     // resumes without its file; `release_files` leaves the other paused ones alone.
     let without_file = [ImportState::Done, ImportState::Paused, ImportState::HalfUndone, ImportState::Undone];
@@ -158,8 +158,8 @@ pub async fn sweep(desk: &Desk) -> Result<(), Error> {
     let abandoned = import::Entity::find()
         .filter(Column::CreatedAt.lt(now - LONGEST))
         .filter(Column::State.eq(ImportState::Running))
-        .filter(Expr::col(Column::Id).not_in_subquery(queue::subjects(Work::Import)));
-    for import in abandoned.all(desk.db.read()).await? {
+        .filter(Expr::col(Column::Id).not_in_subquery(jobs::subjects(JobKind::Import)));
+    for import in abandoned.all(core.db.read()).await? {
         mark_failed(
             db,
             import.user_id,
@@ -206,21 +206,21 @@ async fn release_files(db: &impl ConnectionTrait, which: Condition) -> Result<()
 /// # Errors
 /// [`Error::LibraryFull`], the database; the lots before are in.
 pub async fn take_rows(
-    app: &App,
+    core: &CoreContext,
     caller: &Caller,
     format: Format,
     found: Vec<RowContent>,
 ) -> Result<import::Model, Error> {
     let user = caller.user;
-    LibraryRoom::of_owner(app.db.read(), app, user).await?.must_fit(0)?;
+    LibraryRoom::of_owner(core.db.read(), ctx, user).await?.must_fit(0)?;
     let new = New { user, file_name: None, format: Some(format), dry_run: false };
-    let import = new.row(app.clock.now());
-    import::Entity::insert(import.clone().into_active_model()).exec_without_returning(app.db.write()).await?;
-    let taken = take_found(job::means(app), caller, import.clone(), found).await;
+    let import = new.row(core.clock.now());
+    import::Entity::insert(import.clone().into_active_model()).exec_without_returning(core.db.write()).await?;
+    let taken = take_found(job::means(ctx), caller, import.clone(), found).await;
     if let Err(error) = &taken {
         let full = matches!(error, Error::LibraryFull { .. }).then(|| error.to_string());
         let reason = full.as_deref().unwrap_or(WENT_WRONG);
-        mark_failed(app.db.write(), user, import.id, reason, app.clock.now()).await?;
+        mark_failed(core.db.write(), user, import.id, reason, core.clock.now()).await?;
     }
     taken
 }
@@ -231,8 +231,8 @@ async fn take_found(
     import: import::Model,
     found: Vec<RowContent>,
 ) -> Result<import::Model, Error> {
-    let desk = means.desk.clone();
-    let (db, mut taking) = (desk.db.clone(), Taking::new(means, import));
+    let core = means.core.clone();
+    let (db, mut taking) = (core.db.clone(), Taking::new(means, import));
     let mut rows =
         found.into_iter().zip(1..).map(|(content, line)| Given::of(Row { line, content })).peekable();
     while rows.peek().is_some() {
@@ -244,7 +244,7 @@ async fn take_found(
             own if own.state != ImportState::Running => return Ok(own),
             _ => {}
         }
-        let room = LibraryRoom::of_owner(&txn, &desk, taking.import().user_id).await?;
+        let room = LibraryRoom::of_owner(&txn, &core, taking.import().user_id).await?;
         taking.take(&txn, rows.by_ref().take(LOT).collect()).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;

@@ -14,8 +14,8 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Que
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::error::Error;
-use crate::ops::bookmarks::save::AT_ONCE;
+use errors::Error;
+use crate::bookmarks::save::AT_ONCE;
 
 /// Characters of a name; a longer one is cut.
 const MAX_NAME_CHARS: usize = 200;

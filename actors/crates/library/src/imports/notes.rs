@@ -12,9 +12,9 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::take::{Became, Taking};
-use crate::error::Error;
-use crate::ingest::queue::Priority;
-use crate::ops::notes::{self, NewNote};
+use errors::Error;
+use jobs::Priority;
+use actors::operations::notes::{self, NewNote};
 
 /// The project of what imports bring without an address.
 const NAME: &str = "Imported notes";

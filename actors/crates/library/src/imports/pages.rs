@@ -16,10 +16,10 @@ use super::line;
 use super::restore::{self, Brought};
 use super::row_trace::RowTrace;
 use super::take::{Became, Taking, Took};
-use crate::error::Error;
-use crate::ingest::queue::Priority;
-use crate::ops::bookmarks::lot::{Saved, save_new};
-use crate::ops::bookmarks::save::{self, NewBookmark};
+use errors::Error;
+use jobs::Priority;
+use crate::bookmarks::bulk::{Saved, save_new};
+use crate::bookmarks::save::{self, NewBookmark};
 
 /// A page on its way: where it stands in the file, and the collections that were made for it.
 struct Page {

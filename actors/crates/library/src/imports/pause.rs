@@ -10,9 +10,9 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelec
 use uuid::Uuid;
 
 use super::{begin, made};
-use crate::desk::Desk;
-use crate::error::Error;
-use crate::ops::bookmarks::save::AT_ONCE;
+use crate::context::CoreContext;
+use errors::Error;
+use crate::bookmarks::save::AT_ONCE;
 use crate::owned_transaction::begin_owned;
 
 /// Told of a page whose import was paused.
@@ -24,9 +24,9 @@ const LATER: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Conflict`] where there is nothing to pause.
-pub async fn pause(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
+pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Running, ImportState::Done];
-    change(desk, user, id, &from, ImportState::Paused, "only a running or finished import can be paused")
+    change(core, user, id, &from, ImportState::Paused, "only a running or finished import can be paused")
         .await
 }
 
@@ -34,22 +34,22 @@ pub async fn pause(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mo
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Conflict`] where it is not paused.
-pub async fn resume(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
+pub async fn resume(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     // One that failed is tried again from where it stopped.
     let from = [ImportState::Paused, ImportState::Failed];
-    change(desk, user, id, &from, ImportState::Running, "only a paused or failed import can be resumed").await
+    change(core, user, id, &from, ImportState::Running, "only a paused or failed import can be resumed").await
 }
 
 async fn change(
-    desk: &Desk,
+    core: &CoreContext,
     user: UserId,
     id: ImportId,
     from: &[ImportState],
     to: ImportState,
     not: &'static str,
 ) -> Result<import::Model, Error> {
-    let now = desk.clock.now();
-    let txn = begin_owned(&desk.db, user).await?;
+    let now = core.clock.now();
+    let txn = begin_owned(&core.db, user).await?;
     let row = Entity::one_of(user, id).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
     if row.dry_run || !from.contains(&row.state) {
         return Err(Error::Conflict(not));

@@ -6,8 +6,8 @@ use entity::import_row::{Column, Entity, Model};
 use entity::kind::RowOutcome;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::context::CoreContext;
+use errors::Error;
 
 /// Which rows are wanted.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// The database.
-pub async fn rows(desk: &Desk, import: &import::Model, wanted: Wanted) -> Result<Vec<Model>, Error> {
+pub async fn rows(core: &CoreContext, import: &import::Model, wanted: Wanted) -> Result<Vec<Model>, Error> {
     let outcome = match wanted.outcome {
         Some(outcome) => Column::Outcome.eq(outcome),
         None => Column::Outcome.ne(RowOutcome::Beside),
@@ -39,5 +39,5 @@ pub async fn rows(desk: &Desk, import: &import::Model, wanted: Wanted) -> Result
         .order_by_asc(Column::Line)
         .order_by_asc(Column::Id)
         .limit(wanted.most);
-    Ok(rows.all(desk.db.read()).await?)
+    Ok(rows.all(core.db.read()).await?)
 }

@@ -22,8 +22,8 @@ use super::folders::Folders;
 use super::restore::{self, Brought};
 use super::row_trace::RowTrace;
 use super::{Means, fingerprint, line};
-use crate::error::Error;
-use crate::ops::feeds;
+use errors::Error;
+use actors::operations::feeds;
 
 /// Why a row is passed over.
 pub(super) const MAY_NOT: &str = "the URL may not be fetched";
@@ -150,7 +150,7 @@ impl Taking {
                 break;
             }
             left = left.saturating_sub(lot.len() as u64);
-            let db = self.means.desk.db.clone();
+            let db = self.means.core.db.clone();
             self.look(db.read(), lot).await?;
         }
         Ok(())
@@ -187,7 +187,7 @@ impl Taking {
     /// # Errors
     /// The database.
     pub async fn take(&mut self, txn: &impl ConnectionTrait, lot: Vec<Given>) -> Result<(), Error> {
-        let now = self.means.desk.clock.now();
+        let now = self.means.core.clock.now();
         let (mut rows, mut tally, count) = (Vec::new(), Tally::default(), lot.len());
         self.created_now.clear();
         let mut all =
@@ -249,7 +249,7 @@ impl Taking {
     /// # Errors
     /// The database.
     pub async fn end(self, db: &impl ConnectionTrait) -> Result<import::Model, Error> {
-        let now = self.means.desk.clock.now();
+        let now = self.means.core.clock.now();
         let state = if self.import.dry_run { ImportState::Checked } else { ImportState::Done };
         import::Entity::update_many()
             .col_expr(Column::State, Expr::value(state))

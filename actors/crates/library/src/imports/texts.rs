@@ -9,9 +9,9 @@ use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
 use super::made::bookmarks;
-use crate::desk::Desk;
-use crate::error::Error;
-use crate::ops::bookmarks::save::AT_ONCE;
+use crate::context::CoreContext;
+use errors::Error;
+use crate::bookmarks::save::AT_ONCE;
 
 /// Texts of bookmarks that an import made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -29,8 +29,8 @@ pub struct Texts {
 ///
 /// # Errors
 /// The database fails.
-pub async fn texts(desk: &Desk, import: &import::Model) -> Result<Texts, Error> {
-    let made = bookmarks(desk.db.read(), import).await?;
+pub async fn texts(core: &CoreContext, import: &import::Model) -> Result<Texts, Error> {
+    let made = bookmarks(core.db.read(), import).await?;
     let mut counted: BTreeMap<&str, i64> = BTreeMap::new();
     // By short lists of ids: a table that has just grown has no statistics, and a join over it may take minutes.
     for some in made.chunks(AT_ONCE) {
@@ -42,7 +42,7 @@ pub async fn texts(desk: &Desk, import: &import::Model) -> Result<Texts, Error> 
             .column_as(document::Column::Id.count(), "count")
             .group_by(document::Column::Status)
             .into_tuple()
-            .all(desk.db.read())
+            .all(core.db.read())
             .await?;
         found.into_iter().for_each(|(status, n)| *counted.entry(status.name()).or_default() += n);
     }

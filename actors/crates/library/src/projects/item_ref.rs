@@ -10,9 +10,9 @@ use sea_orm::sea_query::LockType;
 use sea_orm::{ConnectionTrait, QuerySelect};
 use uuid::Uuid;
 
-use crate::error::Error;
-use crate::fields::{Field, Kind, Values};
-use crate::ops::bookmarks::kinds;
+use errors::Error;
+use validation::{Field, Kind, Values};
+use actors::operations::bookmarks::kinds;
 
 /// Others may change the row meanwhile, but not remove it.
 const STAYS: LockType = LockType::KeyShare;
@@ -131,8 +131,8 @@ async fn of_bookmark(db: &impl ConnectionTrait, user: UserId, id: BookmarkId) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Invalid;
-    use crate::fields::read_json;
+    use errors::Invalid;
+    use validation::read_json;
 
     const ID: &str = "01890000-0000-7000-8000-000000000000";
     const FIELDS: &[Field] = &[Field::required("items", Kind::List { of: &ITEM, min: 1, max: 9 }, "")];

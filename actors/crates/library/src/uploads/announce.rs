@@ -10,9 +10,9 @@ use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
 use storage::blobs::incoming_path;
 
 use super::{MediaType, Uploads, stored_bytes};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
+use actors::context::CoreContext;
+use actors::auth::caller::Caller;
+use errors::Error;
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_request;
 
@@ -44,8 +44,8 @@ pub struct Ticket {
 /// # Errors
 /// [`Error::PlanRequired`], [`Error::TooLarge`], [`Error::PlanLimit`] and [`Error::LibraryFull`] by the plan,
 /// [`Error::UnsupportedType`] for what is not read here.
-pub async fn announce(app: &App, caller: &Caller, new: Announced) -> Result<Ticket, Error> {
-    let (user, limits) = (caller.user, app.plans.limits(caller.plan));
+pub async fn announce(core: &CoreContext, caller: &Caller, new: Announced) -> Result<Ticket, Error> {
+    let (user, limits) = (caller.user, core.plans.limits(caller.plan));
     if limits.upload_bytes == 0 {
         return Err(Error::PlanRequired("uploads".into()));
     }
@@ -55,26 +55,26 @@ pub async fn announce(app: &App, caller: &Caller, new: Announced) -> Result<Tick
     if MediaType::parse(&new.content_type).and_then(|kind| kind.content_type()).is_none() {
         return Err(Error::UnsupportedType("contentType must be the type of an audio, video or PDF file"));
     }
-    let now = app.clock.now();
-    let row = row(&app.uploads, user, new, limits.upload_bytes, now)?;
-    let txn = begin_request(&app.db, caller).await?;
+    let now = core.clock.now();
+    let row = row(&ctx.uploads, user, new, limits.upload_bytes, now)?;
+    let txn = begin_request(&core.db, caller).await?;
     // Two announcements at once are counted one after the other.
     user::Entity::find_by_id(user).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
     // Refused before the file is sent: its text would exceed the library.
-    let room = LibraryRoom::of_owner(&txn, app, user).await?;
+    let room = LibraryRoom::of_owner(&txn, ctx, user).await?;
     room.must_fit(0)?;
     let asked = u64::try_from(row.bytes).unwrap_or(u64::MAX);
     if stored_bytes(&txn, user, now).await?.saturating_add(asked) > limits.stored_bytes {
         return Err(storage_used_up(limits.stored_bytes));
     }
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
-    if app.uploads.store.presigned_uploads().is_some() {
+    if ctx.uploads.store.presigned_uploads().is_some() {
         let file = incoming(&row);
         stored_file::Entity::insert(file.into_active_model()).exec_without_returning(&txn).await?;
     }
     room.must_hold(&txn).await?;
     txn.commit().await?;
-    let put_url = put_address(app, &row).await?;
+    let put_url = put_address(ctx, &row).await?;
     Ok(Ticket { upload: row, put_url })
 }
 
@@ -138,13 +138,13 @@ pub(super) fn sent_by(row: &Model) -> Timestamp {
 ///
 /// # Errors
 /// The store cannot sign.
-pub async fn put_address(app: &App, row: &Model) -> Result<String, Error> {
-    let uploads = &app.uploads;
+pub async fn put_address(core: &CoreContext, row: &Model) -> Result<String, Error> {
+    let uploads = &ctx.uploads;
     if let Some(presigned) = uploads.store.presigned_uploads() {
-        let left = row.expires_at.since(app.clock.now()).max(Duration::from_secs(1));
+        let left = row.expires_at.since(core.clock.now()).max(Duration::from_secs(1));
         return Ok(presigned.presign_put(&incoming_path(row.id), &row.content_type, left).await?);
     }
     let (id, until) = (row.id, row.expires_at);
     let signature = uploads.signatures.sign(id, until);
-    Ok(format!("{}/files/{id}?expires={}&signature={signature}", app.base_url, until.millis()))
+    Ok(format!("{}/files/{id}?expires={}&signature={signature}", core.base_url, until.millis()))
 }

@@ -14,10 +14,10 @@ use web::PageUrl;
 use super::announce::{sent_by, storage_used_up};
 use super::stored::{self, Held};
 use super::{MediaType, arrived_directly, stored_bytes};
-use crate::app::App;
-use crate::caller::Caller;
-use crate::error::Error;
-use crate::ingest::queue::{self, Priority, Work};
+use actors::context::CoreContext;
+use actors::auth::caller::Caller;
+use errors::Error;
+use jobs::{Priority, JobKind};
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_request;
 
@@ -69,29 +69,29 @@ struct Copied {
 /// # Errors
 /// [`Error::NotFound`], [`Error::UploadIncomplete`] before the bytes have come and where their sum differs,
 /// [`Error::UploadExpired`] when none came in time; [`Error::LibraryFull`]: it can be completed later, once there is space.
-pub async fn complete(app: &App, asked: Completion<'_>) -> Result<Completed, Error> {
+pub async fn complete(core: &CoreContext, asked: Completion<'_>) -> Result<Completed, Error> {
     let row =
-        Entity::one_of(asked.caller.user, asked.upload).one(app.db.read()).await?.ok_or(Error::not_found())?;
-    let presigned = app.uploads.store.presigned_uploads().filter(|_| row.completed_at.is_none());
-    let Some(presigned) = presigned else { return settle(app, &asked, None).await };
-    let copied = copy(app, presigned, &row, &asked).await?;
-    let done = settle(app, &asked, Some(&copied)).await;
+        Entity::one_of(asked.caller.user, asked.upload).one(core.db.read()).await?.ok_or(Error::not_found())?;
+    let presigned = ctx.uploads.store.presigned_uploads().filter(|_| row.completed_at.is_none());
+    let Some(presigned) = presigned else { return settle(ctx, &asked, None).await };
+    let copied = copy(ctx, presigned, &row, &asked).await?;
+    let done = settle(ctx, &asked, Some(&copied)).await;
     // The upload's own file stays; another's copy, where somebody completed it at the same time, does not.
-    stored::discard(app, &*app.uploads.store, copied.held).await;
+    stored::discard(ctx, &*ctx.uploads.store, copied.held).await;
     done
 }
 
 /// Copies what a client sent past us, and looks at the copy: nobody changes that any more.
 async fn copy(
-    app: &App,
+    core: &CoreContext,
     presigned: &dyn PresignedUploads,
     row: &Model,
     asked: &Completion<'_>,
 ) -> Result<Copied, Error> {
-    if arrived_directly(&app.uploads, row).await?.is_none() {
-        return Err(nothing_came(app, row));
+    if arrived_directly(&ctx.uploads, row).await?.is_none() {
+        return Err(nothing_came(ctx, row));
     }
-    let held = stored::hold(app, None, blob_path).await?;
+    let held = stored::hold(ctx, None, blob_path).await?;
     let looked = async {
         presigned.copy(&incoming_path(row.id), &held.path).await?;
         let copied = presigned.head(&held.path).await?.map(|copied| copied.bytes);
@@ -105,19 +105,19 @@ async fn copy(
     match looked.await {
         Ok(sha256) => Ok(Copied { held, sha256 }),
         Err(error) => {
-            stored::discard(app, &*app.uploads.store, held).await;
+            stored::discard(ctx, &*ctx.uploads.store, held).await;
             Err(error)
         }
     }
 }
 
-fn nothing_came(app: &App, row: &Model) -> Error {
-    if row.awaits(app.clock.now()) { NOT_ARRIVED } else { Error::UploadExpired }
+fn nothing_came(core: &CoreContext, row: &Model) -> Error {
+    if row.awaits(core.clock.now()) { NOT_ARRIVED } else { Error::UploadExpired }
 }
 
-async fn settle(app: &App, asked: &Completion<'_>, copied: Option<&Copied>) -> Result<Completed, Error> {
-    let now = app.clock.now();
-    let txn = begin_request(&app.db, asked.caller).await?;
+async fn settle(core: &CoreContext, asked: &Completion<'_>, copied: Option<&Copied>) -> Result<Completed, Error> {
+    let now = core.clock.now();
+    let txn = begin_request(&core.db, asked.caller).await?;
     // What the user's uploads take up is counted by one at a time, as where they are announced.
     user::Entity::find_by_id(asked.caller.user).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
     let locked = Entity::one_of(asked.caller.user, asked.upload).lock_exclusive().one(&txn).await?;
@@ -127,20 +127,20 @@ async fn settle(app: &App, asked: &Completion<'_>, copied: Option<&Copied>) -> R
     }
     let sha256 = match copied {
         Some(copied) => copied.sha256.clone(),
-        None if row.arrived_at.is_none() => return Err(nothing_came(app, &row)),
+        None if row.arrived_at.is_none() => return Err(nothing_came(ctx, &row)),
         None => row.sha256.clone(),
     };
     if differs(asked, sha256.as_ref()) {
         return Err(OTHER_SUM);
     }
     if let Some(copied) = copied {
-        take_over(app, &txn, asked, &row, copied, now).await?;
+        take_over(ctx, &txn, asked, &row, copied, now).await?;
     }
-    let room = LibraryRoom::of_owner(&txn, app, asked.caller.user).await?;
-    let done = make(app, &txn, &row, sha256, now).await?;
+    let room = LibraryRoom::of_owner(&txn, ctx, asked.caller.user).await?;
+    let done = make(ctx, &txn, &row, sha256, now).await?;
     room.must_hold(&txn).await?;
     txn.commit().await?;
-    app.ingest.wake();
+    ctx.job_signal.notify();
     Ok(done)
 }
 
@@ -151,7 +151,7 @@ fn differs(asked: &Completion<'_>, sha256: Option<&String>) -> bool {
 
 /// The copy becomes the upload's file; what the client sent is left until nothing more can come there.
 async fn take_over(
-    app: &App,
+    core: &CoreContext,
     txn: &Transaction,
     asked: &Completion<'_>,
     row: &Model,
@@ -159,7 +159,7 @@ async fn take_over(
     now: Timestamp,
 ) -> Result<(), Error> {
     let bytes = u64::try_from(row.bytes).unwrap_or(u64::MAX);
-    let most = app.plans.limits(asked.caller.plan).stored_bytes;
+    let most = core.plans.limits(asked.caller.plan).stored_bytes;
     // Late bytes were not counted meanwhile: whether they came is known only now.
     if now >= row.expires_at && stored_bytes(txn, asked.caller.user, now).await?.saturating_add(bytes) > most
     {
@@ -173,15 +173,15 @@ async fn take_over(
 }
 
 async fn make(
-    app: &App,
+    core: &CoreContext,
     txn: &impl ConnectionTrait,
     row: &Model,
     sha256: Option<String>,
     now: Timestamp,
 ) -> Result<Completed, Error> {
-    let (document, bookmark) = rows(app, row, now)?;
+    let (document, bookmark) = rows(ctx, row, now)?;
     let done = Completed { upload: row.id, document: document.id, bookmark: bookmark.id };
-    let work = Work::of_file(document.content_type);
+    let work = JobKind::of_file(document.content_type);
     document::Entity::insert(document.into_active_model()).exec_without_returning(txn).await?;
     bookmark::Entity::insert(bookmark.into_active_model()).exec_without_returning(txn).await?;
     Entity::update_many()
@@ -193,11 +193,11 @@ async fn make(
         .filter(Column::Id.eq(row.id))
         .exec(txn)
         .await?;
-    queue::ask(txn, row.user_id, work, done.document.0, Priority::Now, now).await?;
+    jobs::enqueue(txn, row.user_id, work, done.document.0, Priority::Now, now).await?;
     Ok(done)
 }
 
-fn rows(app: &App, row: &Model, now: Timestamp) -> Result<(document::Model, bookmark::Model), Error> {
+fn rows(core: &CoreContext, row: &Model, now: Timestamp) -> Result<(document::Model, bookmark::Model), Error> {
     let bookmark_id = BookmarkId::new(now);
     let announced = MediaType::parse(&row.content_type).and_then(|kind| kind.content_type());
     let document = document::Model {
@@ -209,7 +209,7 @@ fn rows(app: &App, row: &Model, now: Timestamp) -> Result<(document::Model, book
             now,
         )
     };
-    let url = app.url_of(&document);
+    let url = core.url_of(&document);
     let bookmark = bookmark::Model {
         id: bookmark_id,
         user_id: row.user_id,

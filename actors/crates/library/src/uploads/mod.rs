@@ -32,7 +32,7 @@ pub use receive::{Arrival, Pass, Said};
 pub use sweep::{KEPT, sweep};
 pub use turns::Turns;
 
-use crate::error::Error;
+use errors::Error;
 
 /// What uploads need of the service.
 #[derive(Clone)]

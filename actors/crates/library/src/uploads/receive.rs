@@ -17,8 +17,8 @@ use tokio_util::bytes::Bytes;
 use super::media::MediaType;
 use super::stored::{self, Held};
 use super::turns::Turn;
-use crate::app::App;
-use crate::error::Error;
+use actors::context::CoreContext;
+use errors::Error;
 
 /// What stands in an upload's address.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct Said {
 
 /// See the file's head.
 pub struct Arrival {
-    app: App,
+    ctx: CoreContext,
     upload: Model,
     announced: u64,
     held: Held,
@@ -61,30 +61,30 @@ impl Arrival {
     /// [`Error::UploadRefused`] for a signature that is not ours or an address past its time, [`Error::NotFound`] for an
     /// upload that is gone, [`Error::Conflict`] for one that is complete, [`Error::TooLarge`] and [`Error::Invalid`] for
     /// another length or type than announced, [`Error::StorageFull`] where the disk has no room for all of it.
-    pub async fn begin(app: &App, pass: &Pass, said: Said) -> Result<Self, Error> {
-        admitted(app, pass)?;
-        let upload = awaited(app, pass).await?;
+    pub async fn begin(core: &CoreContext, pass: &Pass, said: Said) -> Result<Self, Error> {
+        admitted(ctx, pass)?;
+        let upload = awaited(ctx, pass).await?;
         let announced = u64::try_from(upload.bytes).unwrap_or_default();
         fits(&upload, announced, &said)?;
-        let turn = app.uploads.turns.of(pass.upload).await;
+        let turn = ctx.uploads.turns.of(pass.upload).await;
         // The bytes before may have been completed while these waited for their turn.
-        let upload = awaited(app, pass).await?;
-        if app.uploads.store.presigned_uploads().is_some() {
+        let upload = awaited(ctx, pass).await?;
+        if ctx.uploads.store.presigned_uploads().is_some() {
             return Err(BlobError::PresignedOnly.into());
         }
         // A row of the file would be written before the store refuses it.
-        app.disk.require_room()?;
-        let held = stored::hold(app, Some(upload.id), blob_path).await?;
-        let writing = match app.uploads.store.create(&held.path, Some(announced)).await {
+        ctx.disk.require_room()?;
+        let held = stored::hold(ctx, Some(upload.id), blob_path).await?;
+        let writing = match ctx.uploads.store.create(&held.path, Some(announced)).await {
             Ok(writing) => writing,
             Err(error) => {
-                stored::discard(app, &*app.uploads.store, held).await;
+                stored::discard(ctx, &*ctx.uploads.store, held).await;
                 return Err(error.into());
             }
         };
         let digest = tokio::task::spawn_blocking(Sha256::new);
         Ok(Self {
-            app: app.clone(),
+            app: ctx.clone(),
             upload,
             announced,
             held,
@@ -145,11 +145,11 @@ impl Arrival {
         let given = async {
             let digest = digest.await.map_err(Error::internal)?.finalize();
             writing.finish().await?;
-            give(&app, &upload, &held, hexadecimal(&digest)).await
+            give(&ctx, &upload, &held, hexadecimal(&digest)).await
         };
         let given = given.await;
         if given.is_err() {
-            stored::discard(&app, &*app.uploads.store, held).await;
+            stored::discard(&ctx, &*ctx.uploads.store, held).await;
         }
         given
     }
@@ -161,21 +161,21 @@ impl Arrival {
     }
 }
 
-fn admitted(app: &App, pass: &Pass) -> Result<(), Error> {
-    if !app.uploads.signatures.is_own(pass.upload, pass.until, &pass.signature) {
+fn admitted(core: &CoreContext, pass: &Pass) -> Result<(), Error> {
+    if !ctx.uploads.signatures.is_own(pass.upload, pass.until, &pass.signature) {
         return Err(Error::UploadRefused(
             "the signature of the upload URL is not valid; use putUrl as it was returned",
         ));
     }
-    if app.clock.now() >= pass.until {
+    if core.clock.now() >= pass.until {
         return Err(Error::UploadRefused("the upload URL has expired; create a new upload"));
     }
     Ok(())
 }
 
 /// The upload, whose bytes are still to come or to be replaced.
-async fn awaited(app: &App, pass: &Pass) -> Result<Model, Error> {
-    let upload = Entity::by_address(pass.upload).one(app.db.read()).await?.ok_or(Error::not_found())?;
+async fn awaited(core: &CoreContext, pass: &Pass) -> Result<Model, Error> {
+    let upload = Entity::by_address(pass.upload).one(core.db.read()).await?.ok_or(Error::not_found())?;
     if upload.completed_at.is_some() { Err(COMPLETE) } else { Ok(upload) }
 }
 
@@ -200,9 +200,9 @@ fn fits(upload: &Model, announced: u64, said: &Said) -> Result<(), Error> {
     }
 }
 
-async fn give(app: &App, upload: &Model, held: &Held, sha256: String) -> Result<(), Error> {
-    let now = app.clock.now();
-    let txn = on_behalf_of(upload.user_id, app.db.begin()).await?;
+async fn give(core: &CoreContext, upload: &Model, held: &Held, sha256: String) -> Result<(), Error> {
+    let now = core.clock.now();
+    let txn = on_behalf_of(upload.user_id, core.db.begin()).await?;
     let arrived = Entity::update_many()
         .col_expr(Column::ArrivedAt, Expr::value(Some(now)))
         .col_expr(Column::Sha256, Expr::value(Some(sha256)))

@@ -15,8 +15,8 @@ use sha2::{Sha256, Sha384, Sha512};
 
 use super::subscribe::REFUSED;
 use super::{APART, Push};
-use crate::app::App;
-use crate::error::Error;
+use crate::ingest::context::IngestContext;
+use errors::Error;
 
 /// Bounds of how long a subscription is taken to last, whatever a hub says.
 const SHORTEST: Duration = Duration::from_secs(3600);
@@ -41,21 +41,21 @@ pub struct Question {
 ///
 /// # Errors
 /// [`Error::NotFound`] where it did not.
-pub async fn confirm(app: &App, at: &Place, asked: Question) -> Result<String, Error> {
-    let (row, _) = listening(app, at).await?;
+pub async fn confirm(ctx: &IngestContext, at: &Place, asked: Question) -> Result<String, Error> {
+    let (row, _) = listening(ctx, at).await?;
     if row.topic != asked.topic {
         return Err(Error::not_found());
     }
-    let now = app.clock.now();
+    let now = ctx.core.clock.now();
     match (asked.mode.as_str(), row.state, asked.challenge) {
         ("subscribe", PushState::Asked | PushState::Active | PushState::Offered, Some(challenge)) => {
             let lease = asked.lease.map_or(USUAL, Duration::from_secs).clamp(SHORTEST, LONGEST);
             let (ends_at, renew_at) = (Some(now + lease), now + lease * 3 / 4);
-            change(app, &row, PushState::Active, ends_at, renew_at).await?;
+            change(ctx, &row, PushState::Active, ends_at, renew_at).await?;
             Ok(challenge)
         }
         ("denied", _, _) => {
-            change(app, &row, PushState::Refused, None, now + REFUSED).await?;
+            change(ctx, &row, PushState::Refused, None, now + REFUSED).await?;
             Ok(String::new())
         }
         (_, _, _) => Err(Error::not_found()),
@@ -63,7 +63,7 @@ pub async fn confirm(app: &App, at: &Place, asked: Question) -> Result<String, E
 }
 
 async fn change(
-    app: &App,
+    ctx: &IngestContext,
     row: &Model,
     state: PushState,
     ends_at: Option<Timestamp>,
@@ -76,7 +76,7 @@ async fn change(
         .filter(Column::SourceId.eq(row.source_id))
         .filter(Column::Hub.eq(&row.hub))
         .filter(Column::Topic.eq(&row.topic))
-        .exec(app.db.write())
+        .exec(ctx.core.db.write())
         .await?;
     Ok(())
 }
@@ -94,19 +94,19 @@ pub struct Place {
 ///
 /// # Errors
 /// [`Error::NotFound`] where nobody is subscribed: a hub stops then.
-pub async fn expects(app: &App, at: &Place) -> Result<(), Error> {
-    active(app, at).await.map(drop)
+pub async fn expects(ctx: &IngestContext, at: &Place) -> Result<(), Error> {
+    active(ctx, at).await.map(drop)
 }
 
-async fn active<'a>(app: &'a App, at: &Place) -> Result<(Model, &'a Push), Error> {
-    let (row, push) = listening(app, at).await?;
-    let active = row.state == PushState::Active && row.ends_at.is_some_and(|end| app.clock.now() < end);
+async fn active<'a>(app: &'a IngestContext, at: &Place) -> Result<(Model, &'a Push), Error> {
+    let (row, push) = listening(ctx, at).await?;
+    let active = row.state == PushState::Active && row.ends_at.is_some_and(|end| ctx.core.clock.now() < end);
     if active { Ok((row, push)) } else { Err(Error::not_found()) }
 }
 
-async fn listening<'a>(app: &'a App, at: &Place) -> Result<(Model, &'a Push), Error> {
-    let row = Entity::find_by_id(at.source).one(app.db.read()).await?;
-    let found = row.zip(app.push.as_ref());
+async fn listening<'a>(app: &'a IngestContext, at: &Place) -> Result<(Model, &'a Push), Error> {
+    let row = Entity::find_by_id(at.source).one(ctx.core.db.read()).await?;
+    let found = row.zip(ctx.push.as_ref());
     found.filter(|(row, push)| push.is_place(row.source_id, &row.hub, &at.told)).ok_or(Error::not_found())
 }
 
@@ -115,12 +115,12 @@ async fn listening<'a>(app: &'a App, at: &Place) -> Result<(Model, &'a Push), Er
 ///
 /// # Errors
 /// As [`expects`].
-pub async fn knock(app: &App, at: &Place, signature: Option<&str>, body: &[u8]) -> Result<(), Error> {
-    let (now, (row, push)) = (app.clock.now(), active(app, at).await?);
+pub async fn knock(ctx: &IngestContext, at: &Place, signature: Option<&str>, body: &[u8]) -> Result<(), Error> {
+    let (now, (row, push)) = (ctx.core.clock.now(), active(ctx, at).await?);
     if !signature.is_some_and(|signature| is_signed(push, &row, signature, body)) {
         return Ok(());
     }
-    let Some(source) = feed_source::Entity::find_by_id(at.source).one(app.db.read()).await? else {
+    let Some(source) = feed_source::Entity::find_by_id(at.source).one(ctx.core.db.read()).await? else {
         return Err(Error::not_found());
     };
     let soonest = Ord::max(source.fetched_at.map_or(now, |fetched| fetched + APART), now);
@@ -133,7 +133,7 @@ pub async fn knock(app: &App, at: &Place, signature: Option<&str>, body: &[u8]) 
                 .add(feed_source::Column::WaitUntil.is_null())
                 .add(Expr::col(feed_source::Column::WaitUntil).lte(now)),
         )
-        .exec(app.db.write())
+        .exec(ctx.core.db.write())
         .await?;
     Ok(())
 }

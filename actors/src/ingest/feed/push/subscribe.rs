@@ -12,10 +12,10 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Que
 use web::PageUrl;
 
 use super::Push;
-use crate::app::App;
-use crate::error::Error;
-use crate::ingest::attempt::Failure;
-use crate::ingest::queue::{self, MOST_ATTEMPTS, Priority, Work};
+use crate::ingest::context::IngestContext;
+use errors::Error;
+use crate::ingest::attempt::JobError;
+use jobs::{MOST_ATTEMPTS, Priority, JobKind};
 
 /// Hubs asked at once: the others come with the next look.
 const AT_ONCE: u64 = 50;
@@ -30,17 +30,17 @@ const WANTED: Duration = Duration::from_secs(10 * 24 * 3600);
 ///
 /// # Errors
 /// The database.
-pub async fn ask(app: &App) -> Result<(), Error> {
-    if app.push.is_none() {
+pub async fn ask(ctx: &IngestContext) -> Result<(), Error> {
+    if ctx.push.is_none() {
         return Ok(());
     }
-    let now = app.clock.now();
+    let now = ctx.core.clock.now();
     let due = Entity::find().filter(Column::RenewAt.lte(now)).order_by_asc(Column::RenewAt).limit(AT_ONCE);
-    let due = due.all(app.db.read()).await?;
+    let due = due.all(ctx.core.db.read()).await?;
     if due.is_empty() {
         return Ok(());
     }
-    let txn = app.db.begin().await?;
+    let txn = ctx.core.db.begin().await?;
     for row in due {
         let moved_on = Entity::update_many()
             .col_expr(Column::RenewAt, Expr::value(now + PROVISIONAL))
@@ -54,39 +54,39 @@ pub async fn ask(app: &App) -> Result<(), Error> {
             && let Some(follower) = follower.one(&txn).await?
         {
             let source = row.source_id.0;
-            queue::ask(&txn, follower.user_id, Work::Subscribe, source, Priority::Backlog, now).await?;
+            jobs::enqueue(&txn, follower.user_id, JobKind::Subscribe, source, Priority::Backlog, now).await?;
         }
     }
     txn.commit().await?;
-    app.ingest.wake();
+    ctx.job_signal.notify();
     Ok(())
 }
 
 /// Runs the job.
 ///
 /// # Errors
-/// [`Failure`], as every job.
-pub async fn run(app: &App, job: &job::Model) -> Result<(), Failure> {
+/// [`JobError`], as every job.
+pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
     let source = FeedSourceId(job.subject);
-    let found = Entity::find_by_id(source).one(app.db.read()).await?;
-    let (Some(row), Some(push)) = (found, &app.push) else {
-        queue::finish(app.db.write(), job, app.clock.now()).await?;
+    let found = Entity::find_by_id(source).one(ctx.core.db.read()).await?;
+    let (Some(row), Some(push)) = (found, &ctx.push) else {
+        jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
         return Ok(());
     };
     let asked = match PageUrl::parse(&row.hub) {
-        Ok(hub) => app.fetcher.post(&hub, &form(push, &row)).await.map_err(|error| {
+        Ok(hub) => ctx.fetcher.post(&hub, &form(push, &row)).await.map_err(|error| {
             let reason = format!("the subscription at the hub failed: {error}");
             (reason, error.is_permanent(), error.retry_after())
         }),
         Err(refusal) => Err((format!("the hub was rejected: {refusal}"), true, None)),
     };
     match asked {
-        Ok(()) => settle(app, job, &row, PushState::Asked).await,
+        Ok(()) => settle(ctx, job, &row, PushState::Asked).await,
         // One that never answers is left alone for as long as one that does not want to.
         Err((_, permanent, _)) if permanent || job.attempts >= MOST_ATTEMPTS => {
-            settle(app, job, &row, PushState::Refused).await
+            settle(ctx, job, &row, PushState::Refused).await
         }
-        Err((reason, _, after)) => Err(Failure::Passing { reason, after }),
+        Err((reason, _, after)) => Err(JobError::Transient { reason, after }),
     }
 }
 
@@ -101,10 +101,10 @@ fn form(push: &Push, row: &Model) -> Vec<(&'static str, String)> {
     ]
 }
 
-async fn settle(app: &App, job: &job::Model, row: &Model, to: PushState) -> Result<(), Failure> {
-    let now = app.clock.now();
-    let txn = app.db.begin().await?;
-    if queue::finish(&txn, job, now).await? {
+async fn settle(ctx: &IngestContext, job: &job::Model, row: &Model, to: PushState) -> Result<(), JobError> {
+    let now = ctx.core.clock.now();
+    let txn = ctx.core.db.begin().await?;
+    if jobs::finish(&txn, job, now).await? {
         let renew = if to == PushState::Refused { now + REFUSED } else { now + PROVISIONAL };
         // A hub may have asked back already: that counts for more.
         state(&txn, row, to, renew).await?;

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::ReadContextResponse;
-use crate::error::Error;
+use errors::Error;
 
 /// `false` has one character more than `true`.
 const LONGER: usize = 1;

@@ -13,8 +13,8 @@ use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::super::items;
 use super::{ContextDecision, ContextNote, ContextSource};
-use crate::app::App;
-use crate::error::Error;
+use crate::context::OperationContext;
+use errors::Error;
 
 /// An empty note is 23 characters of JSON, so more of them do not fit into any answer: 32,000 characters.
 const MOST_TEXTS: u64 = 1400;
@@ -44,7 +44,7 @@ fn in_order<I: Eq + Hash, T>(ids: Vec<I>, mut found: HashMap<I, T>) -> Vec<T> {
 
 /// What was decided, newest first.
 pub async fn decisions(
-    app: &App,
+    ctx: &OperationContext,
     project: &project::Model,
     most: usize,
 ) -> Result<Vec<ContextDecision>, Error> {
@@ -58,11 +58,11 @@ pub async fn decisions(
         .column(Column::Id)
         .column_as(length(), "length")
         .into_tuple()
-        .all(app.db.read())
+        .all(ctx.core.db.read())
         .await?;
     let wanted = until_full(measured, most);
     let rows = decision::Entity::within(project).filter(Column::Id.is_in(wanted.iter().copied()));
-    let rows = rows.all(app.db.read()).await?.into_iter();
+    let rows = rows.all(ctx.core.db.read()).await?.into_iter();
     let decided = |row: decision::Model| ContextDecision {
         title: row.title,
         status: row.status,
@@ -84,25 +84,25 @@ struct Measured {
 
 /// The project's own notes and those that are items of it: pinned ones first, newest first, each once.
 pub async fn notes(
-    app: &App,
+    ctx: &OperationContext,
     project: &project::Model,
     pinned_alone: bool,
     most: usize,
 ) -> Result<Vec<ContextNote>, Error> {
-    let mut measured = own_notes(app, project).await?;
-    measured.extend(note_items(app, project).await?);
+    let mut measured = own_notes(ctx, project).await?;
+    measured.extend(note_items(ctx, project).await?);
     measured.retain(|note| note.pinned || !pinned_alone);
     measured.sort_by_key(|note| std::cmp::Reverse((note.pinned, note.made, note.id)));
     let mut seen = HashSet::new();
     measured.retain(|note| seen.insert(note.id));
     let wanted = until_full(measured.into_iter().map(|note| (note.id, note.length)), most);
     let rows = note::Entity::owned_by(project.user_id).filter(note::Column::Id.is_in(wanted.iter().copied()));
-    let rows = rows.all(app.db.read()).await?.into_iter();
+    let rows = rows.all(ctx.core.db.read()).await?.into_iter();
     let texts = rows.map(|row| (row.id, ContextNote { title: row.title, body: row.body }));
     Ok(in_order(wanted, texts.collect()))
 }
 
-async fn own_notes(app: &App, project: &project::Model) -> Result<Vec<Measured>, Error> {
+async fn own_notes(ctx: &OperationContext, project: &project::Model) -> Result<Vec<Measured>, Error> {
     use note::Column;
     let rows: Vec<(NoteId, bool, Timestamp, i64)> = note::Entity::owned_by(project.user_id)
         .filter(Column::ProjectId.eq(project.id))
@@ -113,19 +113,19 @@ async fn own_notes(app: &App, project: &project::Model) -> Result<Vec<Measured>,
         .columns([Column::Id, Column::Pinned, Column::CreatedAt])
         .column_as(length(), "length")
         .into_tuple()
-        .all(app.db.read())
+        .all(ctx.core.db.read())
         .await?;
     Ok(rows.into_iter().map(|(id, pinned, made, length)| Measured { id, pinned, made, length }).collect())
 }
 
 /// Notes of other projects, and of bookmarks, that were put into this one: pinned as items of it.
-async fn note_items(app: &App, project: &project::Model) -> Result<Vec<Measured>, Error> {
+async fn note_items(ctx: &OperationContext, project: &project::Model) -> Result<Vec<Measured>, Error> {
     let items = project_item::Entity::within(project)
         .filter(project_item::Column::Kind.eq(ItemKind::Note))
         .order_by_desc(project_item::Column::Pinned)
         .order_by_desc(project_item::Column::Id)
         .limit(MOST_TEXTS)
-        .all(app.db.read())
+        .all(ctx.core.db.read())
         .await?;
     let pinned: HashMap<_, _> = items.into_iter().map(|item| (item.document_id, item.pinned)).collect();
     let rows: Vec<(NoteId, entity::id::DocumentId, Timestamp, i64)> = note::Entity::owned_by(project.user_id)
@@ -134,7 +134,7 @@ async fn note_items(app: &App, project: &project::Model) -> Result<Vec<Measured>
         .columns([note::Column::Id, note::Column::DocumentId, note::Column::CreatedAt])
         .column_as(length(), "length")
         .into_tuple()
-        .all(app.db.read())
+        .all(ctx.core.db.read())
         .await?;
     let measured = rows.into_iter().map(|(id, document, made, length)| Measured {
         id,
@@ -146,7 +146,7 @@ async fn note_items(app: &App, project: &project::Model) -> Result<Vec<Measured>
 }
 
 /// The items that are no notes: pinned ones first, then the newest, those of one request in its order.
-pub async fn sources(app: &App, project: &project::Model) -> Result<Vec<ContextSource>, Error> {
+pub async fn sources(ctx: &OperationContext, project: &project::Model) -> Result<Vec<ContextSource>, Error> {
     use project_item::Column;
     let rows = project_item::Entity::within(project)
         .filter(Column::Kind.ne(ItemKind::Note))
@@ -154,16 +154,16 @@ pub async fn sources(app: &App, project: &project::Model) -> Result<Vec<ContextS
         .order_by_desc(Column::AddedAt)
         .order_by_asc(Column::Id)
         .limit(MOST_SOURCES)
-        .all(app.db.read())
+        .all(ctx.core.db.read())
         .await?;
-    let documents = items::documents(app.db.read(), project.user_id, &rows).await?;
+    let documents = items::documents(ctx.core.db.read(), project.user_id, &rows).await?;
     let sources = rows.into_iter().filter_map(|row| {
         let document = documents.get(&row.document_id)?;
         Some(ContextSource {
             bookmark_id: document.bookmark_id,
             document_id: document.id,
             title: document.title.clone(),
-            url: app.url_of(document),
+            url: ctx.core.url_of(document),
             role: row.role,
             pinned: row.pinned,
         })
@@ -174,7 +174,7 @@ pub async fn sources(app: &App, project: &project::Model) -> Result<Vec<ContextS
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fields::Kind;
+    use validation::Kind;
 
     #[test]
     fn more_is_looked_at_than_any_answer_has_room_for() {

@@ -9,8 +9,8 @@ use entity::{document, note, project, project_item};
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QuerySelect, QueryTrait};
 use search::index::Filter;
 
-use crate::app::App;
-use crate::error::Error;
+use crate::context::OperationContext;
+use errors::Error;
 use crate::retrieval::Wanted;
 use crate::retrieval::passage::{self, SearchResult};
 
@@ -20,20 +20,20 @@ const MOST: usize = 8;
 const SPARE: usize = 20;
 
 /// The best passages from the project's sources and notes, best first.
-pub async fn find(app: &App, project: &project::Model, query: &str) -> Result<Vec<SearchResult>, Error> {
-    let documents = documents(app, project).await?;
+pub async fn find(ctx: &OperationContext, project: &project::Model, query: &str) -> Result<Vec<SearchResult>, Error> {
+    let documents = documents(ctx, project).await?;
     if documents.is_empty() {
         return Ok(Vec::new());
     }
     let documents = documents.into_iter().map(|id| id.0).collect();
     let within = Filter { documents: Some(documents), ..Filter::default() };
     let wanted = Wanted { query: query.to_owned(), within, limit: MOST + SPARE };
-    let ranked = app.retrieval.search(project.user_id, wanted.clone()).await?;
-    passage::load(app, project.user_id, &wanted, &ranked.found, MOST).await
+    let ranked = ctx.retrieval.search(project.user_id, wanted.clone()).await?;
+    passage::load(ctx, project.user_id, &wanted, &ranked.found, MOST).await
 }
 
 /// The texts of the items, what the person noted on those that are bookmarks, and the project's own notes.
-async fn documents(app: &App, project: &project::Model) -> Result<Vec<DocumentId>, Error> {
+async fn documents(ctx: &OperationContext, project: &project::Model) -> Result<Vec<DocumentId>, Error> {
     use document::Column;
     let items = project_item::Entity::within(project)
         .select_only()
@@ -55,5 +55,5 @@ async fn documents(app: &App, project: &project::Model) -> Result<Vec<DocumentId
         .add(Column::Id.in_subquery(items))
         .add(Column::Id.in_subquery(noted));
     let found = document::Entity::readable_by(project.user_id).filter(any);
-    Ok(found.select_only().column(Column::Id).into_tuple().all(app.db.read()).await?)
+    Ok(found.select_only().column(Column::Id).into_tuple().all(ctx.core.db.read()).await?)
 }

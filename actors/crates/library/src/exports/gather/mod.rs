@@ -21,9 +21,9 @@ use uuid::Uuid;
 use super::beside::Beside;
 use super::bookmarks;
 use super::job::Part;
-use crate::app::App;
-use crate::error::Error;
-use crate::ops::feeds;
+use actors::context::CoreContext;
+use errors::Error;
+use actors::operations::feeds;
 
 /// Rows that are read at once.
 pub(in crate::exports) const SOME: u64 = 200;
@@ -32,7 +32,7 @@ pub(in crate::exports) const SOME: u64 = 200;
 ///
 /// # Errors
 /// The database or the store; what was sent is of no use then.
-pub async fn all(app: &App, export: &export::Model, to: &Sender<Part>) -> Result<(), Error> {
+pub async fn all(core: &CoreContext, export: &export::Model, to: &Sender<Part>) -> Result<(), Error> {
     let mut gathering = Gathering { app, user: export.user_id, to, texts: Vec::new(), files: Vec::new() };
     let sign = json!({ "format": "carrel", "version": FORMAT_VERSION, "exportedAt": export.created_at });
     gathering.whole(MANIFEST_FILE, sign.to_string()).await?;
@@ -45,14 +45,14 @@ pub async fn all(app: &App, export: &export::Model, to: &Sender<Part>) -> Result
     gathering.projects().await?;
     gathering.texts().await?;
     bookmarks::list(&gathering).await?;
-    let opml = feeds::list(app.db.read(), export.user_id).await?;
+    let opml = feeds::list(core.db.read(), export.user_id).await?;
     gathering.whole("feeds.opml", opml).await?;
     gathering.files().await
 }
 
 /// What is sent, and to whom.
 pub(in crate::exports) struct Gathering<'a> {
-    app: &'a App,
+    app: &'a CoreContext,
     pub(in crate::exports) user: UserId,
     to: &'a Sender<Part>,
     /// Documents whose texts are to come.

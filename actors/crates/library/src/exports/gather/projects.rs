@@ -7,7 +7,7 @@ use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
 use super::Gathering;
-use crate::error::Error;
+use errors::Error;
 
 impl Gathering<'_> {
     pub(super) async fn project(&self, row: project::Model) -> Result<(), Error> {

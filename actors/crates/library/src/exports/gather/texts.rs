@@ -9,9 +9,9 @@ use storage::blobs::{BlobError, PART_BYTES};
 use tokio::io::AsyncReadExt;
 
 use super::Gathering;
-use crate::error::Error;
+use errors::Error;
 use crate::exports::job::Part;
-use crate::ops::rendition as shown_as;
+use actors::operations::rendition as shown_as;
 
 impl Gathering<'_> {
     pub(super) async fn texts(&mut self) -> Result<(), Error> {

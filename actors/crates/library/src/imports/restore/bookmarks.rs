@@ -20,14 +20,14 @@ use super::super::row_trace::RowTrace;
 use super::super::take::{Became, Taking};
 use super::files::Brought;
 use super::{UNKNOWN, WORDS, lost, texts};
-use crate::error::Error;
-use crate::ingest::marks::{self, Place};
-use crate::ingest::queue::{self, Priority, Work};
-use crate::ops::bookmarks::save::{self, NewBookmark};
-use crate::ops::highlights::{Marked, must_stand};
-use crate::ops::notes;
+use errors::Error;
+use crate::highlights::{self, Place};
+use jobs::{Priority, JobKind};
+use crate::bookmarks::save::{self, NewBookmark};
+use actors::operations::highlights::{Marked, must_stand};
+use actors::operations::notes;
 use crate::uploads::MediaType;
-use crate::uploads::stored::{self, Owner};
+use crate::stored_files::{self, Owner};
 
 /// Characters of a colour's name.
 const COLOR: usize = 50;
@@ -94,7 +94,7 @@ async fn page(
         let document = texts::told(document, &text);
         document::Entity::update(document.clone().into_active_model().reset_all()).exec(txn).await?;
         if texts::put(txn, &document, text, now).await? {
-            queue::withdraw(txn, user, Work::Page, document.id.0).await?;
+            jobs::withdraw(txn, user, JobKind::Page, document.id.0).await?;
         }
     }
     Ok(became)
@@ -132,7 +132,7 @@ pub async fn uploaded(
     let (id, upload) = (BookmarkId::new(now), UploadId::new(now));
     let awaited = document::Model::awaited(user, text.content_type, text.title.clone(), now);
     let document = texts::told(document::Model { bookmark_id: Some(id), ..awaited }, &text);
-    let url = taking.means().desk.url_of(&document);
+    let url = taking.means().core.url_of(&document);
     let row = bookmark::Model {
         id,
         user_id: user,
@@ -157,7 +157,7 @@ pub async fn uploaded(
     }
     save::complete(txn, &row, &document, new, Priority::Backlog, now).await?;
     if !texts::put(txn, &document, text, now).await? {
-        queue::ask(txn, user, Work::File, document.id.0, Priority::Backlog, now).await?;
+        jobs::enqueue(txn, user, JobKind::File, document.id.0, Priority::Backlog, now).await?;
     }
     Ok(Became::of(ImportedKind::Bookmark, row.id.0, true))
 }

@@ -13,8 +13,8 @@ use super::super::row_trace::RowTrace;
 use super::super::take::{Became, Taking};
 use super::bookmarks::document_of;
 use super::{NAME, UNKNOWN, lost, texts};
-use crate::error::Error;
-use crate::ingest::queue::{self, Priority, Work};
+use errors::Error;
+use jobs::{Priority, JobKind};
 
 /// Characters of a summary.
 const SUMMARY: usize = 10_000;
@@ -77,7 +77,7 @@ pub async fn entry(
             None => false,
         };
         if !has_text && own {
-            queue::ask(txn, user, Work::Page, document.id.0, Priority::Backlog, now).await?;
+            jobs::enqueue(txn, user, JobKind::Page, document.id.0, Priority::Backlog, now).await?;
         }
     }
     // A new entry is an addition to its feed, read or not.
@@ -121,7 +121,7 @@ async fn document(
             .filter(document::Column::EntryId.is_null())
             .exec(txn)
             .await?;
-        queue::ask(txn, user, Work::Relabel, document.0, Priority::Backlog, now).await?;
+        jobs::enqueue(txn, user, JobKind::UpdateLabels, document.0, Priority::Backlog, now).await?;
         return Ok(document::Entity::one_of(user, document).one(txn).await?);
     }
     let awaited = document::Model {
@@ -153,5 +153,5 @@ pub(super) fn same_entry(user: UserId, feed: FeedId, key: &[u8]) -> Select<entry
 
 /// 32 bytes of their hexadecimal digits.
 fn sum(hex: &str) -> Option<Vec<u8>> {
-    crate::keys::secret::SecretHash::from_hex(hex).map(|hash| hash.bytes().to_vec())
+    actors::auth::secret::SecretHash::from_hex(hex).map(|hash| hash.bytes().to_vec())
 }

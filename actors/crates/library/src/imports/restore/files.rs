@@ -13,8 +13,8 @@ use tokio_util::bytes::Bytes;
 
 use super::super::Means;
 use super::super::take::{Became, Unread};
-use crate::error::Error;
-use crate::uploads::stored::{Held, Written};
+use errors::Error;
+use crate::stored_files::{Held, Written};
 use crate::uploads::{self, MediaType};
 
 /// What came of bringing a file.
@@ -75,19 +75,19 @@ pub async fn bring(
         Err(error) => return Err(error.into()),
     }
     let store = &*means.store;
-    let mut written = Written::begin(&means.desk, store).await?;
+    let mut written = Written::begin(&means.core, store).await?;
     match copy(reading, Some(&mut written), file).await {
-        Ok(Some(sum)) => Ok(Brought::Here(written.finish(&means.desk, store).await?, sum)),
+        Ok(Some(sum)) => Ok(Brought::Here(written.finish(&means.core, store).await?, sum)),
         Ok(None) => {
-            written.abort(&means.desk, store).await;
+            written.abort(&means.core, store).await;
             Ok(Brought::Refused(Refusal::Faulty("its file does not match the export")))
         }
         Err(Unread::Sandbox(SandboxError::Import(_))) => {
-            written.abort(&means.desk, store).await;
+            written.abort(&means.core, store).await;
             Ok(Brought::Refused(Refusal::Faulty("its file is damaged")))
         }
         Err(error) => {
-            written.abort(&means.desk, store).await;
+            written.abort(&means.core, store).await;
             Err(error)
         }
     }
@@ -118,11 +118,11 @@ pub async fn refusal(
     file: &FileRecord,
     before: u64,
 ) -> Result<Option<Refusal>, Error> {
-    let db = means.desk.db.read();
+    let db = means.core.db.read();
     let Some(owner) = user::Entity::find_by_id(import.user_id).one(db).await? else {
         return Ok(Some(Refusal::Faulty("the account was removed")));
     };
-    let limits = means.desk.plans.limits(owner.plan);
+    let limits = means.core.plans.limits(owner.plan);
     if MediaType::parse(&file.content_type).and_then(|kind| kind.content_type()).is_none() {
         return Ok(Some(Refusal::Faulty("its file type is not supported")));
     }
@@ -132,7 +132,7 @@ pub async fn refusal(
     if file.bytes > limits.upload_bytes {
         return Ok(Some(Refusal::OverPlan("its file is larger than the plan allows")));
     }
-    let stored = uploads::stored_bytes(db, owner.id, means.desk.clock.now()).await?;
+    let stored = uploads::stored_bytes(db, owner.id, means.core.clock.now()).await?;
     let full = stored.saturating_add(before).saturating_add(file.bytes) > limits.stored_bytes;
     Ok(full.then_some(Refusal::OverPlan(
         "its file does not fit: the bytes of uploads that the plan allows are used up",

@@ -24,8 +24,8 @@ use web::PageUrl;
 
 use super::folders;
 use super::take::{Became, Taking};
-use crate::error::Error;
-use crate::ops::feeds;
+use errors::Error;
+use actors::operations::feeds;
 
 pub use bookmarks::{same_file, uploaded};
 pub use files::{Brought, bring, refusal, sum_of};

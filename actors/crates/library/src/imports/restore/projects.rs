@@ -12,10 +12,10 @@ use uuid::Uuid;
 use super::super::row_trace::RowTrace;
 use super::super::take::{Became, Taking};
 use super::{NAME, UNKNOWN, WORDS, lost};
-use crate::error::Error;
-use crate::ingest::queue::Priority;
-use crate::ops::notes::{self, NewNote};
-use crate::ops::projects::{self, Chosen, Named, Wanted};
+use errors::Error;
+use jobs::Priority;
+use actors::operations::notes::{self, NewNote};
+use actors::operations::projects::{self, Chosen, Named, Wanted};
 
 /// Characters of instructions.
 const INSTRUCTIONS: usize = 20_000;
@@ -178,7 +178,7 @@ pub async fn item(
     let Some(project) = project_of(taking, txn, given.project).await? else { return Ok(lost()) };
     let Some(chosen) = thing_of(taking, txn, &given).await? else { return Ok(lost()) };
     let owner = user::Entity::find_by_id(user).one(txn).await?.ok_or(Error::not_found())?;
-    let most = taking.means().desk.plans.limits(owner.plan).items_per_project;
+    let most = taking.means().core.plans.limits(owner.plan).items_per_project;
     let put = match projects::put(txn, &project, &[chosen], most, now).await {
         Ok(put) => put,
         Err(Error::ProjectLimit { .. }) => {

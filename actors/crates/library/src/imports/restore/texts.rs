@@ -11,9 +11,10 @@ use text::chunk::Piece;
 use web::PageUrl;
 
 use super::{NAME, WORDS};
-use crate::error::Error;
-use crate::ingest::queue::Priority;
-use crate::ingest::{Split, Text as NewText, put_text};
+use errors::Error;
+use jobs::Priority;
+use crate::documents::{ChunkedDocument, replace_text};
+use actors::ingest::Text as NewText;
 
 /// Bytes of a time, with all that it may have.
 const MOMENT: usize = 40;

@@ -14,9 +14,9 @@ use web::PageUrl;
 
 use super::super::take::{Became, Taking};
 use super::{UNKNOWN, bookmarks, entries, files, lost, name_of, projects, same_collection};
-use crate::error::Error;
-use crate::ops::bookmarks::save;
-use crate::ops::feeds;
+use errors::Error;
+use crate::bookmarks::save;
+use actors::operations::feeds;
 
 /// What a line would become. A thing that would be made has no id yet, and nothing stands within it.
 ///

@@ -13,9 +13,9 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect
 use uuid::Uuid;
 
 use super::super::row_trace::RowTrace;
-use crate::error::Error;
-use crate::ops::bookmarks::save::AT_ONCE;
-use crate::ops::projects;
+use errors::Error;
+use crate::bookmarks::save::AT_ONCE;
+use actors::operations::projects;
 
 /// Whether the thing of a row is in use, other than by the import itself: a bookmark or a note in a project, a feed with an entry that is
 /// starred or in a project.

@@ -12,26 +12,26 @@ use uuid::Uuid;
 use super::super::row_trace::RowTrace;
 use super::super::{fingerprint, library, made};
 use super::{BatchDecisions, RowDecision};
-use crate::app::App;
-use crate::error::Error;
-use crate::ingest::{Failure, queue};
-use crate::ops::bookmarks::save::AT_ONCE;
+use actors::context::CoreContext;
+use errors::Error;
+use jobs::JobError;
+use crate::bookmarks::save::AT_ONCE;
 use crate::owned_transaction::begin_owned;
 
 /// Deletes the import's collections that are unchanged and empty. Repeats until a pass deletes none: an outer collection becomes empty
 /// when its inner ones are deleted.
 ///
 /// # Errors
-/// [`Failure`], as every job.
-pub async fn delete_empty(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
-    let mut left = made::collections(app.db.read(), import).await?;
+/// [`JobError`], as every job.
+pub async fn delete_empty(core: &CoreContext, job: &job::Model, import: &import::Model) -> Result<(), JobError> {
+    let mut left = made::collections(core.db.read(), import).await?;
     loop {
         let mut kept = Vec::new();
         for some in left.chunks(AT_ONCE) {
-            let (now, txn) = (app.clock.now(), begin_owned(&app.db, import.user_id).await?);
+            let (now, txn) = (core.clock.now(), begin_owned(&core.db, import.user_id).await?);
             library::hold(&txn, import.user_id).await?;
-            if !queue::advance(&txn, job, now).await? {
-                return Err(Failure::LeaseLost);
+            if !jobs::advance(&txn, job, now).await? {
+                return Err(JobError::LeaseLost);
             }
             kept.extend(delete_batch(&txn, import, some).await?);
             txn.commit().await?;

@@ -33,12 +33,12 @@ use uuid::Uuid;
 use super::job::TURN;
 use super::pause::release_pages;
 use super::{begin, library, release_file};
-use crate::app::App;
-use crate::desk::Desk;
-use crate::error::Error;
-use crate::ingest::Failure;
-use crate::ingest::queue::{self, Priority};
-use crate::ops::bookmarks::save;
+use actors::context::CoreContext;
+use crate::context::CoreContext;
+use errors::Error;
+use jobs::JobError;
+use jobs::Priority;
+use crate::bookmarks::save;
 use crate::owned_transaction::begin_owned;
 
 pub use report::{UndoReport, undo_report};
@@ -50,9 +50,9 @@ const BATCH_ROWS: u64 = 100;
 ///
 /// # Errors
 /// [`Error::NotFound`]; [`Error::Conflict`] for a dry run, and for an import that is running, is being undone or was undone.
-pub async fn undo(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Model, Error> {
-    let now = desk.clock.now();
-    let txn = begin_owned(&desk.db, user).await?;
+pub async fn undo(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
+    let now = core.clock.now();
+    let txn = begin_owned(&core.db, user).await?;
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
     let begun = Entity::update_many()
         .col_expr(Column::State, Expr::value(ImportState::Undoing))
@@ -81,17 +81,17 @@ pub async fn undo(desk: &Desk, user: UserId, id: ImportId) -> Result<import::Mod
 /// Undoes an import until it is done, or until other jobs are to have a turn.
 ///
 /// # Errors
-/// [`Failure`], as every job.
-pub async fn run(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
+/// [`JobError`], as every job.
+pub async fn run(core: &CoreContext, job: &job::Model, import: &import::Model) -> Result<(), JobError> {
     let until = Instant::now() + TURN;
     for phase in [Phase::Things, Phase::Projects] {
-        if !delete_unchanged(app, job, import, phase, until).await? {
-            let later = queue::give_way(app.db.write(), job, 0, Priority::of(job), app.clock.now());
+        if !delete_unchanged(ctx, job, import, phase, until).await? {
+            let later = jobs::yield_job(core.db.write(), job, 0, Priority::of(job), core.clock.now());
             return Ok(later.await.map(drop)?);
         }
     }
-    collections::delete_empty(app, job, import).await?;
-    finish(app, job, import).await
+    collections::delete_empty(ctx, job, import).await?;
+    finish(ctx, job, import).await
 }
 
 /// What is deleted before what. Collections come last: they are deleted when nothing is in them.
@@ -116,21 +116,21 @@ impl Phase {
 
 /// Decides about the rows of a phase, a batch at a time. Returns whether there are no more.
 async fn delete_unchanged(
-    app: &App,
+    core: &CoreContext,
     job: &job::Model,
     import: &import::Model,
     phase: Phase,
     until: Instant,
-) -> Result<bool, Failure> {
+) -> Result<bool, JobError> {
     let mut before = i64::MAX;
     while Instant::now() < until {
-        let (now, txn) = (app.clock.now(), begin_owned(&app.db, import.user_id).await?);
+        let (now, txn) = (core.clock.now(), begin_owned(&core.db, import.user_id).await?);
         library::hold(&txn, import.user_id).await?;
         let batch = next_batch(&txn, import, phase, before).await?;
         let Some(last) = batch.last() else { return Ok(true) };
         before = last.line;
-        if !queue::advance(&txn, job, now).await? {
-            return Err(Failure::LeaseLost);
+        if !jobs::advance(&txn, job, now).await? {
+            return Err(JobError::LeaseLost);
         }
         lock_bookmarks(&txn, import.user_id, &batch).await?;
         let mut decisions = BatchDecisions::default();
@@ -139,7 +139,7 @@ async fn delete_unchanged(
         }
         decisions.store(&txn, import.user_id).await?;
         txn.commit().await?;
-        app.ingest.wake();
+        ctx.job_signal.notify();
     }
     Ok(false)
 }
@@ -220,9 +220,9 @@ impl BatchDecisions {
 }
 
 /// Ends the job and the undo.
-async fn finish(app: &App, job: &job::Model, import: &import::Model) -> Result<(), Failure> {
-    let (now, txn) = (app.clock.now(), begin_owned(&app.db, import.user_id).await?);
-    if queue::finish(&txn, job, now).await? {
+async fn finish(core: &CoreContext, job: &job::Model, import: &import::Model) -> Result<(), JobError> {
+    let (now, txn) = (core.clock.now(), begin_owned(&core.db, import.user_id).await?);
+    if jobs::finish(&txn, job, now).await? {
         collections::keep_others(&txn, import).await?;
         mark_undone(&txn, import, now).await?;
         release_file(&txn, import.id).await?;

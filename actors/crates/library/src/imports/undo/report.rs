@@ -8,8 +8,8 @@ use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter};
 use serde::Serialize;
 
 use super::super::row_trace::ADDITION;
-use crate::desk::Desk;
-use crate::error::Error;
+use crate::context::CoreContext;
+use errors::Error;
 
 /// What the undo of an import did; of one that stopped before its end, what it did so far. Things are bookmarks, feeds, collections and
 /// projects, and the notes and decisions of projects.
@@ -39,7 +39,7 @@ const THINGS: [ImportedKind; 6] = [
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
-pub async fn undo_report(desk: &Desk, import: &import::Model) -> Result<Option<UndoReport>, Error> {
+pub async fn undo_report(core: &CoreContext, import: &import::Model) -> Result<Option<UndoReport>, Error> {
     match import.state {
         ImportState::HalfUndone | ImportState::Undone => {}
         ImportState::Running
@@ -49,7 +49,7 @@ pub async fn undo_report(desk: &Desk, import: &import::Model) -> Result<Option<U
         | ImportState::Failed
         | ImportState::Undoing => return Ok(None),
     }
-    let db = desk.db.read();
+    let db = core.db.read();
     let rows = Entity::within(import.user_id, import.id);
     let created = rows
         .clone()

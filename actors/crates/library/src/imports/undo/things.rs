@@ -11,9 +11,9 @@ use uuid::Uuid;
 use super::super::fingerprint;
 use super::super::row_trace::RowTrace;
 use super::{RowDecision, changes};
-use crate::error::Error;
-use crate::ingest::queue::Priority;
-use crate::ops::{bookmarks, feeds, notes, projects};
+use errors::Error;
+use jobs::Priority;
+use actors::operations::{bookmarks, feeds, notes, projects};
 
 /// Decides about what a row created, and deletes it if it is to be deleted. A bookmark is locked by the caller.
 ///
