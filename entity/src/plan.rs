@@ -9,7 +9,6 @@ use sea_orm::DeriveValueType;
 use serde::{Deserialize, Serialize};
 
 use crate::kind::NotAKind;
-use crate::scope::Scope;
 
 /// What a user has subscribed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, DeriveValueType, Serialize, Deserialize)]
@@ -27,14 +26,6 @@ pub enum Plan {
 impl Plan {
     /// All plans, smallest first.
     pub const ALL: [Plan; 3] = [Plan::Free, Plan::Pro, Plan::Research];
-
-    /// Whether keys of this plan may have the scope (spec.md: Scopes).
-    pub fn includes(self, scope: Scope) -> bool {
-        match self {
-            Plan::Free => matches!(scope, Scope::Mcp | Scope::ReadLibrary | Scope::ReadProjects),
-            Plan::Pro | Plan::Research => true,
-        }
-    }
 
     /// Whether the plan has the REST API.
     pub fn has_rest(self) -> bool {

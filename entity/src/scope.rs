@@ -143,6 +143,16 @@ impl JsonSchema for Scope {
     }
 }
 
+impl Plan {
+    /// Whether keys of this plan may have the scope (spec.md: Scopes).
+    pub fn includes(self, scope: Scope) -> bool {
+        match self {
+            Plan::Free => matches!(scope, Scope::Mcp | Scope::ReadLibrary | Scope::ReadProjects),
+            Plan::Pro | Plan::Research => true,
+        }
+    }
+}
+
 /// A set of scopes; kept as names with spaces between.
 #[derive(Clone, Debug, Default, PartialEq, Eq, DeriveValueType)]
 #[sea_orm(value_type = "String")]

@@ -53,7 +53,7 @@ fn start(handler: TaskHandler) -> Result<(), WireError> {
     let mut parent = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let (setup, _) = wire::read::<Setup>(&mut parent, 0)?;
     lower_priority();
-    let (confinement, meter) = confinement::confine(&setup);
+    let (confinement, meter) = confinement::confine(setup.memory_bytes, setup.cpu_seconds);
     let thread = thread::Builder::new().stack_size(STACK_BYTES);
     let thread = thread.spawn(move || serve_mode(parent, &setup, confinement, meter, handler))?;
     thread.join().unwrap_or_else(|_| Err(io::Error::other("a parser panicked").into()))

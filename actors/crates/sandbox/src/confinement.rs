@@ -16,8 +16,6 @@ use rlimit::Resource;
 use seccompiler::{BpfProgram, Error as SeccompError, SeccompAction, SeccompFilter, apply_filter};
 use serde::{Deserialize, Serialize};
 
-use super::wire::Setup;
-
 /// The child needs the socket to its parent and its clock; the rest is slack for system libraries.
 const MAX_OPEN_FILES: u64 = 16;
 
@@ -85,16 +83,16 @@ impl Confinement {
 
 /// Confines the calling thread and every thread that it starts from now on; resource limits hold for the whole process. Call it
 /// while there is no second thread. The clock of the returned meter can only be opened before.
-pub fn confine(setup: &Setup) -> (Confinement, CpuMeter) {
+pub fn confine(memory_bytes: u64, cpu_seconds: u64) -> (Confinement, CpuMeter) {
     // Before the files are out of reach. Where it fails, the kernel chooses by size alone.
     let _ = offer_to_oom_killer();
-    let mut meter = CpuMeter::new(setup.cpu_seconds);
+    let mut meter = CpuMeter::new(cpu_seconds);
     let mut confinement = Confinement::default();
     confinement.record(Mechanism::NoFiles, is_in_force(forbid_files()));
     confinement.record(Mechanism::NoTcp, is_in_force(forbid_tcp()));
     confinement.record(Mechanism::NoSockets, forbid_sockets().is_ok());
     confinement.record(Mechanism::NoOutsideProcesses, is_in_force(forbid_outside_processes()));
-    confinement.record(Mechanism::Memory, limit(Resource::AS, setup.memory_bytes));
+    confinement.record(Mechanism::Memory, limit(Resource::AS, memory_bytes));
     confinement.record(Mechanism::ProcessorTime, meter.renew().is_ok());
     confinement.record(Mechanism::OpenFiles, limit(Resource::NOFILE, MAX_OPEN_FILES));
     confinement.record(Mechanism::NoWrites, limit(Resource::FSIZE, 0));

@@ -16,9 +16,9 @@ pub(super) struct Heads {
     pub width: usize,
 }
 
-/// Room for one head's work.
+/// AttentionScratch for one head's work.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct AttentionScratch {
     scores: Vec<f32>,
     mixed: Vec<f32>,
 }
@@ -30,14 +30,14 @@ impl Heads {
     pub(super) fn run(
         self,
         gemm: &GemmExecutor<f32>,
-        room: &mut Room,
+        scratch: &mut AttentionScratch,
         rows: &[f32],
         out: &mut [f32],
     ) -> Result<(), EmbedError> {
         let width = self.count * self.width;
         let length = out.len() / width;
-        room.scores.resize(length * length, 0.0);
-        room.mixed.resize(length * self.width, 0.0);
+        scratch.scores.resize(length * length, 0.0);
+        scratch.mixed.resize(length * self.width, 0.0);
         for head in 0..self.count {
             let (query, key, value) = (
                 self.part(rows, length, head * self.width)?,
@@ -45,25 +45,25 @@ impl Heads {
                 self.part(rows, length, 2 * width + head * self.width)?,
             );
             gemm.gemm(
-                &mut room.scores,
+                &mut scratch.scores,
                 GemmInputA::Unpacked(query),
                 GemmInputB::Unpacked(key.transposed()),
                 GemmOptions { alpha: (self.width as f32).sqrt().recip(), ..GemmOptions::default() },
             )?;
-            for scores in room.scores.chunks_exact_mut(length) {
+            for scores in scratch.scores.chunks_exact_mut(length) {
                 Softmax::new_mut(scores).dispatch();
             }
-            let scores = Matrix::try_from_data([length, length], room.scores.as_slice())?;
+            let scores = Matrix::try_from_data([length, length], scratch.scores.as_slice())?;
             gemm.gemm(
-                &mut room.mixed,
+                &mut scratch.mixed,
                 GemmInputA::Unpacked(scores),
                 GemmInputB::Unpacked(value),
                 GemmOptions::default(),
             )?;
-            let places =
+            let outputs =
                 out.chunks_exact_mut(width).filter_map(|row| row.chunks_exact_mut(self.width).nth(head));
-            for (place, mixed) in places.zip(room.mixed.chunks_exact(self.width)) {
-                place.copy_from_slice(mixed);
+            for (output, mixed) in outputs.zip(scratch.mixed.chunks_exact(self.width)) {
+                output.copy_from_slice(mixed);
             }
         }
         Ok(())

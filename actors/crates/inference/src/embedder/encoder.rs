@@ -6,9 +6,9 @@ use rten_vecmath::SumSquare;
 use super::{
     EmbedError,
     config::Config,
-    layer::{Desk, Layer},
-    minilm::Precision,
+    layer::{Layer, LayerScratch},
     norm::Norm,
+    precision::Precision,
     table::Table,
     tokens,
     weights::{Weights, WeightsError},
@@ -51,7 +51,7 @@ impl Encoder {
     }
 
     /// The vectors of texts, in order. Texts go through together, one after the other, without padding.
-    pub(super) fn run(&self, desk: &mut Desk, texts: &[&[u32]]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    pub(super) fn run(&self, scratch: &mut LayerScratch, texts: &[&[u32]]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
         let mut rows = vec![0.0; lengths.iter().sum::<usize>() * self.width];
         let mut left = rows.as_mut_slice();
@@ -62,7 +62,7 @@ impl Encoder {
         }
         self.first.apply(&mut rows);
         for layer in &self.layers {
-            layer.run(desk, &lengths, &mut rows)?;
+            layer.run(scratch, &lengths, &mut rows)?;
         }
 
         let mut left = rows.as_slice();

@@ -7,7 +7,7 @@ use rten_vecmath::Gelu;
 
 use super::{
     EmbedError,
-    linear::{Bench, Then},
+    gemm::{Epilogue, GemmContext},
 };
 
 pub(super) struct Exact {
@@ -24,21 +24,21 @@ impl Exact {
 
     pub(super) fn run(
         &self,
-        bench: &mut Bench,
+        context: &mut GemmContext,
         x: &[f32],
         out: &mut [f32],
-        then: Then,
+        epilogue: Epilogue,
     ) -> Result<(), EmbedError> {
         let rows = out.len() / self.bias.len();
         let x = Matrix::try_from_data([rows, self.packed.rows()], x)?;
-        let beta = if then == Then::Add { 1.0 } else { 0.0 };
-        bench.floats.gemm(
+        let beta = if epilogue == Epilogue::Accumulate { 1.0 } else { 0.0 };
+        context.floats.gemm(
             out,
             GemmInputA::Unpacked(x),
             GemmInputB::Packed(&self.packed),
             GemmOptions { beta, bias: Some(BiasVector::Row(&self.bias)), ..GemmOptions::default() },
         )?;
-        if then == Then::Gelu {
+        if epilogue == Epilogue::Gelu {
             Gelu {}.map_mut(out);
         }
         Ok(())

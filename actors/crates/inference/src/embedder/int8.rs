@@ -13,9 +13,9 @@ use rten_vecmath::{Gelu, MinMax};
 
 use super::{
     EmbedError,
-    linear::{Bench, Care, Then},
-    quantise::Scale,
-    turn_back::TurnBack,
+    dequantize::Dequantize,
+    gemm::{Epilogue, GemmContext, QuantPasses},
+    quantize::Scale,
 };
 
 pub(super) struct Int8 {
@@ -25,16 +25,6 @@ pub(super) struct Int8 {
     /// Sum of each column's weights, in bytes.
     weights: Vec<f32>,
     bias: Vec<f32>,
-}
-
-/// Rows of an input in bytes, and their products. With [`Care::Twice`] what rounding lost of the rows follows them.
-#[derive(Default)]
-pub(super) struct Quantised {
-    bytes: Vec<u8>,
-    scales: Vec<Scale>,
-    sums: Vec<i32>,
-    rest: Vec<f32>,
-    no_bias: Vec<f32>,
 }
 
 impl Int8 {
@@ -62,79 +52,46 @@ impl Int8 {
 
     pub(super) fn run(
         &self,
-        bench: &mut Bench,
+        context: &mut GemmContext,
         x: &[f32],
         out: &mut [f32],
-        then: Then,
+        epilogue: Epilogue,
     ) -> Result<(), EmbedError> {
         let (inputs, outputs) = (self.packed.rows(), self.bias.len());
-        let room = &mut bench.quantised;
+        let rows = &mut context.quantized;
         // Without dot products of four bytes the kernels add two products in 16 bits, which seven bits in the input cannot
         // overflow: in the weights they would cost more of the meaning, and nothing could make up for it.
-        let largest = if bench.bytes.may_saturate() { 127 } else { 255 };
-        room.take(x, inputs, bench.care, largest);
-        room.sums.resize(room.scales.len() * outputs, 0);
-        let x = Matrix::try_from_data([room.scales.len(), inputs], room.bytes.as_slice())?;
-        bench.bytes.gemm(
-            &mut room.sums,
+        let largest = if context.bytes.may_saturate() { 127 } else { 255 };
+        rows.quantize(x, inputs, context.passes, largest);
+        rows.sums.resize(rows.scales.len() * outputs, 0);
+        let x = Matrix::try_from_data([rows.scales.len(), inputs], rows.bytes.as_slice())?;
+        context.bytes.gemm(
+            &mut rows.sums,
             GemmInputA::Unpacked(x),
             GemmInputB::Packed(&self.packed),
             // No zero points here: rten-gemm 0.27 gives each tile of rows those of the first.
             GemmOptions::default(),
         )?;
 
-        let (sums, rest) = room.sums.split_at(out.len());
-        let (scales, rest_scales) = room.scales.split_at(out.len() / outputs);
-        self.turn_back(sums, scales, &self.bias, then == Then::Add, out);
-        if bench.care == Care::Twice {
-            room.no_bias.resize(outputs, 0.0);
-            self.turn_back(rest, rest_scales, &room.no_bias, true, out);
+        let (sums, rest) = rows.sums.split_at(out.len());
+        let (scales, rest_scales) = rows.scales.split_at(out.len() / outputs);
+        self.dequantize(sums, scales, &self.bias, epilogue == Epilogue::Accumulate, out);
+        if context.passes == QuantPasses::ResidualCorrected {
+            rows.no_bias.resize(outputs, 0.0);
+            self.dequantize(rest, rest_scales, &rows.no_bias, true, out);
         }
-        if then == Then::Gelu {
+        if epilogue == Epilogue::Gelu {
             Gelu {}.map_mut(out);
         }
         Ok(())
     }
 
-    fn turn_back(&self, sums: &[i32], scales: &[Scale], bias: &[f32], add: bool, out: &mut [f32]) {
+    fn dequantize(&self, sums: &[i32], scales: &[Scale], bias: &[f32], add: bool, out: &mut [f32]) {
         let outputs = self.bias.len();
         for ((sums, scale), out) in sums.chunks_exact(outputs).zip(scales).zip(out.chunks_exact_mut(outputs))
         {
             let (weights, columns) = (&self.weights, &self.factors);
-            TurnBack { sums, scale: *scale, weights, columns, bias, add, out }.dispatch();
+            Dequantize { sums, scale: *scale, weights, columns, bias, add, out }.dispatch();
         }
-    }
-}
-
-impl Quantised {
-    /// Takes the rows of `x`, each `width` wide, into bytes from 0 to `largest`.
-    fn take(&mut self, x: &[f32], width: usize, care: Care, largest: u8) {
-        self.scales.clear();
-        self.scales.extend(x.chunks_exact(width).map(|row| Scale::of(row, largest)));
-        let bytes = match care {
-            Care::Once => x.len(),
-            Care::Twice => 2 * x.len(),
-        };
-        self.bytes.resize(bytes, 0);
-        let (bytes, rest_bytes) = self.bytes.split_at_mut(x.len());
-        let rows = x.chunks_exact(width).zip(bytes.chunks_exact_mut(width)).zip(&self.scales);
-        for ((row, bytes), scale) in rows {
-            scale.round(row, bytes);
-        }
-        if care == Care::Once {
-            return;
-        }
-
-        self.rest.clear();
-        self.rest.extend_from_slice(x);
-        let rows = self.rest.chunks_exact_mut(width).zip(bytes.chunks_exact(width));
-        let finer: Vec<Scale> = self.scales.iter().map(|scale| scale.of_rest(largest)).collect();
-        for (((row, bytes), scale), (rest_bytes, finer)) in
-            rows.zip(&self.scales).zip(rest_bytes.chunks_exact_mut(width).zip(&finer))
-        {
-            scale.take_off(bytes, row);
-            finer.round(row, rest_bytes);
-        }
-        self.scales.extend(finer);
     }
 }

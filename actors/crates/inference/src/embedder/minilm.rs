@@ -1,4 +1,4 @@
-//! all-MiniLM-L6-v2 and its kin: small BERT encoders with mean pooling, run in this process.
+//! all-MiniLM-L6-v2 and similar models: small BERT encoders with mean pooling, run in this process.
 
 use std::{
     path::Path,
@@ -16,23 +16,13 @@ use super::{
     config::{Config, ConfigError},
     encoder::Encoder,
     groups::groups,
-    lanes::Lanes,
-    layer::Desk,
-    linear::Care,
+    layer::LayerScratch,
+    precision::Precision,
+    gemm::QuantPasses,
     tokens::Tokens,
     weights::{Weights, WeightsError},
+    worker_pools::WorkerPools,
 };
-
-/// How exactly the model is run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Precision {
-    /// 32-bit floats. Less than half as fast as [`Precision::Int8`], with almost three times its memory.
-    Exact,
-    /// Products in 8-bit integers: vectors at a cosine of about 0.999 to the exact ones (0.992 at the least, for
-    /// passages of a word or two), and the same ranking of passages.
-    #[default]
-    Int8,
-}
 
 /// How a model is run.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +72,7 @@ pub struct MiniLm {
     name: String,
     tokens: Tokens,
     encoder: Encoder,
-    lanes: Lanes,
+    pools: WorkerPools,
 }
 
 impl MiniLm {
@@ -108,20 +98,20 @@ impl MiniLm {
         }
         let mut weights = Weights::open(&folder.join("model.safetensors"))?;
         let encoder = Encoder::read(&mut weights, &config, options.precision)?;
-        Ok(Self { name, tokens, encoder, lanes: Lanes::new(options.threads)? })
+        Ok(Self { name, tokens, encoder, pools: WorkerPools::new(options.threads)? })
     }
 
-    /// Takes group after group until none is left, or one of the lanes has failed.
-    fn work(&self, batch: &Batch<'_>) {
-        let mut desk = Desk::new(Care::Once);
+    /// Embeds group after group until none is left, or one of the pools has failed.
+    fn embed_groups(&self, batch: &Batch<'_>) {
+        let mut scratch = LayerScratch::new(QuantPasses::Single);
         while let Some(group) = batch.groups.get(batch.next.fetch_add(1, Ordering::Relaxed)) {
             let texts: Vec<&[u32]> =
                 group.iter().filter_map(|number| batch.texts.get(*number)).map(Vec::as_slice).collect();
-            let vectors = self.encoder.run(&mut desk, &texts);
-            let mut done = batch.done.lock().unwrap_or_else(PoisonError::into_inner);
-            match (vectors, done.as_mut()) {
-                (Ok(vectors), Ok(done)) => done.extend(group.iter().copied().zip(vectors)),
-                (Err(cause), Ok(_)) => *done = Err(cause),
+            let vectors = self.encoder.run(&mut scratch, &texts);
+            let mut finished = batch.finished.lock().unwrap_or_else(PoisonError::into_inner);
+            match (vectors, finished.as_mut()) {
+                (Ok(vectors), Ok(finished)) => finished.extend(group.iter().copied().zip(vectors)),
+                (Err(cause), Ok(_)) => *finished = Err(cause),
                 (Ok(_) | Err(_), Err(_)) => return,
             }
         }
@@ -129,14 +119,14 @@ impl MiniLm {
 }
 
 /// Vectors with the numbers of their texts, in the order in which they came.
-type Done = Vec<(usize, Vec<f32>)>;
+type NumberedVectors = Vec<(usize, Vec<f32>)>;
 
-/// What the lanes share while they work on one batch.
+/// What the pools share while they work on one batch.
 struct Batch<'a> {
     texts: &'a [Vec<u32>],
     groups: Vec<Vec<usize>>,
     next: AtomicUsize,
-    done: Mutex<Result<Done, EmbedError>>,
+    finished: Mutex<Result<NumberedVectors, EmbedError>>,
 }
 
 impl Embedder for MiniLm {
@@ -157,19 +147,19 @@ impl Embedder for MiniLm {
         let lengths: Vec<usize> = texts.iter().map(Vec::len).collect();
         let batch = Batch {
             texts: &texts,
-            groups: groups(&lengths, self.lanes.count()),
+            groups: groups(&lengths, self.pools.count()),
             next: AtomicUsize::new(0),
-            done: Mutex::new(Ok(Vec::with_capacity(texts.len()))),
+            finished: Mutex::new(Ok(Vec::with_capacity(texts.len()))),
         };
-        self.lanes.batch(|| self.work(&batch));
-        let mut done = batch.done.into_inner().unwrap_or_else(PoisonError::into_inner)?;
-        done.sort_unstable_by_key(|(number, _)| *number);
-        Ok(done.into_iter().map(|(_, vector)| vector).collect())
+        self.pools.batch(|| self.embed_groups(&batch));
+        let mut finished = batch.finished.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+        finished.sort_unstable_by_key(|(number, _)| *number);
+        Ok(finished.into_iter().map(|(_, vector)| vector).collect())
     }
 
     fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
         let text = self.tokens.encode(text).map_err(EmbedError::Tokens)?;
-        let mut vectors = self.lanes.query(|| self.encoder.run(&mut Desk::new(Care::Twice), &[&text]))?;
+        let mut vectors = self.pools.query(|| self.encoder.run(&mut LayerScratch::new(QuantPasses::ResidualCorrected), &[&text]))?;
         Ok(vectors.pop().unwrap_or_default())
     }
 

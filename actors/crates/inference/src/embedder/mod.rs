@@ -4,20 +4,22 @@
 
 mod attention;
 mod config;
+mod dequantize;
 mod encoder;
 mod exact;
+mod gemm;
 mod groups;
 mod int8;
-mod lanes;
 mod layer;
 mod linear;
 mod minilm;
 mod norm;
-mod quantise;
+mod precision;
+mod quantize;
 mod table;
 mod tokens;
-mod turn_back;
 mod weights;
+mod worker_pools;
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +27,8 @@ mod tests;
 use std::error::Error;
 
 pub use config::ConfigError;
-pub use minilm::{MiniLm, OpenError, Options, Precision};
+pub use minilm::{MiniLm, OpenError, Options};
+pub use precision::Precision;
 pub use weights::WeightsError;
 
 /// Tokens of a passage that the local model reads, as [`Embedder::count_tokens`] counts: what is longer loses its end.

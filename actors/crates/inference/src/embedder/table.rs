@@ -1,7 +1,7 @@
 //! The table of token vectors: half of the model's weights, of which a text uses few rows.
 
 use super::{
-    minilm::Precision,
+    precision::Precision,
     weights::{Weights, WeightsError},
 };
 

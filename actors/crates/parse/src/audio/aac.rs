@@ -4,7 +4,7 @@ use rusty_aac::{AacDecoder, AudioSpecificConfig};
 use symphonia::core::codecs::audio::AudioCodecParameters;
 use symphonia::core::packet::Packet;
 
-use super::codec::{DecodeFault, MAX_SAMPLE_RATE};
+use super::decode_fault::{DecodeFault, MAX_SAMPLE_RATE};
 use super::downmix::Downmixer;
 
 /// The profile of streams that do not tell theirs: low complexity.

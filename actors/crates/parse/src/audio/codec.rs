@@ -7,11 +7,9 @@ use symphonia::core::packet::Packet;
 use symphonia::core::units::TimeBase;
 
 use super::aac::Aac;
+use super::decode_fault::{DecodeFault, MAX_SAMPLE_RATE};
 use super::downmix::Downmixer;
 use super::opus::Opus;
-
-/// The highest rate of audio, in samples a second: the filter for a higher one would be huge.
-pub const MAX_SAMPLE_RATE: u32 = 384_000;
 
 /// A decoder of one track.
 pub enum Codec {
@@ -21,14 +19,6 @@ pub enum Codec {
     Opus(Box<Opus>),
     /// AAC.
     Aac(Box<Aac>),
-}
-
-/// Why a packet could not be decoded.
-pub enum DecodeFault {
-    /// This packet is damaged.
-    Packet,
-    /// No later packet of the track can be decoded either.
-    Track,
 }
 
 impl Codec {

@@ -5,6 +5,7 @@
 
 mod aac;
 mod codec;
+mod decode_fault;
 mod downmix;
 mod opus;
 mod quicktime;

@@ -5,7 +5,7 @@ use symphonia::core::codecs::audio::AudioCodecParameters;
 use symphonia::core::packet::Packet;
 use symphonia::core::units::TimeBase;
 
-use super::codec::DecodeFault;
+use super::decode_fault::DecodeFault;
 use super::downmix::Downmixer;
 
 /// Opus always decodes to this rate.

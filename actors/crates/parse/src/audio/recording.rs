@@ -20,7 +20,8 @@ use symphonia::core::meta::{MetadataOptions, StandardTag};
 use symphonia::core::packet::Packet;
 use symphonia::core::units::TimeBase;
 
-use super::codec::{Codec, DecodeFault};
+use super::codec::Codec;
+use super::decode_fault::DecodeFault;
 use super::quicktime::MovieAtom;
 use super::resample::Resampler;
 use super::{AudioError, AudioMetadata, MAX_NAME_CHARS, SAMPLE_RATE};

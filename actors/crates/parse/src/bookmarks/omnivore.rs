@@ -8,7 +8,6 @@ use serde_json::from_slice;
 use super::annotation::Annotation;
 use super::lenient::{Lenient, null_as_default};
 use super::row::{ForeignBookmark, Row, RowContent};
-use super::source::skipped_file;
 use super::time_formats::parse_time;
 use super::zip_reader::ZipReader;
 use super::{ImportError, MAX_CONTENT_BYTES};
@@ -80,7 +79,7 @@ pub fn read(mut archive: ZipReader) -> Result<impl Iterator<Item = Row>, ImportE
         let content = saved.content(|saved| convert(saved, paper, &folder, &mut archive));
         Row { line, content }
     });
-    Ok(pages.chain(left.into_iter().map(|name| skipped_file(&name))))
+    Ok(pages.chain(left.into_iter().map(|name| Row::skipped_file(&name))))
 }
 
 fn first_number(name: &str) -> u64 {

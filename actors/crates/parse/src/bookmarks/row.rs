@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::annotation::{self, Annotation};
 use crate::archive::FileRecord;
 use crate::feed::Outline;
+use crate::html::MAX_NAME_CHARS;
 
 /// A row of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +18,12 @@ pub struct Row {
 }
 
 impl Row {
+    /// A row for a compressed file that is not read, so that the report names it.
+    pub(super) fn skipped_file(name: &str) -> Self {
+        let name = text::cut(&text::one_line(name), MAX_NAME_CHARS);
+        Self { line: 1, content: RowContent::Skipped(format!("is a file that is not supported: {name}")) }
+    }
+
     /// The line on which it begins, as the database stores it.
     pub fn line(&self) -> i64 {
         i64::try_from(self.line).unwrap_or(i64::MAX)

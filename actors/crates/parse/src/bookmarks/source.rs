@@ -17,7 +17,7 @@ use super::{
 };
 use crate::archive::MANIFEST_FILE;
 use crate::feed;
-use crate::html::{MAX_NAME_CHARS, has_attribute_flood};
+use crate::html::has_attribute_flood;
 
 /// The longest file of a format that is read whole, in bytes.
 const MAX_WHOLE_FILE_BYTES: u64 = 256 << 20;
@@ -104,14 +104,8 @@ fn read_archive(file: Arc<File>, wanted: Option<Format>) -> Result<ImportSource,
     let Some((_, first)) = found.first() else { return Err(ImportError::UnknownFormat) };
     let (format, unread_columns) = (first.format, first.unread_columns.clone());
     let mut rows: Vec<Row> = found.into_iter().flat_map(|(_, source)| source.rows).collect();
-    rows.extend(left.into_iter().map(|name| skipped_file(&name)));
+    rows.extend(left.into_iter().map(|name| Row::skipped_file(&name)));
     Ok(ImportSource { unread_columns, ..ImportSource::new(format, rows.into_iter()) })
-}
-
-/// A row for a compressed file that is not read, so that the report names it.
-pub(super) fn skipped_file(name: &str) -> Row {
-    let name = text::cut(&text::one_line(name), MAX_NAME_CHARS);
-    Row { line: 1, content: RowContent::Skipped(format!("is a file that is not supported: {name}")) }
 }
 
 fn is_packed_list(name: &str) -> bool {

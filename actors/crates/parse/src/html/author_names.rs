@@ -2,7 +2,7 @@
 
 use super::{
     blocks::key,
-    metadata::{MAX_NAME_CHARS, clean_line},
+    plain_text::{MAX_NAME_CHARS, clean_line},
 };
 
 /// What such lines put in front of a name.

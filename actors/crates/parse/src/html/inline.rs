@@ -5,14 +5,10 @@ use url::Url;
 
 use super::blocks::{Block, BlockKind};
 use super::inline_marks::InlineMarkKind;
+use super::links::resolve_url;
 use super::pictures::{PictureSource, inline_source};
 use super::plain_text::{is_visible, normalize_line};
 use super::sanitize::MAX_HTML_BYTES;
-
-/// Schemes of what can be fetched.
-pub const WEB_SCHEMES: [&str; 2] = ["http", "https"];
-/// Longer addresses are none, in characters (contract.md, 11: v1).
-const MAX_URL_CHARS: usize = 8_192;
 
 /// Writes a block's words; of more than [`MAX_HTML_BYTES`] it writes a part.
 pub fn write(page: &Document, base: Option<&Url>, block: &Block, out: &mut String) {
@@ -141,17 +137,6 @@ fn output_tag(tag: &str) -> Option<&'static str> {
         "abbr" | "acronym" => Some("abbr"),
         tag => UNCHANGED_TAGS.into_iter().find(|same| *same == tag),
     }
-}
-
-/// An address that is safe to follow, of one of these schemes.
-pub fn resolve_url(base: Option<&Url>, stated: &str, schemes: &[&str]) -> Option<String> {
-    let stated = stated.trim();
-    let url = match base {
-        Some(base) => base.join(stated).ok()?,
-        None => Url::parse(stated).ok()?,
-    };
-    let fits = schemes.contains(&url.scheme()) && url.as_str().len() <= MAX_URL_CHARS;
-    fits.then(|| url.into())
 }
 
 /// Writes a picture.

@@ -9,16 +9,14 @@ use super::{
     Article,
     author_names::join_names,
     blocks,
-    inline::{self, WEB_SCHEMES},
     json_ld::{self, JsonLdArticle},
+    links::{self, WEB_SCHEMES},
     meta_tags::MetaTags,
-    plain_text,
+    plain_text::{MAX_NAME_CHARS, clean_line},
     timestamp::parse_timestamp,
     title,
 };
 
-/// The longest title or name, in characters (contract.md, 11: v1).
-pub const MAX_NAME_CHARS: usize = 300;
 /// The part of a title that is searched for the name of the site, in characters.
 const MAX_TITLE_INPUT_CHARS: usize = 1_000;
 /// The longest description, in characters.
@@ -198,14 +196,8 @@ impl MetadataSources<'_> {
 
     fn resolve_url(&self, stated: &str) -> Option<String> {
         let stated = Some(stated).filter(|stated| !stated.trim().is_empty())?;
-        inline::resolve_url(self.base.as_ref(), stated, &WEB_SCHEMES)
+        links::resolve_url(self.base.as_ref(), stated, &WEB_SCHEMES)
     }
-}
-
-/// Returns one line of at most `most` characters; `None` if it has no word.
-pub fn clean_line(text: &str, most: usize) -> Option<String> {
-    let text = plain_text::truncate(&plain_text::normalize_line(text), most);
-    text.chars().any(char::is_alphanumeric).then_some(text)
 }
 
 /// The first part of a language tag (BCP 47).

@@ -15,6 +15,7 @@ mod guard;
 mod inline;
 mod inline_marks;
 mod json_ld;
+mod links;
 mod meta_tags;
 mod metadata;
 mod pictures;
@@ -41,8 +42,7 @@ use self::extractor::Extraction;
 use self::walk::PageContent;
 
 pub(crate) use guard::has_attribute_flood;
-pub(crate) use metadata::{MAX_NAME_CHARS, clean_line};
-pub(crate) use plain_text::{normalize_verbatim, truncate};
+pub(crate) use plain_text::{MAX_NAME_CHARS, clean_line, normalize_verbatim, truncate};
 pub use rendition::Heading;
 pub(crate) use rendition::{MAX_HEADINGS, Rendition};
 pub(crate) use sanitize::sanitize_for_text;

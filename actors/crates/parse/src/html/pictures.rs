@@ -7,8 +7,8 @@ use url::Url;
 
 use super::blocks::Block;
 use super::containers::path_from_root;
-use super::inline::{WEB_SCHEMES, resolve_url};
-use super::metadata::clean_line;
+use super::links::{WEB_SCHEMES, resolve_url};
+use super::plain_text::clean_line;
 use super::walk::{self, Picture};
 use super::{boilerplate, plain_text};
 

@@ -3,6 +3,9 @@
 use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
+/// The longest title or name, in characters (contract.md, 11: v1).
+pub const MAX_NAME_CHARS: usize = 300;
+
 /// Lines of words; a run of white space within a line becomes one space, empty lines go.
 pub fn normalize_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -29,6 +32,12 @@ pub fn normalize_line(text: &str) -> String {
         }
     }
     out
+}
+
+/// Returns one line of at max_chars `max_chars` characters; `None` if it has no word.
+pub fn clean_line(text: &str, max_chars: usize) -> Option<String> {
+    let text = truncate(&normalize_line(text), max_chars);
+    text.chars().any(char::is_alphanumeric).then_some(text)
 }
 
 /// Lines as they are indented, for code: NFC, tabs kept, without control characters, without empty lines around, and never

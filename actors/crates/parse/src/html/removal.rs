@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    blocks::{self, Block, BlockKind},
+    blocks::{Block, BlockKind},
     boilerplate,
     selection::Selection,
 };
@@ -21,8 +21,6 @@ const MAX_CREDIT_CHARS: usize = 100;
 const MAX_LINKED_WORD_CHARS: usize = 25;
 /// A line that names the author has so many letters more at most.
 const MAX_BYLINE_EXTRA_BYTES: usize = 6;
-/// What stands between a title and the name of its site.
-const SEPARATORS: [&str; 6] = [" | ", " - ", " – ", " — ", " · ", " :: "];
 /// Repeated lines of fewer letters may be meant.
 const MIN_REPEATED_CHARS: usize = 20;
 
@@ -141,13 +139,6 @@ impl Selection<'_> {
         let found = self.chosen().take(3).find(|(_, block)| is_byline(block)).map(|(at, _)| at);
         self.drop_small(found.into_iter().collect());
     }
-}
-
-/// The letters of a title, and of its parts where it stands beside the name of its site.
-pub(super) fn names_of(title: &str) -> Vec<String> {
-    let parts = SEPARATORS.iter().flat_map(|between| title.split(between));
-    let names = std::iter::once(title).chain(parts).map(|name| blocks::key(name).to_lowercase());
-    names.filter(|name| !name.is_empty()).collect()
 }
 
 fn is_label(block: &Block) -> bool {

@@ -11,8 +11,9 @@ use url::Url;
 
 use super::blocks::{self, Block, BlockKind};
 use super::containers::Containers;
-use super::inline::{self, WEB_SCHEMES};
-use super::metadata::{MAX_NAME_CHARS, clean_line};
+use super::inline;
+use super::links::WEB_SCHEMES;
+use super::plain_text::{MAX_NAME_CHARS, clean_line};
 use super::pictures::{self, ArticlePicture};
 use super::sanitize::{self, MAX_HTML_BYTES, START_ATTRIBUTE};
 use super::walk::{self, Picture};

@@ -11,7 +11,7 @@ use trafilatura::dom::{Document, NodeId};
 use super::{
     align::align,
     blocks::{self, Block},
-    boilerplate, removal, walk,
+    boilerplate, title, walk,
 };
 
 /// Below this the page and the extraction are different texts: the extractor read a script, or the walk a shell.
@@ -92,7 +92,7 @@ impl<'a> Selection<'a> {
             [hints.title, hints.description, hints.author].map(|text| blocks::key(text).to_lowercase());
         // The page's own title is without the name of its site.
         let shown =
-            if hints.shown == hints.title { vec![title.clone()] } else { removal::names_of(hints.shown) };
+            if hints.shown == hints.title { vec![title.clone()] } else { title::names_of(hints.shown) };
         Self { page, blocks, kept, title, shown, description, author, main_containers }
     }
 

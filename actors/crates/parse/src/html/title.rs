@@ -5,6 +5,8 @@ use super::blocks::key;
 /// What stands between the parts of a title, with a space on each side.
 const SEPARATORS: [&str; 12] =
     [" | ", " - ", " – ", " — ", " · ", " • ", " » ", " :: ", " // ", " ~ ", " < ", " : "];
+/// Separators at which a title is split into what may be the names of its page and its site.
+const SITE_SEPARATORS: [&str; 6] = [" | ", " - ", " – ", " — ", " · ", " :: "];
 /// A headline of fewer letters may begin a title by chance.
 const MIN_HEADLINE_CHARS: usize = 10;
 /// A site's name is at most this share of a title whose other part it is not known to name, in hundredths.
@@ -37,6 +39,13 @@ pub fn without_site(
         rest = shorter;
     }
     rest.trim().to_owned()
+}
+
+/// The letters of a title, and of its parts where it stands beside the name of its site.
+pub(super) fn names_of(title: &str) -> Vec<String> {
+    let parts = SITE_SEPARATORS.iter().flat_map(|between| title.split(between));
+    let names = std::iter::once(title).chain(parts).map(|name| key(name).to_lowercase());
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 /// The labels of a host that may be the site's name: not `www`, not the ending.

@@ -5,10 +5,10 @@ use rten_simd::{
     ops::{BitOps, FloatOps, NumOps, ToFloat},
 };
 
-use super::quantise::Scale;
+use super::quantize::Scale;
 
 /// One row: `out = (sums - zero * weights) * factor * columns + bias`, or with `add` that much more.
-pub(super) struct TurnBack<'a> {
+pub(super) struct Dequantize<'a> {
     pub sums: &'a [i32],
     /// Scale of the row: `zero` and `factor`.
     pub scale: Scale,
@@ -21,7 +21,7 @@ pub(super) struct TurnBack<'a> {
     pub out: &'a mut [f32],
 }
 
-impl SimdOp for TurnBack<'_> {
+impl SimdOp for Dequantize<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -87,7 +87,7 @@ mod tests {
             let sums: Vec<i32> = row.iter().map(|column| column.sum).collect();
             let mut out = all(|column| column.before);
 
-            TurnBack {
+            Dequantize {
                 sums: &sums,
                 scale: Scale { factor, zero },
                 weights: &all(|column| f32::from(column.weights)),

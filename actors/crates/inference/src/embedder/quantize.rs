@@ -15,7 +15,7 @@ pub(super) struct Scale {
 
 impl Scale {
     /// The scale that spreads the numbers of a row, and nought, over the bytes from 0 to `largest`.
-    pub(super) fn of(row: &[f32], largest: u8) -> Self {
+    pub(super) fn for_row(row: &[f32], largest: u8) -> Self {
         let (low, high) = MinMax::new(row).dispatch();
         let (low, high) = (low.min(0.0), high.max(0.0));
         let factor = (high - low) / f32::from(largest);
@@ -27,7 +27,7 @@ impl Scale {
     }
 
     /// The scale of what is left when numbers are rounded by this one: half a step to either side.
-    pub(super) fn of_rest(self, largest: u8) -> Self {
+    pub(super) fn of_residual(self, largest: u8) -> Self {
         Self { factor: self.factor / f32::from(largest - 1), zero: largest / 2 }
     }
 
@@ -37,7 +37,7 @@ impl Scale {
     }
 
     /// Leaves in `row` what is lost when it is rounded into `bytes`.
-    pub(super) fn take_off(self, bytes: &[u8], row: &mut [f32]) {
+    pub(super) fn subtract_rounded(self, bytes: &[u8], row: &mut [f32]) {
         for (number, byte) in row.iter_mut().zip(bytes) {
             *number -= (f32::from(*byte) - f32::from(self.zero)) * self.factor;
         }
@@ -90,20 +90,20 @@ mod tests {
             row in vec(-40f32..40.0, 0..300),
             largest in select(vec![127u8, 255]),
         ) {
-            let scale = Scale::of(&row, largest);
+            let scale = Scale::for_row(&row, largest);
             let mut bytes = vec![0; row.len()];
 
             scale.round(&row, &mut bytes);
             let mut rest = row.clone();
-            scale.take_off(&bytes, &mut rest);
+            scale.subtract_rounded(&bytes, &mut rest);
 
             for rest in &rest {
                 prop_assert!(rest.abs() <= scale.factor * 0.501);
             }
 
-            let finer = scale.of_rest(largest);
+            let finer = scale.of_residual(largest);
             finer.round(&rest.clone(), &mut bytes);
-            finer.take_off(&bytes, &mut rest);
+            finer.subtract_rounded(&bytes, &mut rest);
             for rest in &rest {
                 prop_assert!(rest.abs() <= scale.factor * 0.6 / f32::from(largest));
             }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn nought_is_kept_exactly() {
         for row in [vec![0.0; 70], vec![], [vec![0.0; 65], vec![-3.0, 7.5]].concat()] {
-            let scale = Scale::of(&row, 255);
+            let scale = Scale::for_row(&row, 255);
             let mut bytes = vec![9; row.len()];
 
             scale.round(&row, &mut bytes);

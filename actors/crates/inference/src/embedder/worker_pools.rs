@@ -7,17 +7,17 @@ use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use crate::priority::lower_thread_priority;
 
-pub(super) struct Lanes {
+pub(super) struct WorkerPools {
     query: ThreadPool,
     batch: Vec<ThreadPool>,
 }
 
-impl Lanes {
+impl WorkerPools {
     /// `count` threads for batches, at least one, and one for queries.
     pub(super) fn new(count: usize) -> Result<Self, ThreadPoolBuildError> {
         let batch = (0..count.max(1))
-            .map(|number| lane(format!("embed-{number}")).start_handler(|_| lower_thread_priority()).build());
-        Ok(Self { query: lane("embed-query".to_owned()).build()?, batch: batch.collect::<Result<_, _>>()? })
+            .map(|number| single_thread_pool(format!("embed-{number}")).start_handler(|_| lower_thread_priority()).build());
+        Ok(Self { query: single_thread_pool("embed-query".to_owned()).build()?, batch: batch.collect::<Result<_, _>>()? })
     }
 
     /// Threads for batches.
@@ -25,26 +25,26 @@ impl Lanes {
         self.batch.len()
     }
 
-    /// Runs `work` once, in the lane of queries.
+    /// Runs `work` once, in the pool for queries.
     pub(super) fn query<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         self.query.install(work)
     }
 
-    /// Runs `work` in every lane of batches at the same time, and waits for all.
+    /// Runs `work` in every pool for batches at the same time, and waits for all.
     pub(super) fn batch(&self, work: impl Fn() + Sync) {
-        everywhere(&self.batch, &work);
+        run_in_all(&self.batch, &work);
     }
 }
 
-fn everywhere(lanes: &[ThreadPool], work: &(impl Fn() + Sync)) {
-    if let [lane, others @ ..] = lanes {
-        lane.in_place_scope(|scope| {
+fn run_in_all(pools: &[ThreadPool], work: &(impl Fn() + Sync)) {
+    if let [pool, others @ ..] = pools {
+        pool.in_place_scope(|scope| {
             scope.spawn(|_| work());
-            everywhere(others, work);
+            run_in_all(others, work);
         });
     }
 }
 
-fn lane(name: String) -> ThreadPoolBuilder {
+fn single_thread_pool(name: String) -> ThreadPoolBuilder {
     ThreadPoolBuilder::new().num_threads(1).thread_name(move |_| name.clone())
 }

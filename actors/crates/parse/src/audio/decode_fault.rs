@@ -1,0 +1,12 @@
+//! What all decoders share: the highest rate that they accept, and why a packet is not decoded.
+
+/// The highest rate of audio, in samples a second: the filter for a higher one would be huge.
+pub const MAX_SAMPLE_RATE: u32 = 384_000;
+
+/// Why a packet could not be decoded.
+pub enum DecodeFault {
+    /// This packet is damaged.
+    Packet,
+    /// No later packet of the track can be decoded either.
+    Track,
+}
