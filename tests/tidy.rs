@@ -4,24 +4,50 @@
 #![expect(clippy::unwrap_used, clippy::string_slice, reason = "a test may stop where it stands")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
-/// Folders that hold Rust sources.
-const SOURCES: [&str; 5] = ["src", "entity", "migration", "actors", "tests"];
+#[path = "tidy/cycles.rs"]
+mod cycles;
+#[path = "tidy/names.rs"]
+mod names;
+#[path = "tidy/sources.rs"]
+mod sources;
+
+use sources::{Crate, File, all_files, read_crate, root, rust_files};
 
 /// The folders of our crates, and the names of those of ours that each may use.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("entity", &[]),
     ("migration", &[]),
     ("actors/crates/database", &["disk", "entity", "migration", "runtime"]),
     ("actors/crates/disk", &[]),
+    ("actors/crates/errors", &["database", "disk", "entity", "runtime", "storage", "web"]),
     ("actors/crates/inference", &["web"]),
+    ("actors/crates/jobs", &["database", "entity", "errors"]),
+    (
+        "actors/crates/library",
+        &[
+            "database",
+            "disk",
+            "entity",
+            "errors",
+            "jobs",
+            "migration",
+            "parse",
+            "runtime",
+            "sandbox",
+            "storage",
+            "text",
+            "validation",
+            "web",
+        ],
+    ),
     ("actors/crates/parse", &["entity", "text"]),
     ("actors/crates/runtime", &[]),
     ("actors/crates/sandbox", &["parse"]),
     ("actors/crates/search", &["disk", "entity", "inference", "text"]),
     ("actors/crates/storage", &["disk", "entity", "text"]),
     ("actors/crates/text", &[]),
+    ("actors/crates/validation", &["entity", "errors", "text"]),
     ("actors/crates/web", &["disk", "text"]),
     (
         "actors",
@@ -29,7 +55,10 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "database",
             "disk",
             "entity",
+            "errors",
             "inference",
+            "jobs",
+            "library",
             "migration",
             "parse",
             "runtime",
@@ -37,6 +66,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "search",
             "storage",
             "text",
+            "validation",
             "web",
         ],
     ),
@@ -47,7 +77,10 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "database",
             "disk",
             "entity",
+            "errors",
             "inference",
+            "jobs",
+            "library",
             "migration",
             "parse",
             "runtime",
@@ -55,6 +88,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "search",
             "storage",
             "text",
+            "validation",
             "web",
         ],
     ),
@@ -67,7 +101,7 @@ const ABSENT: [(&str, &str, &[&str]); 9] = [
     ("actors", "actix_web", &[]),
     // The log silences a part of it by its name.
     ("src", "sea_orm", &["src/log.rs"]),
-    ("actors", "SystemTime::now", &["actors/src/clock.rs"]),
+    ("actors", "SystemTime::now", &["actors/crates/library/src/clock.rs"]),
     ("src", "SystemTime::now", &[]),
     ("actors", "Uuid::now_v7", &[]),
     // Routes outside the tables of operations state whom they serve on a full disk (`disk_floor::resource`). Excepted are those
@@ -124,50 +158,16 @@ const OWNED: [&str; 31] = [
     "usage_month",
 ];
 
+/// Types that files of one shape declare each for itself: the rows of the tables, and the steps of migrations.
+const LOCAL_TYPES: [&str; 7] =
+    ["Model", "ActiveModel", "Column", "Entity", "Relation", "PrimaryKey", "Migration"];
+
 /// README is what a stranger reads in one sitting.
 const MAX_README_LINES: usize = 200;
 
 /// Names that may hold anything and so tell nothing.
 const EMPTY_NAMES: [&str; 10] =
     ["utils", "util", "common", "helpers", "helper", "manager", "managers", "types", "misc", "stuff"];
-
-struct File {
-    /// From the root of the tree, with slashes.
-    name: String,
-    content: String,
-}
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn files_under(folder: &Path, found: &mut Vec<File>) {
-    let entries = fs::read_dir(folder).unwrap();
-    for path in entries.map(|entry| entry.unwrap().path()) {
-        let name = path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
-        if path.is_symlink() || [".git", "target", "data"].contains(&name.as_str()) {
-            continue;
-        }
-        if path.is_dir() {
-            files_under(&path, found);
-        } else if let Ok(content) = fs::read_to_string(&path) {
-            found.push(File { name, content });
-        }
-    }
-}
-
-/// Every file of text in the tree.
-fn all() -> Vec<File> {
-    let mut found = Vec::new();
-    files_under(&root(), &mut found);
-    found
-}
-
-/// Every Rust source of ours.
-fn sources() -> Vec<File> {
-    let ours = |file: &File| SOURCES.iter().any(|folder| file.name.starts_with(&format!("{folder}/")));
-    all().into_iter().filter(|file| file.name.ends_with(".rs") && ours(file)).collect()
-}
 
 /// Which of our crates a manifest depends on; what only its tests use does not count.
 fn uses(manifest: &str) -> Vec<String> {
@@ -205,7 +205,7 @@ fn an_arrow_is_seen_in_every_spelling() {
 
 #[test]
 fn every_source_opens_with_what_it_holds() {
-    let wrong: Vec<_> = sources()
+    let wrong: Vec<_> = rust_files()
         .into_iter()
         .filter(|file| !file.content.starts_with("//! "))
         .map(|file| file.name)
@@ -216,13 +216,13 @@ fn every_source_opens_with_what_it_holds() {
 #[test]
 fn no_file_or_folder_has_a_name_that_tells_nothing() {
     let empty = |name: &str| name.split(['/', '.']).any(|part| EMPTY_NAMES.contains(&part));
-    let wrong: Vec<_> = sources().into_iter().map(|file| file.name).filter(|name| empty(name)).collect();
+    let wrong: Vec<_> = rust_files().into_iter().map(|file| file.name).filter(|name| empty(name)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
 fn each_part_is_silent_on_what_is_not_its_own() {
-    let all = sources();
+    let all = rust_files();
     let mut wrong = Vec::new();
     for (folder, word, excepted) in ABSENT {
         let within = format!("{folder}/");
@@ -247,7 +247,7 @@ fn what_is_somebodys_is_asked_by_its_entitys_finders() {
             })
         })
     };
-    let asked = sources().into_iter().filter(|file| file.name.starts_with("actors/") && bare(file));
+    let asked = rust_files().into_iter().filter(|file| file.name.starts_with("actors/") && bare(file));
     let wrong: Vec<_> = asked.map(|file| file.name).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -265,7 +265,7 @@ fn packages_are_named_and_never_the_hosts_they_come_from() {
         ["proxy.golang", "org"].join("."),
     ];
     // Cargo writes its registry into the lock file itself.
-    let wrong: Vec<_> = all()
+    let wrong: Vec<_> = all_files()
         .into_iter()
         .filter(|file| file.name != "Cargo.lock")
         .filter(|file| hosts.iter().any(|host| file.content.contains(host)))
@@ -281,4 +281,81 @@ fn readme_is_short() {
         lines <= MAX_README_LINES,
         "README.md has {lines} lines, more than {MAX_README_LINES}: move reference to config/README.md"
     );
+}
+
+/// Returns every crate of the tree, with its modules.
+fn crates() -> Vec<Crate> {
+    let files = rust_files();
+    ARROWS
+        .iter()
+        .map(|(folder, _)| if *folder == "." { "src".to_owned() } else { format!("{folder}/src") })
+        .map(|folder| read_crate(&folder, &files))
+        .collect()
+}
+
+#[test]
+fn modules_form_no_cycle() {
+    let found: Vec<String> = crates().iter().flat_map(cycles::cycles).collect();
+    assert!(
+        found.is_empty(),
+        "modules depend on each other in a circle; move what both need below them, or pass it in:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn cycle_is_found_through_a_reexport() {
+    let file = |name: &str, content: &str| File { name: name.to_owned(), content: content.to_owned() };
+    let with_cycle = [
+        file("x/src/lib.rs", "mod high; mod low; pub use high::Thing;"),
+        file("x/src/high.rs", "use crate::low; pub struct Thing;"),
+        file("x/src/low.rs", "fn make() -> crate::Thing { todo!() }"),
+    ];
+    let without = [
+        file("x/src/lib.rs", "mod high; mod low;"),
+        file("x/src/high.rs", "use super::low;"),
+        file("x/src/low.rs", "#[cfg(test)] mod tests { use crate::high; }"),
+    ];
+
+    let found = cycles::cycles(&read_crate("x/src", &with_cycle));
+
+    assert_eq!(found, ["x/src:\n    x/src/high.rs uses low\n    x/src/low.rs uses Thing"]);
+    assert_eq!(cycles::cycles(&read_crate("x/src", &without)), [""; 0]);
+}
+
+#[test]
+fn types_are_named_after_what_they_are() {
+    let found: Vec<String> = crates().iter().flat_map(names::vague_types).collect();
+    assert!(
+        found.is_empty(),
+        "name the thing with a noun of its field, such as `SearchResponse` or `HostThrottle`: {found:#?}"
+    );
+}
+
+#[test]
+fn type_is_declared_once_in_a_crate() {
+    let found: Vec<String> = crates().iter().flat_map(|of| names::repeated_types(of, &LOCAL_TYPES)).collect();
+    assert!(found.is_empty(), "give each of them the name of its own subject: {found:#?}");
+}
+
+#[test]
+fn constants_name_their_subject_and_unit() {
+    let found: Vec<String> = crates().iter().flat_map(names::vague_constants).collect();
+    assert!(found.is_empty(), "say what it bounds and in what, such as `MAX_TITLE_CHARS`: {found:#?}");
+}
+
+#[test]
+fn doc_comments_are_no_stock_phrases() {
+    let found: Vec<String> = rust_files()
+        .iter()
+        .filter(|file| file.name != "tests/tidy/names.rs")
+        .flat_map(names::stock_phrases)
+        .collect();
+    assert!(found.is_empty(), "say what holds for the caller, or leave the comment out: {found:#?}");
+}
+
+#[test]
+fn names_of_tests_are_short() {
+    let found: Vec<String> = rust_files().iter().flat_map(names::long_test_names).collect();
+    assert!(found.is_empty(), "say subject, condition and expectation in 60 characters: {found:#?}");
 }

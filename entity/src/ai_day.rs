@@ -14,8 +14,4 @@ pub struct Model {
     pub tokens: i64,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::no_relations!();

@@ -19,18 +19,9 @@ pub struct Model {
     pub lease_until: Timestamp,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_table!();
 
 impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-
     /// The rows, of everybody, that nobody works on at this moment.
     pub fn dead_at(now: Timestamp) -> Select<Entity> {
         Self::find().filter(Column::LeaseUntil.lte(now))

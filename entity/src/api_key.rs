@@ -41,23 +41,9 @@ pub struct Model {
     pub mcp_client: Option<String>,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_table!(KeyId);
 
 impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-
-    /// One row, if it is this user's.
-    pub fn one_of(user: UserId, id: KeyId) -> Select<Entity> {
-        Self::owned_by(user).filter(Column::Id.eq(id))
-    }
-
     /// The keys that a user has created, without that of a connection test: those that are listed, and count towards the plan's limit.
     pub fn created_by(user: UserId) -> Select<Entity> {
         Self::owned_by(user).filter(Column::Display.ne(""))

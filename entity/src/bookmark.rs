@@ -45,11 +45,7 @@ pub struct Model {
 /// A deleted bookmark may be restored for so long (spec.md: Bookmark).
 pub const RESTORABLE: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_changes!();
 
 impl Entity {
     /// Says of a document's bookmark that something of it changed: a client that keeps a copy in step asks by that time.

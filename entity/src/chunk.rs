@@ -33,18 +33,9 @@ pub struct Model {
     pub text: String,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_table!();
 
 impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-
     /// The rows of every user: what the index is compared with.
     pub fn of_every_user() -> Select<Entity> {
         Self::find()

@@ -20,15 +20,4 @@ pub struct Model {
     pub added_at: Timestamp,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
-
-impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-}
+crate::owned::owned_table!();

@@ -32,18 +32,9 @@ pub struct Model {
     pub updated_at: Timestamp,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_table!();
 
 impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-
     /// Those of one project.
     pub fn within(project: &project::Model) -> Select<Entity> {
         Self::owned_by(project.user_id).filter(Column::ProjectId.eq(project.id))

@@ -87,11 +87,7 @@ pub struct Model {
     pub updated_at: Timestamp,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_changes!();
 
 impl Model {
     /// A document whose text is still to come, of nobody's bookmark, feed or project.

@@ -58,27 +58,11 @@ pub struct Model {
     pub created_at: Timestamp,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_table!(EntryId);
 
 impl Model {
     /// Whether its address is that of its recording: there is no page to be read.
     pub fn is_recording(&self) -> bool {
         self.enclosure_url.as_deref() == Some(self.url.as_str())
-    }
-}
-
-impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-
-    /// One row, if it is this user's.
-    pub fn one_of(user: UserId, id: EntryId) -> Select<Entity> {
-        Self::owned_by(user).filter(Column::Id.eq(id))
     }
 }

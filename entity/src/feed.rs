@@ -30,23 +30,9 @@ pub struct Model {
     pub created_at: Timestamp,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_table!(FeedId);
 
 impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-
-    /// One row, if it is this user's.
-    pub fn one_of(user: UserId, id: FeedId) -> Select<Entity> {
-        Self::owned_by(user).filter(Column::Id.eq(id))
-    }
-
     /// Everybody's rows of one source: for the fetch that serves them all, and for nobody's eyes.
     pub fn followers_of(source: FeedSourceId) -> Select<Entity> {
         Self::find().filter(Column::SourceId.eq(source))

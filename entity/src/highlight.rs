@@ -31,20 +31,4 @@ pub struct Model {
     pub created_at: Timestamp,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
-
-impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-
-    /// One row, if it is this user's.
-    pub fn one_of(user: UserId, id: HighlightId) -> Select<Entity> {
-        Self::owned_by(user).filter(Column::Id.eq(id))
-    }
-}
+crate::owned::owned_table!(HighlightId);

@@ -33,18 +33,9 @@ pub struct Model {
     pub running_at: Timestamp,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_table!();
 
 impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-
     /// One row, if it is this user's.
     pub fn one_of(user: UserId, key: KeyId, name_hash: &[u8]) -> Select<Entity> {
         Self::find().filter(Self::is_one_of(user, key, name_hash))

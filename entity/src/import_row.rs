@@ -31,11 +31,7 @@ pub struct Model {
     pub detail: Option<String>,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_table!();
 
 impl Model {
     /// Whether the import created the row's thing, rather than finding it.
@@ -45,11 +41,6 @@ impl Model {
 }
 
 impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-
     /// The rows of an import, if it is this user's.
     pub fn within(user: UserId, import: ImportId) -> Select<Entity> {
         Self::owned_by(user).filter(Column::ImportId.eq(import))

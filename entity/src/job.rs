@@ -49,11 +49,7 @@ pub struct Model {
     pub finished_at: Option<Timestamp>,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_table!();
 
 impl Model {
     /// A job that waits from now on, without a turn as yet.
@@ -84,12 +80,5 @@ impl Model {
             created_at: now,
             finished_at: None,
         }
-    }
-}
-
-impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
     }
 }

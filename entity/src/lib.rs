@@ -1,15 +1,13 @@
-//! # The nouns
+//! Row types and value types: the tables of the database as `sea-orm` entities, and what their columns hold.
 //!
-//! What a key, a plan, a scope, a document *is*: rows and value types. This crate knows the database library,
-//! serde and uuid, and nothing else of Carrel.
-//!
-//! Each row file holds the model and its **owner-scoped finders** (`owned_by`, `readable_by`, `one_of`): there is
-//! no other public way to an owned table, so a query that would show one user another's rows is visibly wrong.
-//! Ids are types of their own ([`id`]), moments and days too ([`time`]); the small enums that are columns stand in
-//! [`kind`], plans and their numbers in [`plan`], permissions in [`scope`].
+//! A table that belongs to users has finders that start from the owner (`owned_by`, `one_of`, `readable_by`) and changes that do
+//! (`update_owned`, `delete_owned`); `owned.rs` declares them once. A finder that does not start from the owner says so by its
+//! name. Ids are types of their own ([`id`]), times and days too ([`time`]); [`kind`] has the small enums that are columns,
+//! [`plan`] the plans with their numbers, [`scope`] the permissions of keys and connected applications.
 
 pub mod id;
 pub mod kind;
+mod owned;
 pub mod plan;
 pub mod scope;
 pub mod time;

@@ -21,11 +21,7 @@ pub struct Model {
     pub answer_bytes: i64,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_changes!();
 
 impl Entity {
     /// The row of one user.

@@ -53,11 +53,7 @@ impl std::str::FromStr for RedirectUris {
     }
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::no_relations!();
 
 impl Entity {
     /// The client that is named by this address.

@@ -33,18 +33,9 @@ pub struct Model {
     pub branch: Option<i64>,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_table!();
 
 impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-
     /// The code with this hash, whoever's it is: how a client redeems one.
     pub fn by_hash(hash: &[u8]) -> Select<Entity> {
         Self::find().filter(Column::Hash.eq(hash))

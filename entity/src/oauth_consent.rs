@@ -30,11 +30,7 @@ pub struct Model {
     pub expires_at: Timestamp,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_changes!();
 
 impl Entity {
     /// The page with this ticket, if it was shown to this browser of this user.

@@ -33,23 +33,9 @@ pub struct Model {
     pub mcp_client: Option<String>,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_table!(GrantId);
 
 impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-
-    /// One row, if it is this user's.
-    pub fn one_of(user: UserId, id: GrantId) -> Select<Entity> {
-        Self::owned_by(user).filter(Column::Id.eq(id))
-    }
-
     /// The connection of a token, whoever's it is: how a caller is recognised.
     pub fn of_token(id: GrantId) -> Select<Entity> {
         Self::find_by_id(id)

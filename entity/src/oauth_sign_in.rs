@@ -16,11 +16,7 @@ pub struct Model {
     pub expires_at: Timestamp,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::no_relations!();
 
 impl Entity {
     /// The page with this ticket; nobody is signed in on it, so it has no owner.

@@ -29,11 +29,7 @@ pub struct Model {
     pub state: TokenState,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::no_relations!();
 
 impl Entity {
     /// The token with this hash, whoever's it is: how a caller or a client is recognised.

@@ -34,11 +34,7 @@ pub struct Model {
     pub added_at: Timestamp,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_changes!();
 
 impl Entity {
     /// The items of one user's projects that are in sight. A deleted bookmark is not, with all that was marked in it; where

@@ -20,11 +20,7 @@ pub struct Model {
     pub outline: String,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_changes!();
 
 impl Entity {
     /// How this user's document is shown, where more than its text is known.

@@ -21,18 +21,9 @@ pub struct Model {
     pub expires_at: Timestamp,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_table!();
 
 impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-
     /// The session with this secret, if it has not ended.
     pub fn living(secret_hash: &[u8], now: Timestamp) -> Select<Entity> {
         Self::find().filter(Column::SecretHash.eq(secret_hash)).filter(Column::ExpiresAt.gt(now))

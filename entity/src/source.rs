@@ -26,11 +26,7 @@ pub struct Model {
     pub outline: Option<String>,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_changes!();
 
 impl Entity {
     /// What this user gave for this document, where it is still kept.

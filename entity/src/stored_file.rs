@@ -36,11 +36,7 @@ pub struct Model {
     pub doomed: bool,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::no_relations!();
 
 impl Entity {
     /// The bytes of an upload.

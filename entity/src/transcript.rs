@@ -33,18 +33,9 @@ pub struct Model {
     pub finished: bool,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_table!();
 
 impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-
     /// One of the user's by its document and the version that it becomes.
     pub fn one_of(user: UserId, document: DocumentId, version: i32) -> Select<Entity> {
         Self::owned_by(user).filter(Column::DocumentId.eq(document)).filter(Column::Version.eq(version))

@@ -27,15 +27,4 @@ pub struct Model {
     pub text: String,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
-
-impl Entity {
-    /// The rows of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-}
+crate::owned::owned_table!();

@@ -40,11 +40,7 @@ pub struct Model {
     pub bookmark_id: Option<BookmarkId>,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::owned_table!(UploadId);
 
 impl Model {
     /// Whether bytes may still begin to come, or are coming.
@@ -54,11 +50,6 @@ impl Model {
 }
 
 impl Entity {
-    /// The uploads of one user.
-    pub fn owned_by(user: UserId) -> Select<Entity> {
-        Self::find().filter(Column::UserId.eq(user))
-    }
-
     /// The upload of this id, whoever's it is: for who holds its signed address.
     pub fn by_address(id: UploadId) -> Select<Entity> {
         Self::find_by_id(id)
@@ -72,10 +63,5 @@ impl Entity {
     /// Whether an upload was not completed, and its address ended before this.
     pub fn is_abandoned(ended_before: Timestamp) -> Condition {
         Condition::all().add(Column::CompletedAt.is_null()).add(Column::ExpiresAt.lt(ended_before))
-    }
-
-    /// One upload, if it is this user's.
-    pub fn one_of(user: UserId, id: UploadId) -> Select<Entity> {
-        Self::owned_by(user).filter(Column::Id.eq(id))
     }
 }

@@ -26,11 +26,7 @@ pub struct Model {
     pub created_at: Timestamp,
 }
 
-/// No relations are walked; finders name what they need.
-#[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
+crate::owned::no_relations!();
 
 impl Entity {
     /// The account with this address; addresses are compared in lower case.

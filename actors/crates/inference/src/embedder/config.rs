@@ -67,7 +67,7 @@ impl Config {
         if self.heads == 0 || self.width == 0 || !self.width.is_multiple_of(self.heads) {
             return Err("width is not a multiple of its heads");
         }
-        if self.places < super::tokens::MOST {
+        if self.places < super::tokens::MAX_TOKENS {
             return Err("positions are fewer than the tokens of a passage");
         }
         Ok(())

@@ -107,7 +107,7 @@ fn places(weights: &mut Weights, config: &Config) -> Result<Vec<f32>, WeightsErr
     let width = config.width;
     let part = weights.tensor("embeddings.token_type_embeddings.weight", &[2, width])?;
     let mut places = weights.tensor("embeddings.position_embeddings.weight", &[config.places, width])?;
-    places.truncate(tokens::MOST * width);
+    places.truncate(tokens::MAX_TOKENS * width);
     places.shrink_to_fit();
     for place in places.chunks_exact_mut(width) {
         for (place, part) in place.iter_mut().zip(&part) {

@@ -32,7 +32,7 @@ pub use precision::Precision;
 pub use weights::WeightsError;
 
 /// Tokens of a passage that the local model reads, as [`Embedder::count_tokens`] counts: what is longer loses its end.
-pub const PASSAGE_TOKENS: usize = tokens::MOST - 2;
+pub const PASSAGE_TOKENS: usize = tokens::MAX_TOKENS - 2;
 
 /// Something that turns text into vectors, one model, always the same width.
 pub trait Embedder: Send + Sync {

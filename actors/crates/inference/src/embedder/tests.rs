@@ -147,10 +147,10 @@ fn a_vector_does_not_depend_on_its_company() {
 #[test]
 fn a_text_that_is_too_long_is_read_from_its_beginning() {
     let Some(model) = open(Precision::Int8, 1) else { return };
-    let beginning = "ants ".repeat(tokens::MOST - 2);
+    let beginning = "ants ".repeat(tokens::MAX_TOKENS - 2);
     let long = format!("{beginning}{}", "winter ".repeat(500));
 
-    assert_eq!(model.count_tokens(&long), tokens::MOST - 2 + 500);
+    assert_eq!(model.count_tokens(&long), tokens::MAX_TOKENS - 2 + 500);
     assert_eq!(model.embed(&[&long]).unwrap(), model.embed(&[&beginning]).unwrap());
 }
 

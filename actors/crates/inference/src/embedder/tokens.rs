@@ -8,7 +8,7 @@ use super::Pieces;
 
 /// Tokens that the model reads of a text, the two that frame it included. all-MiniLM was trained on 256, and finds
 /// better with passages of up to this many: measured, about half a point of nDCG@10.
-pub(super) const MOST: usize = 512;
+pub(super) const MAX_TOKENS: usize = 512;
 
 /// What BERT's vocabulary has for all that it lacks.
 const UNKNOWN: &str = "[UNK]";
@@ -33,14 +33,14 @@ impl Tokens {
         self.0.get_vocab_size(true)
     }
 
-    /// The tokens of a text with the two that frame it, [`MOST`] at most: what is too long loses its end,
+    /// The tokens of a text with the two that frame it, [`MAX_TOKENS`] at most: what is too long loses its end,
     /// but not the closing token.
     pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, Refusal> {
         let mut tokens = self.0.encode_fast(text, true)?.get_ids().to_vec();
         if let Some(last) = tokens.last().copied()
-            && tokens.len() > MOST
+            && tokens.len() > MAX_TOKENS
         {
-            tokens.truncate(MOST - 1);
+            tokens.truncate(MAX_TOKENS - 1);
             tokens.push(last);
         }
         Ok(tokens)

@@ -1,0 +1,57 @@
+//! What the tables share that belong to users: finders and changes that start from the owner, so that a query cannot forget it.
+
+/// Declares that a table has no relations; finders name what they join.
+macro_rules! no_relations {
+    () => {
+        /// Relations to other tables: none.
+        #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+        pub enum Relation {}
+
+        impl ActiveModelBehavior for ActiveModel {}
+    };
+}
+
+/// Declares changes of a table with a column `user_id`.
+macro_rules! owned_changes {
+    () => {
+        crate::owned::no_relations!();
+
+        impl Entity {
+            /// Returns an update of rows of this user.
+            pub fn update_owned(user: UserId) -> sea_orm::UpdateMany<Entity> {
+                Self::update_many().filter(Column::UserId.eq(user))
+            }
+
+            /// Returns a deletion of rows of this user.
+            pub fn delete_owned(user: UserId) -> sea_orm::DeleteMany<Entity> {
+                Self::delete_many().filter(Column::UserId.eq(user))
+            }
+        }
+    };
+}
+
+/// Declares finders and changes of a table with a column `user_id`; with the type of its ids also the finder of one row.
+macro_rules! owned_table {
+    () => {
+        crate::owned::owned_changes!();
+
+        impl Entity {
+            /// Returns the rows of this user.
+            pub fn owned_by(user: UserId) -> Select<Entity> {
+                Self::find().filter(Column::UserId.eq(user))
+            }
+        }
+    };
+    ($id:ty) => {
+        crate::owned::owned_table!();
+
+        impl Entity {
+            /// Returns the row with this id, if it belongs to this user.
+            pub fn one_of(user: UserId, id: $id) -> Select<Entity> {
+                Self::owned_by(user).filter(Column::Id.eq(id))
+            }
+        }
+    };
+}
+
+pub(crate) use {no_relations, owned_changes, owned_table};

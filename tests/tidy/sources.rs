@@ -1,0 +1,248 @@
+//! What the rules look at: the files of the tree, and the items of the Rust sources as `syn` reads them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::visit::{self, Visit};
+use syn::{Attribute, Item, ItemUse, UseTree, Visibility};
+
+/// Folders that hold Rust sources.
+const SOURCES: [&str; 5] = ["src", "entity", "migration", "actors", "tests"];
+
+/// A file of the tree.
+pub struct File {
+    /// From the root of the tree, with slashes.
+    pub name: String,
+    pub content: String,
+}
+
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn files_under(folder: &Path, found: &mut Vec<File>) {
+    let entries = fs::read_dir(folder).unwrap();
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        let name = path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
+        if path.is_symlink() || [".git", "target", "data"].contains(&name.as_str()) {
+            continue;
+        }
+        if path.is_dir() {
+            files_under(&path, found);
+        } else if let Ok(content) = fs::read_to_string(&path) {
+            found.push(File { name, content });
+        }
+    }
+}
+
+/// Returns every text file of the tree.
+pub fn all_files() -> Vec<File> {
+    let mut found = Vec::new();
+    files_under(&root(), &mut found);
+    found
+}
+
+/// Returns every Rust source of the tree.
+pub fn rust_files() -> Vec<File> {
+    let ours = |file: &File| SOURCES.iter().any(|folder| file.name.starts_with(&format!("{folder}/")));
+    all_files().into_iter().filter(|file| file.name.ends_with(".rs") && ours(file)).collect()
+}
+
+/// The path of a module or an item from the root of its crate.
+pub type ModulePath = Vec<String>;
+
+/// A module as its file declares it. Code that only tests compile is left out.
+#[derive(Default)]
+pub struct Module {
+    /// The file, from the root of the tree.
+    pub file: String,
+    /// Paths that the module names, from the root of the crate. They are not resolved yet.
+    pub references: BTreeSet<ModulePath>,
+    /// Names that the module re-exports, with what they stand for.
+    pub reexports: BTreeMap<String, ModulePath>,
+    /// Types that the module declares.
+    pub types: Vec<String>,
+    /// Constants and statics that the module declares.
+    pub constants: Vec<String>,
+}
+
+/// The modules of one crate.
+pub struct Crate {
+    /// Its folder of sources, from the root of the tree.
+    pub folder: String,
+    pub modules: BTreeMap<ModulePath, Module>,
+}
+
+/// Returns the path of the module that a file holds, from its name below the sources of its crate.
+fn module_path(name: &str) -> ModulePath {
+    let mut path: ModulePath = name.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+    if matches!(path.last().map(String::as_str), Some("mod" | "lib" | "main")) {
+        path.pop();
+    }
+    path
+}
+
+/// Reads the modules of a crate. `files` are all sources of the tree.
+pub fn read_crate(folder: &str, files: &[File]) -> Crate {
+    let prefix = format!("{folder}/");
+    let own = |file: &&File| file.name.starts_with(&prefix);
+    let mut modules = BTreeMap::new();
+    let mut test_modules = BTreeSet::new();
+    let known: BTreeSet<ModulePath> =
+        files.iter().filter(own).map(|file| module_path(&file.name[prefix.len()..])).collect();
+    for file in files.iter().filter(own) {
+        let path = module_path(&file.name[prefix.len()..]);
+        let parsed = syn::parse_file(&file.content).unwrap_or_else(|error| panic!("{}: {error}", file.name));
+        let module = Module { file: file.name.clone(), ..Module::default() };
+        let mut reader =
+            Reader { path: path.clone(), known: &known, module, test_modules: &mut test_modules };
+        reader.visit_file(&parsed);
+        let module = reader.module;
+        modules.insert(path, module);
+    }
+    modules.retain(|path: &ModulePath, _| !test_modules.iter().any(|test| path.starts_with(test)));
+    Crate { folder: folder.to_owned(), modules }
+}
+
+/// Reads the items of one file.
+struct Reader<'a> {
+    path: ModulePath,
+    known: &'a BTreeSet<ModulePath>,
+    module: Module,
+    test_modules: &'a mut BTreeSet<ModulePath>,
+}
+
+fn is_test_only(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let is_cfg = attribute.path().is_ident("cfg");
+        is_cfg && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
+    })
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+/// Lists the paths of a use tree, each with the name that it is imported by.
+fn flatten(tree: &UseTree, prefix: &[String], found: &mut Vec<(ModulePath, String)>) {
+    let with = |name: String| prefix.iter().cloned().chain([name]).collect::<Vec<_>>();
+    match tree {
+        UseTree::Path(path) => flatten(&path.tree, &with(path.ident.to_string()), found),
+        UseTree::Name(name) if name.ident == "self" => {
+            found.push((prefix.to_vec(), prefix.last().cloned().unwrap_or_default()));
+        }
+        UseTree::Name(name) => found.push((with(name.ident.to_string()), name.ident.to_string())),
+        UseTree::Rename(name) => found.push((with(name.ident.to_string()), name.rename.to_string())),
+        UseTree::Glob(_) => found.push((prefix.to_vec(), String::new())),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| flatten(tree, prefix, found)),
+    }
+}
+
+impl Reader<'_> {
+    /// Returns a path from the root of the crate; `None` for one that leads into another crate or is local.
+    fn absolute(&self, path: &[String]) -> Option<ModulePath> {
+        let mut base = self.path.clone();
+        let mut rest = path;
+        match path.first()?.as_str() {
+            "crate" => return Some(path[1..].to_vec()),
+            "self" => rest = &path[1..],
+            "super" => {
+                while rest.first().is_some_and(|part| part == "super") {
+                    base.pop();
+                    rest = &rest[1..];
+                }
+            }
+            name => {
+                let child: ModulePath = self.path.iter().cloned().chain([name.to_owned()]).collect();
+                if !self.known.contains(&child) {
+                    return None;
+                }
+            }
+        }
+        base.extend(rest.iter().cloned());
+        Some(base)
+    }
+
+    fn add_reference(&mut self, path: &[String]) {
+        if let Some(path) = self.absolute(path) {
+            self.module.references.insert(path);
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader<'_> {
+    fn visit_item(&mut self, item: &'ast Item) {
+        if is_test_only(attributes(item)) {
+            if let Item::Mod(module) = item {
+                let path = self.path.iter().cloned().chain([module.ident.to_string()]).collect();
+                if module.content.is_none() {
+                    self.test_modules.insert(path);
+                }
+            }
+            return;
+        }
+        match item {
+            Item::Struct(item) => self.module.types.push(item.ident.to_string()),
+            Item::Enum(item) => self.module.types.push(item.ident.to_string()),
+            Item::Trait(item) => self.module.types.push(item.ident.to_string()),
+            Item::Type(item) => self.module.types.push(item.ident.to_string()),
+            Item::Const(item) => self.module.constants.push(item.ident.to_string()),
+            Item::Static(item) => self.module.constants.push(item.ident.to_string()),
+            _ => {}
+        }
+        visit::visit_item(self, item);
+    }
+
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        let mut found = Vec::new();
+        flatten(&item.tree, &[], &mut found);
+        for (path, name) in found {
+            self.add_reference(&path);
+            if !matches!(item.vis, Visibility::Inherited)
+                && let Some(path) = self.absolute(&path)
+            {
+                self.module.reexports.insert(name, path);
+            }
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let parts: Vec<String> = path.segments.iter().map(|part| part.ident.to_string()).collect();
+        if matches!(parts.first().map(String::as_str), Some("crate" | "super" | "self")) && parts.len() > 1 {
+            self.add_reference(&parts);
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        let tokens = call.tokens.to_string();
+        let words: Vec<&str> = tokens.split_whitespace().collect();
+        for (at, word) in words.iter().enumerate() {
+            if matches!(*word, "crate" | "super") && words.get(at + 1) == Some(&"::") {
+                let parts: Vec<String> = words[at..]
+                    .chunks(2)
+                    .scan(true, |goes_on, pair| {
+                        let part = goes_on.then(|| pair[0].to_owned());
+                        *goes_on = pair.get(1) == Some(&"::");
+                        part
+                    })
+                    .collect();
+                self.add_reference(&parts);
+            }
+        }
+        visit::visit_macro(self, call);
+    }
+}
