@@ -43,5 +43,5 @@ pub mod stored_files;
 pub mod transfer_quota;
 pub mod uploads;
 
-/// Maximum number of ids in one SQL statement; longer lists are split.
+/// Maximum number of ids in one statement. Longer lists are worked on in batches of this size.
 pub const BATCH_ROWS: usize = 500;
