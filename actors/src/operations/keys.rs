@@ -18,7 +18,7 @@ use validation::{Field, Kind, Values};
 
 const NAME: Kind = Kind::Label { max: rules::MAX_NAME_CHARS };
 const SCOPES: Kind = Kind::List { of: &Kind::Words { min: 1, max: 100 }, min: 1, max: 50 };
-const HOURLY: Kind = Kind::Integer { min: 1, max: i32::MAX as i64 };
+const HOURLY_LIMIT: Kind = Kind::Integer { min: 1, max: i32::MAX as i64 };
 
 /// A key as its owner sees it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -125,7 +125,7 @@ impl CreateKey {
         Field::optional("scopes", SCOPES, "Scopes of the key. Default: reading the library."),
         Field::optional(
             "hourlyLimit",
-            HOURLY,
+            HOURLY_LIMIT,
             "Maximum number of requests per hour. Default: the plan's maximum.",
         ),
         Field::optional("expiresAt", Kind::Time, "Time from which the key is refused."),
@@ -177,7 +177,7 @@ impl ChangeKey {
         Field::optional("scopes", SCOPES, "New scopes of the key; they replace the former ones."),
         Field::optional(
             "hourlyLimit",
-            HOURLY,
+            HOURLY_LIMIT,
             "Maximum number of requests per hour; null for the plan's maximum.",
         ),
         Field::optional("expiresAt", Kind::Time, "Time from which the key is refused; null for never."),

@@ -182,11 +182,8 @@ async fn views(ctx: &OperationContext, user: UserId, jobs: Vec<job::Model>) -> R
     for job in jobs {
         let Some(document) = documents.get(&DocumentId(job.subject)).cloned() else { continue };
         let is_transcription = JobKind::named(&job.kind) == Some(JobKind::Transcribe);
-        let progress = if is_transcription {
-            transcript_progress(ctx.core.db.read(), &document).await?
-        } else {
-            None
-        };
+        let progress =
+            if is_transcription { transcript_progress(ctx.core.db.read(), &document).await? } else { None };
         views.push(WorkView::from_job(job, document, progress));
     }
     Ok(views)
