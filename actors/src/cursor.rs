@@ -15,7 +15,7 @@ use uuid::Uuid;
 /// How many bytes of the signature a cursor carries.
 const TAG_BYTES: usize = 16;
 /// No cursor of ours is longer; what is longer is not looked at.
-pub const MOST_CHARS: usize = 16_384;
+pub const MAX_CHARS: usize = 16_384;
 /// Keeps signatures of cursors apart from any others made with the same key.
 const PURPOSE: &[u8] = b"carrel list cursor 1";
 
@@ -61,7 +61,7 @@ impl Cursors {
 
     /// The position that a cursor stands for.
     pub fn open<T: DeserializeOwned>(&self, user: Uuid, list: &str, cursor: &str) -> Result<T, BadCursor> {
-        if cursor.len() > MOST_CHARS {
+        if cursor.len() > MAX_CHARS {
             return Err(BadCursor);
         }
         // This engine refuses padding, and spare bits in the last character.

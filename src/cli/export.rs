@@ -71,7 +71,7 @@ async fn packed(
 }
 
 async fn copy(core: &CoreContext, store: &dyn BlobStore, done: &export::Model, to: &Path) -> Result<(), Failure> {
-    let local = exports::file(core, store, done).await?;
+    let local = exports::open_file(core, store, done).await?;
     let told = |cause| Failure::Path { what: "write", path: to.to_owned(), cause };
     let (from, to) = (local.path().to_owned(), to.to_owned());
     let placed = tokio::task::spawn_blocking(move || place(&from, &to)).await;

@@ -127,7 +127,7 @@ async fn rows(core: &CoreContext, args: RowsArgs) -> Result<CommandOutput, Failu
         let some = imports::rows(core, &import, Wanted { outcome, after, most: PAGE_ROWS }).await?;
         let Some(last) = some.last() else { break };
         after = Some((last.line, last.id));
-        rows.extend(ImportRowView::of_rows(core.db.read(), &import, some).await?);
+        rows.extend(ImportRowView::from_rows(core.db.read(), &import, some).await?);
     }
     CommandOutput::of(&ImportRowList { rows })
 }

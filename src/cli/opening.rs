@@ -92,7 +92,7 @@ async fn up_to_date(settings: &Settings, db: Db) -> Result<CoreContext, Failure>
 fn desk_over(settings: &Settings, db: Db) -> CoreContext {
     let (folder, plans) = (settings.data_dir.clone(), settings.plans.clone());
     let base = settings.base_url(settings.server.listen);
-    CoreContext::of(db, folder, base.as_str(), plans, Arc::new(SystemClock::new()))
+    CoreContext::new(db, folder, base.as_str(), plans, Arc::new(SystemClock::new()))
 }
 
 fn no_database(settings: &Settings) -> Failure {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use actix_web::web::Bytes;
-use library::stored_files::{self, Owner, Written};
+use library::stored_files::{self, FileOwner, FileWriter};
 use entity::id::ImportId;
 use entity::kind::{ImportState, JobState};
 use entity::plan::Plan;
@@ -26,10 +26,10 @@ pub async fn begin(session: &Client, file: &[u8], fields: &[(&str, &str)]) -> St
 pub async fn restore_file(server: &Server, id: &str, file: &[u8]) {
     let (app, import) = (server.app(), ImportId(id.parse().unwrap()));
     let store = &*app.uploads.store;
-    let mut written = Written::begin(app, store).await.unwrap();
+    let mut written = FileWriter::begin(app, store).await.unwrap();
     written.write(Bytes::copy_from_slice(file)).await.unwrap();
     let held = written.finish(app, store).await.unwrap();
-    assert!(stored::give(app.db.write(), held.id, Owner::Import(import)).await.unwrap());
+    assert!(stored_files::assign(app.db.write(), held.id, FileOwner::Import(import)).await.unwrap());
 }
 
 /// The import as it is.

@@ -417,13 +417,13 @@ async fn count_equals_the_rows_after_a_mixed_load() {
     key.delete(&path(&saves[0])).await.data(200);
 
     assert!(bytes(&key).await > 1000);
-    assert!(library_quota::differing(db).await.unwrap().is_empty());
+    assert!(library_quota::find_miscounted_users(db).await.unwrap().is_empty());
     session.delete(&format!("/app/api/projects/{id}")).await.data(200);
     imports::step(&session, &import, "undo").await;
     imports::once(&session, &import, "undone").await;
-    assert!(library_quota::differing(db).await.unwrap().is_empty());
+    assert!(library_quota::find_miscounted_users(db).await.unwrap().is_empty());
     accounts::delete(server.app(), user.id()).await.unwrap();
-    assert!(library_quota::differing(db).await.unwrap().is_empty());
+    assert!(library_quota::find_miscounted_users(db).await.unwrap().is_empty());
     assert!(Entity::owned_by(user.id()).one(db.read()).await.unwrap().is_none());
 }
 
@@ -443,7 +443,7 @@ async fn count_equals_the_rows_after_any_statements() {
             let statement = load.next_statement();
             load.run(&statement).await;
             if step % 10 == 0 {
-                let differing = library_quota::differing(&load.db).await.unwrap();
+                let differing = library_quota::find_miscounted_users(&load.db).await.unwrap();
                 assert!(differing.is_empty(), "seed {seed}, step {step}: {statement}");
             }
         }
@@ -732,11 +732,11 @@ async fn wrong_count_is_found_and_repaired_from_the_rows() {
         .await
         .unwrap();
 
-    assert_eq!(library_quota::differing(db).await.unwrap(), vec![user.id()]);
+    assert_eq!(library_quota::find_miscounted_users(db).await.unwrap(), vec![user.id()]);
     library_quota::recount(db, user.id()).await.unwrap();
 
     assert_eq!(bytes(&key).await, right);
-    assert!(library_quota::differing(db).await.unwrap().is_empty());
+    assert!(library_quota::find_miscounted_users(db).await.unwrap().is_empty());
 }
 
 #[actix_web::test]

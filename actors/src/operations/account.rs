@@ -1,4 +1,4 @@
-//! The account, as its owner's programs and pages see it.
+//! Shows the account.
 
 use entity::id::UserId;
 use entity::plan::Plan;
@@ -10,22 +10,22 @@ use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter};
 use serde::Serialize;
 
 use super::target::Target;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
-use validation::{Field, Values};
-use crate::pipeline::Operation;
 use library::uploads::stored_bytes;
+use validation::{Field, Values};
 
-/// The account of the caller.
+/// Shows the account of the caller.
 #[derive(Debug)]
 pub struct ShowAccount;
 
 impl ShowAccount {
-    /// It takes none.
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads nothing.
+    /// Returns the operation.
     pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self)
     }

@@ -1,4 +1,4 @@
-//! Reading the activity view (contract.md, section 9).
+//! Lists the activity of an account (contract.md, section 9).
 
 use entity::activity;
 use entity::id::{ActivityId, GrantId, KeyId};
@@ -6,23 +6,23 @@ use entity::kind::Surface;
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
 
-use super::page::{CURSOR, PageOf};
+use super::page::{CURSOR, ListPage, PageRequest};
 use super::target::Target;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
 use validation::{Field, Kind, Values};
-use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
 
-/// A page of activity, newest first.
+/// Lists the activity, newest first.
 #[derive(Debug)]
 pub struct ListActivity {
-    page: PageOf,
+    page: PageRequest,
     key: Option<KeyId>,
     app: Option<GrantId>,
     surface: Option<&'static str>,
@@ -41,7 +41,7 @@ impl ListActivity {
     /// Reads the parameters.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
         Ok(Self {
-            page: PageOf::read(&mut values, DEFAULT_LIMIT),
+            page: PageRequest::read(&mut values, DEFAULT_LIMIT),
             key: values.id("keyId").map(KeyId),
             app: values.id("appId").map(GrantId),
             surface: values.name("surface"),
@@ -49,7 +49,7 @@ impl ListActivity {
     }
 }
 
-/// One call.
+/// A call of a key, a connected app or a session.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ActivityView {
@@ -66,7 +66,7 @@ pub struct ActivityView {
     result_count: Option<i32>,
 }
 
-/// HTTP status for REST, a word for MCP.
+/// The HTTP status of a REST call, or the outcome of an MCP call as a word.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 enum ActivityStatus {
@@ -92,7 +92,7 @@ impl From<activity::Model> for ActivityView {
     }
 }
 
-/// Calls, newest first.
+/// A page of calls, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListActivityResponse {
@@ -101,7 +101,7 @@ pub struct ListActivityResponse {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Position {
+struct ActivityPosition {
     at: Timestamp,
     id: ActivityId,
 }
@@ -113,25 +113,21 @@ impl Operation for ListActivity {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListActivityResponse, Error> {
         use activity::Column as C;
         let list = format!("activity:{:?}:{:?}:{:?}", self.key, self.app, self.surface);
-        let before: Option<Position> = self.page.position(ctx, caller.user, &list)?;
+        let list = self.page.of_list(ctx, caller, list);
+        let before: Option<ActivityPosition> = list.position()?;
         let older = before.map(|last| {
-            let same = Condition::all().add(C::At.eq(last.at)).add(C::Id.lt(last.id));
-            Condition::any().add(C::At.lt(last.at)).add(same)
+            let same_time = Condition::all().add(C::At.eq(last.at)).add(C::Id.lt(last.id));
+            Condition::any().add(C::At.lt(last.at)).add(same_time)
         });
-        let wanted = Condition::all()
+        let filter = Condition::all()
             .add_option(older)
             .add_option(self.key.map(|key| C::KeyId.eq(key)))
-            .add_option(self.app.map(|ctx| C::AppId.eq(ctx)))
+            .add_option(self.app.map(|app| C::AppId.eq(app)))
             .add_option(self.surface.map(|surface| C::Surface.eq(surface)));
-        let mut rows = activity::Entity::owned_by(caller.user)
-            .filter(wanted)
-            .order_by_desc(C::At)
-            .order_by_desc(C::Id)
-            .limit(self.page.limit + 1)
-            .all(ctx.core.db.read())
-            .await?;
-        let position = |row: &activity::Model| Position { at: row.at, id: row.id };
-        let next_cursor = self.page.cut(ctx, caller.user, &list, &mut rows, position);
+        let query =
+            activity::Entity::owned_by(caller.user).filter(filter).order_by_desc(C::At).order_by_desc(C::Id);
+        let position = |row: &activity::Model| ActivityPosition { at: row.at, id: row.id };
+        let ListPage { rows, next_cursor } = list.fetch(query, position).await?;
         Ok(ListActivityResponse { activity: rows.into_iter().map(ActivityView::from).collect(), next_cursor })
     }
 }

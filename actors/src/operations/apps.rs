@@ -1,4 +1,4 @@
-//! The applications that a user connected: the web app lists and disconnects them (contract.md, section 9).
+//! Lists and disconnects the applications that a user connected by OAuth (contract.md, section 9).
 
 use entity::id::GrantId;
 use entity::kind::GrantState;
@@ -9,28 +9,28 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::target::Target;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::auth::grants::client::shown_name;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
 use validation::{Field, Values};
-use crate::auth::grants::client::shown_name;
-use crate::pipeline::Operation;
 
-/// A connected application as its user sees it, in the web app and on the command line.
+/// A connected application, as the web app and the command line show it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppView {
-    /// Names the connection.
+    /// Id of the connection.
     pub id: GrantId,
-    /// Its name, made safe to show.
+    /// Name of the application, made safe to show.
     pub client_name: String,
-    /// The home page that it registered.
+    /// Home page that the application registered.
     pub client_uri: Option<String>,
-    /// What it may do.
+    /// Granted scopes.
     pub scopes: Scopes,
     /// When the user consented.
     pub connected_at: Timestamp,
-    /// The last request with a token of it.
+    /// When one of its tokens was last used.
     pub last_used_at: Option<Timestamp>,
 }
 
@@ -52,22 +52,22 @@ impl From<(oauth_grant::Model, oauth_client::Model)> for AppView {
 pub struct ListApps;
 
 impl ListApps {
-    /// It takes none.
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads nothing.
+    /// Returns the operation.
     pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self)
     }
 }
 
-/// A connection that has ended, for as long as its application is remembered.
+/// A connection that has ended; it is listed as long as its application is stored.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EndedConnectionView {
     client_name: String,
-    /// `disconnected` by the person or for want of use, `revoked` by the application or because a secret of it was used
-    /// twice.
+    /// `disconnected`: by the user, or because it was not used for long. `revoked`: by the application, or because one of its
+    /// secrets was used twice.
     state: GrantState,
     connected_at: Timestamp,
     last_used_at: Option<Timestamp>,
@@ -84,11 +84,11 @@ impl From<(oauth_grant::Model, oauth_client::Model)> for EndedConnectionView {
     }
 }
 
-/// All of them, latest connected first.
+/// The connected applications, latest first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListAppsResponse {
     apps: Vec<AppView>,
-    /// Those that were connected before.
+    /// Connections that have ended.
     ended: Vec<EndedConnectionView>,
 }
 
@@ -98,30 +98,30 @@ impl Operation for ListApps {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListAppsResponse, Error> {
         let all = ctx.grants.connections(caller.user).await?.into_iter();
-        let (living, ended): (Vec<_>, Vec<_>) =
+        let (connected, ended): (Vec<_>, Vec<_>) =
             all.partition(|(grant, _)| grant.state == GrantState::Connected);
         Ok(ListAppsResponse {
-            apps: living.into_iter().map(AppView::from).collect(),
+            apps: connected.into_iter().map(AppView::from).collect(),
             ended: ended.into_iter().map(EndedConnectionView::from).collect(),
         })
     }
 }
 
-/// Which application is disconnected.
+/// Disconnects an application.
 #[derive(Debug)]
 pub struct DisconnectApp(GrantId);
 
 impl DisconnectApp {
-    /// It takes none.
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads the path.
+    /// Reads the id in the path.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }
 
-/// Nothing more to say.
+/// The application is disconnected.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DisconnectAppResponse {}
 

@@ -1,4 +1,4 @@
-//! Asks the library (spec.md: POST /ask): the best passages, an answerer, and citations that are checked.
+//! Answers questions from the library (spec.md: POST /ask): finds the best passages, lets a model answer, and verifies the citations.
 
 use entity::id::{BookmarkId, ChunkId, DocumentId, EntryId};
 use entity::kind::ContentType;
@@ -15,35 +15,36 @@ use tracing::warn;
 use super::target::Target;
 use crate::ai::{self, answers};
 use crate::answerer::{self, Draft, Question};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
-use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::retrieval::passage::{self, Passage};
 use crate::retrieval::{Found, Wanted};
+use errors::Error;
+use library::owned_transaction::begin_request;
+use validation::{Field, Kind, Values};
 
-/// What a question may be.
+/// Kind of the question.
 pub const QUESTION: Kind = Kind::Words { min: 1, max: 2_000 };
-/// The bookmarks that an answer may be limited to.
+/// Kind of the list of bookmarks to which an answer is limited.
 pub const BOOKMARKS: Kind = Kind::List { of: &Kind::Id, min: 1, max: 50 };
-/// Passages that an answerer is given.
-const PASSAGES: usize = 8;
-/// So many more are looked for: what is gone, or says the same as another, gives its place away.
-const SPARE: usize = 16;
-/// So many of the best are given with what stands beside them, where they are shorter than this, in scalar values.
-const EXPANDED: usize = 3;
-const SHORT: usize = 500;
-/// What is said where nothing is found; not a text of anybody's.
-const NOTHING: &str = "There is nothing about this in your library.";
+/// Maximum number of passages that the model is given.
+const MAX_PASSAGES: usize = 8;
+/// Passages that are searched for beyond the maximum, to replace deleted ones and duplicates.
+const EXTRA_PASSAGES: usize = 16;
+/// Number of the best passages that are given with their neighbours if they are short.
+const EXPANDED_PASSAGES: usize = 3;
+/// A passage with fewer characters is short.
+const SHORT_PASSAGE_CHARS: usize = 500;
+/// The answer when no passage is found.
+const NO_ANSWER: &str = "There is nothing about this in your library.";
 
-/// A question.
+/// Answers a question.
 #[derive(Debug)]
 pub struct Ask {
-    /// In the reader's words.
+    /// The question.
     pub question: String,
-    /// Only these saves.
+    /// Answers only from these bookmarks.
     pub bookmarks: Option<Vec<BookmarkId>>,
 }
 
@@ -116,7 +117,7 @@ pub struct Citation {
 impl Operation for Ask {
     type Reply = AskResponse;
     const SCOPES: &'static [Scope] = &[Scope::AskLibrary];
-    /// Its scope does not write to the library, but each answer is claimed and counted in rows.
+    /// The scope writes nothing, but every answer is counted in rows.
     const NEEDS_SPACE: bool = true;
     const TAKES_TURN: bool = false;
 
@@ -125,30 +126,32 @@ impl Operation for Ask {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<AskResponse, Error> {
-        let within = self.within(caller, ctx).await?;
+        let filter = self.filter(caller, ctx).await?;
         let now = ctx.core.clock.now();
         if let Err(paused) = ai::must_not_pause(&ctx.core.db, now).await {
-            // Search is not to know it later than its user does.
+            // Search must not learn of the pause later than the user does.
             ctx.retrieval.look_at_pause(&ctx.core.db).await?;
             return Err(paused);
         }
-        let claim = answers::claim(&ctx.core.db, caller.user, ctx.core.plans.limits(caller.plan), now).await?;
-        match self.answer(caller, ctx, within).await {
-            Ok((answered, tokens)) => {
-                let txn = begin_request(&ctx.core.db, caller).await?;
-                let pauses = answers::settle(&txn, claim, tokens, ctx.daily_tokens, ctx.core.clock.now()).await?;
+        let claim =
+            answers::claim(&ctx.core.db, caller.user, ctx.core.plans.limits(caller.plan), now).await?;
+        match self.answer(caller, ctx, filter).await {
+            Ok((response, tokens)) => {
+                let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+                let pauses =
+                    answers::settle(&txn, claim, tokens, ctx.daily_tokens, ctx.core.clock.now()).await?;
                 txn.commit().await?;
                 if pauses {
-                    warn!("the daily allowance of tokens is spent: the AI pauses until midnight UTC");
+                    warn!("the daily token limit is used up: the AI is paused until midnight UTC");
                     ctx.retrieval.look_at_pause(&ctx.core.db).await?;
                 }
-                Ok(answered)
+                Ok(response)
             }
             Err(error) => {
                 if let Err(error) = answers::give_back(&ctx.core.db, claim).await {
                     warn!(
                         cause = error.chain(),
-                        "could not give an answer back; it comes back when its lease ends"
+                        "could not release the claim of an answer; it expires by itself"
                     );
                 }
                 Err(error)
@@ -158,8 +161,11 @@ impl Operation for Ask {
 }
 
 impl Ask {
-    /// Where to look; a bookmark that is not the caller's is not found.
-    async fn within(&self, caller: &Caller, ctx: &OperationContext) -> Result<Filter, Error> {
+    /// Returns the filter of the search.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when a bookmark does not exist or belongs to another user; [`Error::Internal`] when the database fails.
+    async fn filter(&self, caller: &Caller, ctx: &OperationContext) -> Result<Filter, Error> {
         let Some(ids) = &self.bookmarks else { return Ok(Filter::default()) };
         let mut ids = ids.clone();
         ids.sort_unstable();
@@ -168,7 +174,7 @@ impl Ask {
         if usize::try_from(own.count(ctx.core.db.read()).await?).ok() != Some(ids.len()) {
             return Err(Error::not_found());
         }
-        // The notes on a bookmark are documents of their own, and part of what was saved.
+        // Includes the notes on the bookmarks, which are documents too.
         let documents: Vec<DocumentId> = document::Entity::readable_by(caller.user)
             .filter(document::Column::BookmarkId.is_in(ids))
             .select_only()
@@ -180,24 +186,31 @@ impl Ask {
         Ok(Filter { documents, ..Filter::default() })
     }
 
-    /// The answer, and the tokens that it cost.
-    async fn answer(&self, caller: &Caller, ctx: &OperationContext, within: Filter) -> Result<(AskResponse, u64), Error> {
-        let wanted = Wanted { query: self.question.clone(), within, limit: PASSAGES + SPARE };
-        let ranked = ctx.retrieval.search(caller.user, wanted.clone()).await?;
-        let mut passages = distinct(passage::readable(ctx, caller.user, &wanted, &ranked.found).await?);
+    /// Returns the answer with the number of tokens that it cost.
+    async fn answer(
+        &self,
+        caller: &Caller,
+        ctx: &OperationContext,
+        filter: Filter,
+    ) -> Result<(AskResponse, u64), Error> {
+        let limit = MAX_PASSAGES + EXTRA_PASSAGES;
+        let query = Wanted { query: self.question.clone(), within: filter, limit };
+        let ranked = ctx.retrieval.search(caller.user, query.clone()).await?;
+        let found = passage::readable(&ctx.core, caller.user, &query, &ranked.found).await?;
+        let mut passages = distinct_passages(found);
         if passages.is_empty() {
-            return Ok((nothing(ctx.answerer.model().to_owned(), 0), 0));
+            return Ok((no_answer(ctx.answerer.model().to_owned(), 0), 0));
         }
-        let beside = beside(&passages, ctx, caller).await?;
-        passages.extend(beside);
-        let question =
-            Question { text: self.question.clone(), passages: passages.iter().map(given).collect() };
+        let neighbours = find_neighbours(&passages, ctx, caller).await?;
+        passages.extend(neighbours);
+        let passages_of_question = passages.iter().map(answerer_passage).collect();
+        let question = Question { text: self.question.clone(), passages: passages_of_question };
         let Draft { text, model, tokens } = ctx.answerer.answer(question).await.map_err(unavailable)?;
-        let Some(text) = text else { return Ok((nothing(model, passages.len()), tokens)) };
+        let Some(text) = text else { return Ok((no_answer(model, passages.len()), tokens)) };
         let texts: Vec<&str> = passages.iter().map(|passage| passage.chunk.text.as_str()).collect();
         let cited = citation::cite(&text::clean(&text), &texts);
         if cited.is_empty() {
-            warn!("the model's answer holds nothing but markers");
+            warn!("the model's answer contains only markers");
             return Err(Error::AiUnavailable);
         }
         let CitedAnswer { text, citations } = cited;
@@ -209,43 +222,48 @@ impl Ask {
     }
 }
 
-/// The first passages. Left out are those whose text another one has, because a page that was saved twice is read once,
-/// and those of a text that the document has no more, because citations point into the text that there is.
-fn distinct(passages: Vec<Passage>) -> Vec<Passage> {
-    let mut kept: Vec<Passage> = Vec::with_capacity(PASSAGES);
+/// Returns the first passages, without duplicates (a page may be saved twice) and without passages of former texts (citations have
+/// offsets in the current text).
+fn distinct_passages(passages: Vec<Passage>) -> Vec<Passage> {
+    let mut distinct: Vec<Passage> = Vec::with_capacity(MAX_PASSAGES);
     for passage in passages {
         let is_current = passage.chunk.version == passage.document.version;
-        let is_new =
-            is_current && !kept.iter().any(|kept| kept.chunk.text.trim() == passage.chunk.text.trim());
-        if kept.len() < PASSAGES && is_new && !passage.chunk.text.trim().is_empty() {
-            kept.push(passage);
+        let text = passage.chunk.text.trim();
+        let is_new = is_current && !distinct.iter().any(|other| other.chunk.text.trim() == text);
+        if distinct.len() < MAX_PASSAGES && is_new && !text.is_empty() {
+            distinct.push(passage);
         }
     }
-    kept
+    distinct
 }
 
-/// What stands before and behind the best passages where these are short, as far as there is room: a heading, a caption or
-/// the page of a PDF says little alone.
-async fn beside(passages: &[Passage], ctx: &OperationContext, caller: &Caller) -> Result<Vec<Passage>, Error> {
-    let short: Vec<&Passage> = passages.iter().take(EXPANDED).filter(|passage| is_short(passage)).collect();
-    if short.is_empty() || passages.len() >= PASSAGES {
+/// Returns the passages before and after the best ones if these are short, as far as there is room. A heading, a caption or a
+/// page of a PDF often means little without its neighbours.
+async fn find_neighbours(
+    passages: &[Passage],
+    ctx: &OperationContext,
+    caller: &Caller,
+) -> Result<Vec<Passage>, Error> {
+    let short: Vec<&Passage> =
+        passages.iter().take(EXPANDED_PASSAGES).filter(|passage| is_short(passage)).collect();
+    if short.is_empty() || passages.len() >= MAX_PASSAGES {
         return Ok(Vec::new());
     }
-    let mut near = Condition::any();
+    let mut neighbours = Condition::any();
     for Passage { chunk, .. } in &short {
-        let beside = [chunk.ordinal.saturating_sub(1), chunk.ordinal.saturating_add(1)];
-        let of_one = Condition::all()
+        let ordinals = [chunk.ordinal.saturating_sub(1), chunk.ordinal.saturating_add(1)];
+        let of_passage = Condition::all()
             .add(chunk::Column::DocumentId.eq(chunk.document_id))
             .add(chunk::Column::Version.eq(chunk.version))
-            .add(chunk::Column::Ordinal.is_in(beside));
-        near = near.add(of_one);
+            .add(chunk::Column::Ordinal.is_in(ordinals));
+        neighbours = neighbours.add(of_passage);
     }
-    let rows = chunk::Entity::owned_by(caller.user).filter(near).all(ctx.core.db.read()).await?;
+    let rows = chunk::Entity::owned_by(caller.user).filter(neighbours).all(ctx.core.db.read()).await?;
     let is_new = |row: &chunk::Model| passages.iter().all(|passage| passage.chunk.id != row.id);
     let mut found = Vec::new();
     for row in rows.into_iter().filter(|row| is_new(row) && !row.text.trim().is_empty()) {
-        let of = short.iter().find(|passage| passage.document.id == row.document_id);
-        let Some(Passage { document, found: hit, .. }) = of else { continue };
+        let best = short.iter().find(|passage| passage.document.id == row.document_id);
+        let Some(Passage { document, found: hit, .. }) = best else { continue };
         let hit = Found { chunk: row.id, cosine: None, ..*hit };
         found.push(Passage { document: document.clone(), chunk: row, found: hit });
     }
@@ -253,15 +271,15 @@ async fn beside(passages: &[Passage], ctx: &OperationContext, caller: &Caller) -
         let (one, other) = (a.chunk.ordinal, b.chunk.ordinal);
         b.found.score.total_cmp(&a.found.score).then(one.cmp(&other))
     });
-    found.truncate(PASSAGES - passages.len());
+    found.truncate(MAX_PASSAGES - passages.len());
     Ok(found)
 }
 
 fn is_short(passage: &Passage) -> bool {
-    char_count(&passage.chunk.text) < SHORT
+    char_count(&passage.chunk.text) < SHORT_PASSAGE_CHARS
 }
 
-fn given(passage: &Passage) -> answerer::Passage {
+fn answerer_passage(passage: &Passage) -> answerer::Passage {
     answerer::Passage {
         title: passage.document.title.clone(),
         text: passage.chunk.text.clone(),
@@ -269,15 +287,15 @@ fn given(passage: &Passage) -> answerer::Passage {
     }
 }
 
-/// What the caller learns of a failure; the log learns why, and neither what was asked.
+/// Logs a failure and returns the error for the client. Neither contains the question.
 fn unavailable(failure: answerer::Failure) -> Error {
     let error = Error::internal(failure);
-    warn!(cause = error.chain(), "no answer came from the model");
+    warn!(cause = error.chain(), "the model did not answer");
     Error::AiUnavailable
 }
 
-fn nothing(model: String, passages_read: usize) -> AskResponse {
-    AskResponse { answer: NOTHING.to_owned(), citations: Vec::new(), passages_read, model }
+fn no_answer(model: String, passages_read: usize) -> AskResponse {
+    AskResponse { answer: NO_ANSWER.to_owned(), citations: Vec::new(), passages_read, model }
 }
 
 fn citation(ctx: &OperationContext, n: usize, passage: &Passage, cited: citation::Citation) -> Citation {

@@ -1,27 +1,27 @@
-//! Listing the passages of a document (spec.md: GET /documents/:id/chunks).
+//! Lists the passages of a document (spec.md: GET /documents/:id/chunks).
 
 use entity::id::{ChunkId, DocumentId};
 use entity::scope::Scope;
 use entity::{chunk, document};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
 
-use super::page::{CURSOR, PageOf};
+use super::page::{CURSOR, ListPage, PageRequest};
 use super::target::Target;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
 use validation::{Field, Kind, Values};
-use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
 
-/// A page of passages.
+/// Lists the passages of a document.
 #[derive(Debug)]
 pub struct ListChunks {
     document: DocumentId,
-    page: PageOf,
+    page: PageRequest,
 }
 
 impl ListChunks {
@@ -35,9 +35,9 @@ impl ListChunks {
         ),
     ];
 
-    /// Reads the route's parameters.
+    /// Reads the path and the parameters.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        let page = PageOf::read(&mut values, DEFAULT_LIMIT);
+        let page = PageRequest::read(&mut values, DEFAULT_LIMIT);
         Ok(Self { document: target.id(0)?, page })
     }
 }
@@ -64,9 +64,10 @@ struct ChunkView {
     end_seconds: Option<f64>,
 }
 
-/// A cursor goes on in the version that it began in: a new text begins anew.
+/// The position of a passage. A cursor is valid for the version that it was made for; if the text was replaced since, the list
+/// starts at its beginning.
 #[derive(Serialize, Deserialize)]
-struct Position {
+struct ChunkPosition {
     version: i32,
     after: i32,
 }
@@ -80,21 +81,18 @@ impl Operation for ListChunks {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListChunksResponse, Error> {
-        let list = format!("chunks:{}", self.document);
-        let position: Option<Position> = self.page.position(ctx, caller.user, &list)?;
+        let list = self.page.of_list(ctx, caller, format!("chunks:{}", self.document));
+        let position: Option<ChunkPosition> = list.position()?;
         let found = document::Entity::one_of(caller.user, self.document).one(ctx.core.db.read()).await?;
         let document = found.ok_or(Error::not_found())?;
-        let after = position.filter(|at| at.version == document.version).map_or(-1, |at| at.after);
-        let mut rows = chunk::Entity::owned_by(caller.user)
+        let after = position.filter(|last| last.version == document.version).map_or(-1, |last| last.after);
+        let query = chunk::Entity::owned_by(caller.user)
             .filter(chunk::Column::DocumentId.eq(document.id))
             .filter(chunk::Column::Version.eq(document.version))
             .filter(chunk::Column::Ordinal.gt(after))
-            .order_by_asc(chunk::Column::Ordinal)
-            .limit(self.page.limit + 1)
-            .all(ctx.core.db.read())
-            .await?;
-        let at = |row: &chunk::Model| Position { version: document.version, after: row.ordinal };
-        let next_cursor = self.page.cut(ctx, caller.user, &list, &mut rows, at);
+            .order_by_asc(chunk::Column::Ordinal);
+        let position = |row: &chunk::Model| ChunkPosition { version: document.version, after: row.ordinal };
+        let ListPage { rows, next_cursor } = list.fetch(query, position).await?;
         let chunks = rows.into_iter().map(ChunkView::from).collect();
         Ok(ListChunksResponse { document_id: document.id, chunks, next_cursor })
     }

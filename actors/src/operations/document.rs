@@ -1,4 +1,4 @@
-//! Reading a document in pages (spec.md: GET /documents/:id, get_document).
+//! Reads the text of a document in pages (spec.md: GET /documents/:id, get_document).
 
 mod page;
 
@@ -13,48 +13,48 @@ use serde::Serialize;
 use web::PageUrl;
 
 use super::target::Target;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
+use page::ReadableDocument;
 use validation::{Field, Kind, Values};
-use crate::pipeline::Operation;
-use page::Readable;
 
-/// Where a page begins.
+/// The field `offset`: where a page begins.
 pub const OFFSET: Field = Field::optional(
     "offset",
     Kind::Integer { min: 0, max: i64::MAX },
     "Offset of the page in characters: the `nextOffset` of the page before. Default 0.",
 );
-/// How long it may be.
+/// The field `maxChars`: how long a page may be.
 pub const MAX_CHARS: Field = Field::optional(
     "maxChars",
     Kind::Integer { min: 1, max: 20_000 },
     "Maximum length of the page in characters. Default 12000.",
 );
-const DEFAULT_CHARS: u32 = 12_000;
-/// Characters for which an assistant's reading counts once (spec.md: Limits, rule 3).
-const CHARS_A_CALL: u32 = 12_000;
+const DEFAULT_PAGE_CHARS: u32 = 12_000;
+/// Characters of a page that count as one call of an assistant (spec.md: Limits, rule 3).
+const CHARS_PER_CALL: u32 = 12_000;
 
-/// By what a document is named.
+/// The identification of a document in a request.
 #[derive(Debug)]
-pub enum Named {
-    /// By its own id.
+pub enum DocumentRef {
+    /// The document's id.
     Document(DocumentId),
-    /// By the bookmark that it is the text of.
+    /// The id of its bookmark.
     Bookmark(BookmarkId),
-    /// By the address that was saved.
+    /// The URL that was saved.
     Url(String),
 }
 
-/// A page of a document.
+/// Reads a page of a document.
 #[derive(Debug)]
 pub struct ReadDocument {
-    /// Which.
-    pub named: Named,
-    /// Where the page begins.
+    /// The document.
+    pub document: DocumentRef,
+    /// Offset of the page in characters.
     pub offset: i64,
-    /// Its characters at most.
+    /// Maximum length of the page in characters.
     pub max_chars: Option<u32>,
 }
 
@@ -62,32 +62,31 @@ impl ReadDocument {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[OFFSET, MAX_CHARS];
 
-    /// Reads the route's parameters.
+    /// Reads the path and the parameters.
     pub fn read(target: &Target, values: Values) -> Result<Self, Error> {
-        Ok(Self::page(Named::Document(target.id(0)?), values))
+        Ok(Self::page_of(DocumentRef::Document(target.id(0)?), values))
     }
 
-    /// A page of the named document.
-    pub fn page(named: Named, mut values: Values) -> Self {
-        Self { named, offset: values.whole("offset").unwrap_or(0), max_chars: values.integer("maxChars") }
+    /// Reads the parameters for a page of this document.
+    pub fn page_of(document: DocumentRef, mut values: Values) -> Self {
+        Self { document, offset: values.whole("offset").unwrap_or(0), max_chars: values.integer("maxChars") }
     }
 
-    async fn find(&self, ctx: &OperationContext, user: UserId) -> Result<Readable, Error> {
-        let document = match &self.named {
-            Named::Document(id) => document::Entity::one_of(user, *id),
-            Named::Bookmark(id) => text_of(user, bookmark::Entity::one_of(user, *id)),
-            Named::Url(url) => {
-                let address = PageUrl::parse(url).map_err(|_| Error::not_found())?.key();
-                let saved =
-                    bookmark::Entity::owned_by(user).filter(bookmark::Column::NormalizedUrl.eq(address));
+    async fn find(&self, ctx: &OperationContext, user: UserId) -> Result<ReadableDocument, Error> {
+        let query = match &self.document {
+            DocumentRef::Document(id) => document::Entity::one_of(user, *id),
+            DocumentRef::Bookmark(id) => text_of(user, bookmark::Entity::one_of(user, *id)),
+            DocumentRef::Url(url) => {
+                let key = PageUrl::parse(url).map_err(|_| Error::not_found())?.key();
+                let saved = bookmark::Entity::owned_by(user).filter(bookmark::Column::NormalizedUrl.eq(key));
                 text_of(user, saved)
             }
         };
-        Readable::one(document, ctx.core.db.read()).await?.ok_or(Error::not_found())
+        ReadableDocument::find(query, ctx.core.db.read()).await?.ok_or(Error::not_found())
     }
 }
 
-/// The document that is the text of a bookmark.
+/// Selects the document that is the text of a bookmark.
 fn text_of(user: UserId, saved: Select<bookmark::Entity>) -> Select<document::Entity> {
     let id = saved.select_only().column(bookmark::Column::DocumentId).into_query();
     document::Entity::readable_by(user).filter(document::Column::Id.in_subquery(id))
@@ -149,15 +148,15 @@ impl Operation for ReadDocument {
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
 
     fn weight(&self) -> u32 {
-        self.max_chars.unwrap_or(DEFAULT_CHARS).div_ceil(CHARS_A_CALL).max(1)
+        self.max_chars.unwrap_or(DEFAULT_PAGE_CHARS).div_ceil(CHARS_PER_CALL).max(1)
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadDocumentResponse, Error> {
         let mut found = self.find(ctx, caller.user).await?;
-        let max_chars = self.max_chars.unwrap_or(DEFAULT_CHARS);
+        let max_chars = self.max_chars.unwrap_or(DEFAULT_PAGE_CHARS);
         let mut page = page::read(ctx, &found, self.offset, max_chars).await?;
         if page.text.is_empty() && self.offset < i64::from(found.document.total_chars) {
-            // A new text came in between the two reads, and took the passages of the old one along.
+            // The text was replaced between the two statements, which deleted the passages of the old one.
             found = self.find(ctx, caller.user).await?;
             page = page::read(ctx, &found, self.offset, max_chars).await?;
         }

@@ -1,4 +1,4 @@
-//! Exports as a person sees them (contract.md, section 9).
+//! Begins and shows exports (contract.md, section 9).
 
 use entity::export;
 use entity::id::ExportId;
@@ -9,39 +9,39 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use storage::blobs::LocalFile;
 
-use crate::context::OperationContext;
+use super::target::Target;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
 use library::exports;
 use validation::{Field, Values};
-use crate::operations::target::Target;
-use crate::pipeline::Operation;
 
-/// An export as it is shown.
+/// An export.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportView {
     id: ExportId,
     status: ExportState,
-    /// Where the file is, once it is packed; for the browser that is signed in.
+    /// URL of the file, once it is packed; it needs the session of the web app.
     url: Option<String>,
-    /// How long the file is; while it is packed, so far; none of one that waits for its turn.
+    /// Length of the file in bytes; while it is being packed, the length so far; null before that.
     bytes: Option<i64>,
     error: Option<String>,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
 }
 
-/// One export under its name.
+/// An export.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExportResponse {
     export: ExportView,
 }
 
 impl ExportResponse {
-    fn of(ctx: &OperationContext, row: export::Model) -> Self {
-        let done = row.state == ExportState::Done;
-        let url = done.then(|| format!("{}/app/api/exports/{}/file", ctx.core.base_url, row.id));
+    fn from_row(ctx: &OperationContext, row: export::Model) -> Self {
+        let is_packed = row.state == ExportState::Done;
+        let url = is_packed.then(|| format!("{}/app/api/exports/{}/file", ctx.core.base_url, row.id));
         Self {
             export: ExportView {
                 id: row.id,
@@ -56,15 +56,15 @@ impl ExportResponse {
     }
 }
 
-/// Packs everything.
+/// Begins an export, or returns the one that is being packed.
 #[derive(Debug)]
 pub struct BeginExport;
 
 impl BeginExport {
-    /// It takes none.
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads nothing.
+    /// Returns the operation.
     pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self)
     }
@@ -77,21 +77,21 @@ impl Operation for BeginExport {
     const TAKES_TURN: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ExportResponse, Error> {
-        let row = exports::begin(ctx, caller.user).await?;
+        let row = exports::begin(&ctx.core, caller.user).await?;
         ctx.job_signal.notify();
-        Ok(ExportResponse::of(ctx, row))
+        Ok(ExportResponse::from_row(ctx, row))
     }
 }
 
-/// One export.
+/// Shows an export.
 #[derive(Debug)]
 pub struct ShowExport(ExportId);
 
 impl ShowExport {
-    /// It takes none.
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads the path.
+    /// Reads the id in the path.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
@@ -103,16 +103,22 @@ impl Operation for ShowExport {
     const TAKES_TURN: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ExportResponse, Error> {
-        Ok(ExportResponse::of(ctx, exports::find(ctx, caller.user, self.0).await?))
+        let row = exports::find(&ctx.core, caller.user, self.0).await?;
+        Ok(ExportResponse::from_row(ctx, row))
     }
 }
 
-/// The file of an export, on this machine.
+/// Returns an export with its file, as a local file.
 ///
 /// # Errors
-/// [`Error::NotFound`] where it is not the caller's, or not packed, or was kept long enough.
-pub async fn file(ctx: &OperationContext, caller: &Caller, id: ExportId) -> Result<(export::Model, LocalFile), Error> {
-    let row = exports::find(ctx, caller.user, id).await?;
-    let local = exports::file(ctx, &*ctx.uploads.store, &row).await?;
-    Ok((row, local))
+/// [`Error::NotFound`] when the export does not exist, belongs to another user, is not packed, or its file was deleted; those
+/// of the database and of the store.
+pub async fn open_file(
+    ctx: &OperationContext,
+    caller: &Caller,
+    id: ExportId,
+) -> Result<(export::Model, LocalFile), Error> {
+    let row = exports::find(&ctx.core, caller.user, id).await?;
+    let file = exports::open_file(&ctx.core, &*ctx.uploads.store, &row).await?;
+    Ok((row, file))
 }

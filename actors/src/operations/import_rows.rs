@@ -1,4 +1,4 @@
-//! The rows of an import, and what became of each: of a dry run, what would.
+//! Lists the rows of an import with the outcome of each; of a dry run, the outcome that it would have.
 
 use entity::id::{ImportId, ImportRowId};
 use entity::import;
@@ -10,24 +10,23 @@ use sea_orm::ConnectionTrait;
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::context::OperationContext;
+use super::page::{CURSOR, ListPage, PageRequest};
+use super::target::Target;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
+use library::imports::{self, RowQuery};
 use validation::{Field, Kind, Values};
-use library::imports::{self, Wanted};
-use crate::operations::page::{CURSOR, PageOf};
-use crate::operations::target::Target;
-use crate::pipeline::Operation;
 
-/// Rows of a page where no `limit` is given.
 const DEFAULT_LIMIT: u64 = 100;
 
-/// A page of an import's rows.
+/// Lists the rows of an import.
 #[derive(Debug)]
 pub struct ListImportRows {
     import: ImportId,
     outcome: Option<RowOutcome>,
-    page: PageOf,
+    page: PageRequest,
 }
 
 impl ListImportRows {
@@ -36,7 +35,7 @@ impl ListImportRows {
         Field::optional(
             "outcome",
             Kind::Choice(&["created", "updated", "skipped"]),
-            "Only rows of which this became.",
+            "Only rows with this outcome.",
         ),
         CURSOR,
         Field::optional(
@@ -46,42 +45,42 @@ impl ListImportRows {
         ),
     ];
 
-    /// Reads path and parameters.
+    /// Reads the path and the parameters.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
         let outcome = values.name("outcome").and_then(|name| name.parse().ok());
-        Ok(Self { import: target.id(0)?, outcome, page: PageOf::read(&mut values, DEFAULT_LIMIT) })
+        Ok(Self { import: target.id(0)?, outcome, page: PageRequest::read(&mut values, DEFAULT_LIMIT) })
     }
 }
 
-/// A row of the file.
+/// A row of an import.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportRowView {
-    /// Where it begins in the file.
+    /// Number of the line in the file where the row begins.
     pub line: i64,
-    /// What became of it.
+    /// Outcome of the row.
     pub outcome: RowOutcome,
-    /// What it is; none of a row that was passed over.
+    /// Kind of the imported item; null for a skipped row.
     pub kind: Option<ImportedKind>,
-    /// What it became, or what was there already; none of a dry run, and of what an undo deleted.
+    /// Id of the created or existing item; null in a dry run, and after an undo deleted the item.
     pub id: Option<Uuid>,
-    /// Its title, or its URL where it has none; none of a row that was passed over, and of what is gone.
+    /// Title of the item, or its URL if it has none; null for a skipped row and for a deleted item.
     pub name: Option<String>,
-    /// Why it was passed over.
+    /// Why the row was skipped.
     pub reason: Option<String>,
 }
 
 impl ImportRowView {
-    /// Shows rows of an import in their order.
+    /// Returns the views of rows of an import, in their order.
     ///
     /// # Errors
-    /// The database fails.
-    pub async fn of_rows(
+    /// [`Error::Internal`] when the database fails.
+    pub async fn from_rows(
         db: &impl ConnectionTrait,
         import: &import::Model,
         rows: Vec<Model>,
     ) -> Result<Vec<Self>, Error> {
-        let mut names = imports::row_names(db, import, &rows).await?;
+        let mut names = imports::load_row_names(db, import, &rows).await?;
         let view = |row: Model| Self {
             line: row.line,
             outcome: row.outcome,
@@ -94,7 +93,7 @@ impl ImportRowView {
     }
 }
 
-/// Rows in the order of the file.
+/// A page of rows, in the order of the file.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListImportRowsResponse {
@@ -109,14 +108,15 @@ impl Operation for ListImportRows {
     const TAKES_TURN: bool = true;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListImportRowsResponse, Error> {
-        let import = imports::find(ctx, caller.user, self.import).await?;
+        let import = imports::find(&ctx.core, caller.user, self.import).await?;
         let list = format!("import rows {} {:?}", import.id.0, self.outcome);
-        let after: Option<(i64, ImportRowId)> = self.page.position(ctx, caller.user, &list)?;
-        let wanted = Wanted { outcome: self.outcome, after, most: self.page.limit + 1 };
-        let mut rows = imports::rows(ctx, &import, wanted).await?;
-        let next_cursor = self.page.cut(ctx, caller.user, &list, &mut rows, |row| (row.line, row.id));
+        let list = self.page.of_list(ctx, caller, list);
+        let after: Option<(i64, ImportRowId)> = list.position()?;
+        let query = RowQuery { outcome: self.outcome, after, limit: list.fetch_limit() };
+        let rows = imports::list_rows(&ctx.core, &import, query).await?;
+        let ListPage { rows, next_cursor } = list.page(rows, |row| (row.line, row.id));
         Ok(ListImportRowsResponse {
-            rows: ImportRowView::of_rows(ctx.core.db.read(), &import, rows).await?,
+            rows: ImportRowView::from_rows(ctx.core.db.read(), &import, rows).await?,
             next_cursor,
         })
     }

@@ -1,4 +1,4 @@
-//! Imports as a user sees them: begun with a file, looked at, paused, resumed, undone (contract.md, section 9).
+//! Begins, shows, pauses, resumes and undoes imports (contract.md, section 9).
 
 use entity::id::ImportId;
 use entity::import;
@@ -9,98 +9,98 @@ use parse::bookmarks::Format;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::OperationContext;
+use super::target::Target;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
+use library::imports::{self, NewImport, TextCounts, UndoReport};
+use library::stored_files::FileLease;
 use validation::{Field, Values};
-use library::imports::{self, New, Texts, UndoReport};
-use crate::operations::target::Target;
-use crate::pipeline::Operation;
-use library::stored_files::Held;
 
-/// An import as it is shown.
+/// An import.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportView {
     id: ImportId,
     status: ImportState,
-    /// Name of the file, where it has one.
+    /// Name of the file, if the client gave one.
     file_name: Option<String>,
-    /// Which program wrote the file.
+    /// Format of the file; null until it is detected.
     format: Option<String>,
-    /// It was only looked at what would come of it.
+    /// Whether the import is a dry run.
     dry_run: bool,
-    /// Rows of the file that are done.
+    /// Number of rows that were processed.
     rows: i64,
-    /// What became of them, once nothing more is taken.
-    report: Option<Report>,
-    /// Columns of a table that are not read.
+    /// Result of the rows; null while the import runs.
+    report: Option<ImportReport>,
+    /// Columns of the file that the import ignores.
     unread_columns: Vec<String>,
-    /// How far the texts of what was saved are; none in a list of imports.
-    texts: Option<Texts>,
+    /// Numbers of documents by the state of their texts; null in a list of imports.
+    texts: Option<TextCounts>,
     error: Option<String>,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
 }
 
-/// What became of the rows of a file.
+/// Result of the rows of an import.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct ImportReport {
     created: i32,
     updated: i32,
-    /// Rows that were passed over, the first of them; none in a list of imports.
-    skipped: Vec<Skipped>,
-    /// How many were passed over.
+    /// The first skipped rows; empty in a list of imports.
+    skipped: Vec<SkippedRow>,
+    /// Number of skipped rows.
     skipped_rows: i32,
-    /// Those of them that are not kept one by one, by reason: all beyond the first 10,000.
+    /// Skipped rows that are not stored one by one, counted by reason: all after the first 10,000.
     unlisted_faults: Vec<FaultCount>,
-    /// What the undo of the import did; none of an import that was not undone, and in a list of imports.
+    /// Result of the undo; null for an import that was not undone, and in a list of imports.
     undo: Option<UndoReport>,
 }
 
-/// How many rows were passed over for a reason.
+/// The number of rows that were skipped for a reason.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FaultCount {
     reason: String,
     rows: u64,
 }
 
-/// A row that was passed over.
+/// A skipped row.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Skipped {
+pub struct SkippedRow {
     line: i64,
     reason: String,
 }
 
-/// One import under its name.
+/// An import.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ImportResponse {
     import: ImportView,
 }
 
-/// Imports, the latest first.
+/// The latest imports, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListImportsResponse {
     imports: Vec<ImportView>,
 }
 
 impl ImportResponse {
-    async fn of(ctx: &OperationContext, row: import::Model) -> Result<Self, Error> {
-        Ok(Self { import: view(ctx, row, Detail::All).await? })
+    async fn from_row(ctx: &OperationContext, row: import::Model) -> Result<Self, Error> {
+        Ok(Self { import: view(ctx, row, ImportDetail::Full).await? })
     }
 }
 
-/// How much is told of an import.
+/// How much a view of an import contains.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Detail {
-    /// Rows that were passed over one by one, and how far the texts are: dear for a large one.
-    All,
-    /// What stands in its row.
-    Listed,
+enum ImportDetail {
+    /// Everything, including skipped rows and counts of texts, which are expensive for a large import.
+    Full,
+    /// Only what is in the import's row.
+    Summary,
 }
 
-async fn view(ctx: &OperationContext, row: import::Model, detail: Detail) -> Result<ImportView, Error> {
+async fn view(ctx: &OperationContext, row: import::Model, detail: ImportDetail) -> Result<ImportView, Error> {
     let report = match row.state {
         ImportState::Running | ImportState::Undoing => None,
         ImportState::Checked
@@ -111,8 +111,8 @@ async fn view(ctx: &OperationContext, row: import::Model, detail: Detail) -> Res
         | ImportState::Undone => Some(report(ctx, &row, detail).await?),
     };
     let texts = match detail {
-        Detail::All => Some(imports::texts(ctx, &row).await?),
-        Detail::Listed => None,
+        ImportDetail::Full => Some(imports::count_texts(&ctx.core, &row).await?),
+        ImportDetail::Summary => None,
     };
     Ok(ImportView {
         id: row.id,
@@ -130,31 +130,38 @@ async fn view(ctx: &OperationContext, row: import::Model, detail: Detail) -> Res
     })
 }
 
-async fn report(ctx: &OperationContext, row: &import::Model, detail: Detail) -> Result<Report, Error> {
+async fn report(
+    ctx: &OperationContext,
+    row: &import::Model,
+    detail: ImportDetail,
+) -> Result<ImportReport, Error> {
     let (skipped, undo) = match detail {
-        Detail::All => (imports::skipped(ctx, row).await?, imports::undo_report(ctx, row).await?),
-        Detail::Listed => (Vec::new(), None),
+        ImportDetail::Full => (
+            imports::list_skipped_rows(&ctx.core, row).await?,
+            imports::load_undo_report(&ctx.core, row).await?,
+        ),
+        ImportDetail::Summary => (Vec::new(), None),
     };
     let unlisted = imports::unlisted_faults(row)?;
-    Ok(Report {
+    Ok(ImportReport {
         created: row.created,
         updated: row.updated,
-        skipped: skipped.into_iter().map(|(line, reason)| Skipped { line, reason }).collect(),
+        skipped: skipped.into_iter().map(|(line, reason)| SkippedRow { line, reason }).collect(),
         skipped_rows: row.skipped,
         unlisted_faults: unlisted.into_iter().map(|(reason, rows)| FaultCount { reason, rows }).collect(),
         undo,
     })
 }
 
-/// A file that was written, to be imported.
+/// Begins an import of a file that was received.
 pub struct BeginImport {
-    /// The file.
-    pub file: Held,
-    /// Its name, where the sender gave one.
+    /// The received file.
+    pub file: FileLease,
+    /// Name of the file, if the client gave one.
     pub file_name: Option<String>,
-    /// Which program wrote it; none is to be found out.
+    /// Format of the file; it is detected if it is `None`.
     pub format: Option<Format>,
-    /// It is only looked at what would come of it.
+    /// Whether to preview the import without changing anything.
     pub dry_run: bool,
 }
 
@@ -164,22 +171,22 @@ impl Operation for BeginImport {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
         let Self { file, file_name, format, dry_run } = self;
-        let new = New { user: caller.user, file_name, format, dry_run };
-        let row = imports::begin(ctx, new, file).await?;
+        let new = NewImport { user: caller.user, file_name, format, dry_run };
+        let row = imports::begin(&ctx.core, new, file).await?;
         ctx.job_signal.notify();
-        ImportResponse::of(ctx, row).await
+        ImportResponse::from_row(ctx, row).await
     }
 }
 
-/// One import.
+/// Shows an import.
 #[derive(Debug)]
 pub struct ShowImport(ImportId);
 
 impl ShowImport {
-    /// It takes none.
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads the path.
+    /// Reads the id in the path.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
@@ -191,20 +198,20 @@ impl Operation for ShowImport {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
-        let row = imports::find(ctx, caller.user, self.0).await?;
-        ImportResponse::of(ctx, row).await
+        let row = imports::find(&ctx.core, caller.user, self.0).await?;
+        ImportResponse::from_row(ctx, row).await
     }
 }
 
-/// The latest imports.
+/// Lists the latest imports.
 #[derive(Debug)]
 pub struct ListImports;
 
 impl ListImports {
-    /// It takes none.
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads nothing.
+    /// Returns the operation.
     pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self)
     }
@@ -217,72 +224,73 @@ impl Operation for ListImports {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListImportsResponse, Error> {
         let mut imports = Vec::new();
-        for row in imports::latest(ctx, caller.user).await? {
-            imports.push(view(ctx, row, Detail::Listed).await?);
+        for row in imports::list_latest(&ctx.core, caller.user).await? {
+            imports.push(view(ctx, row, ImportDetail::Summary).await?);
         }
         Ok(ListImportsResponse { imports })
     }
 }
 
-/// What is done to an import.
+/// A transition of an import from one state to another.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum ImportTransition {
     Start,
     Pause,
     Resume,
     Undo,
 }
 
-/// A step of an import.
+/// Starts, pauses, resumes or undoes an import.
 #[derive(Debug)]
-pub struct MoveImport(ImportId, Step);
+pub struct ChangeImportState(ImportId, ImportTransition);
 
-impl MoveImport {
-    /// They take none.
+impl ChangeImportState {
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// What was only looked at is taken in.
+    /// Starts an import after its dry run.
     pub fn start(target: &Target, _: Values) -> Result<Self, Error> {
-        Ok(Self(target.id(0)?, Step::Start))
+        Ok(Self(target.id(0)?, ImportTransition::Start))
     }
 
-    /// No more rows are taken in, and the pages that came in are not fetched.
+    /// Pauses an import and the fetching of its pages.
     pub fn pause(target: &Target, _: Values) -> Result<Self, Error> {
-        Ok(Self(target.id(0)?, Step::Pause))
+        Ok(Self(target.id(0)?, ImportTransition::Pause))
     }
 
-    /// It goes on.
+    /// Resumes a paused import.
     pub fn resume(target: &Target, _: Values) -> Result<Self, Error> {
-        Ok(Self(target.id(0)?, Step::Resume))
+        Ok(Self(target.id(0)?, ImportTransition::Resume))
     }
 
-    /// What it created and nobody has changed since is deleted.
+    /// Undoes an import: deletes what it created, except items that the user has changed since.
     pub fn undo(target: &Target, _: Values) -> Result<Self, Error> {
-        Ok(Self(target.id(0)?, Step::Undo))
+        Ok(Self(target.id(0)?, ImportTransition::Undo))
     }
 }
 
-impl Operation for MoveImport {
+impl Operation for ChangeImportState {
     type Reply = ImportResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
-    /// The job that these steps queue writes rows, also when it undoes an import, and does not run below the floor.
+    /// The jobs that these transitions queue write rows, also when they undo an import, and do not run below the disk's floor.
     fn needs_space(&self) -> bool {
         match self.1 {
-            Step::Start | Step::Resume | Step::Undo => true,
-            Step::Pause => false,
+            ImportTransition::Start | ImportTransition::Resume | ImportTransition::Undo => true,
+            ImportTransition::Pause => false,
         }
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ImportResponse, Error> {
-        let Self(id, step) = self;
-        let row = match step {
-            Step::Start => imports::start(ctx, caller.user, id).await?,
-            Step::Pause => imports::pause(ctx, caller.user, id).await?,
-            Step::Resume => imports::resume(ctx, caller.user, id).await?,
-            Step::Undo => imports::undo(ctx, caller.user, id).await?,
+        let Self(id, transition) = self;
+        let (core, user) = (&ctx.core, caller.user);
+        let row = match transition {
+            ImportTransition::Start => imports::start(core, user, id).await?,
+            ImportTransition::Pause => imports::pause(core, user, id).await?,
+            ImportTransition::Resume => imports::resume(core, user, id).await?,
+            ImportTransition::Undo => imports::undo(core, user, id).await?,
         };
         ctx.job_signal.notify();
-        ImportResponse::of(ctx, row).await
+        ImportResponse::from_row(ctx, row).await
     }
 }

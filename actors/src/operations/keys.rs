@@ -1,4 +1,4 @@
-//! What a person does with their keys, in the web app (contract.md, section 9).
+//! Lists, creates, changes, regenerates and revokes API keys in the web app (contract.md, section 9).
 
 use entity::api_key;
 use entity::id::KeyId;
@@ -9,16 +9,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::target::Target;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::auth::keys::{KeyChanges, NewKey, changes, rules};
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::{Error, Fault, Invalid};
 use validation::{Field, Kind, Values};
-use crate::auth::keys::{Changes, Wish, changes, rules};
-use crate::pipeline::Operation;
 
 const NAME: Kind = Kind::Label { max: rules::MAX_NAME_CHARS };
 const SCOPES: Kind = Kind::List { of: &Kind::Words { min: 1, max: 100 }, min: 1, max: 50 };
-const HOURLY: Kind = Kind::Integer { min: 1, max: i32::MAX as i64 };
+const HOURLY_LIMIT: Kind = Kind::Integer { min: 1, max: i32::MAX as i64 };
 
 /// A key as its owner sees it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -53,16 +53,19 @@ fn view(ctx: &OperationContext, caller: &Caller, row: api_key::Model) -> KeyView
     }
 }
 
-/// The scopes by their names, or the fault.
+/// Parses the names of scopes; `None` without a list.
+///
+/// # Errors
+/// [`Error::Invalid`] that names each unknown scope.
 pub fn read_scopes(names: Option<Vec<String>>) -> Result<Option<Scopes>, Error> {
     let Some(names) = names else { return Ok(None) };
     let mut faults = Vec::new();
     let mut scopes = Vec::new();
-    for (place, name) in names.iter().enumerate() {
+    for (index, name) in names.iter().enumerate() {
         match name.parse::<Scope>() {
             Ok(scope) => scopes.push(scope),
             Err(_) => faults.push(Fault {
-                field: if faults.is_empty() { "scopes".to_owned() } else { format!("scopes[{place}]") },
+                field: if faults.is_empty() { "scopes".to_owned() } else { format!("scopes[{index}]") },
                 reason: format!(
                     "must be one of {}",
                     Scope::ALL.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(", ")
@@ -73,22 +76,22 @@ pub fn read_scopes(names: Option<Vec<String>>) -> Result<Option<Scopes>, Error> 
     if faults.is_empty() { Ok(Some(scopes.into_iter().collect())) } else { Err(Invalid { faults }.into()) }
 }
 
-fn in_the_future(ctx: &OperationContext, end: Option<Timestamp>) -> Result<(), Error> {
-    match end {
+fn require_future(ctx: &OperationContext, expires_at: Option<Timestamp>) -> Result<(), Error> {
+    match expires_at {
         Some(end) if end <= ctx.core.clock.now() => Err(Error::invalid("expiresAt", "must be in the future")),
         Some(_) | None => Ok(()),
     }
 }
 
-/// The keys of the person.
+/// Lists the user's keys.
 #[derive(Debug)]
 pub struct ListKeys;
 
 impl ListKeys {
-    /// It takes none.
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads nothing.
+    /// Returns the operation.
     pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self)
     }
@@ -110,24 +113,28 @@ impl Operation for ListKeys {
     }
 }
 
-/// A new key.
+/// Creates a key.
 #[derive(Debug)]
-pub struct CreateKey(Wish);
+pub struct CreateKey(NewKey);
 
 impl CreateKey {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("name", NAME, "What the person calls it."),
-        Field::required("kind", Kind::Choice(KeyKind::NAMES), "For REST or for MCP."),
-        Field::optional("scopes", SCOPES, "What it may do; reading the library when left out."),
-        Field::optional("hourlyLimit", HOURLY, "Requests an hour; the plan's maximum when left out."),
-        Field::optional("expiresAt", Kind::Time, "From then on it is refused."),
+        Field::required("name", NAME, "Name of the key."),
+        Field::required("kind", Kind::Choice(KeyKind::NAMES), "Surface of the key: REST or MCP."),
+        Field::optional("scopes", SCOPES, "Scopes of the key. Default: reading the library."),
+        Field::optional(
+            "hourlyLimit",
+            HOURLY_LIMIT,
+            "Maximum number of requests per hour. Default: the plan's maximum.",
+        ),
+        Field::optional("expiresAt", Kind::Time, "Time from which the key is refused."),
     ];
 
     /// Reads the body.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
         let kind = if values.name("kind") == Some("mcp") { KeyKind::Mcp } else { KeyKind::Rest };
-        Ok(Self(Wish {
+        Ok(Self(NewKey {
             name: values.text("name").unwrap_or_default(),
             kind,
             scopes: read_scopes(values.texts("scopes"))?,
@@ -137,7 +144,7 @@ impl CreateKey {
     }
 }
 
-/// A key with its secret: the only time that it is shown.
+/// A key with its secret, which is shown only once.
 #[derive(Serialize, JsonSchema)]
 pub struct KeySecretResponse {
     key: KeyView,
@@ -149,32 +156,36 @@ impl Operation for CreateKey {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<KeySecretResponse, Error> {
-        in_the_future(ctx, self.0.expires_at)?;
+        require_future(ctx, self.0.expires_at)?;
         let limits = ctx.core.plans.limits(caller.plan);
         let (row, secret) = ctx.keys.create(caller.user, caller.plan, limits, self.0).await?;
         Ok(KeySecretResponse { key: view(ctx, caller, row), secret: secret.expose().to_owned() })
     }
 }
 
-/// What is to be different of a key.
+/// Changes a key.
 #[derive(Debug)]
 pub struct ChangeKey {
     id: KeyId,
-    changes: Changes,
+    changes: KeyChanges,
 }
 
 impl ChangeKey {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
         Field::optional("name", NAME, "The new name."),
-        Field::optional("scopes", SCOPES, "All scopes from now on."),
-        Field::optional("hourlyLimit", HOURLY, "Requests an hour; null for the plan's maximum."),
-        Field::optional("expiresAt", Kind::Time, "From then on it is refused; null for never."),
+        Field::optional("scopes", SCOPES, "New scopes of the key; they replace the former ones."),
+        Field::optional(
+            "hourlyLimit",
+            HOURLY_LIMIT,
+            "Maximum number of requests per hour; null for the plan's maximum.",
+        ),
+        Field::optional("expiresAt", Kind::Time, "Time from which the key is refused; null for never."),
     ];
 
-    /// Reads path and body.
+    /// Reads the path and the body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        let changes = Changes {
+        let changes = KeyChanges {
             name: values.text("name"),
             scopes: read_scopes(values.texts("scopes"))?,
             hourly_limit: values.has("hourlyLimit").then(|| values.integer("hourlyLimit")),
@@ -184,7 +195,7 @@ impl ChangeKey {
     }
 }
 
-/// One key under its name.
+/// A key.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct KeyResponse {
     key: KeyView,
@@ -195,21 +206,21 @@ impl Operation for ChangeKey {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<KeyResponse, Error> {
-        in_the_future(ctx, self.changes.expires_at.flatten())?;
+        require_future(ctx, self.changes.expires_at.flatten())?;
         let row = ctx.keys.change(caller.user, caller.plan, self.id, self.changes).await?;
         Ok(KeyResponse { key: view(ctx, caller, row) })
     }
 }
 
-/// Which key gets a new secret.
+/// Gives a key a new secret.
 #[derive(Debug)]
 pub struct RegenerateKey(KeyId);
 
 impl RegenerateKey {
-    /// It takes none.
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads the path.
+    /// Reads the id in the path.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
@@ -225,21 +236,21 @@ impl Operation for RegenerateKey {
     }
 }
 
-/// Which key is removed.
+/// Revokes a key.
 #[derive(Debug)]
 pub struct RevokeKey(KeyId);
 
 impl RevokeKey {
-    /// It takes none.
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads the path.
+    /// Reads the id in the path.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }
 
-/// Nothing more to say.
+/// The key is revoked.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RevokeKeyResponse {}
 

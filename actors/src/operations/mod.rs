@@ -1,6 +1,8 @@
-//! What can be asked: one file an operation, with what is asked, what is answered, what it needs and what it does.
+//! The operations that REST, MCP and the web app offer: a file for each, or for a few that belong together, with the request, the
+//! response, the required scopes and the work.
 //!
-//! Each names its fields as tables ([`validation`]), so that every surface reads it in the same way.
+//! Each declares its parameters as a table ([`validation::Field`]), so that every surface checks and describes them in the same
+//! way. The pipeline runs an [`Operation`](crate::operation::Operation) after all its checks. Operations never call the pipeline.
 
 pub mod account;
 pub mod activity;
@@ -9,7 +11,6 @@ pub mod ask;
 pub mod bookmarks;
 pub mod chunks;
 pub mod collections;
-pub mod cursor;
 pub mod document;
 pub mod entries;
 pub mod exports;

@@ -1,4 +1,4 @@
-//! Reading notices (contract.md, section 9).
+//! Lists notices and marks them as read (contract.md, section 9).
 
 use entity::id::NoticeId;
 use entity::kind::NoticeKind;
@@ -7,16 +7,16 @@ use entity::scope::Scope;
 use entity::time::Timestamp;
 use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QueryTrait};
 use serde::Serialize;
 
-use super::page::{CURSOR, PageOf};
+use super::page::{CURSOR, ListPage, PageRequest};
 use super::target::Target;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
 use validation::{Field, Kind, Values};
-use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -47,9 +47,9 @@ impl From<notice::Model> for NoticeView {
     }
 }
 
-/// A page of notices, newest first.
+/// Lists notices, newest first.
 #[derive(Debug)]
-pub struct ListNotices(PageOf);
+pub struct ListNotices(PageRequest);
 
 impl ListNotices {
     /// The parameters of the route.
@@ -64,11 +64,11 @@ impl ListNotices {
 
     /// Reads the parameters.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self(PageOf::read(&mut values, DEFAULT_LIMIT)))
+        Ok(Self(PageRequest::read(&mut values, DEFAULT_LIMIT)))
     }
 }
 
-/// Notices, and how many are unread.
+/// A page of notices, with the number of unread ones.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListNoticesResponse {
@@ -82,13 +82,12 @@ impl Operation for ListNotices {
     const SCOPES: &'static [Scope] = &[];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListNoticesResponse, Error> {
-        let before: Option<NoticeId> = self.0.position(ctx, caller.user, "notices")?;
-        let mut query = notice::Entity::owned_by(caller.user).order_by_desc(notice::Column::Id);
-        if let Some(before) = before {
-            query = query.filter(notice::Column::Id.lt(before));
-        }
-        let mut rows = query.limit(self.0.limit + 1).all(ctx.core.db.read()).await?;
-        let next_cursor = self.0.cut(ctx, caller.user, "notices", &mut rows, |row| row.id);
+        let list = self.0.of_list(ctx, caller, "notices");
+        let before: Option<NoticeId> = list.position()?;
+        let query = notice::Entity::owned_by(caller.user)
+            .apply_if(before, |query, before| query.filter(notice::Column::Id.lt(before)))
+            .order_by_desc(notice::Column::Id);
+        let ListPage { rows, next_cursor } = list.fetch(query, |row| row.id).await?;
         let unread = notice::Entity::owned_by(caller.user).filter(notice::Column::ReadAt.is_null());
         let unread = unread.count(ctx.core.db.read()).await?;
         Ok(ListNoticesResponse {
@@ -104,21 +103,21 @@ impl Operation for ListNotices {
 pub struct MarkRead(Option<NoticeId>);
 
 impl MarkRead {
-    /// It takes none.
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// One, by the path.
+    /// Marks the notice in the path.
     pub fn one(target: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self(Some(target.id(0)?)))
     }
 
-    /// All.
+    /// Marks all notices.
     pub fn all(_: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self(None))
     }
 }
 
-/// How many are unread now.
+/// The number of notices that are still unread.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MarkReadResponse {
     unread: u64,
@@ -130,7 +129,10 @@ impl Operation for MarkRead {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<MarkReadResponse, Error> {
         if let Some(id) = self.0 {
-            notice::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
+            notice::Entity::one_of(caller.user, id)
+                .one(ctx.core.db.read())
+                .await?
+                .ok_or(Error::not_found())?;
         }
         let mut marked = notice::Entity::update_many()
             .col_expr(notice::Column::ReadAt, Expr::value(ctx.core.clock.now()))

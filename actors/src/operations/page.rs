@@ -1,63 +1,114 @@
-//! Pages of lists: bounds, and the position that a cursor holds.
+//! Pages of lists: the fields `limit` and `cursor` of a request, and the rows of a page with the cursor of the next one.
 
 use entity::id::UserId;
+use errors::Error;
+use sea_orm::{EntityTrait, QuerySelect, Select};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-use crate::context::OperationContext;
-use errors::Error;
 use validation::{Field, Kind, Values};
 
-/// What the field `cursor` may hold.
+use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::cursor;
+
+/// The field `cursor` of a list operation.
 pub const CURSOR: Field = Field::optional(
     "cursor",
-    Kind::Words { min: 1, max: super::cursor::MOST_CHARS },
+    Kind::Words { min: 1, max: cursor::MAX_CHARS },
     "The `nextCursor` of the page before. Without it the first page is returned.",
 );
 
-/// A page that is asked for.
+/// The `limit` and `cursor` of a request for a page.
 #[derive(Clone, Debug)]
-pub struct PageOf {
-    /// How many at most.
-    pub limit: u64,
-    /// The cursor, unopened: it is bound to its caller.
-    pub cursor: Option<String>,
+pub struct PageRequest {
+    limit: u64,
+    cursor: Option<String>,
 }
 
-impl PageOf {
+impl PageRequest {
     /// Reads `limit` and `cursor`.
-    pub fn read(values: &mut Values, default: u64) -> Self {
-        Self { limit: values.integer("limit").unwrap_or(default), cursor: values.text("cursor") }
+    pub fn read(values: &mut Values, default_limit: u64) -> Self {
+        Self { limit: values.integer("limit").unwrap_or(default_limit), cursor: values.text("cursor") }
     }
 
-    /// Where the page begins, if not at the beginning. `list` names the list with all that it depends on.
-    pub fn position<T: DeserializeOwned>(
-        &self,
-        ctx: &OperationContext,
-        user: UserId,
-        list: &str,
-    ) -> Result<Option<T>, Error> {
-        let open = |cursor: &String| ctx.cursors.open(user.0, list, cursor);
-        let position = self.cursor.as_ref().map(open).transpose();
+    /// Whether the request has a cursor.
+    pub fn has_cursor(&self) -> bool {
+        self.cursor.is_some()
+    }
+
+    /// Binds the request to a list of the caller. `list` names the list with everything that selects its rows: filters, order, and
+    /// the id of the row to which they belong. A cursor of another list is refused.
+    pub fn of_list<'a>(
+        &'a self,
+        ctx: &'a OperationContext,
+        caller: &Caller,
+        list: impl Into<String>,
+    ) -> PagedList<'a> {
+        PagedList { request: self, ctx, user: caller.user, list: list.into() }
+    }
+}
+
+/// A list of one user, of which a page is requested.
+pub struct PagedList<'a> {
+    request: &'a PageRequest,
+    ctx: &'a OperationContext,
+    user: UserId,
+    list: String,
+}
+
+impl PagedList<'_> {
+    /// Returns the position after which the page begins; `None` for the first page.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the cursor was not made for this caller and this list.
+    pub fn position<P: DeserializeOwned>(&self) -> Result<Option<P>, Error> {
+        let open = |cursor: &String| self.ctx.cursors.open(self.user.0, &self.list, cursor);
+        let position = self.request.cursor.as_ref().map(open).transpose();
         position.map_err(|_| {
             Error::invalid("cursor", "is not a cursor of this list; use the nextCursor of its previous page")
         })
     }
 
-    /// Cuts one row more than the page down to the page; the cursor of the next page where there is one.
-    pub fn cut<R, T: Serialize>(
+    /// Fetches the page from a query that begins at the page and has no limit. `position` is that of a row in the list.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails.
+    pub async fn fetch<E: EntityTrait, P: Serialize>(
         &self,
-        ctx: &OperationContext,
-        user: UserId,
-        list: &str,
-        rows: &mut Vec<R>,
-        position: impl Fn(&R) -> T,
-    ) -> Option<String> {
-        let most = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        if rows.len() <= most {
-            return None;
-        }
-        rows.truncate(most);
-        rows.last().map(|last| ctx.cursors.seal(user.0, list, &position(last)))
+        query: Select<E>,
+        position: impl Fn(&E::Model) -> P,
+    ) -> Result<ListPage<E::Model>, Error> {
+        let rows = query.limit(self.fetch_limit()).all(self.ctx.core.db.read()).await?;
+        Ok(self.page(rows, position))
     }
+
+    /// Returns the maximum number of rows of the page.
+    pub fn limit(&self) -> u64 {
+        self.request.limit
+    }
+
+    /// Returns the number of rows to fetch: one more than the page has, which shows whether there is a next page.
+    pub fn fetch_limit(&self) -> u64 {
+        self.limit().saturating_add(1)
+    }
+
+    /// Makes the page of rows that were fetched with [`Self::fetch_limit`], for queries that [`Self::fetch`] does not take.
+    pub fn page<R, P: Serialize>(&self, mut rows: Vec<R>, position: impl Fn(&R) -> P) -> ListPage<R> {
+        let limit = usize::try_from(self.limit()).unwrap_or(usize::MAX);
+        if rows.len() <= limit {
+            return ListPage { rows, next_cursor: None };
+        }
+        rows.truncate(limit);
+        let seal = |last: &R| self.ctx.cursors.seal(self.user.0, &self.list, &position(last));
+        let next_cursor = rows.last().map(seal);
+        ListPage { rows, next_cursor }
+    }
+}
+
+/// A page of a list.
+pub struct ListPage<R> {
+    /// The rows.
+    pub rows: Vec<R>,
+    /// The cursor of the next page; `None` on the last page.
+    pub next_cursor: Option<String>,
 }

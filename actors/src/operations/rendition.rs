@@ -1,26 +1,27 @@
-//! How a document is shown: as HTML for reading, and by its headings.
+//! Reads the rendition of a document: its HTML, and the outline of its headings.
 
 use entity::id::DocumentId;
 use entity::scope::Scope;
 use entity::{document, rendition};
+use library::documents::parse_outline;
 use parse::html::Heading;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::target::Target;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
 use validation::{Field, Values};
-use crate::pipeline::Operation;
 
-/// A document as HTML.
+/// Reads a document as HTML.
 #[derive(Debug)]
 pub struct ReadHtml {
     document: DocumentId,
 }
 
-/// The headings of a document.
+/// Reads the headings of a document.
 #[derive(Debug)]
 pub struct ReadOutline {
     document: DocumentId,
@@ -60,7 +61,7 @@ impl ReadHtml {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads the route's parameters.
+    /// Reads the id in the path.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self { document: target.id(0)? })
     }
@@ -70,7 +71,7 @@ impl ReadOutline {
     /// The parameters of the route.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads the route's parameters.
+    /// Reads the id in the path.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self { document: target.id(0)? })
     }
@@ -81,8 +82,8 @@ impl Operation for ReadHtml {
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadHtmlResponse, Error> {
-        let shown = shown(self.document, caller, ctx).await?;
-        Ok(ReadHtmlResponse { document_id: self.document, html: shown.and_then(|shown| shown.html) })
+        let rendition = find_rendition(self.document, caller, ctx).await?;
+        Ok(ReadHtmlResponse { document_id: self.document, html: rendition.and_then(|row| row.html) })
     }
 }
 
@@ -95,8 +96,8 @@ impl Operation for ReadOutline {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadOutlineResponse, Error> {
-        let shown = shown(self.document, caller, ctx).await?;
-        let outline = shown.as_ref().map(outline).transpose()?.unwrap_or_default();
+        let rendition = find_rendition(self.document, caller, ctx).await?;
+        let outline = rendition.as_ref().map(parse_outline).transpose()?.unwrap_or_default();
         Ok(ReadOutlineResponse {
             document_id: self.document,
             outline: outline.into_iter().map(OutlineHeading::from).collect(),
@@ -104,15 +105,14 @@ impl Operation for ReadOutline {
     }
 }
 
-async fn shown(id: DocumentId, caller: &Caller, ctx: &OperationContext) -> Result<Option<rendition::Model>, Error> {
+async fn find_rendition(
+    id: DocumentId,
+    caller: &Caller,
+    ctx: &OperationContext,
+) -> Result<Option<rendition::Model>, Error> {
     let found = document::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?;
     let document = found.ok_or(Error::not_found())?;
     Ok(rendition::Entity::one_of(caller.user, document.id).one(ctx.core.db.read()).await?)
-}
-
-/// The headings as they are kept.
-pub fn outline(shown: &rendition::Model) -> Result<Vec<Heading>, Error> {
-    serde_json::from_str(&shown.outline).map_err(Error::internal)
 }
 
 impl From<Heading> for OutlineHeading {

@@ -1,4 +1,4 @@
-//! Search over the library (spec.md: GET /search, search_library).
+//! Searches the library (spec.md: GET /search, search_library).
 
 use entity::id::{CollectionId, FeedId};
 use entity::scope::Scope;
@@ -8,36 +8,36 @@ use search::index::{Filter, Source};
 use serde::Serialize;
 
 use super::target::Target;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
-use crate::pipeline::Operation;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::retrieval::Wanted;
 use crate::retrieval::passage::{self, SearchResult};
+use errors::Error;
+use validation::{Field, Kind, Values};
 
-/// What a search text may be.
+/// Kind of the search text.
 pub const QUERY: Kind = Kind::Words { min: 1, max: 500 };
-/// How many results there may be.
+/// Kind of the number of results.
 pub const LIMIT: Kind = Kind::Integer { min: 1, max: 20 };
 const DEFAULT_LIMIT: usize = 8;
-/// So many more are looked for: what was deleted or replaced a moment ago may still stand in the index.
-const SPARE: usize = 20;
-/// And no more than this, however much was deleted.
-const DEEPEST: usize = 1000;
+/// Passages that are requested beyond the limit, because the index may still contain some that were just deleted or replaced.
+const EXTRA_PASSAGES: usize = 20;
+/// Maximum number of passages that are requested, however many were deleted.
+const MAX_PASSAGES: usize = 1000;
 
-/// A search.
+/// Searches the library.
 #[derive(Debug)]
 pub struct Search {
-    /// The words.
+    /// The search text.
     pub query: String,
-    /// Passages at most.
+    /// Maximum number of passages.
     pub limit: Option<usize>,
-    /// Only bookmarks of this collection.
+    /// Searches only bookmarks of this collection.
     pub collection: Option<CollectionId>,
-    /// Only entries of this feed.
+    /// Searches only entries of this feed.
     pub feed: Option<FeedId>,
-    /// Only one half of the library.
+    /// Searches only bookmarks, or only feed entries.
     pub source: Option<Source>,
 }
 
@@ -55,7 +55,7 @@ impl Search {
         ),
     ];
 
-    /// Reads the route's parameters.
+    /// Reads the parameters.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
         let source = match values.name("source") {
             Some("bookmarks") => Some(Source::Bookmarks),
@@ -93,7 +93,10 @@ impl Operation for Search {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<SearchResponse, Error> {
         if let Some(id) = self.collection {
-            collection::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
+            collection::Entity::one_of(caller.user, id)
+                .one(ctx.core.db.read())
+                .await?
+                .ok_or(Error::not_found())?;
         }
         if let Some(id) = self.feed {
             feed::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
@@ -105,16 +108,16 @@ impl Operation for Search {
             ..Filter::default()
         };
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        let mut wanted = Wanted { query: self.query, within, limit: limit + SPARE };
+        let mut query = Wanted { query: self.query, within, limit: limit + EXTRA_PASSAGES };
         loop {
-            let ranked = ctx.retrieval.search(caller.user, wanted.clone()).await?;
-            let results = passage::load(ctx, caller.user, &wanted, &ranked.found, limit).await?;
-            let all = ranked.found.len() < wanted.limit || wanted.limit >= DEEPEST;
-            if results.len() >= limit || all {
+            let ranked = ctx.retrieval.search(caller.user, query.clone()).await?;
+            let results = passage::load(&ctx.core, caller.user, &query, &ranked.found, limit).await?;
+            let is_exhausted = ranked.found.len() < query.limit || query.limit >= MAX_PASSAGES;
+            if results.len() >= limit || is_exhausted {
                 return Ok(SearchResponse { results, degraded: ranked.lexical_only.then_some("lexical") });
             }
-            // Most of what was found is gone, though the index does not know it yet: what is left stands below.
-            wanted.limit *= 4;
+            // Most of the passages were deleted, but are still in the index; existing ones rank below them.
+            query.limit *= 4;
         }
     }
 }

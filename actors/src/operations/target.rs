@@ -1,4 +1,4 @@
-//! The ids and names in a request's path. A malformed one is answered like an unknown one (contract.md, section 1).
+//! The ids and names in a request's path. A malformed id is answered like an unknown one (contract.md, section 1).
 
 use std::str::FromStr;
 
@@ -9,15 +9,21 @@ use errors::Error;
 pub struct Target(pub Vec<String>);
 
 impl Target {
-    /// The id at this place.
-    pub fn id<I: FromStr>(&self, place: usize) -> Result<I, Error> {
-        self.0.get(place).and_then(|text| text.parse().ok()).ok_or(Error::not_found())
+    /// Parses the id at this index.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when it is malformed.
+    pub fn id<I: FromStr>(&self, index: usize) -> Result<I, Error> {
+        self.0.get(index).and_then(|text| text.parse().ok()).ok_or(Error::not_found())
     }
 
-    /// The name at this place. What no name can be, such as one with the character NUL, is nobody's.
-    pub fn text(&self, place: usize) -> Result<String, Error> {
+    /// Returns the name at this index.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for an empty text or one with the character NUL, because nothing has such a name.
+    pub fn text(&self, index: usize) -> Result<String, Error> {
         self.0
-            .get(place)
+            .get(index)
             .filter(|text| !text.is_empty() && !text.contains('\0'))
             .cloned()
             .ok_or(Error::not_found())

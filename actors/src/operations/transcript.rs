@@ -1,28 +1,28 @@
-//! Reading the timed transcript of a recording (spec.md: GET /documents/:id/transcript).
+//! Reads the transcript of a recording, with times (spec.md: GET /documents/:id/transcript).
 
 use entity::id::DocumentId;
 use entity::kind::{ContentType, DocumentStatus};
 use entity::scope::Scope;
 use entity::{document, transcript, transcript_segment};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
 
-use super::page::{CURSOR, PageOf};
+use super::page::{CURSOR, ListPage, PageRequest};
 use super::target::Target;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
 use validation::{Field, Kind, Values};
-use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 100;
 
-/// A page of a transcript.
+/// Reads a page of a transcript.
 #[derive(Debug)]
 pub struct ReadTranscript {
     document: DocumentId,
-    page: PageOf,
+    page: PageRequest,
 }
 
 impl ReadTranscript {
@@ -36,9 +36,9 @@ impl ReadTranscript {
         ),
     ];
 
-    /// Reads the route's parameters.
+    /// Reads the path and the parameters.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        let page = PageOf::read(&mut values, DEFAULT_LIMIT);
+        let page = PageRequest::read(&mut values, DEFAULT_LIMIT);
         Ok(Self { document: target.id(0)?, page })
     }
 }
@@ -63,9 +63,10 @@ struct TranscriptSegment {
     text: String,
 }
 
-/// A cursor goes on in the version that it began in: a new transcript begins anew.
+/// The position of a segment. A cursor is valid for the version that it was made for; if the transcript was replaced since, the
+/// list starts at its beginning.
 #[derive(Serialize, Deserialize)]
-struct Position {
+struct SegmentPosition {
     version: i32,
     after: i32,
 }
@@ -79,26 +80,23 @@ impl Operation for ReadTranscript {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadTranscriptResponse, Error> {
-        let list = format!("transcript:{}", self.document);
-        let position: Option<Position> = self.page.position(ctx, caller.user, &list)?;
+        let list = self.page.of_list(ctx, caller, format!("transcript:{}", self.document));
+        let position: Option<SegmentPosition> = list.position()?;
         let found = document::Entity::one_of(caller.user, self.document).one(ctx.core.db.read()).await?;
         let document = found.filter(is_recording).ok_or(Error::not_found())?;
-        let shown = shown(ctx, &document).await?;
-        let version = shown.as_ref().map_or(0, |transcript| transcript.version);
-        let after = position.filter(|at| at.version == version).map_or(-1, |at| at.after);
-        let mut rows = transcript_segment::Entity::owned_by(caller.user)
+        let current = current_transcript(ctx, &document).await?;
+        let version = current.as_ref().map_or(0, |transcript| transcript.version);
+        let after = position.filter(|last| last.version == version).map_or(-1, |last| last.after);
+        let query = transcript_segment::Entity::owned_by(caller.user)
             .filter(transcript_segment::Column::DocumentId.eq(document.id))
             .filter(transcript_segment::Column::Version.eq(version))
             .filter(transcript_segment::Column::Ordinal.gt(after))
-            .order_by_asc(transcript_segment::Column::Ordinal)
-            .limit(self.page.limit + 1)
-            .all(ctx.core.db.read())
-            .await?;
-        let at = |row: &transcript_segment::Model| Position { version, after: row.ordinal };
-        let next_cursor = self.page.cut(ctx, caller.user, &list, &mut rows, at);
+            .order_by_asc(transcript_segment::Column::Ordinal);
+        let position = |row: &transcript_segment::Model| SegmentPosition { version, after: row.ordinal };
+        let ListPage { rows, next_cursor } = list.fetch(query, position).await?;
         Ok(ReadTranscriptResponse {
             document_id: document.id,
-            language: shown.and_then(|transcript| transcript.language).or(document.language),
+            language: current.and_then(|transcript| transcript.language).or(document.language),
             status: document.status,
             segments: rows.into_iter().map(TranscriptSegment::from).collect(),
             next_cursor,
@@ -113,15 +111,18 @@ fn is_recording(document: &document::Model) -> bool {
     }
 }
 
-/// The transcript that the document's text was made of; before there is one, what has been heard so far.
-async fn shown(ctx: &OperationContext, document: &document::Model) -> Result<Option<transcript::Model>, Error> {
+/// Returns the transcript that is the document's text or, if there is none yet, the latest one so far.
+async fn current_transcript(
+    ctx: &OperationContext,
+    document: &document::Model,
+) -> Result<Option<transcript::Model>, Error> {
     let mut versions = transcript::Entity::owned_by(document.user_id)
         .filter(transcript::Column::DocumentId.eq(document.id))
         .order_by_desc(transcript::Column::Version)
         .all(ctx.core.db.read())
         .await?;
-    let current = versions.iter().position(|transcript| transcript.version == document.version);
-    let index = current.unwrap_or(0);
+    let of_text = versions.iter().position(|transcript| transcript.version == document.version);
+    let index = of_text.unwrap_or(0);
     Ok((index < versions.len()).then(|| versions.swap_remove(index)))
 }
 

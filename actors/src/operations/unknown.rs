@@ -1,16 +1,16 @@
-//! A route or a method that there is not: it counts, is logged as unknown, and answers its error.
+//! Answers requests for unknown routes and methods: they count and are logged like others.
 
 use entity::scope::Scope;
 
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
-use crate::pipeline::Operation;
 
-/// What was asked for in vain.
+/// A request for an unknown route or with an unsupported method.
 #[derive(Debug)]
 pub struct Unknown {
-    /// The methods that the route does have; none where there is no such route.
+    /// The methods that the route supports; empty for an unknown route.
     pub methods: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a key's owner has used (spec.md: GET /usage).
+//! Shows the usage of an account (spec.md: GET /usage).
 
 use entity::id::KeyId;
 use entity::kind::{BudgetGroup, KeyKind};
@@ -12,24 +12,24 @@ use serde::Serialize;
 
 use super::target::Target;
 use crate::ai::answers;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
-use validation::{Field, Values};
 use library::library_quota::used_bytes;
-use crate::pipeline::Operation;
 use library::transfer_quota;
 use library::uploads::stored_bytes;
+use validation::{Field, Values};
 
-/// The usage of today and of this month.
+/// Reads the usage of today and of this month.
 #[derive(Debug)]
 pub struct ReadUsage;
 
 impl ReadUsage {
-    /// It takes none.
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads nothing.
+    /// Returns the operation.
     pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self)
     }
@@ -126,7 +126,7 @@ impl Operation for ReadUsage {
             .filter(usage_month::Column::Month.eq(now.month()))
             .all(ctx.core.db.read())
             .await?;
-        let dead = answers::dead(&ctx.core.db, caller.user, now).await?;
+        let expired = answers::dead(&ctx.core.db, caller.user, now).await?;
         let of = |group| month.iter().find(move |row| row.budget_group == group);
         let share = |group| BudgetShare {
             group,
@@ -136,9 +136,9 @@ impl Operation for ReadUsage {
             plan: caller.plan,
             rest: day(counts.rest, limits.rest_per_day),
             mcp: day(counts.mcp, limits.mcp_per_day),
-            key: key(caller, ctx).await?,
+            key: key_usage(caller, ctx).await?,
             answers: MonthUsage {
-                this_month: of(BudgetGroup::Chat).map_or(0, |row| row.times - dead).max(0),
+                this_month: of(BudgetGroup::Chat).map_or(0, |row| row.times - expired).max(0),
                 limit: limits.answers_per_month,
                 resets_at: now.month().end(),
             },
@@ -165,15 +165,15 @@ impl Operation for ReadUsage {
     }
 }
 
-async fn key(caller: &Caller, ctx: &OperationContext) -> Result<Option<KeyUsage>, Error> {
+async fn key_usage(caller: &Caller, ctx: &OperationContext) -> Result<Option<KeyUsage>, Error> {
     let Some(key) = caller.key.clone() else { return Ok(None) };
-    let remaining = ctx.limits.remaining(caller.via.clone(), key.hourly_limit).await?;
+    let remaining = ctx.limits.remaining(caller.principal.clone(), key.hourly_limit).await?;
     let (id, name, kind) = (key.id, key.name, key.kind);
     Ok(Some(KeyUsage { id, name, kind, scopes: key.scopes, hourly_limit: key.hourly_limit, remaining }))
 }
 
-/// The part of the budget that is spent, at most 1.
-#[expect(clippy::cast_precision_loss, reason = "a share is shown, not counted with")]
+/// Returns the share of the budget that is spent, at most 1.
+#[expect(clippy::cast_precision_loss, reason = "the share is only shown")]
 fn share(tokens: i64, budget: u64) -> f64 {
     if tokens <= 0 {
         return 0.0;

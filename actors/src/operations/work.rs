@@ -1,4 +1,4 @@
-//! What is being made of a library: texts that wait, that are worked on, and those that could not be made, with the reason.
+//! Lists the documents whose texts are queued, being extracted, or failed, and retries failed ones.
 
 use std::collections::HashMap;
 
@@ -15,27 +15,26 @@ use sea_orm::{
 };
 use serde::Serialize;
 
+use super::page::{CURSOR, ListPage, PageRequest};
 use super::target::Target;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::ingest::media::transcript_progress;
+use crate::operation::Operation;
 use errors::Error;
-use validation::{Field, Kind, Values};
-use crate::ingest::media;
-use jobs::{Priority, JobKind};
-use crate::operations::page::{CURSOR, PageOf};
+use jobs::{JobKind, Priority};
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use validation::{Field, Kind, Values};
 
-/// The name of the list that a cursor goes on in.
-const FAILED: &str = "failed work";
-/// Of each state so many are listed where no `limit` is given.
-const LISTED: u64 = 50;
+/// Name of the list of failed documents, to which cursors are bound.
+const FAILED_LIST: &str = "failed work";
+const DEFAULT_LIMIT: u64 = 50;
 
-/// What is being made, and what could not be: the first of each, or a page of what failed.
+/// Lists the first documents of each stage, or a page of the failed ones.
 #[derive(Debug)]
 pub struct ListWork {
-    failed: bool,
-    page: PageOf,
+    only_failed: bool,
+    page: PageRequest,
 }
 
 impl ListWork {
@@ -44,40 +43,40 @@ impl ListWork {
         Field::optional(
             "stage",
             Kind::Choice(&["failed"]),
-            "Only what could not be made, page by page; else the first of each stage.",
+            "`failed` lists only failed documents, in pages. Default: the first documents of each stage.",
         ),
         CURSOR,
         Field::optional(
             "limit",
             Kind::Integer { min: 1, max: 100 },
-            "How many of each stage; 50 when left out.",
+            "Maximum number of documents of each stage. Default 50.",
         ),
     ];
 
     /// Reads the parameters.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        let failed = values.name("stage").is_some();
-        let page = PageOf::read(&mut values, LISTED);
-        if page.cursor.is_some() && !failed {
+        let only_failed = values.name("stage").is_some();
+        let page = PageRequest::read(&mut values, DEFAULT_LIMIT);
+        if page.has_cursor() && !only_failed {
             return Err(Error::invalid("cursor", "needs stage=failed"));
         }
-        Ok(Self { failed, page })
+        Ok(Self { only_failed, page })
     }
 }
 
-/// How far a text is.
+/// The stage of a document's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum WorkStage {
-    /// Its turn is still to come.
+    /// Its job is queued.
     Waiting,
-    /// It is worked on.
+    /// Its job is running.
     Running,
-    /// It could not be made.
+    /// The last attempt failed.
     Failed,
 }
 
-/// One text that is being made, or could not be.
+/// A document whose text is queued, being extracted, or failed.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct WorkView {
@@ -85,21 +84,21 @@ struct WorkView {
     bookmark_id: Option<BookmarkId>,
     title: String,
     stage: WorkStage,
-    /// What is done: a page is fetched, a file read, a recording heard, a text put into the index; none for what failed.
+    /// Kind of the job, such as fetching a page or transcribing a recording; null for failed documents.
     work: Option<String>,
-    /// Of a recording, 0 to 1.
+    /// Progress of a transcription, from 0 to 1; null for other jobs.
     progress: Option<f64>,
-    /// Why it is not further.
+    /// Why the job waits, or why the document failed.
     reason: Option<String>,
-    /// How often it was tried.
+    /// Number of attempts; null for failed documents.
     tries: Option<i32>,
-    /// It gives way to what somebody waits for.
+    /// Whether the job has low priority.
     backlog: bool,
-    /// When it is tried next, where it waits for that.
+    /// When the next attempt is made; null while the job runs or waits for its turn.
     next_at: Option<Timestamp>,
 }
 
-/// What waits, is worked on and could not be made, with the first of each.
+/// Numbers of documents by stage, with the first of each stage.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListWorkResponse {
@@ -116,30 +115,28 @@ impl Operation for ListWork {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListWorkResponse, Error> {
         let (db, user) = (ctx.core.db.read(), caller.user);
-        let jobs = |state: JobState| makes_documents(user).filter(is_under_way()).filter(is(state));
-        let under_way =
-            makes_documents(user).filter(is_under_way()).select_only().column(job::Column::Subject);
+        let jobs = |state: JobState| document_jobs(user).filter(is_pending()).filter(is_in_state(state));
+        let pending = document_jobs(user).filter(is_pending()).select_only().column(job::Column::Subject);
         let failed = document::Entity::readable_by(user)
             .filter(has_failed())
-            .filter(document::Column::Id.not_in_subquery(under_way.into_query()));
+            .filter(document::Column::Id.not_in_subquery(pending.into_query()));
         let mut work = Vec::new();
-        for state in [JobState::Running, JobState::Queued].into_iter().filter(|_| !self.failed) {
-            let some = jobs(state).order_by_asc(job::Column::Priority).order_by_asc(job::Column::RunAt);
-            work.extend(views(ctx, user, some.limit(self.page.limit).all(db).await?).await?);
+        let list = self.page.of_list(ctx, caller, FAILED_LIST);
+        for state in [JobState::Running, JobState::Queued].into_iter().filter(|_| !self.only_failed) {
+            let first = jobs(state).order_by_asc(job::Column::Priority).order_by_asc(job::Column::RunAt);
+            work.extend(views(ctx, user, first.limit(list.limit()).all(db).await?).await?);
         }
-        let before: Option<(Timestamp, DocumentId)> = self.page.position(ctx, user, FAILED)?;
-        let mut latest = failed
+        let before: Option<(Timestamp, DocumentId)> = list.position()?;
+        let latest_failed = failed
             .clone()
             .filter(before.map_or_else(Condition::all, is_before))
             .order_by_desc(document::Column::UpdatedAt)
-            .order_by_desc(document::Column::Id)
-            .limit(self.page.limit + 1)
-            .all(db)
-            .await?;
-        let next_cursor = self.page.cut(ctx, user, FAILED, &mut latest, |row| (row.updated_at, row.id));
-        work.extend(latest.into_iter().map(WorkView::failed));
+            .order_by_desc(document::Column::Id);
+        let ListPage { rows, next_cursor } =
+            list.fetch(latest_failed, |row| (row.updated_at, row.id)).await?;
+        work.extend(rows.into_iter().map(WorkView::from_failed));
         Ok(ListWorkResponse {
-            next_cursor: next_cursor.filter(|_| self.failed),
+            next_cursor: next_cursor.filter(|_| self.only_failed),
             waiting: jobs(JobState::Queued).count(db).await?,
             running: jobs(JobState::Running).count(db).await?,
             failed: failed.count(db).await?,
@@ -148,7 +145,7 @@ impl Operation for ListWork {
     }
 }
 
-/// What stands behind this in the list of what failed.
+/// Selects the rows after this position in the list of failed documents.
 fn is_before((updated_at, id): (Timestamp, DocumentId)) -> Condition {
     let (updated, own) = (document::Column::UpdatedAt, document::Column::Id);
     Condition::any()
@@ -156,23 +153,23 @@ fn is_before((updated_at, id): (Timestamp, DocumentId)) -> Condition {
         .add(Condition::all().add(updated.eq(updated_at)).add(own.lt(id)))
 }
 
-/// There is no text, or no newer one: what is readable keeps the reason.
+/// Selects documents without a text, or whose newer text failed: a readable document keeps the reason.
 fn has_failed() -> Condition {
     Condition::any()
         .add(document::Column::Status.eq(DocumentStatus::Failed))
         .add(document::Column::Error.is_not_null())
 }
 
-/// Spelled out, as in the partial index.
-fn is(state: JobState) -> SimpleExpr {
+/// The state is part of the SQL text, not a parameter, so that the partial index of jobs is used.
+fn is_in_state(state: JobState) -> SimpleExpr {
     Expr::cust(format!("job.state = '{}'", state.name()))
 }
 
-fn is_under_way() -> SimpleExpr {
+fn is_pending() -> SimpleExpr {
     Expr::cust("job.state IN ('queued', 'running')")
 }
 
-fn makes_documents(user: UserId) -> Select<job::Entity> {
+fn document_jobs(user: UserId) -> Select<job::Entity> {
     job::Entity::owned_by(user).filter(job::Column::Kind.is_in(JobKind::that_make_documents()))
 }
 
@@ -184,31 +181,32 @@ async fn views(ctx: &OperationContext, user: UserId, jobs: Vec<job::Model>) -> R
     let mut views = Vec::with_capacity(jobs.len());
     for job in jobs {
         let Some(document) = documents.get(&DocumentId(job.subject)).cloned() else { continue };
-        let hears = JobKind::named(&job.kind) == Some(JobKind::Transcribe);
-        let progress = if hears { media::progress(ctx, &document).await? } else { None };
-        views.push(WorkView::of(job, document, progress));
+        let is_transcription = JobKind::named(&job.kind) == Some(JobKind::Transcribe);
+        let progress =
+            if is_transcription { transcript_progress(ctx.core.db.read(), &document).await? } else { None };
+        views.push(WorkView::from_job(job, document, progress));
     }
     Ok(views)
 }
 
 impl WorkView {
-    fn of(job: job::Model, document: document::Model, progress: Option<f64>) -> Self {
-        let runs = job.state == JobState::Running;
+    fn from_job(job: job::Model, document: document::Model, progress: Option<f64>) -> Self {
+        let is_running = job.state == JobState::Running;
         Self {
             document_id: document.id,
             bookmark_id: document.bookmark_id,
             title: document.title,
-            stage: if runs { WorkStage::Running } else { WorkStage::Waiting },
+            stage: if is_running { WorkStage::Running } else { WorkStage::Waiting },
             progress,
-            reason: job.error.clone().or(document.error).filter(|_| !runs),
+            reason: job.error.clone().or(document.error).filter(|_| !is_running),
             tries: Some(job.attempts),
             backlog: Priority::of(&job) == Priority::Backlog,
-            next_at: (!runs && job.turn.is_none()).then_some(job.run_at),
+            next_at: (!is_running && job.turn.is_none()).then_some(job.run_at),
             work: Some(job.kind),
         }
     }
 
-    fn failed(document: document::Model) -> Self {
+    fn from_failed(document: document::Model) -> Self {
         Self {
             document_id: document.id,
             bookmark_id: document.bookmark_id,
@@ -224,21 +222,21 @@ impl WorkView {
     }
 }
 
-/// Tries a text again that could not be made.
+/// Retries a document that failed.
 #[derive(Debug)]
 pub struct RetryWork(DocumentId);
 
 impl RetryWork {
-    /// It takes none.
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads the path.
+    /// Reads the id in the path.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }
 
-/// It waits for its turn now.
+/// The document, whose job is queued.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RetryWorkResponse {
@@ -252,24 +250,24 @@ impl Operation for RetryWork {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<RetryWorkResponse, Error> {
         let (user, now) = (caller.user, ctx.core.clock.now());
-        let txn = begin_request(&ctx.core.db, caller).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let document = document::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
         if document.status != DocumentStatus::Failed && document.error.is_none() {
             return Err(Error::Conflict(
                 "the text of the document has not failed, so there is nothing to retry",
             ));
         }
-        let runs = makes_documents(user).filter(job::Column::Subject.eq(document.id.0));
-        if runs.filter(is(JobState::Running)).one(&txn).await?.is_some() {
+        let own_jobs = document_jobs(user).filter(job::Column::Subject.eq(document.id.0));
+        if own_jobs.filter(is_in_state(JobState::Running)).one(&txn).await?.is_some() {
             return Err(Error::Conflict("the text of the document is being processed; wait until that ends"));
         }
-        let work = match last_work(&txn, &document).await? {
-            Some(work) => work,
-            // It came with an export, as failed as it was there.
-            None => work_of(&txn, &document).await?,
+        let kind = match last_job_kind(&txn, &document).await? {
+            Some(kind) => kind,
+            // An imported document that had failed before its export has no job here.
+            None => job_kind_of(&txn, &document).await?,
         };
-        jobs::enqueue(&txn, user, work, document.id.0, Priority::Now, now).await?;
-        // What is readable stays so.
+        jobs::enqueue(&txn, user, kind, document.id.0, Priority::Now, now).await?;
+        // A document with a readable text stays ready.
         let is_ready = document.status == DocumentStatus::Ready;
         let status = if is_ready { DocumentStatus::Ready } else { DocumentStatus::Processing };
         document::Entity::update_many()
@@ -285,20 +283,23 @@ impl Operation for RetryWork {
     }
 }
 
-/// What makes the text of a document.
-async fn work_of(db: &impl ConnectionTrait, document: &document::Model) -> Result<JobKind, Error> {
+/// Returns the kind of job that extracts the text of a document.
+async fn job_kind_of(db: &impl ConnectionTrait, document: &document::Model) -> Result<JobKind, Error> {
     let Some(id) = document.bookmark_id else { return Ok(JobKind::Page) };
     let saved = bookmark::Entity::one_of(document.user_id, id).one(db).await?.ok_or(Error::not_found())?;
     Ok(JobKind::of_bookmark(saved.kind))
 }
 
-/// What waits to be tried again for a document, else what was given up last.
-async fn last_work(db: &impl ConnectionTrait, document: &document::Model) -> Result<Option<JobKind>, Error> {
-    let own = makes_documents(document.user_id).filter(job::Column::Subject.eq(document.id.0));
-    let waits = own.clone().filter(is(JobState::Queued)).one(db).await?;
+/// Returns the kind of the document's queued job or, if there is none, of its latest dead job.
+async fn last_job_kind(
+    db: &impl ConnectionTrait,
+    document: &document::Model,
+) -> Result<Option<JobKind>, Error> {
+    let own = document_jobs(document.user_id).filter(job::Column::Subject.eq(document.id.0));
+    let queued = own.clone().filter(is_in_state(JobState::Queued)).one(db).await?;
     let dead = own.filter(job::Column::State.eq(JobState::Dead)).order_by_desc(job::Column::FinishedAt);
-    let last = match waits {
-        Some(waits) => Some(waits),
+    let last = match queued {
+        Some(queued) => Some(queued),
         None => dead.one(db).await?,
     };
     Ok(last.and_then(|job| JobKind::named(&job.kind)))

@@ -14,8 +14,8 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::{Found, Wanted};
-use crate::ingest::context::IngestContext;
 use errors::Error;
+use library::context::CoreContext;
 
 /// A passage that matches the query (spec.md: Search result).
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -60,25 +60,25 @@ pub struct Passage {
 
 /// The passages as results, in their order, `limit` at most: only those get a snippet.
 pub async fn load(
-    ctx: &IngestContext,
+    core: &CoreContext,
     user: UserId,
     wanted: &Wanted,
     found: &[Found],
     limit: usize,
 ) -> Result<Vec<SearchResult>, Error> {
-    let readable = readable(ctx, user, wanted, found).await?;
-    Ok(readable.into_iter().take(limit).map(|passage| result(ctx, &wanted.query, passage)).collect())
+    let readable = readable(core, user, wanted, found).await?;
+    Ok(readable.into_iter().take(limit).map(|passage| result(core, &wanted.query, passage)).collect())
 }
 
 /// What was found, in its order, with texts and documents.
 pub async fn readable(
-    ctx: &IngestContext,
+    core: &CoreContext,
     user: UserId,
     wanted: &Wanted,
     found: &[Found],
 ) -> Result<Vec<Passage>, Error> {
     let ids: Vec<ChunkId> = found.iter().map(|hit| hit.chunk).collect();
-    let rows = chunk::Entity::owned_by(user).filter(chunk::Column::Id.is_in(ids)).all(ctx.core.db.read()).await?;
+    let rows = chunk::Entity::owned_by(user).filter(chunk::Column::Id.is_in(ids)).all(core.db.read()).await?;
     let mut chunks: HashMap<ChunkId, chunk::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
     let ids: Vec<DocumentId> = found.iter().map(|hit| hit.document).collect();
     let mut readable = document::Entity::readable_by(user).filter(document::Column::Id.is_in(ids));
@@ -88,7 +88,7 @@ pub async fn readable(
     if let Some(collection) = wanted.within.collection {
         readable = readable.filter(document::Column::BookmarkId.in_subquery(filed_in(user, collection)));
     }
-    let rows = readable.all(ctx.core.db.read()).await?;
+    let rows = readable.all(core.db.read()).await?;
     let documents: HashMap<DocumentId, document::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
     let passages = found.iter().filter_map(|hit| {
         let chunk = chunks.remove(&hit.chunk)?;
@@ -107,13 +107,13 @@ fn filed_in(user: UserId, collection: Uuid) -> SelectStatement {
         .into_query()
 }
 
-fn result(ctx: &IngestContext, query: &str, Passage { document, chunk, found }: Passage) -> SearchResult {
+fn result(core: &CoreContext, query: &str, Passage { document, chunk, found }: Passage) -> SearchResult {
     SearchResult {
         document_id: document.id,
         chunk_id: chunk.id,
         bookmark_id: document.bookmark_id,
         entry_id: document.entry_id,
-        url: ctx.core.url_of(&document),
+        url: core.url_of(&document),
         title: document.title,
         content_type: document.content_type,
         snippet: snippet::extract_snippet(&chunk.text, query),

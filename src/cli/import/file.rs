@@ -5,7 +5,7 @@ use std::path::Path;
 
 use library::context::CoreContext;
 use library::imports::ImportFile;
-use library::stored_files::Held;
+use library::stored_files::FileLease;
 use entity::id::UserId;
 use storage::blobs::{BlobStore, PART_BYTES};
 use tokio::fs::File;
@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, stdin};
 use crate::cli::failure::Failure;
 
 /// A file of the machine, or what comes on standard input, copied to the store for this user.
-pub async fn stored(core: &CoreContext, store: &dyn BlobStore, user: UserId, path: &Path) -> Result<Held, Failure> {
+pub async fn stored(core: &CoreContext, store: &dyn BlobStore, user: UserId, path: &Path) -> Result<FileLease, Failure> {
     let told = |cause| Failure::Path { what: "read", path: path.to_owned(), cause };
     let (mut from, length) = open(path).await.map_err(told)?;
     let mut part = next(&mut *from).await.map_err(told)?;

@@ -1,16 +1,16 @@
-//! The clock: the only place that asks the machine for the time.
+//! The clock: the only place that reads the machine's time. Tests of other crates use [`TestClock`].
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use entity::time::Timestamp;
 
-/// What time it is.
+/// A source of time.
 pub trait Clock: Send + Sync + 'static {
-    /// Now, in UTC.
+    /// Returns the current time in UTC.
     fn now(&self) -> Timestamp;
 
-    /// Time that never goes backwards, from a start of its own: for hours of keys and ages of caches.
+    /// Returns the time since an arbitrary start. It never goes backwards; hourly limits and ages of caches use it.
     fn elapsed(&self) -> Duration;
 }
 
@@ -20,7 +20,7 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
-    /// Begins now.
+    /// Returns a clock whose [`Clock::elapsed`] starts now.
     #[expect(clippy::new_without_default, reason = "reading the clock is not a default")]
     pub fn new() -> Self {
         Self { start: std::time::Instant::now() }
@@ -38,25 +38,25 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands until a test moves it.
+/// A clock that a test moves.
 pub struct TestClock {
     now: AtomicI64,
     elapsed: AtomicU64,
 }
 
 impl TestClock {
-    /// Stands at this moment.
-    pub fn at(moment: Timestamp) -> Self {
-        Self { now: AtomicI64::new(moment.millis()), elapsed: AtomicU64::new(0) }
+    /// Returns a clock that shows this time until it is moved.
+    pub fn at(time: Timestamp) -> Self {
+        Self { now: AtomicI64::new(time.millis()), elapsed: AtomicU64::new(0) }
     }
 
-    /// Moves on.
+    /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
         self.now.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
         self.elapsed.fetch_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
 
-    /// Jumps back, as a machine's clock may; what has elapsed stays.
+    /// Sets the time back, as a machine's clock may be; [`Clock::elapsed`] does not change.
     pub fn set_back(&self, by: Duration) {
         self.now.fetch_sub(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
     }

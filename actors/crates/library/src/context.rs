@@ -1,5 +1,5 @@
-//! What needs no actor: the database, the clock, the plans and the places for blocking work. The command line works with
-//! it beside a running service; the service's [`App`](actors::context::CoreContext) holds one too.
+//! What all row logic needs: the database, the clock, the plans and permits for blocking work. The service has one, and so
+//! has the command line, which works beside a running service.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use runtime::Workers;
 
 use crate::clock::Clock;
 
-/// See the file's head. Clones share everything.
+/// The context of row logic. Clones share everything.
 #[derive(Clone)]
 pub struct CoreContext {
-    /// Rows.
+    /// The database.
     pub db: Db,
-    /// The rows of account security, by connections of their own ([`Db::for_accounts`]).
+    /// The database through connections of its own, for rows of account security ([`Db::for_accounts`]).
     pub accounts_db: Db,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// What each plan allows.
+    /// Limits of each plan.
     pub plans: Arc<Plans>,
-    /// Places for blocking work.
+    /// Permits for blocking work.
     pub workers: Workers,
-    /// The address under which the world sees the service, without a slash at its end.
+    /// Public base URL of the service, without a slash at its end.
     pub base_url: Arc<str>,
-    /// Folder of the index and the files.
+    /// Folder of the database, the index and the files.
     pub data_dir: Arc<PathBuf>,
 }
 
 impl CoreContext {
-    /// A desk over an open database.
-    pub fn of(db: Db, data_dir: PathBuf, base_url: &str, plans: Plans, clock: Arc<dyn Clock>) -> Self {
+    /// Returns the context over an open database.
+    pub fn new(db: Db, data_dir: PathBuf, base_url: &str, plans: Plans, clock: Arc<dyn Clock>) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Self {
             accounts_db: db.for_accounts(),
@@ -45,13 +45,13 @@ impl CoreContext {
         }
     }
 
-    /// The same desk for background work, whose rows come by connections of their own ([`Db::for_jobs`]).
+    /// Returns the same context for background work, which has connections of its own ([`Db::for_jobs`]).
     #[must_use]
     pub fn for_jobs(&self) -> Self {
         Self { db: self.db.for_jobs(), ..self.clone() }
     }
 
-    /// The way back to a document: its own address, or its page in the web app.
+    /// Returns the URL of a document's source or, if it has none, of its page in the web app.
     pub fn url_of(&self, document: &document::Model) -> String {
         document.url.clone().unwrap_or_else(|| format!("{}/read/{}", self.base_url, document.id))
     }

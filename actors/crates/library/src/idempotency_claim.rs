@@ -1,5 +1,5 @@
-//! Which claim of an Idempotency-Key a request has. It stands apart from [`actors::idempotency`], because the transaction that
-//! makes the request's change needs it, and the stored answers are written in such transactions themselves.
+//! Identity of the claim that a request has on its Idempotency-Key. The stored responses themselves are kept by crate `actors`;
+//! the transaction that makes a request's change needs only the claim.
 
 use database::Transaction;
 use entity::id::{KeyId, UserId};
@@ -10,21 +10,25 @@ use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
 
 use errors::Error;
 
-/// Tells a claim from all others, also from a later one of the same key.
+/// Tells a claim from all others, including a later one of the same key.
 #[derive(Clone, Debug)]
 pub struct ClaimId {
-    pub(crate) user: UserId,
-    pub(crate) key: KeyId,
-    pub(crate) name_hash: Vec<u8>,
-    pub(crate) at: Timestamp,
+    /// The user of the request.
+    pub user: UserId,
+    /// The API key of the request.
+    pub key: KeyId,
+    /// Hash of the Idempotency-Key.
+    pub name_hash: Vec<u8>,
+    /// When the claim was made.
+    pub at: Timestamp,
 }
 
 impl ClaimId {
     /// Marks the claim as committed, in the transaction that makes the change.
     ///
     /// # Errors
-    /// [`Error::StillRunning`] when the claim is gone: the key was freed because its request did not say that it runs, and another
-    /// request may have it now; the database fails. Nothing of the transaction may be kept then.
+    /// [`Error::StillRunning`] when the claim is gone: it expired, and another request may have the Idempotency-Key now. The
+    /// transaction must be rolled back then. [`Error::Internal`] when the database fails.
     pub async fn mark_committed(&self, txn: &Transaction) -> Result<(), Error> {
         let marked = Entity::update_many()
             .col_expr(Column::Committed, Expr::value(true))
@@ -34,8 +38,8 @@ impl ClaimId {
         if marked.rows_affected == 0 { Err(Error::StillRunning) } else { Ok(()) }
     }
 
-    /// The row of this claim, as long as it has no answer.
-    pub(crate) fn is_unanswered(&self) -> Condition {
+    /// Selects the row of this claim as long as it has no response.
+    pub fn is_unanswered(&self) -> Condition {
         Entity::is_one_of(self.user, self.key, &self.name_hash)
             .add(Column::CreatedAt.eq(self.at))
             .add(Column::Status.is_null())

@@ -1,12 +1,12 @@
 //! How many bytes a user's library may take up: `plans.<plan>.library_bytes` (contract.md, section 4).
 //!
-//! Texts count as they are stored, in bytes of UTF-8: passages, HTML for reading, content that waits to be read, metadata of
+//! Texts count as they are stored, in bytes of UTF-8: passages, HTML for reading, content that waits to be processed, metadata of
 //! documents, URLs and tags of bookmarks, highlights, collections, projects with their decisions, feeds and their entries, names
-//! of uploads, details of imports, and stored idempotent answers. A copy counts once: the Markdown of a note and the
-//! segments of a transcript are not added to their passages. Files of uploads have a limit of their own (`stored_bytes`). What is
-//! deleted and can be restored still counts.
+//! of uploads, details of imports, and stored idempotent responses. A copy counts once: the Markdown of a note and the
+//! segments of a transcript are not added to their passages. Files of uploads have another limit (`stored_bytes`). Deleted rows
+//! that can be restored still count.
 //!
-//! The count is one row per user that the database changes itself, in the transaction that changes a text
+//! The count is one row per user that triggers change in the transaction that changes a text
 //! ([`migration::library_usage`]). A write asks it twice: before, where a large body would be written in vain, and before
 //! its commit, where the count includes what the transaction wrote. On PostgreSQL the row is locked from the beginning of
 //! the transaction ([`crate::owned_transaction`]), so of two concurrent writes the second waits and counts the first.
@@ -22,44 +22,52 @@ use sea_orm::{
     Statement,
 };
 
-use actors::auth::caller::Caller;
 use crate::context::CoreContext;
+use crate::owned_transaction::RequestOwner;
 use errors::Error;
 
-/// Bytes that a user's library takes up.
+/// Returns the bytes that a user's library takes up.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn used_bytes(db: &impl ConnectionTrait, user: UserId) -> Result<u64, Error> {
     let row = Entity::owned_by(user).one(db).await?;
     Ok(row.map_or(0, |row| bytes_of(row.bytes)))
 }
 
-/// The room that a user's library has, as it is when a transaction begins to write.
+/// The free space of a user's library when a transaction begins to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LibraryRoom {
     user: UserId,
     used: u64,
     limit: u64,
-    /// The document that gets another text.
+    /// The document whose text is replaced.
     rewritten: Option<DocumentId>,
 }
 
 impl LibraryRoom {
-    /// The room of the caller's library.
+    /// Returns the room of the library that a request changes.
     ///
     /// # Errors
-    /// The database fails.
-    pub async fn of_caller(db: &impl ConnectionTrait, core: &CoreContext, caller: &Caller) -> Result<Self, Error> {
-        let limit = core.plans.limits(caller.plan).library_bytes;
-        Self::of(db, caller.user, limit).await
+    /// [`Error::Internal`] when the database fails.
+    pub async fn of_request(
+        db: &impl ConnectionTrait,
+        core: &CoreContext,
+        owner: &RequestOwner,
+    ) -> Result<Self, Error> {
+        let limit = core.plans.limits(owner.plan).library_bytes;
+        Self::of(db, owner.user, limit).await
     }
 
-    /// The room of a user's library, for work in the background.
+    /// Returns the room of a user's library, for background work.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when the account is gone; the database fails.
-    pub async fn of_owner(db: &impl ConnectionTrait, core: &CoreContext, user: UserId) -> Result<Self, Error> {
+    /// [`Error::NotFound`] when the account was removed; [`Error::Internal`] when the database fails.
+    pub async fn of_owner(
+        db: &impl ConnectionTrait,
+        core: &CoreContext,
+        user: UserId,
+    ) -> Result<Self, Error> {
         let owner = user::Entity::find_by_id(user).one(db).await?.ok_or(Error::not_found())?;
         let limit = core.plans.limits(owner.plan).library_bytes;
         Self::of(db, user, limit).await
@@ -69,7 +77,7 @@ impl LibraryRoom {
         Ok(Self { user, used: used_bytes(db, user).await?, limit, rewritten: None })
     }
 
-    /// Whether so many bytes more fit. Whatever is added takes one byte at least, so nothing fits into a full library.
+    /// Whether this many more bytes fit. An addition counts as one byte at least, so nothing fits into a full library.
     pub fn fits(&self, bytes: usize) -> bool {
         self.used.saturating_add(bytes.max(1) as u64) <= self.limit
     }
@@ -82,12 +90,12 @@ impl LibraryRoom {
         if self.fits(bytes) { Ok(()) } else { Err(self.full()) }
     }
 
-    /// The same room for a transaction that gives a document another text, asked before it does. The passages of the former
-    /// text stay until the index knows the new ones; they count neither before nor after, so that a text can be replaced by a
-    /// smaller one in a full library. At most one former text of a document is kept.
+    /// Returns the room for a transaction that replaces the text of a document; call it before the text is replaced. The
+    /// passages of the former text are kept until the new ones are indexed. They count neither before nor after, so that a text
+    /// can be replaced by a smaller one in a full library. At most one former text of a document is kept.
     ///
     /// # Errors
-    /// The database fails.
+    /// [`Error::Internal`] when the database fails.
     pub async fn rewriting(
         self,
         db: &impl ConnectionTrait,
@@ -97,10 +105,11 @@ impl LibraryRoom {
         Ok(Self { rewritten: document, used: self.used.saturating_sub(former), ..self })
     }
 
-    /// Refuses what a transaction wrote, before its commit. A transaction that adds nothing passes in a full library too.
+    /// Refuses what a transaction wrote, before its commit. A transaction that adds nothing passes even in a full library.
     ///
     /// # Errors
-    /// [`Error::LibraryFull`] when the library grew over its limit; the transaction is to be rolled back.
+    /// [`Error::LibraryFull`] when the library grew over its limit: the transaction must be rolled back. [`Error::Internal`]
+    /// when the database fails.
     pub async fn must_hold(&self, txn: &impl ConnectionTrait) -> Result<(), Error> {
         let used = used_bytes(txn, self.user).await?;
         if used <= self.limit {
@@ -118,7 +127,7 @@ impl LibraryRoom {
     }
 }
 
-/// Bytes of the passages of former versions of a document.
+/// Returns the bytes of the passages of former versions of a document.
 async fn former_bytes(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -141,12 +150,12 @@ fn bytes_of(count: i64) -> u64 {
     u64::try_from(count).unwrap_or_default()
 }
 
-/// Returns the users whose kept count differs from their rows: none, unless the tables or their triggers were changed by hand.
+/// Returns the users whose stored count differs from their rows: none, unless the tables or their triggers were changed by hand.
 /// Reads every counted table completely.
 ///
 /// # Errors
-/// The database fails.
-pub async fn differing(db: &Db) -> Result<Vec<UserId>, Error> {
+/// [`Error::Internal`] when the database fails.
+pub async fn find_miscounted_users(db: &Db) -> Result<Vec<UserId>, Error> {
     let backend = db.read().get_database_backend();
     let rows = read_slowly(db, Statement::from_string(backend, counts::differing_users_query())).await?;
     let users: Result<Vec<UserId>, DbErr> = rows.iter().map(|row| row.try_get("", "user_id")).collect();
@@ -154,11 +163,11 @@ pub async fn differing(db: &Db) -> Result<Vec<UserId>, Error> {
 }
 
 /// Corrects the count of a user's library from its rows. Other writes continue meanwhile: the error of the count is read in one
-/// snapshot, and writes do not change it, because their triggers change the rows and the count alike. Run by one process at a
-/// time, or the count is corrected twice.
+/// snapshot, and writes do not change that error, because their triggers change the count with the rows. Only one process may
+/// run this at a time; otherwise the count is corrected twice.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
     let nothing = Model { user_id: user, bytes: 0, answers: 0, answer_bytes: 0 };
     let is_kept = OnConflict::column(Column::UserId).do_nothing().to_owned();
@@ -212,13 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn library_up_to_its_limit_takes_what_fits() {
+    fn library_accepts_additions_up_to_its_limit() {
         assert!(room(90, 100).fits(10) && !room(90, 100).fits(11));
         assert!(!room(100, 100).fits(0) && !room(0, 0).fits(0));
         assert!(!room(u64::MAX, u64::MAX - 1).fits(usize::MAX));
     }
 
-    /// Text columns of users' tables that do not count. They are written by the service, are copies, or are bounded by the number
+    /// Text columns of owned tables that do not count. They are written by the service, are copies, or are bounded by the number
     /// and age of their rows.
     const UNCOUNTED: [(&str, &[&str]); 23] = [
         ("activity", &["client", "key_name", "route", "status", "surface", "tool"]),
@@ -264,7 +273,7 @@ mod tests {
             WHERE tables.type = 'table' AND columns.type = 'TEXT'
               AND EXISTS (SELECT 1 FROM pragma_table_info(tables.name) AS owner WHERE owner.name = 'user_id')";
         let rows = db.read().query_all_raw(Statement::from_string(DbBackend::Sqlite, select)).await.unwrap();
-        let there: BTreeSet<(String, String)> = rows
+        let existing: BTreeSet<(String, String)> = rows
             .iter()
             .map(|row| (row.try_get("", "of_table").unwrap(), row.try_get("", "column_name").unwrap()))
             .collect();
@@ -277,7 +286,7 @@ mod tests {
             .map(|(table, column)| (table.to_owned(), column.to_owned()))
             .collect();
 
-        assert_eq!(there, decided);
+        assert_eq!(existing, decided);
     }
 
     #[actix::test]
@@ -300,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn full_library_refuses_growth_and_lets_the_rest_pass() {
+    fn full_library_refuses_only_growth() {
         assert!(room(90, 100).judge(100).is_ok());
         assert!(room(120, 100).judge(120).is_ok() && room(120, 100).judge(110).is_ok());
 

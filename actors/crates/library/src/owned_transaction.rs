@@ -1,13 +1,13 @@
 //! How transactions begin that change the data of a user.
 //!
-//! On PostgreSQL it takes the user's row of `library_usage` before any other row. The database itself changes that row when a
-//! counted table changes ([`crate::library_quota`]), so a transaction that locked a bookmark first and one that counted first
+//! On PostgreSQL such a transaction locks the user's row of `library_usage` before any other row. Triggers change that row when
+//! a counted table changes ([`crate::library_quota`]), so a transaction that locked a bookmark first and one that counted first
 //! would deadlock. With this lock the transactions of one user run one after another; on SQLite they do anyway.
 //!
 //! The order of locks is the same everywhere: the row of `library_usage`, the row of the Idempotency-Key, the row of `"user"`,
-//! then the user's things and jobs. JobKind on the things of several users is one transaction for each, except where a feed moved
-//! ([`begin_owned_by_followers`]). A statement outside of such a transaction ([`Db::write`]) changes nothing that is counted. It
-//! changes one row at a time, but for clean-ups of tables that are not counted: one that PostgreSQL ends in a deadlock runs again
+//! then other rows of the user and jobs. A change to rows of several users is one transaction for each, except where a feed moved
+//! ([`begin_owned_by_followers`]). A statement outside such a transaction ([`Db::write`]) changes nothing that is counted. It
+//! changes one row at a time, except clean-ups of tables that are not counted: one that PostgreSQL ends in a deadlock runs again
 //! an hour later.
 
 use std::collections::HashSet;
@@ -15,16 +15,28 @@ use std::collections::HashSet;
 use database::{Db, Transaction};
 use entity::id::{FeedSourceId, UserId};
 use entity::library_usage;
+use entity::plan::Plan;
 use sea_orm::sea_query::LockType;
 use sea_orm::{DbErr, QueryOrder, QuerySelect};
 
-use actors::auth::caller::Caller;
+use crate::idempotency_claim::ClaimId;
 use errors::Error;
 
-/// Begins a transaction that changes the data of this user. If the account was removed, there is nothing to lock.
+/// The user for whom a request changes rows.
+#[derive(Clone, Debug)]
+pub struct RequestOwner {
+    /// The user.
+    pub user: UserId,
+    /// The user's plan.
+    pub plan: Plan,
+    /// The request's claim on its Idempotency-Key, if it sent one.
+    pub claim: Option<ClaimId>,
+}
+
+/// Begins a transaction that changes the data of this user. If the account was removed, it locks nothing.
 ///
 /// # Errors
-/// The database fails, or another transaction of the user takes longer than the lock timeout.
+/// [`DbErr`] when the database fails, or another transaction of the user takes longer than the lock timeout.
 pub async fn begin_owned(db: &Db, user: UserId) -> Result<Transaction, DbErr> {
     let txn = db.begin().await?;
     if db.is_postgres() {
@@ -34,11 +46,11 @@ pub async fn begin_owned(db: &Db, user: UserId) -> Result<Transaction, DbErr> {
     Ok(txn)
 }
 
-/// Begins a transaction that changes what the followers of a source own; also whose rows it locked. Somebody who begins to follow
-/// meanwhile is not among them.
+/// Begins a transaction that changes rows of all followers of a source, and returns the users whose rows it locked. A user who
+/// follows the source meanwhile is not among them.
 ///
 /// # Errors
-/// As [`begin_owned`].
+/// The same as [`begin_owned`].
 pub async fn begin_owned_by_followers(
     db: &Db,
     source: FeedSourceId,
@@ -56,15 +68,15 @@ pub async fn begin_owned_by_followers(
 }
 
 /// Begins the transaction that makes the change of a request. If the request has an Idempotency-Key, the transaction marks its
-/// claim as committed ([`actors::idempotency`]), so a commit keeps the change and the mark, or neither.
+/// claim as committed, so both the change and the mark are kept, or neither.
 ///
 /// Do not use it for writes before the actual change, such as a reservation that expires.
 ///
 /// # Errors
-/// As [`begin_owned`]. [`Error::StillRunning`] when the claim has expired and the key may belong to another request.
-pub async fn begin_request(db: &Db, caller: &Caller) -> Result<Transaction, Error> {
-    let txn = begin_owned(db, caller.user).await?;
-    if let Some(claim) = &caller.claim {
+/// The same as [`begin_owned`]; [`Error::StillRunning`] when the claim expired, so that another request may have the key.
+pub async fn begin_request(db: &Db, owner: &RequestOwner) -> Result<Transaction, Error> {
+    let txn = begin_owned(db, owner.user).await?;
+    if let Some(claim) = &owner.claim {
         claim.mark_committed(&txn).await?;
     }
     Ok(txn)

@@ -1,6 +1,6 @@
-//! Which files the store holds and to what they belong. A row is there before a file's first byte and until its last is
-//! gone; a file that belongs to nothing and that nobody writes is removed. So whatever dies in between, and whoever
-//! removes an upload, a bookmark or an account, no file is left behind.
+//! The files of the store and their owners. A file has a row before its first byte is written and until its last byte is
+//! deleted. A file without an owner that is not being written is deleted ([`sweep`]). So no file is left behind when a process
+//! dies, or when an upload, a bookmark or an account is deleted.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,42 +19,43 @@ use tokio::io::AsyncReadExt;
 use tokio_util::bytes::Bytes;
 use tracing::warn;
 
-use actors::context::CoreContext;
 use crate::context::CoreContext;
 use errors::Error;
 
-/// Whoever writes a file and says nothing for so long is taken for dead. It renews at a third of that.
-const HELD: Duration = Duration::from_secs(30);
-/// A file that could not be removed is tried again after this.
-const PUT_OFF: Duration = Duration::from_secs(600);
-const AT_ONCE: u64 = 200;
+/// The writer of a file renews its lease at a third of this; a file whose lease has expired may be deleted.
+const LEASE_DURATION: Duration = Duration::from_secs(30);
+/// Delay before another attempt to delete a file that could not be deleted.
+const DELETE_RETRY_DELAY: Duration = Duration::from_secs(600);
+/// Files that one sweep deletes at most.
+const SWEEP_BATCH_FILES: u64 = 200;
 
-/// A file that is being written: nobody removes it as long as this lives.
+/// The lease of a file that is being written or waits for its owner. The file is not deleted while this value lives.
 #[derive(Debug)]
-pub struct Held {
-    /// The file.
+pub struct FileLease {
+    /// The file's id.
     pub id: FileId,
     /// Its path in the store.
     pub path: String,
     _heartbeat: Heartbeat,
 }
 
-/// Names a file that is about to be written; where its bytes come for an upload, that takes up room from now on.
+/// Creates the row of a file that is about to be written, and leases it. If its bytes are received for an upload, the upload
+/// counts towards the user's stored bytes from now on.
 ///
 /// # Errors
-/// The rows cannot be written; then there is to be no file.
-pub async fn hold(
+/// [`Error::Internal`] when the database fails; the file must not be written then.
+pub async fn lease(
     core: &CoreContext,
     upload: Option<UploadId>,
     path: impl FnOnce(FileId) -> String,
-) -> Result<Held, Error> {
+) -> Result<FileLease, Error> {
     let row = new_row(core, path);
     Entity::insert(row.clone().into_active_model()).exec_without_returning(core.db.write()).await?;
-    take_up_room(&core.db, upload, row.held_until).await?;
-    Ok(keep_alive(core, upload, row))
+    mark_receiving(&core.db, upload, row.held_until).await?;
+    Ok(start_lease(core, upload, row))
 }
 
-/// The row of a file that is about to be written and belongs to nothing yet.
+/// Returns the row of a file that is about to be written and has no owner yet.
 pub(crate) fn new_row(core: &CoreContext, path: impl FnOnce(FileId) -> String) -> Model {
     let now = core.clock.now();
     let id = FileId::new(now);
@@ -67,25 +68,25 @@ pub(crate) fn new_row(core: &CoreContext, path: impl FnOnce(FileId) -> String) -
         user_id: None,
         bytes: 0,
         path: path(id),
-        held_until: now + HELD,
+        held_until: now + LEASE_DURATION,
         doomed: false,
     }
 }
 
-/// Renews the row of a file, which was inserted just now, for as long as the result lives.
-pub(crate) fn keep_alive(core: &CoreContext, upload: Option<UploadId>, row: Model) -> Held {
+/// Starts to renew the lease of a file whose row was just inserted; it is renewed as long as the returned value lives.
+pub(crate) fn start_lease(core: &CoreContext, upload: Option<UploadId>, row: Model) -> FileLease {
     let (db, clock, id) = (core.db.clone(), core.clock.clone(), row.id);
-    let heartbeat = Heartbeat::every(HELD / 3, "a file is being written", move || {
-        let (db, until) = (db.clone(), clock.now() + HELD);
+    let heartbeat = Heartbeat::every(LEASE_DURATION / 3, "a file is being written", move || {
+        let (db, until) = (db.clone(), clock.now() + LEASE_DURATION);
         async move {
-            renew(&db, id, until).await?;
-            take_up_room(&db, upload, until).await
+            renew_lease(&db, id, until).await?;
+            mark_receiving(&db, upload, until).await
         }
     });
-    Held { id, path: row.path, _heartbeat: heartbeat }
+    FileLease { id, path: row.path, _heartbeat: heartbeat }
 }
 
-async fn renew(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error> {
+async fn renew_lease(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error> {
     Entity::update_many()
         .col_expr(Column::HeldUntil, Expr::value(until))
         .filter(Column::Id.eq(id))
@@ -96,8 +97,8 @@ async fn renew(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error> {
     Ok(())
 }
 
-/// Bytes come for this upload, until then at least.
-async fn take_up_room(db: &Db, upload: Option<UploadId>, until: Timestamp) -> Result<(), Error> {
+/// Records that an upload receives bytes, at least until this time.
+async fn mark_receiving(db: &Db, upload: Option<UploadId>, until: Timestamp) -> Result<(), Error> {
     let Some(upload) = upload else { return Ok(()) };
     upload::Entity::update_many()
         .col_expr(upload::Column::ReceivingUntil, Expr::value(until))
@@ -107,9 +108,9 @@ async fn take_up_room(db: &Db, upload: Option<UploadId>, until: Timestamp) -> Re
     Ok(())
 }
 
-/// What a file belongs to.
+/// The owner of a file.
 #[derive(Clone, Copy, Debug)]
-pub enum Owner {
+pub enum FileOwner {
     /// An upload.
     Upload(UploadId),
     /// An import.
@@ -120,47 +121,51 @@ pub enum Owner {
     Document(DocumentId),
 }
 
-/// Gives a written file to its upload, in the transaction that says so of the upload; what the upload had before belongs
-/// to nothing from then on. `false`: the file is being removed, its writer was taken for dead.
+/// Assigns a written file to its upload, in the transaction that records its arrival. A file that the upload had before has no
+/// owner from then on. Returns `false` if the file is being deleted because its lease had expired.
 ///
 /// # Errors
-/// The database.
-pub async fn attach(
+/// [`Error::Internal`] when the database fails.
+pub async fn assign_to_upload(
     txn: &impl ConnectionTrait,
     file: FileId,
     upload: UploadId,
     until: Timestamp,
 ) -> Result<bool, Error> {
-    loosen(txn, upload, until).await?;
-    give(txn, file, Owner::Upload(upload)).await
+    detach_from_upload(txn, upload, until).await?;
+    assign(txn, file, FileOwner::Upload(upload)).await
 }
 
-/// Gives a written file to what it belongs to. `false`: the file is being removed, its writer was taken for dead.
+/// Assigns a written file to its owner. Returns `false` if the file is being deleted because its lease had expired.
 ///
 /// # Errors
-/// The database.
-pub async fn give(txn: &impl ConnectionTrait, file: FileId, owner: Owner) -> Result<bool, Error> {
-    let given = match owner {
-        Owner::Upload(id) => Entity::update_many().col_expr(Column::UploadId, Expr::value(Some(id))),
-        Owner::Import(id) => Entity::update_many().col_expr(Column::ImportId, Expr::value(Some(id))),
-        Owner::Export(id) => Entity::update_many().col_expr(Column::ExportId, Expr::value(Some(id))),
-        Owner::Document(id) => Entity::update_many().col_expr(Column::DocumentId, Expr::value(Some(id))),
+/// [`Error::Internal`] when the database fails.
+pub async fn assign(txn: &impl ConnectionTrait, file: FileId, owner: FileOwner) -> Result<bool, Error> {
+    let update = match owner {
+        FileOwner::Upload(id) => Entity::update_many().col_expr(Column::UploadId, Expr::value(Some(id))),
+        FileOwner::Import(id) => Entity::update_many().col_expr(Column::ImportId, Expr::value(Some(id))),
+        FileOwner::Export(id) => Entity::update_many().col_expr(Column::ExportId, Expr::value(Some(id))),
+        FileOwner::Document(id) => Entity::update_many().col_expr(Column::DocumentId, Expr::value(Some(id))),
     };
-    let given = given
-        // Nobody writes it any more: it may go as soon as the upload does.
+    let assigned = update
+        // The file is complete: once its owner is deleted, it may be deleted without waiting for the lease.
         .col_expr(Column::HeldUntil, Expr::value(Timestamp::from_millis(0)))
         .filter(Column::Id.eq(file))
         .filter(Column::Doomed.eq(false))
         .exec(txn)
         .await?;
-    Ok(given.rows_affected > 0)
+    Ok(assigned.rows_affected > 0)
 }
 
-/// Takes an upload's files from it; they are left alone until then.
+/// Takes an upload's files from it; they are not deleted before `until`.
 ///
 /// # Errors
-/// The database.
-pub async fn loosen(txn: &impl ConnectionTrait, upload: UploadId, until: Timestamp) -> Result<(), Error> {
+/// [`Error::Internal`] when the database fails.
+pub async fn detach_from_upload(
+    txn: &impl ConnectionTrait,
+    upload: UploadId,
+    until: Timestamp,
+) -> Result<(), Error> {
     Entity::update_many()
         .col_expr(Column::UploadId, Expr::value(None::<UploadId>))
         .col_expr(Column::HeldUntil, Expr::value(until))
@@ -170,67 +175,76 @@ pub async fn loosen(txn: &impl ConnectionTrait, upload: UploadId, until: Timesta
     Ok(())
 }
 
-/// A file that this service writes, from its first byte until it belongs to something.
-pub struct Written {
-    held: Held,
-    writing: Box<dyn BlobWriter>,
+/// Writes a file to the store, from its first byte until it is complete.
+pub struct FileWriter {
+    lease: FileLease,
+    blob: Box<dyn BlobWriter>,
 }
 
-impl Written {
-    /// Begins a file whose length is not known.
+impl FileWriter {
+    /// Begins a file of unknown length.
     ///
     /// # Errors
-    /// There is no row, or no room for it.
+    /// Those of the database and of the store, such as [`Error::StorageFull`]; nothing is left then.
     pub async fn begin(core: &CoreContext, store: &dyn BlobStore) -> Result<Self, Error> {
-        Self::begin_announced(core, store, None).await
+        Self::begin_with_length(core, store, None).await
     }
 
-    /// Begins a file of this length in bytes, where that is known.
+    /// Begins a file of this length in bytes, if it is known.
     ///
     /// # Errors
-    /// There is no row, or no room for it.
-    pub async fn begin_announced(
+    /// Those of the database and of the store, such as [`Error::StorageFull`]; nothing is left then.
+    pub async fn begin_with_length(
         core: &CoreContext,
         store: &dyn BlobStore,
         length: Option<u64>,
     ) -> Result<Self, Error> {
-        let held = hold(core, None, blob_path).await?;
-        Self::of(core, store, held, length).await
+        let lease = lease(core, None, blob_path).await?;
+        Self::begin_leased(core, store, lease, length).await
     }
 
-    /// Begins a file that has its row already, of this length in bytes, where that is known.
+    /// Begins a file that has its row already, of this length in bytes, if it is known.
     ///
     /// # Errors
-    /// Those of the store; then the row is removed.
-    pub async fn of(
+    /// Those of the store; the row is deleted then.
+    pub async fn begin_leased(
         core: &CoreContext,
         store: &dyn BlobStore,
-        held: Held,
+        lease: FileLease,
         length: Option<u64>,
     ) -> Result<Self, Error> {
-        match store.create(&held.path, length).await {
-            Ok(writing) => Ok(Self { held, writing }),
+        match store.create(&lease.path, length).await {
+            Ok(blob) => Ok(Self { lease, blob }),
             Err(error) => {
-                discard(core, store, held).await;
+                discard(core, store, lease).await;
                 Err(error.into())
             }
         }
     }
 
-    /// A file of this machine, copied to the store.
+    /// Copies a local file to the store.
     ///
     /// # Errors
-    /// There is no row, or no room for it; nothing is left then.
-    pub async fn copy_of(core: &CoreContext, store: &dyn BlobStore, file: &Path) -> Result<Held, Error> {
+    /// The file cannot be read; those of the database and of the store. Nothing is left then.
+    pub async fn store_copy(
+        core: &CoreContext,
+        store: &dyn BlobStore,
+        file: &Path,
+    ) -> Result<FileLease, Error> {
         let length = tokio::fs::metadata(file).await.map_err(BlobError::from)?.len();
-        Self::begin_announced(core, store, Some(length)).await?.copy(core, store, file).await
+        Self::begin_with_length(core, store, Some(length)).await?.write_file(core, store, file).await
     }
 
-    /// Writes a file of this machine, and finishes.
+    /// Writes the content of a local file and finishes.
     ///
     /// # Errors
-    /// The file cannot be read, or those of the store; nothing is left then.
-    pub async fn copy(mut self, core: &CoreContext, store: &dyn BlobStore, file: &Path) -> Result<Held, Error> {
+    /// The file cannot be read; those of the store. Nothing is left then.
+    pub async fn write_file(
+        mut self,
+        core: &CoreContext,
+        store: &dyn BlobStore,
+        file: &Path,
+    ) -> Result<FileLease, Error> {
         match self.append(file).await {
             Ok(()) => self.finish(core, store).await,
             Err(error) => {
@@ -240,9 +254,9 @@ impl Written {
         }
     }
 
-    /// The file.
+    /// Returns the file's id.
     pub fn id(&self) -> FileId {
-        self.held.id
+        self.lease.id
     }
 
     async fn append(&mut self, file: &Path) -> Result<(), Error> {
@@ -257,63 +271,64 @@ impl Written {
         }
     }
 
-    /// Adds bytes at the end; nothing more can be added after an error.
+    /// Appends bytes; after an error nothing more can be appended.
     ///
     /// # Errors
     /// Those of the store.
     pub async fn write(&mut self, part: Bytes) -> Result<(), Error> {
-        Ok(self.writing.write(part).await?)
+        Ok(self.blob.write(part).await?)
     }
 
-    /// The file is whole and in its place; it is to be given to something as long as this lives.
+    /// Completes the file. It must be assigned to its owner while the returned lease lives.
     ///
     /// # Errors
     /// Those of the store; nothing is left then.
-    pub async fn finish(self, core: &CoreContext, store: &dyn BlobStore) -> Result<Held, Error> {
-        let Self { held, writing } = self;
-        match writing.finish().await {
-            Ok(()) => Ok(held),
+    pub async fn finish(self, core: &CoreContext, store: &dyn BlobStore) -> Result<FileLease, Error> {
+        let Self { lease, blob } = self;
+        match blob.finish().await {
+            Ok(()) => Ok(lease),
             Err(error) => {
-                discard(core, store, held).await;
+                discard(core, store, lease).await;
                 Err(error.into())
             }
         }
     }
 
-    /// Takes back what was written.
+    /// Deletes what was written.
     pub async fn abort(self, core: &CoreContext, store: &dyn BlobStore) {
-        self.writing.abort().await;
-        discard(core, store, self.held).await;
+        self.blob.abort().await;
+        discard(core, store, self.lease).await;
     }
 }
 
-/// Ends the writing. A file that was given to nothing is removed at once; where that fails, by the clean-up.
-pub async fn discard(core: &CoreContext, store: &dyn BlobStore, held: Held) {
-    let (id, path) = (held.id, held.path.clone());
-    drop(held);
-    if let Err(error) = remove(core, store, id, &path).await {
-        warn!(cause = error.chain(), "could not remove a file that came to nothing; the clean-up will");
+/// Ends a lease. If the file was assigned to no owner, it is deleted now, or by the next [`sweep`] when that fails.
+pub async fn discard(core: &CoreContext, store: &dyn BlobStore, lease: FileLease) {
+    let (id, path) = (lease.id, lease.path.clone());
+    drop(lease);
+    if let Err(error) = delete(core, store, id, &path).await {
+        warn!(cause = error.chain(), "could not delete a file without an owner; the next clean-up will");
     }
 }
 
-/// Removes what belongs to nothing.
+/// Deletes files that have no owner and whose lease has expired. A file that the store fails to delete is retried later; the
+/// others are deleted all the same.
 ///
 /// # Errors
-/// The database. A file that the store does not let go is put off, and the others go on.
-pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
-    let loose = Entity::loose(core.clock.now()).limit(AT_ONCE).all(core.db.read()).await?;
-    for file in loose {
-        if let Err(error) = remove(ctx, &*ctx.uploads.store, file.id, &file.path).await {
-            warn!(cause = error.chain(), file.id = %file.id, "could not remove a file that belongs to nothing");
-            put_off(ctx, file.id).await?;
+/// [`Error::Internal`] when the database fails.
+pub async fn sweep(core: &CoreContext, store: &dyn BlobStore) -> Result<(), Error> {
+    let unowned = Entity::loose(core.clock.now()).limit(SWEEP_BATCH_FILES).all(core.db.read()).await?;
+    for file in unowned {
+        if let Err(error) = delete(core, store, file.id, &file.path).await {
+            warn!(cause = error.chain(), file.id = %file.id, "could not delete a file without an owner");
+            postpone_deletion(core, file.id).await?;
         }
     }
     Ok(())
 }
 
-async fn put_off(core: &CoreContext, id: FileId) -> Result<(), Error> {
+async fn postpone_deletion(core: &CoreContext, id: FileId) -> Result<(), Error> {
     Entity::update_many()
-        .col_expr(Column::HeldUntil, Expr::value(core.clock.now() + PUT_OFF))
+        .col_expr(Column::HeldUntil, Expr::value(core.clock.now() + DELETE_RETRY_DELAY))
         .filter(Column::Id.eq(id))
         .filter(Entity::owned_by_nothing())
         .exec(core.db.write())
@@ -321,8 +336,8 @@ async fn put_off(core: &CoreContext, id: FileId) -> Result<(), Error> {
     Ok(())
 }
 
-async fn remove(core: &CoreContext, store: &dyn BlobStore, id: FileId, path: &str) -> Result<(), Error> {
-    // From here on it can be given to nothing: the bytes may go.
+async fn delete(core: &CoreContext, store: &dyn BlobStore, id: FileId, path: &str) -> Result<(), Error> {
+    // A doomed file can no longer be assigned, so its bytes may be deleted.
     let doomed = Entity::update_many()
         .col_expr(Column::Doomed, Expr::value(true))
         .filter(Column::Id.eq(id))

@@ -1,14 +1,14 @@
 //! How many bytes the files of a user's imports and exports may take up together: `plans.<plan>.transfer_bytes`.
 //!
 //! A file counts by its row in `stored_file`, from before its first byte until it is released, with the bytes that are reserved
-//! for it. They are reserved in a transaction that locks the user's rows ([`crate::owned_transaction`]), so of two files that
-//! come at once the second counts the first. A writer that died counts for half a minute more.
+//! for it. They are reserved in a transaction that locks the user's rows ([`crate::owned_transaction`]), so of two concurrent
+//! files the second counts the first. The file of a writer that died counts for half a minute more.
 //!
-//! Some files are kept only in case they are asked for. They make way for a new one that does not fit beside them: first those
-//! of imports that wait after a dry run or broke off, then packed exports, each time the oldest. The latest export makes way for
-//! another export alone, and only once that is packed ([`finish_export`]): an export that fails leaves it there. Until then it
-//! counts as released for the one that is packed, and is still there, so the files may take up more than the plan's number, by the
-//! bytes of the latest export at most.
+//! Some files are kept only in case they are needed again. They are released for a new file that does not fit otherwise: first
+//! the files of imports that wait after a dry run or failed, then packed exports, each time the oldest. The latest export is released
+//! only for another export, and only once that is packed ([`finish_export`]), so that a failed export does not replace it. Until
+//! then it counts as released for the new one although it still exists, so the files may exceed the plan's limit by at most the
+//! bytes of the latest export.
 
 use std::collections::HashSet;
 
@@ -24,32 +24,33 @@ use sea_orm::{
 use storage::blobs::blob_path;
 
 use crate::context::CoreContext;
-use errors::Error;
 use crate::owned_transaction::begin_owned;
-use crate::stored_files::{self, Held};
+use crate::stored_files::{self, FileLease};
+use errors::Error;
 
-/// What a file is written for.
+/// The purpose of a file that counts towards the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferKind {
-    /// To be imported.
+    /// The file is to be imported.
     Import,
-    /// It is an export, which is being packed.
+    /// The file is an export that is being packed.
     Export,
 }
 
-/// Bytes that the files of a user's imports and exports take up, or that are reserved for them.
+/// Returns the bytes that the files of a user's imports and exports take up, or that are reserved for them.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn used_bytes(db: &impl ConnectionTrait, user: UserId, now: Timestamp) -> Result<u64, Error> {
     let files = Entity::transfers_of(user, now).all(db).await?;
     Ok(total(files.iter().map(|file| bytes_of(file.bytes))))
 }
 
-/// Refuses a file of unknown length when nothing is left for it.
+/// Checks that there is room for a file of unknown length.
 ///
 /// # Errors
-/// [`Error::TransfersFull`]; [`Error::NotFound`] when the account is gone; the database fails.
+/// [`Error::TransfersFull`] when there is none; [`Error::NotFound`] when the account was removed; [`Error::Internal`] when the
+/// database fails.
 pub async fn must_have_room(
     db: &impl ConnectionTrait,
     core: &CoreContext,
@@ -60,24 +61,30 @@ pub async fn must_have_room(
     if files_to_release(&kept, 1, limit, kind).is_some() { Ok(()) } else { Err(full(&kept, limit)) }
 }
 
-/// Names a file that is about to be written, and reserves bytes for it: 0 when its length is not known.
+/// Creates the row of a file that is about to be written, leases it, and reserves bytes for it: 0 if its length is unknown.
 ///
 /// # Errors
-/// [`Error::TransfersFull`] when they do not fit; [`Error::NotFound`] when the account is gone; the database fails. Then there is
-/// to be no file.
-pub async fn hold(core: &CoreContext, user: UserId, kind: TransferKind, bytes: u64) -> Result<Held, Error> {
-    let row = Model { user_id: Some(user), bytes: column_of(bytes), ..stored::new_row(core, blob_path) };
+/// [`Error::TransfersFull`] when they do not fit; [`Error::NotFound`] when the account was removed; [`Error::Internal`] when the
+/// database fails. The file must not be written then.
+pub async fn lease(
+    core: &CoreContext,
+    user: UserId,
+    kind: TransferKind,
+    bytes: u64,
+) -> Result<FileLease, Error> {
+    let row =
+        Model { user_id: Some(user), bytes: column_of(bytes), ..stored_files::new_row(core, blob_path) };
     let txn = begin_owned(&core.db, user).await?;
     make_room(&txn, core, user, NewFile { id: row.id, kind, bytes }).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
     txn.commit().await?;
-    Ok(stored::keep_alive(core, None, row))
+    Ok(stored_files::start_lease(core, None, row))
 }
 
-/// Reserves this many bytes in all for a file that is being written.
+/// Reserves this many bytes in total for a file that is being written.
 ///
 /// # Errors
-/// As [`hold`]; the file keeps what was reserved before.
+/// The same as [`lease`]; the file keeps what was reserved before.
 pub async fn reserve(
     core: &CoreContext,
     user: UserId,
@@ -91,10 +98,10 @@ pub async fn reserve(
     Ok(txn.commit().await?)
 }
 
-/// Releases what a packed export replaces, also the latest one before it, in the transaction that finishes it.
+/// Releases the files that a packed export replaces, including the latest export before it, in the transaction that finishes it.
 ///
 /// # Errors
-/// As [`hold`]: [`Error::TransfersFull`] when the plan allows less than while it was packed.
+/// The same as [`lease`]: [`Error::TransfersFull`] when the plan allows less than when the export was packed.
 pub async fn finish_export(
     txn: &impl ConnectionTrait,
     core: &CoreContext,
@@ -106,10 +113,10 @@ pub async fn finish_export(
     release(txn, user, &plan.to_release).await
 }
 
-/// Records how long a file has become, which is at most what was reserved for it.
+/// Records the length of a file, which is at most what was reserved for it.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn record_bytes(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -133,23 +140,27 @@ struct NewFile {
     bytes: u64,
 }
 
-/// Releases what must make way for a file that is being written, or refuses the file. The latest export counts as released where
-/// it makes way, and is kept.
-async fn make_room(txn: &impl ConnectionTrait, core: &CoreContext, user: UserId, new: NewFile) -> Result<(), Error> {
+/// Releases other files for a file that is being written, or refuses the file. The latest export is kept even where it counts as
+/// released.
+async fn make_room(
+    txn: &impl ConnectionTrait,
+    core: &CoreContext,
+    user: UserId,
+    new: NewFile,
+) -> Result<(), Error> {
     let ReleasePlan { mut to_release, latest_export } = find_room(txn, core, user, new).await?;
     to_release.retain(|file| Some(file.id) != latest_export);
     release(txn, user, &to_release).await
 }
 
-/// What is released for a file.
+/// The files that are released for a new one.
 struct ReleasePlan {
-    /// What makes way for it.
     to_release: Vec<KeptFile>,
-    /// The file of the latest packed export, whether it makes way or not.
+    /// The file of the latest packed export, whether it is released or not.
     latest_export: Option<FileId>,
 }
 
-/// Finds room for a file, or refuses the file. Whatever is written takes one byte at least.
+/// Finds room for a file, or refuses the file. A file counts as one byte at least.
 async fn find_room(
     txn: &impl ConnectionTrait,
     core: &CoreContext,
@@ -182,18 +193,18 @@ struct KeptFile {
     purpose: Purpose,
 }
 
-/// What a file is kept for.
+/// The reason to keep a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     /// It is being written or read.
     InUse,
-    /// Its import may be started or resumed.
+    /// Its import may still be started or resumed.
     WaitingImport,
     /// It is a packed export.
     Export(ExportId),
 }
 
-/// The files that count, the oldest first.
+/// Returns the files that count, oldest first.
 async fn kept_files(db: &impl ConnectionTrait, user: UserId, now: Timestamp) -> Result<Vec<KeptFile>, Error> {
     let rows = Entity::transfers_of(user, now).order_by_asc(Column::Id).all(db).await?;
     let imports = rows.iter().filter_map(|row| row.import_id).collect();
@@ -208,7 +219,7 @@ async fn kept_files(db: &impl ConnectionTrait, user: UserId, now: Timestamp) -> 
     Ok(kept.collect())
 }
 
-/// Which of these imports nobody works on until their user says so.
+/// Returns those of these imports that are idle until their user starts or resumes them.
 async fn waiting_imports(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -226,7 +237,7 @@ async fn waiting_imports(
     Ok(found.into_iter().collect())
 }
 
-/// Returns the files that make way for a file of this many bytes: `None` when it does not fit all the same.
+/// Returns the files to release for a file of this many bytes, or `None` if it does not fit even then.
 fn files_to_release(kept: &[KeptFile], bytes: u64, limit: u64, kind: TransferKind) -> Option<Vec<KeptFile>> {
     let mut used = total(kept.iter().map(|file| file.bytes));
     let mut files = Vec::new();
@@ -240,7 +251,7 @@ fn files_to_release(kept: &[KeptFile], bytes: u64, limit: u64, kind: TransferKin
     (used.saturating_add(bytes) <= limit).then_some(files)
 }
 
-/// The files that may make way, in the order in which they do.
+/// Returns the files that may be released, in the order in which they are.
 fn spare_files(kept: &[KeptFile], kind: TransferKind) -> impl Iterator<Item = &KeptFile> {
     let exports = kept.iter().filter(|file| matches!(file.purpose, Purpose::Export(_)));
     let count = match kind {
@@ -250,7 +261,7 @@ fn spare_files(kept: &[KeptFile], kind: TransferKind) -> impl Iterator<Item = &K
     kept.iter().filter(|file| file.purpose == Purpose::WaitingImport).chain(exports.take(count))
 }
 
-/// Takes files from their imports, and removes the exports whose files they are. The clean-up of the store deletes the files
+/// Detaches files from their imports, and deletes the exports that own them. The clean-up of the store deletes the files
 /// within seconds.
 async fn release(txn: &impl ConnectionTrait, user: UserId, files: &[KeptFile]) -> Result<(), Error> {
     if files.is_empty() {
@@ -266,7 +277,7 @@ async fn release(txn: &impl ConnectionTrait, user: UserId, files: &[KeptFile]) -
         Purpose::Export(id) => Some(id),
         Purpose::InUse | Purpose::WaitingImport => None,
     });
-    // The file of an export that is gone belongs to nothing.
+    // The file of a deleted export has no owner, so it is deleted too.
     export::Entity::delete_many()
         .filter(export::Column::UserId.eq(user))
         .filter(export::Column::Id.is_in(exports))
@@ -302,20 +313,20 @@ mod tests {
     const WAITING: Purpose = Purpose::WaitingImport;
     const EXPORT: Purpose = Purpose::Export(ExportId(Uuid::nil()));
 
-    /// Files of these bytes, the oldest first.
+    /// Files of these sizes, oldest first.
     fn kept<const N: usize>(files: [(u64, Purpose); N]) -> Vec<KeptFile> {
         let file = |(n, (bytes, purpose))| KeptFile { id: FileId(Uuid::from_u128(n)), bytes, purpose };
         (0..).zip(files).map(file).collect()
     }
 
-    /// Places in the list of the files that make way, where 100 bytes may be used.
+    /// Numbers of the files that are released under a limit of 100 bytes.
     fn released(kept: &[KeptFile], bytes: u64, kind: TransferKind) -> Option<Vec<u128>> {
         let files = files_to_release(kept, bytes, 100, kind)?;
         Some(files.iter().map(|file| file.id.0.as_u128()).collect())
     }
 
     #[test]
-    fn file_fits_beside_those_in_use_up_to_the_limit() {
+    fn file_fits_if_files_in_use_leave_room() {
         let kept = kept([(60, Purpose::InUse)]);
 
         assert_eq!(released(&kept, 40, TransferKind::Import), Some(vec![]));
@@ -324,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_waiting_imports_make_way_before_exports() {
+    fn files_of_waiting_imports_are_released_before_exports() {
         let kept = kept([(30, EXPORT), (30, WAITING), (30, WAITING), (10, EXPORT)]);
 
         assert_eq!(released(&kept, 30, TransferKind::Import), Some(vec![1]));
@@ -333,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn latest_export_makes_way_for_an_export_alone() {
+    fn latest_export_is_released_only_for_an_export() {
         let kept = kept([(10, EXPORT), (60, EXPORT)]);
 
         assert_eq!(released(&kept, 40, TransferKind::Import), Some(vec![0]));

@@ -1,4 +1,4 @@
-//! Completing an upload: from here on it is a bookmark, and its text is made.
+//! Completes uploads: an upload becomes a bookmark, and its text is extracted.
 
 use entity::id::{BookmarkId, DocumentId, UploadId};
 use entity::kind::DocumentStatus;
@@ -6,15 +6,15 @@ use entity::scope::Scope;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::target::Target;
-use crate::pipeline::Operation;
-use library::uploads::{self, Completion};
+use errors::Error;
+use library::uploads::{self, UploadCompletion};
+use validation::{Field, Kind, Values};
 
-/// Which, and what its bytes add up to.
+/// Completes an upload.
 #[derive(Debug)]
 pub struct CompleteUpload {
     upload: UploadId,
@@ -22,14 +22,14 @@ pub struct CompleteUpload {
 }
 
 impl CompleteUpload {
-    /// The body, which may be empty.
+    /// The fields of the body, which may be empty.
     pub const FIELDS: &'static [Field] = &[Field::optional(
         "sha256",
         Kind::Sha256,
         "SHA-256 of the file in hexadecimal digits. If it does not match the bytes that arrived, the upload is not completed.",
     )];
 
-    /// Reads path and body.
+    /// Reads the path and the body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
         Ok(Self { upload: target.id(0)?, sha256: values.text("sha256") })
     }
@@ -50,13 +50,14 @@ impl Operation for CompleteUpload {
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CompleteUploadResponse, Error> {
-        let asked = Completion { caller, upload: self.upload, sha256: self.sha256 };
-        let done = uploads::complete(ctx, asked).await?;
+        let completion = UploadCompletion { upload: self.upload, sha256: self.sha256 };
+        let completed = uploads::complete(&ctx.core, &ctx.uploads, &caller.owner(), completion).await?;
+        ctx.job_signal.notify();
         Ok(CompleteUploadResponse {
-            upload_id: done.upload,
-            document_id: done.document,
-            bookmark_id: done.bookmark,
-            // Said again it answers the same, so it says how completion began, not how far the work is by now.
+            upload_id: completed.upload,
+            document_id: completed.document,
+            bookmark_id: completed.bookmark,
+            // Repeated requests get the same response, so it has the status after completion, not the current one.
             status: DocumentStatus::Processing,
         })
     }

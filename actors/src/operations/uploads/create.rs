@@ -1,4 +1,4 @@
-//! Announcing an upload.
+//! Announces uploads.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::target::Target;
-use crate::pipeline::Operation;
-use library::uploads::{self, Announced};
+use errors::Error;
+use library::uploads::{self, NewUpload, UploadTicket};
+use validation::{Field, Kind, Values};
 
-/// What is to come.
+/// Announces an upload.
 #[derive(Debug)]
-pub struct CreateUpload(Announced);
+pub struct CreateUpload(NewUpload);
 
 impl CreateUpload {
-    /// The body.
+    /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
         Field::required("filename", Kind::Filename { max: 255 }, "Name of the file, without a path."),
         Field::required(
@@ -36,7 +36,7 @@ impl CreateUpload {
 
     /// Reads the body.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self(Announced {
+        Ok(Self(NewUpload {
             filename: values.text("filename").unwrap_or_default(),
             content_type: values.text("contentType").unwrap_or_default(),
             bytes: values.integer("bytes").unwrap_or_default(),
@@ -44,7 +44,7 @@ impl CreateUpload {
     }
 }
 
-/// Where to send the file, with which headers, and until when.
+/// An announced upload: the URL for the file, the headers to send, and when the URL expires.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateUploadResponse {
@@ -54,8 +54,8 @@ pub struct CreateUploadResponse {
     expires_at: Timestamp,
 }
 
-impl From<uploads::Ticket> for CreateUploadResponse {
-    fn from(ticket: uploads::Ticket) -> Self {
+impl From<UploadTicket> for CreateUploadResponse {
+    fn from(ticket: UploadTicket) -> Self {
         Self {
             upload_id: ticket.upload.id,
             put_url: ticket.put_url,
@@ -65,33 +65,37 @@ impl From<uploads::Ticket> for CreateUploadResponse {
     }
 }
 
-const SECRET: &str = "putUrl";
+/// The member that is not stored under an Idempotency-Key, because it is a secret.
+const SECRET_MEMBER: &str = "putUrl";
 
 impl Operation for CreateUpload {
     type Reply = CreateUploadResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteUploads];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CreateUploadResponse, Error> {
-        Ok(uploads::announce(ctx, caller, self.0).await?.into())
+        Ok(uploads::announce(&ctx.core, &ctx.uploads, &caller.owner(), self.0).await?.into())
     }
 
-    fn kept(reply: &CreateUploadResponse) -> serde_json::Result<Value> {
-        let mut kept = serde_json::to_value(reply)?;
-        if let Some(members) = kept.as_object_mut() {
-            members.remove(SECRET);
+    fn stored_body(reply: &CreateUploadResponse) -> serde_json::Result<Value> {
+        let mut body = serde_json::to_value(reply)?;
+        if let Some(members) = body.as_object_mut() {
+            members.remove(SECRET_MEMBER);
         }
-        Ok(kept)
+        Ok(body)
     }
 
-    async fn renewed(mut kept: Value, caller: &Caller, ctx: &OperationContext) -> Result<Value, Error> {
-        let id = kept.get("uploadId").and_then(Value::as_str).and_then(|id| id.parse().ok());
-        let id: UploadId = id.ok_or_else(|| Error::internal("a kept answer names no upload"))?;
-        let row =
-            upload::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
-        let address = uploads::put_address(ctx, &row).await?;
-        if let Some(members) = kept.as_object_mut() {
-            members.insert(SECRET.to_owned(), Value::String(address));
+    async fn restore_body(
+        mut stored: Value,
+        caller: &Caller,
+        ctx: &OperationContext,
+    ) -> Result<Value, Error> {
+        let id = stored.get("uploadId").and_then(Value::as_str).and_then(|id| id.parse().ok());
+        let id: UploadId = id.ok_or_else(|| Error::internal("a stored response names no upload"))?;
+        let row = upload::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?;
+        let put_url = uploads::put_url(&ctx.core, &ctx.uploads, &row.ok_or(Error::not_found())?).await?;
+        if let Some(members) = stored.as_object_mut() {
+            members.insert(SECRET_MEMBER.to_owned(), Value::String(put_url));
         }
-        Ok(kept)
+        Ok(stored)
     }
 }

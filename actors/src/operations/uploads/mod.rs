@@ -1,4 +1,4 @@
-//! Uploads as they are asked for (spec.md: POST /uploads; contract.md, section 5).
+//! Operations on uploads (spec.md: POST /uploads; contract.md, section 5).
 
 mod complete;
 mod create;

@@ -1,4 +1,4 @@
-//! How far an upload is.
+//! Shows uploads.
 
 use entity::id::{BookmarkId, DocumentId, UploadId};
 use entity::kind::DocumentStatus;
@@ -8,24 +8,24 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
 
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Values};
-use crate::ingest::media;
+use crate::context::OperationContext;
+use crate::ingest::media::transcript_progress;
+use crate::operation::Operation;
 use crate::operations::target::Target;
-use crate::pipeline::Operation;
+use errors::Error;
 use library::uploads;
+use validation::{Field, Values};
 
-/// Which.
+/// Shows an upload.
 #[derive(Debug)]
 pub struct ShowUpload(UploadId);
 
 impl ShowUpload {
-    /// It takes none.
+    /// The operation has no parameters.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads the path.
+    /// Reads the id in the path.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
@@ -68,8 +68,8 @@ impl Operation for ShowUpload {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ShowUploadResponse, Error> {
-        let row =
-            upload::Entity::one_of(caller.user, self.0).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
+        let row = upload::Entity::one_of(caller.user, self.0).one(ctx.core.db.read()).await?;
+        let row = row.ok_or(Error::not_found())?;
         let document = match row.document_id {
             Some(id) => {
                 let own = document::Entity::of(caller.user).filter(document::Column::Id.eq(id));
@@ -78,13 +78,13 @@ impl Operation for ShowUpload {
             None => None,
         };
         let status = match &document {
-            Some(document) => of_document(document.status),
-            None => awaiting(ctx, &row).await?,
+            Some(document) => document.status.into(),
+            None => status_without_document(ctx, &row).await?,
         };
         let progress = match &document {
             Some(_) if status == UploadStatus::Ready => 1.0,
-            // How much of a recording was heard; a file of another kind is read in a moment.
-            Some(document) => media::progress(ctx, document).await?.unwrap_or(0.0),
+            // Only recordings have a progress; other files are processed within moments.
+            Some(document) => transcript_progress(ctx.core.db.read(), document).await?.unwrap_or(0.0),
             None => 0.0,
         };
         Ok(ShowUploadResponse {
@@ -101,18 +101,20 @@ impl Operation for ShowUpload {
     }
 }
 
-fn of_document(status: DocumentStatus) -> UploadStatus {
-    match status {
-        DocumentStatus::Processing => UploadStatus::Processing,
-        DocumentStatus::Ready => UploadStatus::Ready,
-        DocumentStatus::Failed => UploadStatus::Failed,
+impl From<DocumentStatus> for UploadStatus {
+    fn from(status: DocumentStatus) -> Self {
+        match status {
+            DocumentStatus::Processing => UploadStatus::Processing,
+            DocumentStatus::Ready => UploadStatus::Ready,
+            DocumentStatus::Failed => UploadStatus::Failed,
+        }
     }
 }
 
-/// An upload without a document: bytes that came in time may be completed late.
-async fn awaiting(ctx: &OperationContext, row: &upload::Model) -> Result<UploadStatus, Error> {
+/// Returns the status of an upload that is not completed. Bytes that arrived in time may be completed later.
+async fn status_without_document(ctx: &OperationContext, row: &upload::Model) -> Result<UploadStatus, Error> {
     let in_time = row.arrived_at.is_some() || row.awaits(ctx.core.clock.now());
-    if in_time || uploads::arrived_directly(&ctx.uploads, row).await?.is_some() {
+    if in_time || uploads::find_direct_upload(&ctx.uploads, row).await?.is_some() {
         Ok(UploadStatus::Awaiting)
     } else {
         Ok(UploadStatus::Expired)

@@ -1,89 +1,77 @@
-//! The job of an export: gathered from the rows, packed on a thread of its own, and put into the store.
+//! The job of an export: reads the rows, packs the archive on another thread, and moves it to the store.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use disk::{DiskReservation, ScratchFile};
+use disk::ScratchFile;
 use entity::id::{ExportId, FileId};
 use entity::kind::ExportState;
 use entity::{export, job};
+use jobs::JobError;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use storage::blobs::BlobError;
 use tokio::sync::mpsc;
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
 
-use super::gather;
-use actors::context::CoreContext;
-use errors::Error;
-use jobs::JobError;
+use super::archive::{ArchiveSender, pack};
+use super::content;
+use super::context::ExportContext;
 use crate::owned_transaction::begin_owned;
+use crate::stored_files::{self, FileLease, FileOwner, FileWriter};
 use crate::transfer_quota::{self, TransferKind};
-use crate::stored_files::{self, Held, Owner, Written};
+use errors::Error;
 
-/// Parts that wait for the disk.
-const WAITING: usize = 8;
+/// Parts of the archive that may wait to be packed.
+const MAX_QUEUED_PARTS: usize = 8;
 
-/// How often it is recorded how much is packed.
+/// Interval at which the number of packed bytes is recorded.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What goes into the archive, in its order.
-pub enum Part {
-    /// A file begins; one that is packed already gets no smaller.
-    File {
-        /// Its name.
-        name: String,
-        /// Whether it is worth packing.
-        packed: bool,
-    },
-    /// More of the file that began last.
-    Bytes(Vec<u8>),
-}
-
-/// Runs the job.
+/// Runs the job of an export.
 ///
 /// # Errors
-/// [`JobError`], as every job.
-pub async fn run(core: &CoreContext, job: &job::Model) -> Result<(), JobError> {
+/// [`JobError::LeaseLost`] when another worker has the job; the conversion of [`Error`] when the archive does not fit, or the
+/// database, the disk or the store fails.
+pub async fn run(ctx: &ExportContext, job: &job::Model) -> Result<(), JobError> {
+    let (core, store) = (&ctx.core, &*ctx.store);
     let found = export::Entity::one_of(job.user_id, ExportId(job.subject)).one(core.db.read()).await?;
     let Some(export) = found.filter(|export| export.state == ExportState::Running) else {
         return Ok(jobs::finish(core.db.write(), job, core.clock.now()).await.map(drop)?);
     };
-    // The row of the file counts what is packed from its beginning.
-    let held = transfer_quota::hold(ctx, export.user_id, TransferKind::Export, 0).await?;
-    let (scratch, bytes) = match packed(ctx, &export, held.id).await {
+    // The row of the file is created first, so that the archive counts towards the limit while it is packed.
+    let lease = transfer_quota::lease(core, export.user_id, TransferKind::Export, 0).await?;
+    let (scratch, bytes) = match pack_archive(ctx, &export, lease.id).await {
         Ok(packed) => packed,
-        Err(failure) => {
-            stored::discard(ctx, &*ctx.uploads.store, held).await;
-            return Err(failure);
+        Err(error) => {
+            stored_files::discard(core, store, lease).await;
+            return Err(error);
         }
     };
-    let written = Written::of(ctx, &*ctx.uploads.store, held, Some(bytes)).await?;
-    let held = written.copy(ctx, &*ctx.uploads.store, scratch.path()).await?;
-    match settle(ctx, job, &export, &held, bytes).await {
+    let writer = FileWriter::begin_leased(core, store, lease, Some(bytes)).await?;
+    let lease = writer.write_file(core, store, scratch.path()).await?;
+    match settle(ctx, job, &export, &lease, bytes).await {
         Ok(()) => Ok(()),
-        Err(failure) => {
-            stored::discard(ctx, &*ctx.uploads.store, held).await;
-            Err(failure)
+        Err(error) => {
+            stored_files::discard(core, store, lease).await;
+            Err(error)
         }
     }
 }
 
 async fn settle(
-    core: &CoreContext,
+    ctx: &ExportContext,
     job: &job::Model,
     export: &export::Model,
-    held: &Held,
+    lease: &FileLease,
     bytes: u64,
 ) -> Result<(), JobError> {
+    let core = &ctx.core;
     let now = core.clock.now();
     let txn = begin_owned(&core.db, job.user_id).await?;
     if !jobs::finish(&txn, job, now).await? {
         return Err(JobError::LeaseLost);
     }
-    transfer_quota::finish_export(&txn, ctx, export.user_id, held.id, bytes).await?;
+    transfer_quota::finish_export(&txn, core, export.user_id, lease.id, bytes).await?;
     export::Entity::update_many()
         .col_expr(export::Column::State, Expr::value(ExportState::Done))
         .col_expr(export::Column::Error, Expr::value(None::<String>))
@@ -93,40 +81,44 @@ async fn settle(
         .filter(export::Column::Id.eq(export.id))
         .exec(&txn)
         .await?;
-    if !stored::give(&txn, held.id, Owner::Export(export.id)).await? {
+    if !stored_files::assign(&txn, lease.id, FileOwner::Export(export.id)).await? {
         return Err(Error::internal("a file was removed while it was written").into());
     }
     Ok(txn.commit().await?)
 }
 
-/// The archive, as a file that is worked on, and its length, which is reserved for the stored file of this id.
-async fn packed(core: &CoreContext, export: &export::Model, id: FileId) -> Result<(ScratchFile, u64), JobError> {
-    let reservation = ctx.uploads.scratch.reserve(None).map_err(BlobError::from)?;
-    let (scratch, file) = ctx.uploads.scratch.file().map_err(BlobError::from)?;
-    let (to, mut from) = mpsc::channel(WAITING);
-    let packing = tokio::task::spawn_blocking(move || pack(file, reservation, &mut from));
-    let gathered = tokio::select! {
-        gathered = gather::all(ctx, export, &to) => gathered,
+/// Packs the archive into a scratch file. Its length in bytes is reserved for the stored file of this id.
+async fn pack_archive(
+    ctx: &ExportContext,
+    export: &export::Model,
+    id: FileId,
+) -> Result<(ScratchFile, u64), JobError> {
+    let reservation = ctx.scratch.reserve(None).map_err(BlobError::from)?;
+    let (scratch, file) = ctx.scratch.file().map_err(BlobError::from)?;
+    let (sender, mut parts) = mpsc::channel(MAX_QUEUED_PARTS);
+    let packing = tokio::task::spawn_blocking(move || pack(file, reservation, &mut parts));
+    let written = tokio::select! {
+        written = content::write_all(ctx, export, ArchiveSender(&sender)) => written,
         error = report_progress(ctx, export, id, scratch.path()) => Err(error),
     };
-    drop(to);
+    drop(sender);
     let bytes = packing.await.map_err(Error::internal)?.map_err(BlobError::from)?;
-    gathered?;
-    transfer_quota::reserve(ctx, export.user_id, id, TransferKind::Export, bytes).await?;
+    written?;
+    transfer_quota::reserve(&ctx.core, export.user_id, id, TransferKind::Export, bytes).await?;
     Ok((scratch, bytes))
 }
 
-/// Records how much is packed and reserves it, again and again. Ends with the first error: of the database or the file, or when
-/// the disk's floor or the plan's limit is reached.
-async fn report_progress(core: &CoreContext, export: &export::Model, id: FileId, file: &Path) -> Error {
+/// Records the number of packed bytes and reserves them, at intervals. Ends with the first error: of the database or the file, or
+/// when the disk's floor or the plan's limit is reached.
+async fn report_progress(ctx: &ExportContext, export: &export::Model, id: FileId, file: &Path) -> Error {
     loop {
         let bytes = match record_progress(ctx, export, file).await {
             Ok(bytes) => bytes,
             Err(error) => return error,
         };
         tokio::time::sleep(PROGRESS_INTERVAL).await;
-        // After the pause: a small export is packed by then, so that this transaction is rarely cut off by the end.
-        match transfer_quota::reserve(ctx, export.user_id, id, TransferKind::Export, bytes).await {
+        // Reserved after the pause: a small export is packed by then, so this transaction is rarely cancelled.
+        match transfer_quota::reserve(&ctx.core, export.user_id, id, TransferKind::Export, bytes).await {
             // Another transaction of the user takes long; the next round reserves more.
             Ok(()) | Err(Error::Busy(_)) => {}
             Err(error) => return error,
@@ -134,37 +126,16 @@ async fn report_progress(core: &CoreContext, export: &export::Model, id: FileId,
     }
 }
 
-/// Records how much is packed so far; that many bytes.
-async fn record_progress(core: &CoreContext, export: &export::Model, file: &Path) -> Result<u64, Error> {
+/// Records the number of bytes that are packed so far, and returns it.
+async fn record_progress(ctx: &ExportContext, export: &export::Model, file: &Path) -> Result<u64, Error> {
     let bytes = tokio::fs::metadata(file).await.map_err(BlobError::from)?.len();
-    super::record_packed_bytes(ctx, export, i64::try_from(bytes).ok()).await?;
+    export::Entity::update_many()
+        .col_expr(export::Column::Bytes, Expr::value(i64::try_from(bytes).ok()))
+        .filter(export::Column::UserId.eq(export.user_id))
+        .filter(export::Column::Id.eq(export.id))
+        .filter(export::Column::State.eq(ExportState::Running))
+        .exec(ctx.core.db.write())
+        .await?;
     ctx.disk.require_room()?;
     Ok(bytes)
-}
-
-fn pack(
-    file: std::fs::File,
-    mut reservation: DiskReservation,
-    parts: &mut mpsc::Receiver<Part>,
-) -> io::Result<u64> {
-    let mut zip = ZipWriter::new(file);
-    while let Some(part) = parts.blocking_recv() {
-        match part {
-            Part::File { name, packed } => {
-                let how =
-                    if packed { zip::CompressionMethod::Deflated } else { zip::CompressionMethod::Stored };
-                let options = SimpleFileOptions::default().compression_method(how).large_file(true);
-                zip.start_file(name, options)?;
-            }
-            Part::Bytes(bytes) => {
-                // Packed they are fewer: that much more is announced until the disk is measured.
-                reservation.require(bytes.len() as u64)?;
-                zip.write_all(&bytes)?;
-                reservation.record_written(bytes.len() as u64);
-            }
-        }
-    }
-    let file = zip.finish()?;
-    file.sync_all()?;
-    Ok(file.metadata()?.len())
 }

@@ -1,22 +1,24 @@
-//! Exports: everything that a person has, in one archive of open formats.
+//! Exports: everything that a user has, in one archive of open formats.
 //!
-//! | File | What |
+//! | File | Content |
 //! |---|---|
-//! | `carrel.json` | says that this is an export, and of which version |
-//! | `library.jsonl` | one thing a line ([`parse::archive`]): collections, feeds, bookmarks, highlights, entries, projects |
-//! | `documents/ID.json` | the text of a document, passage by passage, and what it says of itself |
-//! | `files/ID` | the files of uploads |
+//! | `carrel.json` | says that the archive is an export, and its version |
+//! | `library.jsonl` | one record a line ([`parse::archive`]): collections, feeds, bookmarks, highlights, entries, projects |
+//! | `documents/ID.json` | the text of a document, passage by passage, and its metadata |
+//! | `files/ID` | uploaded files |
 //! | `bookmarks.html` | the saved pages in the folders of their collections, for any browser |
-//! | `feeds.opml` | the feeds, for any reader |
+//! | `feeds.opml` | the feeds, for any feed reader |
 //!
-//! An export that is imported gives the same library ([`crate::imports`]). It is packed by a job, kept for a week, and
-//! goes with its person. It fails when it outgrows what the plan allows for files of imports and exports
-//! ([`crate::transfer_quota`]), and the latest one that was packed before it is kept then.
+//! Importing an export restores the same library ([`crate::imports`]). A job packs the export. It is kept for a week, and deleted with
+//! its user. It fails when it exceeds the plan's limit for files of imports and exports ([`crate::transfer_quota`]); the latest
+//! export before it is kept then.
 
-mod beside;
-mod bookmarks;
-mod gather;
+mod archive;
+mod bookmark_list;
+mod content;
+mod context;
 mod job;
+mod relations;
 
 use std::time::Duration;
 
@@ -34,22 +36,23 @@ use sea_orm::{
 use storage::blobs::{BlobError, BlobStore, LocalFile};
 
 use crate::context::CoreContext;
-use errors::Error;
-use jobs::{Priority, JobKind};
 use crate::owned_transaction::begin_owned;
 use crate::transfer_quota::{self, TransferKind};
+use errors::Error;
+use jobs::{JobKind, Priority};
 
+pub use context::ExportContext;
 pub use job::run;
 
-/// An export is kept for so long.
-pub const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
-/// So many are kept of one person beside the one that is packed.
-const MOST_PACKED: usize = 2;
+/// Time for which an export is kept.
+const EXPORT_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Packed exports of one user that are kept, besides the one that is being packed.
+const MAX_PACKED_EXPORTS: usize = 2;
 
-/// Begins an export; where one is being packed already, that one. Of those that are packed the latest few are kept.
+/// Begins an export, or returns the one that is already being packed. Of the packed exports only the latest are kept.
 ///
 /// # Errors
-/// [`Error::TransfersFull`] when nothing is left for its file; what [`DbErr`] converts to when the database fails.
+/// [`Error::TransfersFull`] when there is no room for its file; [`Error::Internal`] when the database fails.
 pub async fn begin(core: &CoreContext, user: UserId) -> Result<export::Model, Error> {
     let now = core.clock.now();
     let running = Entity::owned_by(user).filter(Column::State.eq(ExportState::Running));
@@ -68,41 +71,45 @@ pub async fn begin(core: &CoreContext, user: UserId) -> Result<export::Model, Er
     let txn = begin_owned(&core.db, user).await?;
     match Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await {
         Ok(_) => {}
-        // Somebody else was first.
+        // A concurrent request has begun one.
         Err(error) if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) => {
             drop(txn);
             return running.one(core.db.read()).await?.ok_or_else(|| error.into());
         }
         Err(error) => return Err(error.into()),
     }
-    forget_earlier(&txn, user).await?;
+    delete_earlier(&txn, user).await?;
     transfer_quota::must_have_room(&txn, core, user, TransferKind::Export).await?;
     jobs::enqueue(&txn, user, JobKind::Export, row.id.0, Priority::Now, now).await?;
     txn.commit().await?;
     Ok(row)
 }
 
-/// Makes room for one more: its file may be as large as all the others.
-async fn forget_earlier(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
+/// Deletes the oldest exports: the file of the new one may be as large as all of theirs.
+async fn delete_earlier(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
     let packed = Entity::owned_by(user).filter(Column::State.eq(ExportState::Done)).order_by_desc(Column::Id);
     let packed: Vec<ExportId> = packed.select_only().column(Column::Id).into_tuple().all(txn).await?;
     let own = Entity::delete_many().filter(Column::UserId.eq(user));
-    own.filter(Column::Id.is_in(packed.into_iter().skip(MOST_PACKED))).exec(txn).await.map(drop)
+    own.filter(Column::Id.is_in(packed.into_iter().skip(MAX_PACKED_EXPORTS))).exec(txn).await.map(drop)
 }
 
-/// An export of this person, as far as it is.
+/// Finds an export of this user.
 ///
 /// # Errors
-/// [`Error::NotFound`].
+/// [`Error::NotFound`] when it does not exist or belongs to another user; [`Error::Internal`] when the database fails.
 pub async fn find(core: &CoreContext, user: UserId, id: ExportId) -> Result<export::Model, Error> {
     Entity::one_of(user, id).one(core.db.read()).await?.ok_or(Error::not_found())
 }
 
-/// The file of an export, on this machine.
+/// Returns the file of an export as a local file.
 ///
 /// # Errors
-/// [`Error::NotFound`] where it is not packed, or was kept long enough.
-pub async fn file(core: &CoreContext, store: &dyn BlobStore, export: &export::Model) -> Result<LocalFile, Error> {
+/// [`Error::NotFound`] when the export is not packed or its file was deleted; those of the database and of the store.
+pub async fn open_file(
+    core: &CoreContext,
+    store: &dyn BlobStore,
+    export: &export::Model,
+) -> Result<LocalFile, Error> {
     if export.state != ExportState::Done {
         return Err(Error::not_found());
     }
@@ -115,21 +122,15 @@ pub async fn file(core: &CoreContext, store: &dyn BlobStore, export: &export::Mo
     }
 }
 
-/// Records how much of an export is packed.
-async fn record_packed_bytes(core: &CoreContext, export: &export::Model, bytes: Option<i64>) -> Result<(), Error> {
-    let recorded = Entity::update_many()
-        .col_expr(Column::Bytes, Expr::value(bytes))
-        .filter(Column::UserId.eq(export.user_id))
-        .filter(Column::Id.eq(export.id))
-        .filter(Column::State.eq(ExportState::Running));
-    Ok(recorded.exec(core.db.write()).await.map(drop)?)
-}
-
-/// Says of an export why it is not packed yet.
+/// Records why an export has not been packed yet.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
-pub async fn waits(db: &impl ConnectionTrait, job: &job_row::Model, reason: &str) -> Result<(), DbErr> {
+pub async fn record_waiting(
+    db: &impl ConnectionTrait,
+    job: &job_row::Model,
+    reason: &str,
+) -> Result<(), DbErr> {
     Entity::update_many()
         .col_expr(Column::Error, Expr::value(reason))
         .filter(Column::UserId.eq(job.user_id))
@@ -140,11 +141,11 @@ pub async fn waits(db: &impl ConnectionTrait, job: &job_row::Model, reason: &str
         .map(drop)
 }
 
-/// Says of an export that its job was given up, in the transaction that gives it up.
+/// Records that an export failed, in the transaction that marks its job as dead.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
-pub async fn failed(
+pub async fn record_failure(
     db: &impl ConnectionTrait,
     job: &job_row::Model,
     reason: &str,
@@ -162,12 +163,12 @@ pub async fn failed(
         .map(drop)
 }
 
-/// Forgets exports that were kept long enough; their files go with the clean-up of the store.
+/// Deletes exports that are old enough. The clean-up of the store deletes their files.
 ///
 /// # Errors
-/// What [`DbErr`] converts to when the database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
-    let old = Column::CreatedAt.lt(core.clock.now() - KEPT);
+    let old = Column::CreatedAt.lt(core.clock.now() - EXPORT_RETENTION);
     Entity::delete_many().filter(old).exec(core.db.write()).await?;
     Ok(())
 }

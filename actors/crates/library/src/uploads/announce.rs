@@ -1,4 +1,4 @@
-//! Announcing an upload: the plan's limits, and the address that its bytes are to be sent to.
+//! Announces uploads: checks the plan's limits, and returns the URL to which the file is sent.
 
 use std::time::Duration;
 
@@ -9,43 +9,49 @@ use entity::{stored_file, user};
 use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
 use storage::blobs::incoming_path;
 
-use super::{MediaType, Uploads, stored_bytes};
-use actors::context::CoreContext;
-use actors::auth::caller::Caller;
-use errors::Error;
+use super::media::MediaType;
+use super::{Uploads, stored_bytes};
+use crate::context::CoreContext;
 use crate::library_quota::LibraryRoom;
-use crate::owned_transaction::begin_request;
+use crate::owned_transaction::{RequestOwner, begin_request};
+use errors::Error;
 
-/// A client may take so long, after the last moment at which it could begin, until its bytes are in the store.
-const SENDING: Duration = Duration::from_secs(6 * 3600);
+/// Maximum time that a client may take to send a file to a presigned URL, after the last moment at which it could begin.
+const MAX_SEND_DURATION: Duration = Duration::from_secs(6 * 3600);
 
-/// A file that is to come.
+/// A file to be uploaded.
 #[derive(Clone, Debug)]
-pub struct Announced {
-    /// What the person calls it; no part of any path.
+pub struct NewUpload {
+    /// Name that the user gave the file; it is not part of any path.
     pub filename: String,
-    /// Its media type, as it was said.
+    /// Declared media type.
     pub content_type: String,
-    /// Its length, at least 1.
+    /// Length in bytes, at least 1.
     pub bytes: u64,
 }
 
-/// Where to send it.
+/// An announced upload with its URL.
 #[derive(Clone, Debug)]
-pub struct Ticket {
+pub struct UploadTicket {
     /// The upload.
     pub upload: Model,
-    /// Takes the bytes by PUT, without a key. A secret: whoever has it may send them.
+    /// URL that accepts the bytes by PUT, without an API key. It is a secret: anyone who has it may send the file.
     pub put_url: String,
 }
 
-/// Announces a file.
+/// Announces an upload.
 ///
 /// # Errors
-/// [`Error::PlanRequired`], [`Error::TooLarge`], [`Error::PlanLimit`] and [`Error::LibraryFull`] by the plan,
-/// [`Error::UnsupportedType`] for what is not read here.
-pub async fn announce(core: &CoreContext, caller: &Caller, new: Announced) -> Result<Ticket, Error> {
-    let (user, limits) = (caller.user, core.plans.limits(caller.plan));
+/// [`Error::PlanRequired`], [`Error::TooLarge`], [`Error::PlanLimit`] and [`Error::LibraryFull`] when the plan does not allow
+/// it; [`Error::UnsupportedType`] for a media type that is not supported; [`Error::Internal`] when the database or the store
+/// fails.
+pub async fn announce(
+    core: &CoreContext,
+    uploads: &Uploads,
+    owner: &RequestOwner,
+    new: NewUpload,
+) -> Result<UploadTicket, Error> {
+    let (user, limits) = (owner.user, core.plans.limits(owner.plan));
     if limits.upload_bytes == 0 {
         return Err(Error::PlanRequired("uploads".into()));
     }
@@ -56,43 +62,43 @@ pub async fn announce(core: &CoreContext, caller: &Caller, new: Announced) -> Re
         return Err(Error::UnsupportedType("contentType must be the type of an audio, video or PDF file"));
     }
     let now = core.clock.now();
-    let row = row(&ctx.uploads, user, new, limits.upload_bytes, now)?;
-    let txn = begin_request(&core.db, caller).await?;
-    // Two announcements at once are counted one after the other.
+    let row = new_row(uploads, user, new, limits.upload_bytes, now)?;
+    let txn = begin_request(&core.db, owner).await?;
+    // Locked, so that of two concurrent announcements the second counts the first.
     user::Entity::find_by_id(user).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
-    // Refused before the file is sent: its text would exceed the library.
-    let room = LibraryRoom::of_owner(&txn, ctx, user).await?;
+    // A full library is reported now, before the client sends the file in vain.
+    let room = LibraryRoom::of_owner(&txn, core, user).await?;
     room.must_fit(0)?;
-    let asked = u64::try_from(row.bytes).unwrap_or(u64::MAX);
-    if stored_bytes(&txn, user, now).await?.saturating_add(asked) > limits.stored_bytes {
-        return Err(storage_used_up(limits.stored_bytes));
+    let announced = u64::try_from(row.bytes).unwrap_or(u64::MAX);
+    if stored_bytes(&txn, user, now).await?.saturating_add(announced) > limits.stored_bytes {
+        return Err(upload_storage_full(limits.stored_bytes));
     }
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
-    if ctx.uploads.store.presigned_uploads().is_some() {
-        let file = incoming(&row);
+    if uploads.store.presigned_uploads().is_some() {
+        let file = incoming_file(&row);
         stored_file::Entity::insert(file.into_active_model()).exec_without_returning(&txn).await?;
     }
     room.must_hold(&txn).await?;
     txn.commit().await?;
-    let put_url = put_address(ctx, &row).await?;
-    Ok(Ticket { upload: row, put_url })
+    let put_url = put_url(core, uploads, &row).await?;
+    Ok(UploadTicket { upload: row, put_url })
 }
 
 fn too_large(limit: u64) -> Error {
     Error::TooLarge { what: "the file", limit }
 }
 
-/// The uploads of an account would be larger than the plan allows.
-pub(super) fn storage_used_up(limit: u64) -> Error {
+/// The error when the uploads of an account would exceed the plan.
+pub(super) fn upload_storage_full(limit: u64) -> Error {
     Error::PlanLimit(format!(
         "the plan allows {limit} bytes of uploads at one time; delete uploaded items first"
     ))
 }
 
-fn row(
+fn new_row(
     uploads: &Uploads,
     user: UserId,
-    new: Announced,
+    new: NewUpload,
     max_bytes: u64,
     now: Timestamp,
 ) -> Result<Model, Error> {
@@ -103,7 +109,7 @@ fn row(
         content_type: new.content_type.trim().to_owned(),
         bytes: i64::try_from(new.bytes).map_err(|_| too_large(max_bytes))?,
         created_at: now,
-        expires_at: now + uploads.put_for,
+        expires_at: now + uploads.url_lifetime,
         receiving_until: Timestamp::from_millis(0),
         arrived_at: None,
         sha256: None,
@@ -113,8 +119,9 @@ fn row(
     })
 }
 
-/// The place that a client may fill without our noticing: it is named as long as something may come there.
-fn incoming(row: &Model) -> stored_file::Model {
+/// Returns the row of the object that a client sends to a presigned URL. The store does not report its arrival, so the row is
+/// kept as long as the object may arrive.
+fn incoming_file(row: &Model) -> stored_file::Model {
     stored_file::Model {
         id: FileId::new(row.created_at),
         upload_id: Some(row.id),
@@ -124,27 +131,26 @@ fn incoming(row: &Model) -> stored_file::Model {
         user_id: None,
         bytes: 0,
         path: incoming_path(row.id),
-        held_until: sent_by(row),
+        held_until: last_arrival(row),
         doomed: false,
     }
 }
 
-/// Nothing more comes to an upload's address after this.
-pub(super) fn sent_by(row: &Model) -> Timestamp {
-    row.expires_at + SENDING
+/// Returns the time after which nothing more arrives for an upload.
+pub(super) fn last_arrival(row: &Model) -> Timestamp {
+    row.expires_at + MAX_SEND_DURATION
 }
 
-/// The address of an upload that was announced, signed anew.
+/// Returns a newly signed URL of an announced upload.
 ///
 /// # Errors
-/// The store cannot sign.
-pub async fn put_address(core: &CoreContext, row: &Model) -> Result<String, Error> {
-    let uploads = &ctx.uploads;
+/// [`Error::Internal`] when the store cannot sign it.
+pub async fn put_url(core: &CoreContext, uploads: &Uploads, row: &Model) -> Result<String, Error> {
     if let Some(presigned) = uploads.store.presigned_uploads() {
-        let left = row.expires_at.since(core.clock.now()).max(Duration::from_secs(1));
-        return Ok(presigned.presign_put(&incoming_path(row.id), &row.content_type, left).await?);
+        let lifetime = row.expires_at.since(core.clock.now()).max(Duration::from_secs(1));
+        return Ok(presigned.presign_put(&incoming_path(row.id), &row.content_type, lifetime).await?);
     }
-    let (id, until) = (row.id, row.expires_at);
-    let signature = uploads.signatures.sign(id, until);
-    Ok(format!("{}/files/{id}?expires={}&signature={signature}", core.base_url, until.millis()))
+    let (id, expires_at) = (row.id, row.expires_at);
+    let signature = uploads.url_signer.sign(id, expires_at);
+    Ok(format!("{}/files/{id}?expires={}&signature={signature}", core.base_url, expires_at.millis()))
 }

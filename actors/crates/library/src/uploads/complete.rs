@@ -1,4 +1,4 @@
-//! Completing an upload: document, bookmark and job in one transaction, once however often it is asked for.
+//! Completes uploads: creates the document, the bookmark and the job in one transaction, once, however often it is requested.
 
 use database::Transaction;
 use entity::id::{BookmarkId, DocumentId, UploadId};
@@ -6,32 +6,32 @@ use entity::kind::{BookmarkKind, ContentType};
 use entity::time::Timestamp;
 use entity::upload::{Column, Entity, Model};
 use entity::{bookmark, document, user};
+use jobs::{JobKind, Priority};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use storage::blobs::{PresignedUploads, blob_path, incoming_path};
 use web::PageUrl;
 
-use super::announce::{sent_by, storage_used_up};
-use super::stored::{self, Held};
-use super::{MediaType, arrived_directly, stored_bytes};
-use actors::context::CoreContext;
-use actors::auth::caller::Caller;
-use errors::Error;
-use jobs::{Priority, JobKind};
+use super::announce::{last_arrival, upload_storage_full};
+use super::media::MediaType;
+use super::{Uploads, find_direct_upload, stored_bytes};
+use crate::context::CoreContext;
 use crate::library_quota::LibraryRoom;
-use crate::owned_transaction::begin_request;
+use crate::owned_transaction::{RequestOwner, begin_request};
+use crate::stored_files::{self, FileLease};
+use errors::Error;
 
 const NOT_ARRIVED: Error =
     Error::UploadIncomplete("the bytes of the upload have not arrived; send all of them to putUrl first");
-const OTHER_LENGTH: Error =
+const LENGTH_MISMATCH: Error =
     Error::UploadIncomplete("the bytes that arrived have another length than announced; send the file again");
-const OTHER_SUM: Error = Error::UploadIncomplete(
+const SHA256_MISMATCH: Error = Error::UploadIncomplete(
     "the bytes that arrived have another SHA-256 than sha256 says; send the file again",
 );
 
-/// What an upload became.
+/// The rows that a completed upload became.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Completed {
+pub struct CompletedUpload {
     /// The upload.
     pub upload: UploadId,
     /// Its document.
@@ -40,171 +40,191 @@ pub struct Completed {
     pub bookmark: BookmarkId,
 }
 
-impl Completed {
-    fn of(row: &Model) -> Option<Self> {
+impl CompletedUpload {
+    fn from_row(row: &Model) -> Option<Self> {
         row.completed_at?;
         Some(Self { upload: row.id, document: row.document_id?, bookmark: row.bookmark_id? })
     }
 }
 
-/// Who completes what.
+/// An upload to be completed.
 #[derive(Clone, Debug)]
-pub struct Completion<'a> {
-    /// Whose upload.
-    pub caller: &'a Caller,
-    /// Which.
+pub struct UploadCompletion {
+    /// The upload.
     pub upload: UploadId,
-    /// The SHA-256 that the bytes must have, in lower-case hexadecimal digits.
+    /// Expected SHA-256 of the bytes in lower-case hexadecimal digits, if the client sent it.
     pub sha256: Option<String>,
 }
 
-/// Bytes that were copied out of their sender's reach.
-struct Copied {
-    held: Held,
+impl UploadCompletion {
+    /// Whether the client expects another SHA-256 than this one, if both are known.
+    fn contradicts(&self, sha256: Option<&String>) -> bool {
+        self.sha256.as_ref().zip(sha256).is_some_and(|(expected, actual)| expected != actual)
+    }
+}
+
+/// A copy of a directly sent file, which the client can no longer change.
+struct FileCopy {
+    lease: FileLease,
     sha256: Option<String>,
 }
 
-/// Completes an upload whose bytes have arrived whole; said again it answers the same.
+/// Completes an upload whose bytes have arrived completely. Repeated calls return the same result. The caller notifies the job
+/// signal afterwards.
 ///
 /// # Errors
-/// [`Error::NotFound`], [`Error::UploadIncomplete`] before the bytes have come and where their sum differs,
-/// [`Error::UploadExpired`] when none came in time; [`Error::LibraryFull`]: it can be completed later, once there is space.
-pub async fn complete(core: &CoreContext, asked: Completion<'_>) -> Result<Completed, Error> {
-    let row =
-        Entity::one_of(asked.caller.user, asked.upload).one(core.db.read()).await?.ok_or(Error::not_found())?;
-    let presigned = ctx.uploads.store.presigned_uploads().filter(|_| row.completed_at.is_none());
-    let Some(presigned) = presigned else { return settle(ctx, &asked, None).await };
-    let copied = copy(ctx, presigned, &row, &asked).await?;
-    let done = settle(ctx, &asked, Some(&copied)).await;
-    // The upload's own file stays; another's copy, where somebody completed it at the same time, does not.
-    stored::discard(ctx, &*ctx.uploads.store, copied.held).await;
-    done
+/// [`Error::NotFound`] when the upload does not exist or belongs to another user; [`Error::UploadIncomplete`] before the bytes have
+/// arrived, and when their length or SHA-256 differs; [`Error::UploadExpired`] when none arrived in time;
+/// [`Error::LibraryFull`]: the upload can be completed later, once there is space; [`Error::Internal`] when the database or the
+/// store fails.
+pub async fn complete(
+    core: &CoreContext,
+    uploads: &Uploads,
+    owner: &RequestOwner,
+    completion: UploadCompletion,
+) -> Result<CompletedUpload, Error> {
+    let row = Entity::one_of(owner.user, completion.upload).one(core.db.read()).await?;
+    let row = row.ok_or(Error::not_found())?;
+    let presigned = uploads.store.presigned_uploads().filter(|_| row.completed_at.is_none());
+    let Some(presigned) = presigned else { return settle(core, owner, &completion, None).await };
+    let copy = copy_direct_upload(core, uploads, presigned, &row, &completion).await?;
+    let completed = settle(core, owner, &completion, Some(&copy)).await;
+    // A copy that was assigned to the upload stays. It is deleted if another request completed the upload at the same time.
+    stored_files::discard(core, &*uploads.store, copy.lease).await;
+    completed
 }
 
-/// Copies what a client sent past us, and looks at the copy: nobody changes that any more.
-async fn copy(
+/// Copies a directly sent file to a path that the client cannot write to, then checks the copy.
+async fn copy_direct_upload(
     core: &CoreContext,
+    uploads: &Uploads,
     presigned: &dyn PresignedUploads,
     row: &Model,
-    asked: &Completion<'_>,
-) -> Result<Copied, Error> {
-    if arrived_directly(&ctx.uploads, row).await?.is_none() {
-        return Err(nothing_came(ctx, row));
+    completion: &UploadCompletion,
+) -> Result<FileCopy, Error> {
+    if find_direct_upload(uploads, row).await?.is_none() {
+        return Err(not_arrived(core, row));
     }
-    let held = stored::hold(ctx, None, blob_path).await?;
-    let looked = async {
-        presigned.copy(&incoming_path(row.id), &held.path).await?;
-        let copied = presigned.head(&held.path).await?.map(|copied| copied.bytes);
-        let sha256 = match &asked.sha256 {
-            Some(_) => Some(presigned.sha256(&held.path).await?),
+    let lease = stored_files::lease(core, None, blob_path).await?;
+    let checked = async {
+        presigned.copy(&incoming_path(row.id), &lease.path).await?;
+        let bytes = presigned.head(&lease.path).await?.map(|object| object.bytes);
+        let sha256 = match &completion.sha256 {
+            Some(_) => Some(presigned.sha256(&lease.path).await?),
             None => None,
         };
-        // What was looked at before may have been replaced while it was copied.
-        if copied != u64::try_from(row.bytes).ok() { Err(OTHER_LENGTH) } else { Ok(sha256) }
+        // The client may have replaced the file between the first check and the copy.
+        if bytes != u64::try_from(row.bytes).ok() { Err(LENGTH_MISMATCH) } else { Ok(sha256) }
     };
-    match looked.await {
-        Ok(sha256) => Ok(Copied { held, sha256 }),
+    match checked.await {
+        Ok(sha256) => Ok(FileCopy { lease, sha256 }),
         Err(error) => {
-            stored::discard(ctx, &*ctx.uploads.store, held).await;
+            stored_files::discard(core, &*uploads.store, lease).await;
             Err(error)
         }
     }
 }
 
-fn nothing_came(core: &CoreContext, row: &Model) -> Error {
+fn not_arrived(core: &CoreContext, row: &Model) -> Error {
     if row.awaits(core.clock.now()) { NOT_ARRIVED } else { Error::UploadExpired }
 }
 
-async fn settle(core: &CoreContext, asked: &Completion<'_>, copied: Option<&Copied>) -> Result<Completed, Error> {
+async fn settle(
+    core: &CoreContext,
+    owner: &RequestOwner,
+    completion: &UploadCompletion,
+    copy: Option<&FileCopy>,
+) -> Result<CompletedUpload, Error> {
     let now = core.clock.now();
-    let txn = begin_request(&core.db, asked.caller).await?;
-    // What the user's uploads take up is counted by one at a time, as where they are announced.
-    user::Entity::find_by_id(asked.caller.user).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
-    let locked = Entity::one_of(asked.caller.user, asked.upload).lock_exclusive().one(&txn).await?;
+    let txn = begin_request(&core.db, owner).await?;
+    // Locked, so that concurrent announcements and completions count each other's bytes. Lock order: user before upload.
+    user::Entity::find_by_id(owner.user).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
+    let locked = Entity::one_of(owner.user, completion.upload).lock_exclusive().one(&txn).await?;
     let row = locked.ok_or(Error::not_found())?;
-    if let Some(done) = Completed::of(&row) {
-        return if differs(asked, row.sha256.as_ref()) { Err(OTHER_SUM) } else { Ok(done) };
+    if let Some(completed) = CompletedUpload::from_row(&row) {
+        return if completion.contradicts(row.sha256.as_ref()) {
+            Err(SHA256_MISMATCH)
+        } else {
+            Ok(completed)
+        };
     }
-    let sha256 = match copied {
-        Some(copied) => copied.sha256.clone(),
-        None if row.arrived_at.is_none() => return Err(nothing_came(ctx, &row)),
+    let sha256 = match copy {
+        Some(copy) => copy.sha256.clone(),
+        None if row.arrived_at.is_none() => return Err(not_arrived(core, &row)),
         None => row.sha256.clone(),
     };
-    if differs(asked, sha256.as_ref()) {
-        return Err(OTHER_SUM);
+    if completion.contradicts(sha256.as_ref()) {
+        return Err(SHA256_MISMATCH);
     }
-    if let Some(copied) = copied {
-        take_over(ctx, &txn, asked, &row, copied, now).await?;
+    if let Some(copy) = copy {
+        assign_copy(core, &txn, owner, &row, copy, now).await?;
     }
-    let room = LibraryRoom::of_owner(&txn, ctx, asked.caller.user).await?;
-    let done = make(ctx, &txn, &row, sha256, now).await?;
+    let room = LibraryRoom::of_owner(&txn, core, owner.user).await?;
+    let completed = insert_rows(core, &txn, &row, sha256, now).await?;
     room.must_hold(&txn).await?;
     txn.commit().await?;
-    ctx.job_signal.notify();
-    Ok(done)
+    Ok(completed)
 }
 
-/// Whether the bytes are known to be others than asked for.
-fn differs(asked: &Completion<'_>, sha256: Option<&String>) -> bool {
-    asked.sha256.as_ref().zip(sha256).is_some_and(|(asked, is)| asked != is)
-}
-
-/// The copy becomes the upload's file; what the client sent is left until nothing more can come there.
-async fn take_over(
+/// Assigns the copy to the upload. The file that the client sent is kept until nothing more can arrive at its path.
+async fn assign_copy(
     core: &CoreContext,
     txn: &Transaction,
-    asked: &Completion<'_>,
+    owner: &RequestOwner,
     row: &Model,
-    copied: &Copied,
+    copy: &FileCopy,
     now: Timestamp,
 ) -> Result<(), Error> {
     let bytes = u64::try_from(row.bytes).unwrap_or(u64::MAX);
-    let most = core.plans.limits(asked.caller.plan).stored_bytes;
-    // Late bytes were not counted meanwhile: whether they came is known only now.
-    if now >= row.expires_at && stored_bytes(txn, asked.caller.user, now).await?.saturating_add(bytes) > most
-    {
-        return Err(storage_used_up(most));
+    let limit = core.plans.limits(owner.plan).stored_bytes;
+    // An expired upload does not count until it is known that its bytes arrived, so they are counted now.
+    if now >= row.expires_at && stored_bytes(txn, owner.user, now).await?.saturating_add(bytes) > limit {
+        return Err(upload_storage_full(limit));
     }
-    if stored::attach(txn, copied.held.id, row.id, sent_by(row)).await? {
+    if stored_files::assign_to_upload(txn, copy.lease.id, row.id, last_arrival(row)).await? {
         Ok(())
     } else {
         Err(Error::internal("a file was removed while it was copied"))
     }
 }
 
-async fn make(
+async fn insert_rows(
     core: &CoreContext,
     txn: &impl ConnectionTrait,
     row: &Model,
     sha256: Option<String>,
     now: Timestamp,
-) -> Result<Completed, Error> {
-    let (document, bookmark) = rows(ctx, row, now)?;
-    let done = Completed { upload: row.id, document: document.id, bookmark: bookmark.id };
-    let work = JobKind::of_file(document.content_type);
+) -> Result<CompletedUpload, Error> {
+    let (document, bookmark) = new_rows(core, row, now)?;
+    let completed = CompletedUpload { upload: row.id, document: document.id, bookmark: bookmark.id };
+    let kind = JobKind::of_file(document.content_type);
     document::Entity::insert(document.into_active_model()).exec_without_returning(txn).await?;
     bookmark::Entity::insert(bookmark.into_active_model()).exec_without_returning(txn).await?;
     Entity::update_many()
         .col_expr(Column::CompletedAt, Expr::value(Some(now)))
         .col_expr(Column::Sha256, Expr::value(sha256))
-        .col_expr(Column::DocumentId, Expr::value(Some(done.document)))
-        .col_expr(Column::BookmarkId, Expr::value(Some(done.bookmark)))
+        .col_expr(Column::DocumentId, Expr::value(Some(completed.document)))
+        .col_expr(Column::BookmarkId, Expr::value(Some(completed.bookmark)))
         .filter(Column::UserId.eq(row.user_id))
         .filter(Column::Id.eq(row.id))
         .exec(txn)
         .await?;
-    jobs::enqueue(txn, row.user_id, work, done.document.0, Priority::Now, now).await?;
-    Ok(done)
+    jobs::enqueue(txn, row.user_id, kind, completed.document.0, Priority::Now, now).await?;
+    Ok(completed)
 }
 
-fn rows(core: &CoreContext, row: &Model, now: Timestamp) -> Result<(document::Model, bookmark::Model), Error> {
+fn new_rows(
+    core: &CoreContext,
+    row: &Model,
+    now: Timestamp,
+) -> Result<(document::Model, bookmark::Model), Error> {
     let bookmark_id = BookmarkId::new(now);
-    let announced = MediaType::parse(&row.content_type).and_then(|kind| kind.content_type());
+    let content_type = MediaType::parse(&row.content_type).and_then(|kind| kind.content_type());
     let document = document::Model {
         bookmark_id: Some(bookmark_id),
         ..document::Model::awaited(
             row.user_id,
-            announced.unwrap_or(ContentType::Pdf),
+            content_type.unwrap_or(ContentType::Pdf),
             row.filename.clone(),
             now,
         )

@@ -1,4 +1,4 @@
-//! Which media types may be uploaded, and what becomes of each.
+//! Media types of uploads, and the type of document that each becomes.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use entity::kind::ContentType;
 pub struct MediaType(String);
 
 impl MediaType {
-    /// Reads `type/subtype`, with any parameters behind it (RFC 9110, section 8.3.1).
+    /// Parses `type/subtype` with optional parameters after it (RFC 9110, section 8.3.1), which are dropped.
     pub fn parse(text: &str) -> Option<Self> {
         if !text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
             return None;
@@ -19,7 +19,7 @@ impl MediaType {
         (is_token(kind) && is_token(subtype)).then_some(Self(essence))
     }
 
-    /// What a document of this type is; `None` for what is neither a PDF nor sound nor film.
+    /// Returns the type of a document that is made from such a file; `None` if it is neither a PDF nor audio nor video.
     pub fn content_type(&self) -> Option<ContentType> {
         match self.0.split_once('/')? {
             ("application", "pdf" | "x-pdf") => Some(ContentType::Pdf),
@@ -45,25 +45,25 @@ fn is_token(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn becomes(text: &str) -> Option<ContentType> {
+    fn content_type_of(text: &str) -> Option<ContentType> {
         MediaType::parse(text)?.content_type()
     }
 
     #[test]
-    fn pdfs_sound_and_film_are_taken_however_they_are_spelled() {
-        assert_eq!(becomes("application/pdf"), Some(ContentType::Pdf));
-        assert_eq!(becomes("Application/PDF; version=1.7"), Some(ContentType::Pdf));
-        assert_eq!(becomes("audio/ogg; codecs=opus"), Some(ContentType::Audio));
-        assert_eq!(becomes("video/mp4"), Some(ContentType::Video));
-        assert_eq!(becomes("application/mp4"), Some(ContentType::Video));
+    fn pdf_audio_and_video_types_are_accepted() {
+        assert_eq!(content_type_of("application/pdf"), Some(ContentType::Pdf));
+        assert_eq!(content_type_of("Application/PDF; version=1.7"), Some(ContentType::Pdf));
+        assert_eq!(content_type_of("audio/ogg; codecs=opus"), Some(ContentType::Audio));
+        assert_eq!(content_type_of("video/mp4"), Some(ContentType::Video));
+        assert_eq!(content_type_of("application/mp4"), Some(ContentType::Video));
     }
 
     #[test]
-    fn nothing_else_is() {
+    fn other_types_are_refused() {
         for other in
             ["", "pdf", "audio/", "/mp4", "audio", "text/html", "image/png", "audio/x y", "audio/a\r\nx: y"]
         {
-            assert_eq!(becomes(other), None, "{other:?}");
+            assert_eq!(content_type_of(other), None, "{other:?}");
         }
     }
 }

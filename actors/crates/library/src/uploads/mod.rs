@@ -1,17 +1,17 @@
-//! Uploads: announced with a ticket, sent to a signed address, completed, and read like a saved page.
+//! Uploads: a client announces a file, sends it to a signed URL and completes the upload, which makes a bookmark of it.
 //!
-//! An upload is a row from its announcement on. Its bytes are files of the store ([`stored`]): they arrive here
-//! ([`Arrival`]), or go to the store past us and are looked at when the upload is completed ([`complete()`]). Completion
-//! makes the document, the bookmark and the job for its text in one transaction, once.
+//! An upload has a row from its announcement on. Its bytes are a file of the store ([`crate::stored_files`]). Either this service
+//! receives them ([`UploadReceiver`]), or the client sends them to the store directly, and they are checked when the upload is
+//! completed ([`complete()`]). Completion creates the document, the bookmark and the job that extracts the text in one
+//! transaction, once.
 
-mod address;
 mod announce;
 mod complete;
 mod media;
 mod receive;
-pub mod stored;
+mod receive_locks;
 mod sweep;
-mod turns;
+mod url_signer;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,51 +19,51 @@ use std::time::Duration;
 use disk::Scratch;
 use entity::id::UserId;
 use entity::time::Timestamp;
-use entity::upload::{Column, Entity};
+use entity::upload::{Column, Entity, Model};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter, QuerySelect};
 use storage::blobs::{BlobError, BlobStore, ReceivedObject, incoming_path};
 
-pub use address::Signatures;
-pub use announce::{Announced, Ticket, announce, put_address};
-pub use complete::{Completed, Completion, complete};
+pub use announce::{NewUpload, UploadTicket, announce, put_url};
+pub use complete::{CompletedUpload, UploadCompletion, complete};
 pub use media::MediaType;
-pub use receive::{Arrival, Pass, Said};
-pub use sweep::{KEPT, sweep};
-pub use turns::Turns;
+pub use receive::{PutRequest, UploadReceiver};
+pub use receive_locks::{ReceiveLock, ReceiveLocks};
+pub use sweep::sweep;
+pub use url_signer::UrlSigner;
 
 use errors::Error;
 
-/// What uploads need of the service.
+/// Where uploaded files are stored, and how they get there. Clones share everything.
 #[derive(Clone)]
 pub struct Uploads {
-    /// Where files are.
+    /// The store of files.
     pub store: Arc<dyn BlobStore>,
-    /// Where they are worked on.
+    /// Folder for temporary files.
     pub scratch: Scratch,
-    /// Signs addresses.
-    pub signatures: Signatures,
-    /// How long an address is good (`uploads.put_seconds`).
-    pub put_for: Duration,
-    /// The longest file of an import (`uploads.import_bytes`).
+    /// Signs upload URLs.
+    pub url_signer: UrlSigner,
+    /// Lifetime of an upload URL (`uploads.put_seconds`).
+    pub url_lifetime: Duration,
+    /// Maximum length of the file of an import, in bytes (`uploads.import_bytes`).
     pub import_bytes: u64,
-    /// Whose bytes come in.
-    pub turns: Turns,
+    /// Locks of the uploads that receive bytes.
+    pub receive_locks: ReceiveLocks,
 }
 
-/// Bytes that a user's uploads take up or may still come to: completed ones, those whose bytes are here or on their way,
-/// and announced ones whose address is still good.
+/// Returns the bytes that a user's uploads take up or may still take up: those of completed uploads, of uploads whose bytes have
+/// arrived or are arriving, and of announced uploads whose URL is still valid.
 ///
 /// # Errors
-/// The database.
+/// [`Error::Internal`] when the database fails.
 pub async fn stored_bytes(db: &impl ConnectionTrait, user: UserId, now: Timestamp) -> Result<u64, Error> {
     let sum = Expr::cust("CAST(COALESCE(SUM(upload.bytes), 0) AS BIGINT)");
-    let counted = Entity::owned_by(user).filter(counts(now)).select_only().column_as(sum, "sum");
+    let counted = Entity::owned_by(user).filter(is_counted(now)).select_only().column_as(sum, "sum");
     let sum: Option<i64> = counted.into_tuple().one(db).await?;
     Ok(sum.and_then(|sum| u64::try_from(sum).ok()).unwrap_or_default())
 }
 
-fn counts(now: Timestamp) -> Condition {
+fn is_counted(now: Timestamp) -> Condition {
     Condition::any()
         .add(Column::CompletedAt.is_not_null())
         .add(Column::ArrivedAt.is_not_null())
@@ -71,13 +71,14 @@ fn counts(now: Timestamp) -> Condition {
         .add(Column::ExpiresAt.gt(now))
 }
 
-/// What came for an upload whose bytes go past this service; `None` where they come here, and while there is nothing.
+/// Returns the object that a client sent to the store directly for this upload; `None` if this service receives the bytes, if
+/// nothing has arrived, or if the object has another length or media type than announced.
 ///
 /// # Errors
-/// The store does not say.
-pub async fn arrived_directly(
+/// [`BlobError`] when the store fails.
+pub async fn find_direct_upload(
     uploads: &Uploads,
-    upload: &entity::upload::Model,
+    upload: &Model,
 ) -> Result<Option<ReceivedObject>, BlobError> {
     let Some(presigned) = uploads.store.presigned_uploads() else { return Ok(None) };
     let received = presigned.head(&incoming_path(upload.id)).await?;

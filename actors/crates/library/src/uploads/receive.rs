@@ -1,8 +1,9 @@
-//! Bytes on their way in, where this service takes them: written as they come and never held in memory, and given to
-//! their upload once they are whole and on the disk. A second arrival before completion replaces the first; one that
-//! breaks off changes nothing and leaves nothing.
+//! Receives the bytes of uploads where this service does that: it writes them as they arrive, without holding the file in memory,
+//! and assigns the file to its upload once it is complete and on disk. A second file that arrives before completion replaces
+//! the first. A request that breaks off changes nothing and leaves nothing behind.
 
 use database::on_behalf_of;
+use disk::DiskSpace;
 use entity::id::UploadId;
 use entity::time::Timestamp;
 use entity::upload::{Column, Entity, Model};
@@ -14,96 +15,100 @@ use text::hexadecimal;
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
 
+use super::Uploads;
 use super::media::MediaType;
-use super::stored::{self, Held};
-use super::turns::Turn;
-use actors::context::CoreContext;
+use super::receive_locks::ReceiveLock;
+use crate::context::CoreContext;
+use crate::stored_files::{self, FileLease};
 use errors::Error;
 
-/// What stands in an upload's address.
+/// A PUT request to the URL of an upload.
 #[derive(Clone, Debug)]
-pub struct Pass {
-    /// Which upload.
+pub struct PutRequest {
+    /// The upload that the URL names.
     pub upload: UploadId,
-    /// Good until then.
-    pub until: Timestamp,
-    /// That it is our own.
+    /// When the URL expires, as it says.
+    pub expires_at: Timestamp,
+    /// The signature in the URL.
     pub signature: String,
-}
-
-/// What a request says of the bytes that follow.
-#[derive(Clone, Debug, Default)]
-pub struct Said {
-    /// Their media type.
+    /// Media type of the body, if the request declares it.
     pub content_type: Option<String>,
-    /// Their length, where it is told beforehand.
-    pub bytes: Option<u64>,
+    /// Length of the body in bytes, if the request declares it.
+    pub content_length: Option<u64>,
 }
 
-/// See the file's head.
-pub struct Arrival {
-    ctx: CoreContext,
+/// Receives the bytes of one upload.
+pub struct UploadReceiver {
+    core: CoreContext,
+    uploads: Uploads,
     upload: Model,
-    announced: u64,
-    held: Held,
-    writing: Box<dyn BlobWriter>,
+    announced_bytes: u64,
+    lease: FileLease,
+    blob: Box<dyn BlobWriter>,
     part: Vec<u8>,
-    got: u64,
-    /// The parts so far; digested off this thread, while the next part comes.
+    received_bytes: u64,
+    /// Digest of the parts so far. It is computed on another thread while the next part arrives.
     digest: JoinHandle<Sha256>,
-    turn: Turn,
+    lock: ReceiveLock,
 }
 
-impl Arrival {
-    /// Looks at the address and at what is said of the bytes, then ends what other bytes come for the upload.
+impl UploadReceiver {
+    /// Checks the URL and the headers, then stops any other request that sends bytes for the same upload.
     ///
     /// # Errors
-    /// [`Error::UploadRefused`] for a signature that is not ours or an address past its time, [`Error::NotFound`] for an
-    /// upload that is gone, [`Error::Conflict`] for one that is complete, [`Error::TooLarge`] and [`Error::Invalid`] for
-    /// another length or type than announced, [`Error::StorageFull`] where the disk has no room for all of it.
-    pub async fn begin(core: &CoreContext, pass: &Pass, said: Said) -> Result<Self, Error> {
-        admitted(ctx, pass)?;
-        let upload = awaited(ctx, pass).await?;
-        let announced = u64::try_from(upload.bytes).unwrap_or_default();
-        fits(&upload, announced, &said)?;
-        let turn = ctx.uploads.turns.of(pass.upload).await;
-        // The bytes before may have been completed while these waited for their turn.
-        let upload = awaited(ctx, pass).await?;
-        if ctx.uploads.store.presigned_uploads().is_some() {
+    /// [`Error::UploadRefused`] for an invalid signature or an expired URL; [`Error::NotFound`] for an upload that does not exist;
+    /// [`Error::Conflict`] for a completed one; [`Error::TooLarge`] and [`Error::Invalid`] for another length or media type than
+    /// announced; [`Error::StorageFull`] when the disk has no room for the file; [`Error::Internal`] when the database or the
+    /// store fails.
+    pub async fn begin(
+        core: &CoreContext,
+        uploads: &Uploads,
+        disk: &DiskSpace,
+        request: &PutRequest,
+    ) -> Result<Self, Error> {
+        check_url(core, uploads, request)?;
+        let upload = find_uncompleted(core, request.upload).await?;
+        let announced_bytes = u64::try_from(upload.bytes).unwrap_or_default();
+        check_headers(&upload, announced_bytes, request)?;
+        let lock = uploads.receive_locks.acquire(request.upload).await;
+        // Read again: the upload may have been completed with the former bytes while this request waited for the lock.
+        let upload = find_uncompleted(core, request.upload).await?;
+        if uploads.store.presigned_uploads().is_some() {
             return Err(BlobError::PresignedOnly.into());
         }
-        // A row of the file would be written before the store refuses it.
-        ctx.disk.require_room()?;
-        let held = stored::hold(ctx, Some(upload.id), blob_path).await?;
-        let writing = match ctx.uploads.store.create(&held.path, Some(announced)).await {
-            Ok(writing) => writing,
+        // Checked before the row of the file is written; the store would refuse the file only afterwards.
+        disk.require_room()?;
+        let lease = stored_files::lease(core, Some(upload.id), blob_path).await?;
+        let blob = match uploads.store.create(&lease.path, Some(announced_bytes)).await {
+            Ok(blob) => blob,
             Err(error) => {
-                stored::discard(ctx, &*ctx.uploads.store, held).await;
+                stored_files::discard(core, &*uploads.store, lease).await;
                 return Err(error.into());
             }
         };
         let digest = tokio::task::spawn_blocking(Sha256::new);
         Ok(Self {
-            app: ctx.clone(),
+            core: core.clone(),
+            uploads: uploads.clone(),
             upload,
-            announced,
-            held,
-            writing,
+            announced_bytes,
+            lease,
+            blob,
             part: Vec::new(),
-            got: 0,
+            received_bytes: 0,
             digest,
-            turn,
+            lock,
         })
     }
 
-    /// Takes bytes in.
+    /// Writes received bytes. After an error the receiver must be aborted.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] once there are more than announced, or those of the store. The arrival is to be ended then.
-    pub async fn take(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.got += bytes.len() as u64;
-        if self.got > self.announced {
-            return Err(longer_than(self.announced));
+    /// [`Error::TooLarge`] once there are more bytes than announced; those of the store.
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.received_bytes += bytes.len() as u64;
+        if self.received_bytes > self.announced_bytes {
+            return Err(longer_than(self.announced_bytes));
         }
         self.part.extend_from_slice(bytes);
         if self.part.len() >= PART_BYTES { self.flush().await } else { Ok(()) }
@@ -118,89 +123,97 @@ impl Arrival {
             digest.update(&same);
             digest
         });
-        Ok(self.writing.write(bytes).await?)
+        Ok(self.blob.write(bytes).await?)
     }
 
-    /// Waits until another request has come for the same upload: then this one is to be ended.
-    pub async fn replaced(&self) {
-        self.turn.over().await;
+    /// Waits until another request sends bytes for the same upload. This receiver must be aborted then.
+    pub async fn wait_until_replaced(&self) {
+        self.lock.wait_until_replaced().await;
     }
 
-    /// Nothing more comes: gives the bytes to their upload.
+    /// Completes the file and assigns it to its upload.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where bytes are missing, [`Error::Conflict`] where the upload was completed meanwhile.
-    /// Nothing of the bytes is left then.
+    /// [`Error::Invalid`] when bytes are missing; [`Error::Conflict`] when the upload was completed meanwhile; those of the
+    /// database and of the store. Nothing of the file is left then.
     pub async fn finish(mut self) -> Result<(), Error> {
-        let (got, announced) = (self.got, self.announced);
-        if got < announced {
-            self.end().await;
-            return Err(Error::invalid("body", format!("has {got} bytes, and {announced} were announced")));
+        let (received, announced) = (self.received_bytes, self.announced_bytes);
+        if received < announced {
+            self.abort().await;
+            let reason = format!("has {received} bytes, and {announced} were announced");
+            return Err(Error::invalid("body", reason));
         }
         if let Err(error) = self.flush().await {
-            self.end().await;
+            self.abort().await;
             return Err(error);
         }
-        let Self { app, upload, held, writing, digest, turn: _turn, .. } = self;
-        let given = async {
+        // The lock is kept until the file is assigned or discarded.
+        let Self { core, uploads, upload, lease, blob, digest, lock: _lock, .. } = self;
+        let assigned = async {
             let digest = digest.await.map_err(Error::internal)?.finalize();
-            writing.finish().await?;
-            give(&ctx, &upload, &held, hexadecimal(&digest)).await
+            blob.finish().await?;
+            record_arrival(&core, &upload, &lease, hexadecimal(&digest)).await
         };
-        let given = given.await;
-        if given.is_err() {
-            stored::discard(&ctx, &*ctx.uploads.store, held).await;
+        let assigned = assigned.await;
+        if assigned.is_err() {
+            stored_files::discard(&core, &*uploads.store, lease).await;
         }
-        given
+        assigned
     }
 
-    /// Takes back what came.
-    pub async fn end(self) {
-        self.writing.abort().await;
-        stored::discard(&self.app, &*self.app.uploads.store, self.held).await;
+    /// Deletes what was received.
+    pub async fn abort(self) {
+        self.blob.abort().await;
+        stored_files::discard(&self.core, &*self.uploads.store, self.lease).await;
     }
 }
 
-fn admitted(core: &CoreContext, pass: &Pass) -> Result<(), Error> {
-    if !ctx.uploads.signatures.is_own(pass.upload, pass.until, &pass.signature) {
+fn check_url(core: &CoreContext, uploads: &Uploads, request: &PutRequest) -> Result<(), Error> {
+    if !uploads.url_signer.verify(request.upload, request.expires_at, &request.signature) {
         return Err(Error::UploadRefused(
             "the signature of the upload URL is not valid; use putUrl as it was returned",
         ));
     }
-    if core.clock.now() >= pass.until {
+    if core.clock.now() >= request.expires_at {
         return Err(Error::UploadRefused("the upload URL has expired; create a new upload"));
     }
     Ok(())
 }
 
-/// The upload, whose bytes are still to come or to be replaced.
-async fn awaited(core: &CoreContext, pass: &Pass) -> Result<Model, Error> {
-    let upload = Entity::by_address(pass.upload).one(core.db.read()).await?.ok_or(Error::not_found())?;
-    if upload.completed_at.is_some() { Err(COMPLETE) } else { Ok(upload) }
+/// Finds an upload whose bytes may still arrive or be replaced.
+async fn find_uncompleted(core: &CoreContext, id: UploadId) -> Result<Model, Error> {
+    let upload = Entity::by_address(id).one(core.db.read()).await?.ok_or(Error::not_found())?;
+    if upload.completed_at.is_some() { Err(ALREADY_COMPLETE) } else { Ok(upload) }
 }
 
-const COMPLETE: Error = Error::Conflict("the upload is complete; its file can no longer be replaced");
+const ALREADY_COMPLETE: Error = Error::Conflict("the upload is complete; its file can no longer be replaced");
 
-fn longer_than(announced: u64) -> Error {
-    Error::TooLarge { what: "the file", limit: announced }
+fn longer_than(announced_bytes: u64) -> Error {
+    Error::TooLarge { what: "the file", limit: announced_bytes }
 }
 
-fn fits(upload: &Model, announced: u64, said: &Said) -> Result<(), Error> {
-    let said_type = said.content_type.as_deref().and_then(MediaType::parse);
-    if said_type.is_none_or(|said| Some(said) != MediaType::parse(&upload.content_type)) {
+fn check_headers(upload: &Model, announced_bytes: u64, request: &PutRequest) -> Result<(), Error> {
+    let declared = request.content_type.as_deref().and_then(MediaType::parse);
+    if declared.is_none_or(|declared| Some(declared) != MediaType::parse(&upload.content_type)) {
         return Err(Error::invalid("Content-Type", "must be the contentType that was announced"));
     }
-    match said.bytes {
-        Some(bytes) if bytes > announced => Err(longer_than(announced)),
-        Some(bytes) if bytes < announced => Err(Error::invalid(
+    match request.content_length {
+        Some(bytes) if bytes > announced_bytes => Err(longer_than(announced_bytes)),
+        Some(bytes) if bytes < announced_bytes => Err(Error::invalid(
             "Content-Length",
-            format!("must be the {announced} bytes that were announced"),
+            format!("must be the {announced_bytes} bytes that were announced"),
         )),
         Some(_) | None => Ok(()),
     }
 }
 
-async fn give(core: &CoreContext, upload: &Model, held: &Held, sha256: String) -> Result<(), Error> {
+/// Records that the bytes of an upload have arrived, and assigns the file to it.
+async fn record_arrival(
+    core: &CoreContext,
+    upload: &Model,
+    lease: &FileLease,
+    sha256: String,
+) -> Result<(), Error> {
     let now = core.clock.now();
     let txn = on_behalf_of(upload.user_id, core.db.begin()).await?;
     let arrived = Entity::update_many()
@@ -211,9 +224,9 @@ async fn give(core: &CoreContext, upload: &Model, held: &Held, sha256: String) -
         .exec(&txn)
         .await?;
     if arrived.rows_affected == 0 {
-        return Err(COMPLETE);
+        return Err(ALREADY_COMPLETE);
     }
-    if !stored::attach(&txn, held.id, upload.id, now).await? {
+    if !stored_files::assign_to_upload(&txn, lease.id, upload.id, now).await? {
         return Err(Error::internal("a file was removed while it was written"));
     }
     Ok(txn.commit().await?)

@@ -1,4 +1,4 @@
-//! Forgetting uploads that were never completed. Their files go with the clean-up of the store.
+//! Deletes uploads that were never completed. The clean-up of the store deletes their files.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,25 +7,25 @@ use entity::id::UserId;
 use entity::upload::{Column, Entity};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 
-use actors::context::CoreContext;
-use errors::Error;
+use crate::context::CoreContext;
 use crate::owned_transaction::begin_owned;
+use errors::Error;
 
-/// An upload that is not completed is forgotten so long after its address ended: until then bytes that came in time may
-/// be completed late, and whoever asks is told that it expired.
-pub const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Time after which an upload that was not completed is deleted, from the end of its URL. Until then bytes that arrived in time
+/// may be completed late, and a request for the upload says that it expired.
+const EXPIRED_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Removes them.
+/// Deletes uploads that expired long enough ago.
 ///
 /// # Errors
-/// The database.
+/// [`Error::Internal`] when the database fails.
 pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
-    let ended_before = core.clock.now() - KEPT;
-    // Not DISTINCT: for that SQLite reads every upload, in the order of the users.
+    let ended_before = core.clock.now() - EXPIRED_RETENTION;
+    // Without DISTINCT: with it SQLite reads every upload, in the order of the users.
     let owners = Entity::abandoned(ended_before).select_only().column(Column::UserId);
     let owners: Vec<UserId> = owners.into_tuple().all(core.db.read()).await?;
     for user in BTreeSet::from_iter(owners) {
-        // One transaction for each, because the names of uploads count towards the libraries of their users.
+        // One transaction for each user, because file names of uploads count towards the library.
         let txn = begin_owned(&core.db, user).await?;
         Entity::delete_many()
             .filter(Column::UserId.eq(user))

@@ -1,4 +1,4 @@
-//! Projects, with what was decided, written and gathered in them.
+//! Writes projects with their decisions, notes and items.
 
 use entity::kind::ItemKind;
 use entity::{bookmark, decision, entry, note, project, project_item};
@@ -6,11 +6,11 @@ use parse::archive::{DecisionRecord, NoteRecord, ProjectItemRecord, ProjectRecor
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
-use super::Gathering;
+use super::LibraryWriter;
 use errors::Error;
 
-impl Gathering<'_> {
-    pub(super) async fn project(&self, row: project::Model) -> Result<(), Error> {
+impl LibraryWriter<'_> {
+    pub(super) async fn write_project(&self, row: project::Model) -> Result<(), Error> {
         let record = ProjectRecord {
             id: row.id.0,
             name: row.name.clone(),
@@ -20,9 +20,8 @@ impl Gathering<'_> {
             created_at: row.created_at,
             updated_at: row.updated_at,
         };
-        self.line(&Record::Project(record)).await?;
-        for decision in
-            decision::Entity::within(&row).order_by_asc(decision::Column::Id).all(self.db()).await?
+        self.write_record(&Record::Project(record)).await?;
+        for decision in decision::Entity::within(&row).order_by_asc(decision::Column::Id).all(self.db).await?
         {
             let record = DecisionRecord {
                 id: decision.id.0,
@@ -34,10 +33,10 @@ impl Gathering<'_> {
                 created_at: decision.created_at,
                 updated_at: Some(decision.updated_at),
             };
-            self.line(&Record::Decision(record)).await?;
+            self.write_record(&Record::Decision(record)).await?;
         }
         let notes = note::Entity::owned_by(self.user).filter(note::Column::ProjectId.eq(row.id));
-        for note in notes.order_by_asc(note::Column::Id).all(self.db()).await? {
+        for note in notes.order_by_asc(note::Column::Id).all(self.db).await? {
             let record = NoteRecord {
                 id: note.id.0,
                 project: row.id.0,
@@ -47,15 +46,15 @@ impl Gathering<'_> {
                 created_at: note.created_at,
                 updated_at: Some(note.updated_at),
             };
-            self.line(&Record::Note(record)).await?;
+            self.write_record(&Record::Note(record)).await?;
         }
         Ok(())
     }
 
-    pub(super) async fn items(&self, row: &project::Model) -> Result<(), Error> {
+    pub(super) async fn write_items(&self, row: &project::Model) -> Result<(), Error> {
         let items = project_item::Entity::within(row).order_by_asc(project_item::Column::Id);
-        for item in items.all(self.db()).await? {
-            let Some(thing) = self.thing(&item).await? else { continue };
+        for item in items.all(self.db).await? {
+            let Some(thing) = self.item_id(&item).await? else { continue };
             let record = ProjectItemRecord {
                 id: item.id.0,
                 project: row.id.0,
@@ -65,13 +64,13 @@ impl Gathering<'_> {
                 pinned: item.pinned,
                 added_at: item.added_at,
             };
-            self.line(&Record::Item(record)).await?;
+            self.write_record(&Record::Item(record)).await?;
         }
         Ok(())
     }
 
-    /// The id of what an item is: the highlight, bookmark, note or entry.
-    async fn thing(&self, item: &project_item::Model) -> Result<Option<Uuid>, Error> {
+    /// Returns the id of the highlight, bookmark, note or entry that an item is.
+    async fn item_id(&self, item: &project_item::Model) -> Result<Option<Uuid>, Error> {
         if let Some(highlight) = item.highlight_id {
             return Ok(Some(highlight.0));
         }
@@ -79,22 +78,22 @@ impl Gathering<'_> {
             ItemKind::Note => {
                 let own =
                     note::Entity::owned_by(self.user).filter(note::Column::DocumentId.eq(item.document_id));
-                let Some(row) = own.one(self.db()).await? else { return Ok(None) };
+                let Some(row) = own.one(self.db).await? else { return Ok(None) };
                 if row.bookmark_id.is_some() && row.body.is_empty() {
                     return Ok(None);
                 }
-                // The note of a bookmark is no line of its own: the bookmark stands for it, named as a note.
+                // The note on a bookmark has no record; the id of its bookmark, with the kind `note`, refers to it.
                 Ok(Some(row.bookmark_id.map_or(row.id.0, |bookmark| bookmark.0)))
             }
             ItemKind::Entry => {
                 let own =
                     entry::Entity::owned_by(self.user).filter(entry::Column::DocumentId.eq(item.document_id));
-                Ok(own.one(self.db()).await?.map(|row| row.id.0))
+                Ok(own.one(self.db).await?.map(|row| row.id.0))
             }
             ItemKind::Bookmark | ItemKind::Url | ItemKind::Highlight => {
                 let own = bookmark::Entity::owned_by(self.user)
                     .filter(bookmark::Column::DocumentId.eq(item.document_id));
-                Ok(own.one(self.db()).await?.map(|row| row.id.0))
+                Ok(own.one(self.db).await?.map(|row| row.id.0))
             }
         }
     }

@@ -1,50 +1,52 @@
-//! What stands beside bookmarks in other tables, looked up for some of them at a time.
+//! What other tables hold about bookmarks, loaded for a batch of bookmarks at a time.
 
 use std::collections::HashMap;
 
-use entity::id::{BookmarkId, DocumentId};
+use database::Connection;
+use entity::id::{BookmarkId, DocumentId, UserId};
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, note, stored_file, upload};
 use parse::archive::{BookmarkRecord, FileRecord};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
-use super::gather::Gathering;
 use errors::Error;
 
-/// What stands beside some bookmarks in other tables.
+/// The rows of other tables that belong to a batch of bookmarks.
 #[derive(Default)]
-pub(super) struct Beside {
+pub(super) struct BookmarkRelations {
     titles: HashMap<DocumentId, String>,
     tags: HashMap<BookmarkId, Vec<String>>,
     notes: HashMap<BookmarkId, note::Model>,
     collections: HashMap<BookmarkId, Vec<Uuid>>,
     uploads: HashMap<DocumentId, upload::Model>,
-    stored: HashMap<DocumentId, String>,
+    store_paths: HashMap<DocumentId, String>,
 }
 
-impl Beside {
-    pub(super) async fn of(gathering: &Gathering<'_>, some: &[bookmark::Model]) -> Result<Self, Error> {
-        let (db, user) = (gathering.db(), gathering.user);
-        let ids: Vec<BookmarkId> = some.iter().map(|row| row.id).collect();
-        let documents: Vec<DocumentId> = some.iter().map(|row| row.document_id).collect();
-        let mut beside = Self::default();
+impl BookmarkRelations {
+    pub(super) async fn load(
+        db: &Connection,
+        user: UserId,
+        bookmarks: &[bookmark::Model],
+    ) -> Result<Self, Error> {
+        let ids: Vec<BookmarkId> = bookmarks.iter().map(|row| row.id).collect();
+        let documents: Vec<DocumentId> = bookmarks.iter().map(|row| row.document_id).collect();
+        let mut relations = Self::default();
         let rows = document::Entity::readable_by(user).filter(document::Column::Id.is_in(documents.clone()));
-        beside.titles = rows.all(db).await?.into_iter().map(|row| (row.id, row.title)).collect();
+        relations.titles = rows.all(db).await?.into_iter().map(|row| (row.id, row.title)).collect();
         let rows = bookmark_tag::Entity::owned_by(user)
             .filter(bookmark_tag::Column::BookmarkId.is_in(ids.clone()))
             .order_by_asc(bookmark_tag::Column::Name);
         for row in rows.all(db).await? {
-            beside.tags.entry(row.bookmark_id).or_default().push(row.name);
+            relations.tags.entry(row.bookmark_id).or_default().push(row.name);
         }
         let rows = note::Entity::owned_by(user).filter(note::Column::BookmarkId.is_in(ids.clone()));
-        let noted = rows.all(db).await?.into_iter();
-        let noted = noted.filter(|row| !row.body.is_empty());
-        beside.notes = noted.filter_map(|row| Some((row.bookmark_id?, row))).collect();
+        let notes = rows.all(db).await?.into_iter().filter(|row| !row.body.is_empty());
+        relations.notes = notes.filter_map(|row| Some((row.bookmark_id?, row))).collect();
         let rows = collection_bookmark::Entity::owned_by(user)
             .filter(collection_bookmark::Column::BookmarkId.is_in(ids))
             .order_by_asc(collection_bookmark::Column::CollectionId);
         for row in rows.all(db).await? {
-            beside.collections.entry(row.bookmark_id).or_default().push(row.collection_id.0);
+            relations.collections.entry(row.bookmark_id).or_default().push(row.collection_id.0);
         }
         let rows = upload::Entity::owned_by(user).filter(upload::Column::DocumentId.is_in(documents));
         let rows = rows.all(db).await?;
@@ -52,15 +54,15 @@ impl Beside {
         let mut paths: HashMap<_, _> = files.into_iter().map(|file| (file.upload_id, file.path)).collect();
         for row in rows {
             let Some(document) = row.document_id else { continue };
-            beside.stored.extend(paths.remove(&Some(row.id)).map(|path| (document, path)));
-            beside.uploads.insert(document, row);
+            relations.store_paths.extend(paths.remove(&Some(row.id)).map(|path| (document, path)));
+            relations.uploads.insert(document, row);
         }
-        Ok(beside)
+        Ok(relations)
     }
 
-    /// Where the file of an upload is in the store.
-    pub(super) fn stored(&self, row: &bookmark::Model) -> Option<&String> {
-        self.stored.get(&row.document_id)
+    /// Returns the path in the store of the file that was uploaded for a bookmark.
+    pub(super) fn store_path(&self, row: &bookmark::Model) -> Option<&String> {
+        self.store_paths.get(&row.document_id)
     }
 
     pub(super) fn title(&self, row: &bookmark::Model) -> &str {
@@ -75,15 +77,15 @@ impl Beside {
             bytes: u64::try_from(upload.bytes).unwrap_or_default(),
             sha256: upload.sha256.clone(),
         });
-        let notes = self.notes.get(&row.id);
+        let note = self.notes.get(&row.id);
         BookmarkRecord {
             id: row.id.0,
             form: row.kind,
             url: row.url.clone(),
             tags: self.tags.get(&row.id).cloned().unwrap_or_default(),
-            notes: notes.map(|note| note.body.clone()),
-            notes_created_at: notes.map(|note| note.created_at),
-            notes_updated_at: notes.map(|note| note.updated_at),
+            notes: note.map(|note| note.body.clone()),
+            notes_created_at: note.map(|note| note.created_at),
+            notes_updated_at: note.map(|note| note.updated_at),
             collections: self.collections.get(&row.id).cloned().unwrap_or_default(),
             favorite: row.favorite,
             archived: row.archived,

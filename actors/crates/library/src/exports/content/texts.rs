@@ -1,4 +1,4 @@
-//! The texts of documents, and the files of uploads.
+//! Writes the texts of documents and the files of uploads.
 
 use entity::id::DocumentId;
 use entity::kind::DocumentStatus;
@@ -8,29 +8,30 @@ use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use storage::blobs::{BlobError, PART_BYTES};
 use tokio::io::AsyncReadExt;
 
-use super::Gathering;
+use super::LibraryWriter;
+use crate::documents::parse_outline;
 use errors::Error;
-use crate::exports::job::Part;
-use actors::operations::rendition as shown_as;
 
-impl Gathering<'_> {
-    pub(super) async fn texts(&mut self) -> Result<(), Error> {
+impl LibraryWriter<'_> {
+    pub(super) async fn write_texts(&mut self) -> Result<(), Error> {
         for id in std::mem::take(&mut self.texts) {
             let Some(text) = self.text(id).await? else { continue };
             let json = serde_json::to_string(&text).map_err(Error::internal)?;
-            self.whole(&document_path(&id.to_string()), json).await?;
+            self.archive.add_file(&document_path(&id.to_string()), json).await?;
         }
         Ok(())
     }
 
-    /// The text as it stands. A newer one may come in while it is read: then that is.
+    /// Reads the current text of a document. If it is replaced while it is read, the new one is read.
+    ///
+    /// The passages are read by several statements, so the version is compared afterwards.
     async fn text(&self, id: DocumentId) -> Result<Option<DocumentRecord>, Error> {
         let find = || document::Entity::one_of(self.user, id);
-        let Some(mut row) = find().one(self.db()).await? else { return Ok(None) };
+        let Some(mut row) = find().one(self.db).await? else { return Ok(None) };
         loop {
             let version = row.version;
             let text = self.text_of(row).await?;
-            match find().one(self.db()).await? {
+            match find().one(self.db).await? {
                 None => return Ok(None),
                 Some(now) if now.version == version => return Ok(Some(text)),
                 Some(newer) => row = newer,
@@ -43,16 +44,16 @@ impl Gathering<'_> {
             .filter(chunk::Column::DocumentId.eq(row.id))
             .filter(chunk::Column::Version.eq(row.version))
             .order_by_asc(chunk::Column::Ordinal)
-            .all(self.db())
+            .all(self.db)
             .await?;
-        let spoken = transcript_segment::Entity::owned_by(self.user)
+        let segments = transcript_segment::Entity::owned_by(self.user)
             .filter(transcript_segment::Column::DocumentId.eq(row.id))
             .filter(transcript_segment::Column::Version.eq(row.version))
             .order_by_asc(transcript_segment::Column::Ordinal)
-            .all(self.db())
+            .all(self.db)
             .await?;
-        let shown = rendition::Entity::one_of(self.user, row.id).one(self.db()).await?;
-        let outline = shown.as_ref().map(shown_as::outline).transpose()?.unwrap_or_default();
+        let rendition = rendition::Entity::one_of(self.user, row.id).one(self.db).await?;
+        let outline = rendition.as_ref().map(parse_outline).transpose()?.unwrap_or_default();
         Ok(DocumentRecord {
             content_type: row.content_type,
             title: row.title,
@@ -67,21 +68,21 @@ impl Gathering<'_> {
             lacks: row.lacks,
             failed: row.error.filter(|_| row.status == DocumentStatus::Failed),
             language: row.language,
-            passages: passages.into_iter().map(passage).collect(),
-            spoken: spoken.into_iter().map(words).collect(),
-            html: shown.and_then(|shown| shown.html),
+            passages: passages.into_iter().map(passage_record).collect(),
+            spoken: segments.into_iter().map(segment_record).collect(),
+            html: rendition.and_then(|rendition| rendition.html),
             outline,
         })
     }
 
-    pub(super) async fn files(&mut self) -> Result<(), Error> {
-        for (at, path) in std::mem::take(&mut self.files) {
-            let local = match self.app.uploads.store.local_file(&at).await {
+    pub(super) async fn write_files(&mut self) -> Result<(), Error> {
+        for (stored, path) in std::mem::take(&mut self.files) {
+            let local = match self.store.local_file(&stored).await {
                 Ok(local) => local,
                 Err(BlobError::Missing) => continue,
                 Err(error) => return Err(error.into()),
             };
-            self.file(&path, false).await?;
+            self.archive.start_stored_file(&path).await?;
             let mut file = tokio::fs::File::open(local.path()).await.map_err(BlobError::from)?;
             loop {
                 let mut part = Vec::with_capacity(PART_BYTES);
@@ -89,14 +90,14 @@ impl Gathering<'_> {
                 if part.is_empty() {
                     break;
                 }
-                self.send(Part::Bytes(part)).await?;
+                self.archive.write(part).await?;
             }
         }
         Ok(())
     }
 }
 
-fn passage(row: chunk::Model) -> PassageRecord {
+fn passage_record(row: chunk::Model) -> PassageRecord {
     PassageRecord {
         text: row.text,
         page: row.page.and_then(|page| u32::try_from(page).ok()),
@@ -105,6 +106,6 @@ fn passage(row: chunk::Model) -> PassageRecord {
     }
 }
 
-fn words(row: transcript_segment::Model) -> SegmentRecord {
+fn segment_record(row: transcript_segment::Model) -> SegmentRecord {
     SegmentRecord { start_seconds: row.start_seconds, end_seconds: row.end_seconds, text: row.text }
 }

@@ -1,0 +1,111 @@
+//! Saved pages as a list for browsers (Netscape bookmarks), in folders that are the collections. A page in several collections is
+//! listed in each of them.
+
+use std::collections::HashMap;
+
+use database::Connection;
+use entity::id::{BookmarkId, CollectionId, UserId};
+use entity::kind::BookmarkKind;
+use entity::{bookmark, collection, collection_bookmark};
+use parse::archive::BookmarkRecord;
+use quick_xml::escape::escape;
+use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+
+use super::archive::ArchiveSender;
+use super::context::BATCH_ROWS;
+use super::relations::BookmarkRelations;
+use errors::Error;
+
+const HEADER: &str = "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n\
+    <META HTTP-EQUIV=\"Content-Type\" CONTENT=\"text/html; charset=UTF-8\">\n\
+    <TITLE>Bookmarks</TITLE>\n<H1>Bookmarks</H1>\n<DL><p>\n";
+/// The end of a folder and of the list.
+const LIST_END: &str = "</DL><p>\n";
+
+/// A step of the walk through the folders.
+enum FolderStep {
+    Open(collection::Model),
+    Close,
+}
+
+/// Writes the list of a user's pages into the archive.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails or the archive cannot be written.
+pub(super) async fn write(db: &Connection, user: UserId, archive: ArchiveSender<'_>) -> Result<(), Error> {
+    archive.start_file("bookmarks.html").await?;
+    archive.write_text(HEADER).await?;
+    let collections = collection::Entity::owned_by(user).order_by_desc(collection::Column::Name);
+    let mut children: HashMap<Option<CollectionId>, Vec<FolderStep>> = HashMap::new();
+    for row in collections.all(db).await? {
+        children.entry(row.parent_id).or_default().push(FolderStep::Open(row));
+    }
+    let mut steps = children.remove(&None).unwrap_or_default();
+    while let Some(step) = steps.pop() {
+        match step {
+            FolderStep::Open(folder) => {
+                let heading = format!("<DT><H3>{}</H3>\n<DL><p>\n", escape(folder.name.as_str()));
+                archive.write_text(&heading).await?;
+                let in_folder = bookmarks_in_collections(user)
+                    .and_where(Expr::col(collection_bookmark::Column::CollectionId).eq(folder.id))
+                    .to_owned();
+                let filter = Condition::all().add(bookmark::Column::Id.in_subquery(in_folder));
+                write_pages(db, user, archive, filter).await?;
+                steps.push(FolderStep::Close);
+                steps.extend(children.remove(&Some(folder.id)).unwrap_or_default());
+            }
+            FolderStep::Close => archive.write_text(LIST_END).await?,
+        }
+    }
+    let filter = Condition::all().add(bookmark::Column::Id.not_in_subquery(bookmarks_in_collections(user)));
+    write_pages(db, user, archive, filter).await?;
+    archive.write_text(LIST_END).await
+}
+
+fn bookmarks_in_collections(user: UserId) -> SelectStatement {
+    Query::select()
+        .column(collection_bookmark::Column::BookmarkId)
+        .from(collection_bookmark::Entity)
+        .and_where(Expr::col(collection_bookmark::Column::UserId).eq(user))
+        .to_owned()
+}
+
+/// Writes the saved pages among these bookmarks, batch by batch.
+async fn write_pages(
+    db: &Connection,
+    user: UserId,
+    archive: ArchiveSender<'_>,
+    filter: Condition,
+) -> Result<(), Error> {
+    let pages = bookmark::Entity::owned_by(user)
+        .filter(bookmark::Column::Kind.eq(BookmarkKind::Page))
+        .filter(filter)
+        .order_by_asc(bookmark::Column::Id)
+        .limit(BATCH_ROWS);
+    let mut after: Option<BookmarkId> = None;
+    loop {
+        let next = after.map(|after| bookmark::Column::Id.gt(after));
+        let batch = next.into_iter().fold(pages.clone(), QueryFilter::filter).all(db).await?;
+        let Some(last) = batch.last() else { return Ok(()) };
+        after = Some(last.id);
+        let relations = BookmarkRelations::load(db, user, &batch).await?;
+        for row in &batch {
+            archive.write_text(&item(&relations.record(row), relations.title(row))).await?;
+        }
+    }
+}
+
+/// Returns the list item of a bookmark.
+fn item(bookmark: &BookmarkRecord, title: &str) -> String {
+    let tags = escape(bookmark.tags.join(","));
+    let (url, title) = (escape(bookmark.url.as_str()), escape(title));
+    let mut item = format!(
+        "<DT><A HREF=\"{url}\" ADD_DATE=\"{}\" TAGS=\"{tags}\">{title}</A>\n",
+        bookmark.saved_at.millis() / 1000
+    );
+    if let Some(notes) = &bookmark.notes {
+        item.push_str(&format!("<DD>{}\n", escape(notes.as_str())));
+    }
+    item
+}
