@@ -10,8 +10,12 @@ pub mod highlights;
 pub mod idempotency_claim;
 pub mod imports;
 pub mod library_quota;
+pub mod notes;
 pub mod owned_transaction;
 pub mod projects;
 pub mod stored_files;
 pub mod transfer_quota;
 pub mod uploads;
+
+/// Maximum number of ids in one statement. Longer lists are worked on in batches of this size.
+pub const BATCH_ROWS: usize = 500;
