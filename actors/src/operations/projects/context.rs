@@ -12,14 +12,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::readable;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::search::QUERY;
 use crate::operations::target::Target;
-use crate::pipeline::Operation;
 use crate::retrieval::passage::SearchResult;
+use errors::Error;
+use validation::{Field, Kind, Values};
 
 /// How long the answer may be.
 pub const CONTEXT_MAX_CHARS: Field = Field::optional(

@@ -10,9 +10,9 @@ use sea_orm::{ColumnTrait, Condition, QueryFilter, QuerySelect, QueryTrait};
 use search::index::Filter;
 
 use crate::context::OperationContext;
-use errors::Error;
 use crate::retrieval::Wanted;
 use crate::retrieval::passage::{self, SearchResult};
+use errors::Error;
 
 /// Passages at most.
 const MOST: usize = 8;
@@ -20,7 +20,11 @@ const MOST: usize = 8;
 const SPARE: usize = 20;
 
 /// The best passages from the project's sources and notes, best first.
-pub async fn find(ctx: &OperationContext, project: &project::Model, query: &str) -> Result<Vec<SearchResult>, Error> {
+pub async fn find(
+    ctx: &OperationContext,
+    project: &project::Model,
+    query: &str,
+) -> Result<Vec<SearchResult>, Error> {
     let documents = documents(ctx, project).await?;
     if documents.is_empty() {
         return Ok(Vec::new());
