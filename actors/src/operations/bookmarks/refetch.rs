@@ -10,7 +10,7 @@ use sea_orm::{ConnectionTrait, QuerySelect};
 use super::view::{self, BookmarkResponse};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::ingest::media::{self, place};
+use crate::ingest::media::{has_transcript, recording_url};
 use crate::operation::Operation;
 use crate::operations::target::Target;
 use errors::Error;
@@ -59,7 +59,7 @@ async fn text_job(txn: &impl ConnectionTrait, row: &bookmark::Model) -> Result<J
     let found = document::Entity::one_of(row.user_id, row.document_id).lock(LockType::NoKeyUpdate);
     let found = found.one(txn).await?;
     let Some(document) = found.filter(|_| row.kind == BookmarkKind::Page) else { return Ok(of_kind) };
-    let is_heard = media::is_heard(txn, row.user_id, document.id).await?;
-    let stands_elsewhere = place::beside(txn, &document).await?.is_some();
-    Ok(if is_heard && stands_elsewhere { JobKind::Transcribe } else { of_kind })
+    let is_transcript = has_transcript(txn, row.user_id, document.id).await?;
+    let has_separate_recording = recording_url::find_separate(txn, &document).await?.is_some();
+    Ok(if is_transcript && has_separate_recording { JobKind::Transcribe } else { of_kind })
 }
