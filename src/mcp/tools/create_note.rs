@@ -2,7 +2,7 @@
 
 use errors::{Error, Fault, Invalid};
 use validation::{Field, Kind, Values};
-use actors::operations::notes::{BODY, CreateNote, NoteTarget};
+use actors::operations::notes::{BODY, CreateNote, Place};
 use entity::id::{BookmarkId, ProjectId};
 
 /// The two places, of which a call names one.
@@ -22,13 +22,13 @@ pub const FIELDS: &[Field] = &[
 
 /// Reads what was given.
 pub fn read(mut values: Values) -> Result<CreateNote, Error> {
-    let bookmark = values.id(PLACES[0]).map(|id| NoteTarget::Bookmark(BookmarkId(id)));
-    let project = values.id(PLACES[1]).map(|id| NoteTarget::Project(ProjectId(id)));
-    let target = match (bookmark, project) {
-        (Some(target), None) | (None, Some(target)) => target,
+    let bookmark = values.id(PLACES[0]).map(|id| Place::Bookmark(BookmarkId(id)));
+    let project = values.id(PLACES[1]).map(|id| Place::Project(ProjectId(id)));
+    let place = match (bookmark, project) {
+        (Some(place), None) | (None, Some(place)) => place,
         (None, None) | (Some(_), Some(_)) => return Err(not_one().into()),
     };
-    Ok(CreateNote { target, title: values.text("title"), body: values.text("body").unwrap_or_default() })
+    Ok(CreateNote { place, title: values.text("title"), body: values.text("body").unwrap_or_default() })
 }
 
 fn not_one() -> Invalid {

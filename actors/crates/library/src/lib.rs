@@ -1,4 +1,30 @@
-//! The row logic of a library.
+//! # The library
+//!
+//! The row logic of a user's library: how bookmarks, documents, notes, highlights, feeds, projects and uploads are written,
+//! and how they are imported and exported. Operations and background jobs call it. It knows no HTTP, no actor, no search
+//! index and no API key.
+//!
+//! A function takes a [`CoreContext`](context::CoreContext) or a connection (`&impl sea_orm::ConnectionTrait`), and the user
+//! whose rows it reads or changes. Every query of an owned table starts from its owner. Functions that take a connection
+//! write within the transaction of their caller; the others begin and commit their own.
+//!
+//! | Module | Content |
+//! |---|---|
+//! | [`clock`], [`context`] | the time, and what all row logic needs: the database, the clock, the plans |
+//! | [`owned_transaction`], [`idempotency_claim`] | how a transaction on a user's rows begins, and the order of locks |
+//! | [`library_quota`], [`transfer_quota`] | bytes of a user's texts, and of the files of imports and exports |
+//! | [`stored_files`], [`uploads`] | files of the store, and uploads from their announcement to their bookmark |
+//! | [`documents`], [`highlights`], [`notes`], [`bookmarks`] | texts and what users make of them |
+//! | [`feeds`], [`projects`] | followed feeds with their entries, and projects with their items |
+//! | [`imports`], [`exports`] | bookmarks of other programs, and archives of a whole library |
+//!
+//! A write asks the quota twice: before it, where a large body would be written in vain, and before its commit, where the count
+//! includes what the transaction wrote. Jobs are queued in the transaction that makes them necessary (crate `jobs`), so
+//! both are kept or neither. Their handlers for imports and exports are here; those that need a network, a parser of pages
+//! or the index are in crate `actors`.
+//!
+//! A file of the store has a row before its first byte and until its last one is deleted; [`stored_files::sweep`] deletes
+//! files whose owner is gone. So a crash between a file and its row leaves nothing behind.
 
 pub mod bookmarks;
 pub mod clock;
