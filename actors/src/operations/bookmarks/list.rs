@@ -153,7 +153,7 @@ struct DeletedBookmark {
 
 /// The last row of the page before: its sort key, and its id for rows with the same key.
 #[derive(Serialize, Deserialize)]
-struct Position {
+struct BookmarkPosition {
     number: i64,
     title: String,
     id: BookmarkId,
@@ -171,7 +171,7 @@ impl Operation for ListBookmarks {
         let user = caller.user;
         // Cursors are bound to this name, and so to the Debug forms of sort and filter.
         let list = self.page.of_list(ctx, caller, format!("bookmarks:{:?}:{:?}", self.sort, self.filter));
-        let after: Option<Position> = list.position()?;
+        let after: Option<BookmarkPosition> = list.position()?;
         if let Some(id) = self.filter.collection {
             collection::Entity::one_of(user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         }
@@ -290,7 +290,7 @@ impl Sort {
         query.order_by(column, order.clone()).order_by(bookmark::Column::Id, order)
     }
 
-    fn is_after(self, after: &Position) -> Condition {
+    fn is_after(self, after: &BookmarkPosition) -> Condition {
         use bookmark::Column as C;
         let (later, same, direction) = match self {
             Sort::SavedAt(direction) => {
@@ -310,14 +310,14 @@ impl Sort {
         Condition::any().add(later).add(Condition::all().add(same).add(later_id))
     }
 
-    fn position(self, row: &bookmark::Model, title: &str) -> Position {
+    fn position(self, row: &bookmark::Model, title: &str) -> BookmarkPosition {
         let number = match self {
             Sort::SavedAt(_) => row.saved_at.millis(),
             Sort::UpdatedAt(_) => row.updated_at.millis(),
             Sort::Title => 0,
         };
         let title = if self == Sort::Title { title.to_owned() } else { String::new() };
-        Position { number, title, id: row.id }
+        BookmarkPosition { number, title, id: row.id }
     }
 }
 

@@ -31,8 +31,8 @@ impl ChangeNote {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
         Field::optional("title", Kind::Words { min: 1, max: 300 }, "The new title."),
-        Field::optional("bodyMd", BODY, "Another text, as Markdown."),
-        Field::optional("pinned", Kind::Flag, "Shown first, and to assistants."),
+        Field::optional("bodyMd", BODY, "The new text, as Markdown."),
+        Field::optional("pinned", Kind::Flag, "Whether the note is listed first and given to assistants."),
     ];
 
     /// Reads path and body.

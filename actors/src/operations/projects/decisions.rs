@@ -26,7 +26,8 @@ use library::projects;
 use validation::{Field, Kind, Values};
 
 const BODY: Field = Field::optional("body", kinds::TEXT, "What was decided, and why.");
-const STATUS: Field = Field::optional("status", Kind::Choice(DecisionStatus::NAMES), "Where it stands.");
+const STATUS: Field =
+    Field::optional("status", Kind::Choice(DecisionStatus::NAMES), "Status of the decision.");
 
 /// A decision.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -111,7 +112,7 @@ pub struct CreateDecision {
 impl CreateDecision {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] =
-        &[Field::required("title", kinds::TITLE, "What it is about."), BODY, STATUS];
+        &[Field::required("title", kinds::TITLE, "Title of the decision."), BODY, STATUS];
 
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {

@@ -21,13 +21,13 @@ use library::owned_transaction::begin_request;
 use library::projects;
 use validation::{Field, Kind, Values};
 
-const DESCRIPTION: Field = Field::optional("description", kinds::TEXT, "What it is about.");
+const DESCRIPTION: Field = Field::optional("description", kinds::TEXT, "Description of the project.");
 const INSTRUCTIONS: Field =
-    Field::optional("instructions", kinds::INSTRUCTIONS, "What an assistant is to keep to.");
+    Field::optional("instructions", kinds::INSTRUCTIONS, "Instructions for assistants.");
 const STATUS: Field = Field::optional(
     "status",
     Kind::Choice(ProjectStatus::NAMES),
-    "Whether it is worked on; nothing in an archived project changes.",
+    "Status of the project. An archived project cannot be changed.",
 );
 
 /// A new project.
@@ -42,7 +42,7 @@ pub struct CreateProject {
 impl CreateProject {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("name", kinds::TITLE, "Name of the collection. Names need not be unique."),
+        Field::required("name", kinds::TITLE, "Name of the project. Names need not be unique."),
         DESCRIPTION,
         INSTRUCTIONS,
         STATUS,

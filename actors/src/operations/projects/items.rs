@@ -168,8 +168,8 @@ pub struct ChangeItem {
 impl ChangeItem {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("role", Kind::Choice(ItemRole::NAMES), "What it is to the project."),
-        Field::optional("pinned", Kind::Flag, "Shown first, and given way last."),
+        Field::optional("role", Kind::Choice(ItemRole::NAMES), "Role of the item in the project."),
+        Field::optional("pinned", Kind::Flag, "Whether the item is listed first and left out last."),
     ];
 
     /// Reads path and body.

@@ -87,12 +87,12 @@ impl Operation for ListProjects {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListProjectsResponse, Error> {
         let name = format!("projects:{}", self.status);
         let list = self.page.of_list(ctx, caller, name.clone());
-        let before: Option<Position> = list.position()?;
+        let before: Option<ProjectPosition> = list.position()?;
         let mut rows = self.rows(caller.user, ctx, before.as_ref(), list.fetch_limit()).await?;
         let limit = usize::try_from(list.limit()).unwrap_or(usize::MAX);
         let has_next = rows.len() > limit;
         rows.truncate(limit);
-        let position = Position::after(before, &rows).filter(|_| has_next);
+        let position = ProjectPosition::after(before, &rows).filter(|_| has_next);
         let next_cursor = position.map(|position| ctx.cursors.seal(caller.user.0, &name, &position));
         Ok(ListProjectsResponse {
             projects: view::many(ctx.core.db.read(), caller.user, rows).await?,
@@ -107,7 +107,7 @@ impl ListProjects {
         &self,
         user: UserId,
         ctx: &OperationContext,
-        before: Option<&Position>,
+        before: Option<&ProjectPosition>,
         limit: u64,
     ) -> Result<Vec<Model>, Error> {
         let listed = || {
@@ -131,7 +131,7 @@ impl ListProjects {
 
 /// The end of a page.
 #[derive(Serialize, Deserialize)]
-struct Position {
+struct ProjectPosition {
     /// When the first project of the list was active, in milliseconds.
     began: i64,
     /// When the last returned project of the original order was active, in milliseconds.
@@ -142,15 +142,15 @@ struct Position {
     shown: String,
 }
 
-impl Position {
+impl ProjectPosition {
     /// Returns the position after these rows; `None` if the list is empty.
-    fn after(before: Option<Position>, rows: &[Model]) -> Option<Self> {
+    fn after(before: Option<ProjectPosition>, rows: &[Model]) -> Option<Self> {
         let mut position = match before {
             Some(before) => before,
             None => {
                 let first = rows.first()?;
                 let at = first.updated_at.millis();
-                Position { began: at, at, id: first.id, shown: String::new() }
+                ProjectPosition { began: at, at, id: first.id, shown: String::new() }
             }
         };
         let mut shown = URL_SAFE_NO_PAD.decode(&position.shown).ok()?;
@@ -215,11 +215,11 @@ mod tests {
     #[test]
     fn position_is_the_last_row_in_the_original_order() {
         let first = [row(9), row(7)];
-        let position = Position::after(None, &first).unwrap();
+        let position = ProjectPosition::after(None, &first).unwrap();
         assert_eq!((position.began, position.at, position.id), (9, 7, first[1].id));
 
         let jumped = [row(12), row(11)];
-        let position = Position::after(Some(position), &jumped).unwrap();
+        let position = ProjectPosition::after(Some(position), &jumped).unwrap();
         assert_eq!((position.began, position.at, position.id), (9, 7, first[1].id));
         let shown = position.shown().unwrap();
         assert!(first.iter().chain(&jumped).all(|row| shown.contains(&random_part(row.id))));
@@ -228,11 +228,11 @@ mod tests {
     #[test]
     fn cursor_stays_short_with_many_projects() {
         let rows: Vec<Model> = (0..2000).map(row).collect();
-        let position = Position::after(None, &rows).unwrap();
+        let position = ProjectPosition::after(None, &rows).unwrap();
 
         assert!(position.shown().is_none());
         assert!(position.shown.len() < 10_000);
-        assert!(Position::after(Some(position), &rows).unwrap().shown().is_none());
+        assert!(ProjectPosition::after(Some(position), &rows).unwrap().shown().is_none());
     }
 
     proptest! {
@@ -242,7 +242,7 @@ mod tests {
             count in 1_usize..30, limit in 1_usize..7, jumps in prop::collection::vec(prop::collection::vec(0_usize..30, 0..4), 0..30)
         ) {
             let mut rows: Vec<Model> = (0..count).map(|n| row(i64::try_from(n / 2).unwrap())).collect();
-            let (mut clock, mut read, mut before) = (100, Vec::new(), None::<Position>);
+            let (mut clock, mut read, mut before) = (100, Vec::new(), None::<ProjectPosition>);
             for page in 0.. {
                 rows.sort_by_key(|row| std::cmp::Reverse((row.updated_at, row.id)));
                 let mut next: Vec<Model> = match &before {
@@ -261,7 +261,7 @@ mod tests {
                 if !has_next {
                     break;
                 }
-                before = Position::after(before, &next);
+                before = ProjectPosition::after(before, &next);
                 for jump in jumps.get(page).into_iter().flatten() {
                     clock += 1;
                     let index = jump % rows.len();

@@ -19,8 +19,8 @@ use library::notes::NewNote;
 use library::projects;
 use validation::{Field, Kind, Values};
 
-const TITLE: Field = Field::required("title", kinds::TITLE, "Its title.");
-const BODY_MD: Field = Field::required("bodyMd", BODY, "Its text, as Markdown.");
+const TITLE: Field = Field::required("title", kinds::TITLE, "Title of the note.");
+const BODY_MD: Field = Field::required("bodyMd", BODY, "Text of the note, as Markdown.");
 
 /// A note to be added by REST. It is pinned (contract.md, section 11).
 #[derive(Debug)]
@@ -57,8 +57,11 @@ pub struct WriteNote(AddNote);
 
 impl WriteNote {
     /// The fields of the body.
-    pub const FIELDS: &'static [Field] =
-        &[TITLE, BODY_MD, Field::optional("pinned", Kind::Flag, "Shown first, and to assistants.")];
+    pub const FIELDS: &'static [Field] = &[
+        TITLE,
+        BODY_MD,
+        Field::optional("pinned", Kind::Flag, "Whether the note is listed first and given to assistants."),
+    ];
 
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
