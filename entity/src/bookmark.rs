@@ -64,6 +64,25 @@ impl Entity {
             .map(drop)
     }
 
+    /// Records that bookmarks of a user changed now.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn touch(
+        db: &impl ConnectionTrait,
+        user: UserId,
+        ids: impl IntoIterator<Item = BookmarkId>,
+        now: Timestamp,
+    ) -> Result<(), DbErr> {
+        Self::update_many()
+            .col_expr(Column::UpdatedAt, Expr::value(now))
+            .filter(Column::UserId.eq(user))
+            .filter(Column::Id.is_in(ids))
+            .exec(db)
+            .await
+            .map(drop)
+    }
+
     /// The bookmarks of one user that are not deleted.
     pub fn owned_by(user: UserId) -> Select<Entity> {
         Self::with_deleted(user).filter(Column::DeletedAt.is_null())

@@ -1,7 +1,7 @@
-//! Tags: which there are, and changing one on every bookmark at once (contract.md, section 6).
+//! Lists tags, and renames and deletes a tag on all bookmarks (contract.md, section 6).
 //!
-//! A tag is nothing but a name on bookmarks: without a living bookmark there is no such tag. What is changed is changed on
-//! deleted bookmarks too, so that one that is restored does not bring an old name back.
+//! A tag is a name on bookmarks: it exists as long as a bookmark that is not deleted has it. Changes apply to deleted bookmarks
+//! too, so that restoring one does not bring an old name back.
 
 use std::collections::HashSet;
 
@@ -16,16 +16,17 @@ use sea_orm::{
 };
 use serde::Serialize;
 
-use super::bookmarks::{kinds, save};
-use super::page::{CURSOR, PageOf};
+use super::page::{CURSOR, ListPage, PageRequest};
 use super::target::Target;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
-use validation::{Field, Kind, Values};
+use library::BATCH_ROWS;
+use library::bookmarks::{self, kinds};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use validation::{Field, Kind, Values};
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -41,7 +42,7 @@ pub struct TagView {
 
 /// A page of tags.
 #[derive(Debug)]
-pub struct ListTags(PageOf);
+pub struct ListTags(PageRequest);
 
 impl ListTags {
     /// The parameters of the route.
@@ -52,7 +53,7 @@ impl ListTags {
 
     /// Reads the parameters.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self(PageOf::read(&mut values, DEFAULT_LIMIT)))
+        Ok(Self(PageRequest::read(&mut values, DEFAULT_LIMIT)))
     }
 }
 
@@ -74,19 +75,20 @@ impl Operation for ListTags {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListTagsResponse, Error> {
-        let after: Option<String> = self.0.position(ctx, caller.user, "tags")?;
-        let mut counted = counted(caller.user);
+        let list = self.0.of_list(ctx, caller, "tags");
+        let after: Option<String> = list.position()?;
+        let mut tags = select_tags(caller.user);
         if let Some(after) = after {
-            counted = counted.filter(bookmark_tag::Column::Name.gt(after));
+            tags = tags.filter(bookmark_tag::Column::Name.gt(after));
         }
-        let counted = counted.order_by_asc(bookmark_tag::Column::Name).limit(self.0.limit + 1);
-        let mut tags = counted.into_model::<TagView>().all(ctx.core.db.read()).await?;
-        let next_cursor = self.0.cut(ctx, caller.user, "tags", &mut tags, |tag| tag.name.clone());
-        Ok(ListTagsResponse { tags, next_cursor })
+        let tags = tags.order_by_asc(bookmark_tag::Column::Name).limit(list.fetch_limit());
+        let tags = tags.into_model::<TagView>().all(ctx.core.db.read()).await?;
+        let ListPage { rows, next_cursor } = list.page(tags, |tag| tag.name.clone());
+        Ok(ListTagsResponse { tags: rows, next_cursor })
     }
 }
 
-/// Gives a tag another name. Where that is a tag already, the two become one.
+/// Renames a tag. If the new name is a tag already, the two are merged.
 #[derive(Debug)]
 pub struct RenameTag {
     old: String,
@@ -120,28 +122,28 @@ impl Operation for RenameTag {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<TagResponse, Error> {
         let Self { old, new } = self;
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let tagged = tagged(&txn, caller.user, &old).await?;
-        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let tagged = lock_tagged(&txn, caller.user, &old).await?;
+        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         if old != new {
-            take_off(&txn, caller.user, &tagged, &old).await?;
-            put_on(&txn, caller.user, &tagged, &new).await?;
-            save::touch_all(&txn, caller.user, &tagged, ctx.core.clock.now()).await?;
+            remove_tag(&txn, caller.user, &tagged, &old).await?;
+            add_tag(&txn, caller.user, &tagged, &new).await?;
+            bookmarks::touch_many(&txn, caller.user, &tagged, ctx.core.clock.now()).await?;
             room.must_hold(&txn).await?;
         }
-        let now_called = counted(caller.user).filter(bookmark_tag::Column::Name.eq(new));
-        let tag = now_called.into_model::<TagView>().one(&txn).await?.ok_or(Error::not_found())?;
+        let renamed = select_tags(caller.user).filter(bookmark_tag::Column::Name.eq(new));
+        let tag = renamed.into_model::<TagView>().one(&txn).await?.ok_or(Error::not_found())?;
         txn.commit().await?;
         Ok(TagResponse { tag })
     }
 }
 
-/// Takes a tag off every bookmark; the bookmarks stay.
+/// The tag to remove from all bookmarks.
 #[derive(Debug)]
 pub struct DeleteTag(String);
 
 impl DeleteTag {
-    /// It takes none.
+    /// The request has no fields.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
@@ -160,52 +162,52 @@ impl Operation for DeleteTag {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteTagResponse, Error> {
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let tagged = tagged(&txn, caller.user, &self.0).await?;
-        take_off(&txn, caller.user, &tagged, &self.0).await?;
-        save::touch_all(&txn, caller.user, &tagged, ctx.core.clock.now()).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let tagged = lock_tagged(&txn, caller.user, &self.0).await?;
+        remove_tag(&txn, caller.user, &tagged, &self.0).await?;
+        bookmarks::touch_many(&txn, caller.user, &tagged, ctx.core.clock.now()).await?;
         txn.commit().await?;
         Ok(DeleteTagResponse {})
     }
 }
 
-/// The tags of a user's living bookmarks with their counts.
-fn counted(user: UserId) -> sea_orm::Select<bookmark_tag::Entity> {
-    let living = Query::select()
+/// Selects the tags of a user's bookmarks, without deleted ones, with their counts.
+fn select_tags(user: UserId) -> sea_orm::Select<bookmark_tag::Entity> {
+    let not_deleted = Query::select()
         .column(bookmark::Column::Id)
         .from(bookmark::Entity)
         .and_where(bookmark::Column::UserId.eq(user))
         .and_where(bookmark::Column::DeletedAt.is_null())
         .to_owned();
     bookmark_tag::Entity::owned_by(user)
-        .filter(bookmark_tag::Column::BookmarkId.in_subquery(living))
+        .filter(bookmark_tag::Column::BookmarkId.in_subquery(not_deleted))
         .select_only()
         .column(bookmark_tag::Column::Name)
         .expr_as(Expr::col(bookmark_tag::Column::BookmarkId).count(), "count")
         .group_by(bookmark_tag::Column::Name)
 }
 
-/// The bookmarks with this tag, deleted ones too, locked until the transaction ends.
+/// Locks the bookmarks with a tag, deleted ones too, until the transaction ends and returns their ids.
 ///
 /// # Errors
-/// Not found where no living bookmark has it.
-async fn tagged(txn: &impl ConnectionTrait, user: UserId, name: &str) -> Result<Vec<BookmarkId>, Error> {
-    let with_it = || bookmark::Column::Id.in_subquery(named(user, name));
-    bookmark::Entity::owned_by(user).filter(with_it()).one(txn).await?.ok_or(Error::not_found())?;
-    let locked = save::lock(txn, bookmark::Entity::with_deleted(user).filter(with_it())).await?;
-    // Whoever was waited for may have taken it off one: what is locked is looked at once more.
-    let still: Vec<BookmarkId> = bookmark_tag::Entity::owned_by(user)
+/// [`Error::NotFound`] when all bookmarks with the tag are deleted; the database fails.
+async fn lock_tagged(txn: &impl ConnectionTrait, user: UserId, name: &str) -> Result<Vec<BookmarkId>, Error> {
+    let has_tag = || bookmark::Column::Id.in_subquery(select_tagged(user, name));
+    bookmark::Entity::owned_by(user).filter(has_tag()).one(txn).await?.ok_or(Error::not_found())?;
+    let locked = bookmarks::lock(txn, bookmark::Entity::with_deleted(user).filter(has_tag())).await?;
+    // Read again: a transaction that held a lock may have removed the tag from its bookmarks.
+    let tagged: Vec<BookmarkId> = bookmark_tag::Entity::owned_by(user)
         .filter(bookmark_tag::Column::Name.eq(name))
         .select_only()
         .column(bookmark_tag::Column::BookmarkId)
         .into_tuple()
         .all(txn)
         .await?;
-    let still: HashSet<BookmarkId> = still.into_iter().collect();
-    Ok(locked.into_iter().filter(|id| still.contains(id)).collect())
+    let tagged: HashSet<BookmarkId> = tagged.into_iter().collect();
+    Ok(locked.into_iter().filter(|id| tagged.contains(id)).collect())
 }
 
-fn named(user: UserId, name: &str) -> SelectStatement {
+fn select_tagged(user: UserId, name: &str) -> SelectStatement {
     Query::select()
         .column(bookmark_tag::Column::BookmarkId)
         .from(bookmark_tag::Entity)
@@ -214,36 +216,36 @@ fn named(user: UserId, name: &str) -> SelectStatement {
         .to_owned()
 }
 
-async fn take_off(
+async fn remove_tag(
     txn: &impl ConnectionTrait,
     user: UserId,
     tagged: &[BookmarkId],
     name: &str,
 ) -> Result<(), Error> {
-    for some in tagged.chunks(save::AT_ONCE) {
+    for batch in tagged.chunks(BATCH_ROWS) {
         bookmark_tag::Entity::delete_many()
             .filter(bookmark_tag::Column::UserId.eq(user))
             .filter(bookmark_tag::Column::Name.eq(name))
-            .filter(bookmark_tag::Column::BookmarkId.is_in(some.iter().copied()))
+            .filter(bookmark_tag::Column::BookmarkId.is_in(batch.iter().copied()))
             .exec(txn)
             .await?;
     }
     Ok(())
 }
 
-async fn put_on(
+async fn add_tag(
     txn: &impl ConnectionTrait,
     user: UserId,
     tagged: &[BookmarkId],
     name: &str,
 ) -> Result<(), Error> {
-    let there = [bookmark_tag::Column::BookmarkId, bookmark_tag::Column::Name];
-    for some in tagged.chunks(save::AT_ONCE) {
+    let unique = [bookmark_tag::Column::BookmarkId, bookmark_tag::Column::Name];
+    for batch in tagged.chunks(BATCH_ROWS) {
         let row =
             |id: &BookmarkId| bookmark_tag::Model { bookmark_id: *id, name: name.to_owned(), user_id: user };
-        let rows = some.iter().map(|id| row(id).into_active_model());
+        let rows = batch.iter().map(|id| row(id).into_active_model());
         bookmark_tag::Entity::insert_many(rows)
-            .on_conflict(OnConflict::columns(there).do_nothing().to_owned())
+            .on_conflict(OnConflict::columns(unique).do_nothing().to_owned())
             .try_insert()
             .exec_without_returning(txn)
             .await?;

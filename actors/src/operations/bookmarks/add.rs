@@ -1,4 +1,4 @@
-//! The tool add_bookmark: saving a page, and putting it into a project (spec.md: MCP server).
+//! The tool add_bookmark: saves a page and adds it to a project (spec.md: MCP server).
 
 use entity::document;
 use entity::id::{BookmarkId, DocumentId, ProjectId};
@@ -8,44 +8,44 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
 
-use super::save::{self, NewBookmark};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use errors::Error;
 use jobs::Priority;
+use library::bookmarks::{self, NewBookmark};
 use library::library_quota::LibraryRoom;
-use crate::operations::projects::{self, Chosen};
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use library::projects::{self, ResolvedItem};
 
 /// A page to be saved.
 #[derive(Debug)]
 pub struct AddBookmark {
-    /// Its address.
+    /// URL of the page.
     pub url: String,
-    /// Tags, each once; all that is added where the page is saved already.
+    /// Tags, each once. A page that is saved already only gets these.
     pub tags: Vec<String>,
-    /// A project to put it into.
+    /// The project to add the page to.
     pub project: Option<ProjectId>,
 }
 
-/// The bookmark, and what was done.
+/// The bookmark, and what was changed.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AddBookmarkResponse {
-    /// `false`: the address was saved already, and only tags were added.
+    /// Whether the bookmark is new. If not, the URL was saved before and only tags were added.
     pub created: bool,
     /// The bookmark.
     pub bookmark_id: BookmarkId,
     /// The document with its text.
     pub document_id: DocumentId,
-    /// Its title; the address until the page was read.
+    /// Its title; the URL until the page was fetched.
     pub title: String,
-    /// The way back to the source.
+    /// URL of the source.
     pub url: String,
-    /// How far its text is.
+    /// Status of its text.
     pub status: DocumentStatus,
-    /// What became of the project that was named.
+    /// The bookmark's place in the requested project; null without one.
     pub project: Option<ProjectMembership>,
 }
 
@@ -55,7 +55,7 @@ pub struct AddBookmarkResponse {
 pub struct ProjectMembership {
     /// The project.
     pub project_id: ProjectId,
-    /// `false`: it was in the project already.
+    /// Whether the bookmark was added. If not, the project contained it already.
     pub added: bool,
 }
 
@@ -70,22 +70,23 @@ impl Operation for AddBookmark {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<AddBookmarkResponse, Error> {
-        save::may_save(ctx.core.db.read(), caller.user, &self.url, ctx.ingest.fetcher.guard()).await?;
+        bookmarks::require_savable(ctx.core.db.read(), caller.user, &self.url, ctx.feeds.fetcher.guard())
+            .await?;
         let (user, now) = (caller.user, ctx.core.clock.now());
-        let most = ctx.core.plans.limits(caller.plan).items_per_project;
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
-        let into = match self.project {
-            Some(id) => Some(projects::open_for_writing(&txn, user, id).await?),
+        let max_items = ctx.core.plans.limits(caller.plan).items_per_project;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
+        let project = match self.project {
+            Some(id) => Some(projects::lock_active(&txn, user, id).await?),
             None => None,
         };
         let new = NewBookmark { url: self.url, tags: self.tags, ..NewBookmark::default() };
-        let (row, created) = save::save_in(&txn, user, new, Priority::Now, now).await?;
-        let project = match into {
+        let (row, created) = bookmarks::save_in_transaction(&txn, user, new, Priority::Now, now).await?;
+        let project = match project {
             Some(project) => {
-                let page = Chosen::page(&row, created, ItemRole::Source);
-                let put = projects::put(&txn, &project, &[page], most, now).await?;
-                Some(ProjectMembership { project_id: project.id, added: !put.new.is_empty() })
+                let page = ResolvedItem::from_bookmark(&row, created, ItemRole::Source);
+                let added = projects::add_items(&txn, &project, &[page], max_items, now).await?;
+                Some(ProjectMembership { project_id: project.id, added: !added.new.is_empty() })
             }
             None => None,
         };

@@ -1,6 +1,6 @@
 //! Many changes of bookmarks in one request (contract.md, section 6: POST /bookmarks/batch).
 //!
-//! Each operation is done by itself, in its turn: what is wrong with one stands in its own result, and the others go on.
+//! The operations are carried out one after the other. A failed one is reported in its own result; the others are carried out.
 
 use entity::id::BookmarkId;
 use entity::scope::Scope;
@@ -11,13 +11,13 @@ use tracing::error;
 
 use super::view::BookmarkView;
 use super::{ChangeBookmark, CreateBookmark, DeleteBookmark};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::{Error, ErrorBody};
-use validation::Values;
-use validation::{self, Field, Kind, Shape, joined};
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::target::Target;
-use crate::pipeline::Operation;
+use errors::{Error, ErrorBody};
+use library::bookmarks::NewBookmark;
+use validation::{self, Field, Kind, Shape, Values, joined};
 
 const ID: Field = Field::required("id", Kind::Id, "The bookmark.");
 const CREATE: &[Field] =
@@ -35,14 +35,14 @@ const fn op(name: &'static [&'static str]) -> Field {
     Field::required("op", Kind::Choice(name), "The operation.")
 }
 
-/// The operations, each as far as it could be read.
+/// The operations of the request; those that could not be read with their faults.
 #[derive(Debug)]
 pub struct BatchBookmarks {
-    steps: Vec<Result<Step, Error>>,
+    operations: Vec<Result<BatchOperation, Error>>,
 }
 
 #[derive(Debug)]
-enum Step {
+enum BatchOperation {
     Create(Box<CreateBookmark>),
     Update(Box<ChangeBookmark>),
     Delete(DeleteBookmark),
@@ -59,22 +59,22 @@ impl BatchBookmarks {
     /// Reads the body.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
         let operations = values.opens("operations").unwrap_or_default();
-        Ok(Self { steps: operations.into_iter().map(Step::read).collect() })
+        Ok(Self { operations: operations.into_iter().map(BatchOperation::read).collect() })
     }
 }
 
-impl Step {
+impl BatchOperation {
     fn read(members: Map<String, Json>) -> Result<Self, Error> {
         let op = members.get("op").and_then(Json::as_str);
         let Some(shape) = SHAPES.iter().find(|shape| Some(shape.name) == op) else {
             return Err(Error::invalid("op", "must be one of create, update, delete"));
         };
-        let mut values = fields::read_map(members, shape.fields)?;
+        let mut values = validation::read_map(members, shape.fields)?;
         let id = values.id("id").map(BookmarkId);
         match (shape.name, id) {
-            ("update", Some(id)) => Ok(Self::Update(Box::new(ChangeBookmark::of(id, values)))),
+            ("update", Some(id)) => Ok(Self::Update(Box::new(ChangeBookmark::from_values(id, values)))),
             ("delete", Some(id)) => Ok(Self::Delete(DeleteBookmark(id))),
-            _ => CreateBookmark::from_values(values).map(|create| Self::Create(Box::new(create))),
+            _ => Ok(Self::Create(Box::new(CreateBookmark(NewBookmark::from_values(values)?)))),
         }
     }
 
@@ -119,13 +119,13 @@ impl Operation for BatchBookmarks {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BatchBookmarksResponse, Error> {
         let slots = ctx.batch_slots.get_or_default(caller.user);
         let _slot = slots.acquire().await?;
-        let mut results = Vec::with_capacity(self.steps.len());
-        for (index, step) in self.steps.into_iter().enumerate() {
-            let came = match step {
-                Ok(step) => step.run(caller, ctx).await,
-                Err(faulty) => Err(faulty),
+        let mut results = Vec::with_capacity(self.operations.len());
+        for (index, operation) in self.operations.into_iter().enumerate() {
+            let outcome = match operation {
+                Ok(operation) => operation.run(caller, ctx).await,
+                Err(fault) => Err(fault),
             };
-            results.push(match came {
+            results.push(match outcome {
                 Ok(bookmark) => BatchResult { index, ok: true, bookmark, error: None },
                 Err(error) => failed(index, error),
             });
@@ -134,10 +134,11 @@ impl Operation for BatchBookmarks {
     }
 }
 
-/// The result of an operation that failed. The cause of an internal error is logged here: the answer as a whole is a success.
+/// Returns the result of a failed operation. Logs the cause of an internal error: the response as a whole is a success, so that
+/// nothing else logs it.
 fn failed(index: usize, error: Error) -> BatchResult {
     if let Error::Internal(_) = error {
-        error!(cause = error.chain(), "an operation of a batch failed inside");
+        error!(cause = error.chain(), "an operation of a batch failed");
     }
     let error = error.within(&format!("operations[{index}]"));
     BatchResult { index, ok: false, bookmark: None, error: Some(ErrorBody::from(&error)) }
@@ -149,21 +150,27 @@ mod tests {
 
     use super::*;
 
-    fn read(operation: Json) -> Result<Step, Vec<String>> {
+    fn read(operation: Json) -> Result<BatchOperation, Vec<String>> {
         let Json::Object(members) = operation else { panic!("no object") };
-        Step::read(members).map_err(|error| {
+        BatchOperation::read(members).map_err(|error| {
             let Error::Invalid(invalid) = error else { panic!("{error:?}") };
             invalid.faults.into_iter().map(|fault| fault.field).collect()
         })
     }
 
     #[test]
-    fn each_operation_is_read_by_the_fields_of_its_own() {
+    fn operations_are_checked_by_their_own_fields() {
         let id = "01890000-0000-7000-8000-000000000000";
 
-        assert!(matches!(read(json!({ "op": "create", "url": "https://a.example" })), Ok(Step::Create(_))));
-        assert!(matches!(read(json!({ "op": "update", "id": id, "progress": 1 })), Ok(Step::Update(_))));
-        assert!(matches!(read(json!({ "op": "delete", "id": id })), Ok(Step::Delete(_))));
+        assert!(matches!(
+            read(json!({ "op": "create", "url": "https://a.example" })),
+            Ok(BatchOperation::Create(_))
+        ));
+        assert!(matches!(
+            read(json!({ "op": "update", "id": id, "progress": 1 })),
+            Ok(BatchOperation::Update(_))
+        ));
+        assert!(matches!(read(json!({ "op": "delete", "id": id })), Ok(BatchOperation::Delete(_))));
         assert_eq!(
             read(json!({ "op": "create", "id": id, "title": 7 })).unwrap_err(),
             ["id", "title", "url"]

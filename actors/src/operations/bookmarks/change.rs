@@ -1,29 +1,26 @@
-//! Changing what is named of a bookmark, and nothing else (contract.md, section 6: PATCH).
+//! Changes the given fields of a bookmark (contract.md, section 6: PATCH).
 
+use entity::bookmark;
 use entity::id::{BookmarkId, CollectionId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
-use entity::{bookmark, bookmark_tag, collection_bookmark, document};
 use sea_orm::sea_query::LockType;
-use sea_orm::{
-    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
-    QueryFilter, QuerySelect,
-};
+use sea_orm::{ActiveModelTrait, ActiveValue::Set, ConnectionTrait, IntoActiveModel, QuerySelect};
 
 use super::view::{self, BookmarkResponse};
-use super::{kinds, save};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
-use jobs::{Priority, JobKind};
-use library::library_quota::LibraryRoom;
-use crate::operations::notes;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::target::Target;
+use errors::Error;
+use jobs::Priority;
+use library::bookmarks::{self, kinds, normalize_tags};
+use library::library_quota::LibraryRoom;
+use library::notes;
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use validation::{Field, Kind, Values};
 
-/// What is to be different.
+/// The changes; `None` keeps a field.
 #[derive(Debug)]
 pub struct ChangeBookmark {
     id: BookmarkId,
@@ -56,15 +53,15 @@ impl ChangeBookmark {
 
     /// Reads path and body.
     pub fn read(target: &Target, values: Values) -> Result<Self, Error> {
-        Ok(Self::of(target.id(0)?, values))
+        Ok(Self::from_values(target.id(0)?, values))
     }
 
-    /// Reads the fields of a change of this bookmark.
-    pub fn of(id: BookmarkId, mut values: Values) -> Self {
+    /// Reads the fields of a change of this bookmark, from a body or a batch.
+    pub fn from_values(id: BookmarkId, mut values: Values) -> Self {
         Self {
             id,
             title: values.text("title"),
-            tags: values.texts("tags").map(save::tidy_tags),
+            tags: values.texts("tags").map(normalize_tags),
             notes: values.change("notes").map(Option::unwrap_or_default),
             collections: values.ids("collectionIds").map(|ids| ids.into_iter().map(CollectionId).collect()),
             favorite: values.flag("favorite"),
@@ -81,21 +78,22 @@ impl Operation for ChangeBookmark {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkResponse, Error> {
         let now = ctx.core.clock.now();
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        // Collections are locked before bookmarks, as whoever removes one does.
-        save::own_collections(&txn, caller.user, self.collections.as_deref().unwrap_or_default()).await?;
-        // Held, so that of two who write the first note the second finds it.
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        // Lock order: collections before bookmarks, as deleting a collection does.
+        bookmarks::lock_own_collections(&txn, caller.user, self.collections.as_deref().unwrap_or_default())
+            .await?;
+        // Locked, so that of two transactions that write the first note the second finds it.
         let found = bookmark::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
         let row = found.one(&txn).await?.ok_or(Error::not_found())?;
-        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
+        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         let rewritten = match self.notes {
-            Some(_) => notes::document_on(&txn, caller.user, row.id).await?,
+            Some(_) => notes::document_on_bookmark(&txn, caller.user, row.id).await?,
             None => None,
         };
         let room = room.rewriting(&txn, rewritten).await?;
         let row = self.apply(&txn, row, now).await?;
         room.must_hold(&txn).await?;
-        let bookmark = view::one(ctx, &txn, row).await?;
+        let bookmark = view::one(&ctx.core, &txn, row).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
         Ok(BookmarkResponse { bookmark })
@@ -110,19 +108,16 @@ impl ChangeBookmark {
         now: Timestamp,
     ) -> Result<bookmark::Model, Error> {
         if let Some(title) = self.title {
-            retitle(txn, &row, title, now).await?;
+            bookmarks::retitle(txn, &row, &title, now).await?;
         }
         if let Some(notes) = self.notes {
             notes::write_on_bookmark(txn, &row, &notes, Priority::Now, now).await?;
         }
         if let Some(tags) = self.tags {
-            let old =
-                bookmark_tag::Entity::delete_many().filter(bookmark_tag::Column::UserId.eq(row.user_id));
-            old.filter(bookmark_tag::Column::BookmarkId.eq(row.id)).exec(txn).await?;
-            save::add_tags(txn, &row, &tags).await?;
+            bookmarks::replace_tags(txn, &row, &tags).await?;
         }
         if let Some(collections) = self.collections {
-            refile(txn, &row, &collections, now).await?;
+            bookmarks::replace_collections(txn, &row, &collections, now).await?;
         }
         let mut changed = row.into_active_model();
         if let Some(favorite) = self.favorite {
@@ -140,49 +135,4 @@ impl ChangeBookmark {
         changed.updated_at = Set(now);
         Ok(changed.update(txn).await?)
     }
-}
-
-/// A title is part of what a passage is found by, so the index is told.
-async fn retitle(
-    txn: &impl ConnectionTrait,
-    row: &bookmark::Model,
-    title: String,
-    now: Timestamp,
-) -> Result<(), Error> {
-    let own = document::Entity::of(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
-    for document in own.lock_exclusive().all(txn).await? {
-        let (id, has_text) = (document.id, document.version > 0);
-        let mut changed = document.into_active_model();
-        changed.title = Set(title.clone());
-        changed.title_given = Set(true);
-        changed.update(txn).await?;
-        if has_text {
-            jobs::enqueue(txn, row.user_id, JobKind::Index, id.0, Priority::Now, now).await?;
-        }
-    }
-    Ok(())
-}
-
-async fn refile(
-    txn: &impl ConnectionTrait,
-    row: &bookmark::Model,
-    collections: &[CollectionId],
-    now: Timestamp,
-) -> Result<(), Error> {
-    let old = collection_bookmark::Entity::delete_many()
-        .filter(collection_bookmark::Column::UserId.eq(row.user_id));
-    old.filter(collection_bookmark::Column::BookmarkId.eq(row.id)).exec(txn).await?;
-    for collection in collections {
-        save::put_in(txn, row.user_id, *collection, row.id, now).await?;
-    }
-    relabel(txn, row, now).await
-}
-
-/// Tells the index that the bookmark stands in other collections.
-pub async fn relabel(txn: &impl ConnectionTrait, row: &bookmark::Model, now: Timestamp) -> Result<(), Error> {
-    let own = document::Entity::of(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
-    for document in own.all(txn).await? {
-        jobs::enqueue(txn, row.user_id, JobKind::UpdateLabels, document.id.0, Priority::Now, now).await?;
-    }
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Whether an address is saved.
+//! Tells whether a URL is saved.
 
 use entity::id::BookmarkId;
 use entity::scope::Scope;
@@ -6,15 +6,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use web::PageUrl;
 
-use super::{kinds, save};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Values};
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::target::Target;
-use crate::pipeline::Operation;
+use errors::Error;
+use library::bookmarks::{self, kinds};
+use validation::{Field, Values};
 
-/// Which address.
+/// The URL to look up.
 #[derive(Debug)]
 pub struct BookmarkExists(String);
 
@@ -45,7 +45,7 @@ impl Operation for BookmarkExists {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkExistsResponse, Error> {
         let url = PageUrl::parse(&self.0)?;
         let normalized_url = url.normalized();
-        let found = save::with_address(ctx.core.db.read(), caller.user, &url.key()).await?;
+        let found = bookmarks::find_by_url(ctx.core.db.read(), caller.user, &url.key()).await?;
         Ok(BookmarkExistsResponse {
             exists: found.is_some(),
             bookmark_id: found.map(|row| row.id),

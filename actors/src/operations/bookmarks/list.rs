@@ -1,4 +1,4 @@
-//! Listing bookmarks, with filters and in several orders (contract.md, section 6: GET /bookmarks).
+//! Lists bookmarks, with filters and in several orders (contract.md, section 6: GET /bookmarks).
 
 use entity::id::{BookmarkId, CollectionId, UserId};
 use entity::scope::Scope;
@@ -11,25 +11,25 @@ use sea_orm::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::kinds;
 use super::view::{self, BookmarkView};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
-use crate::operations::page::{CURSOR, PageOf};
+use crate::context::OperationContext;
+use crate::operation::Operation;
+use crate::operations::page::{CURSOR, ListPage, PageRequest};
 use crate::operations::target::Target;
-use crate::pipeline::Operation;
+use errors::Error;
+use library::bookmarks::kinds;
+use validation::{Field, Kind, Values};
 
 const DEFAULT_LIMIT: u64 = 50;
-/// Deletions told at once; who lags behind more asks with the last one's time again.
-const MOST_DELETED: u64 = 1000;
+/// Deletions in one response. A client that missed more repeats the request with the time of the last one.
+const MAX_DELETED_ROWS: u64 = 1000;
 const CONTENT_TYPES: &[&str] = &["article", "pdf", "audio", "video", "note"];
 
 /// A page of bookmarks.
 #[derive(Debug)]
 pub struct ListBookmarks {
-    page: PageOf,
+    page: PageRequest,
     sort: Sort,
     filter: Filter,
 }
@@ -49,16 +49,15 @@ struct Filter {
     include_deleted: bool,
 }
 
-/// In which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sort {
-    SavedAt(Way),
-    UpdatedAt(Way),
+    SavedAt(Direction),
+    UpdatedAt(Direction),
     Title,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Direction {
     Up,
     Down,
 }
@@ -109,11 +108,11 @@ impl ListBookmarks {
     /// Reads the parameters.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
         let sort = match values.name("sort") {
-            Some("savedAt") => Sort::SavedAt(Way::Up),
+            Some("savedAt") => Sort::SavedAt(Direction::Up),
             Some("title") => Sort::Title,
-            Some("updatedAt") => Sort::UpdatedAt(Way::Up),
-            Some("-updatedAt") => Sort::UpdatedAt(Way::Down),
-            Some(_) | None => Sort::SavedAt(Way::Down),
+            Some("updatedAt") => Sort::UpdatedAt(Direction::Up),
+            Some("-updatedAt") => Sort::UpdatedAt(Direction::Down),
+            Some(_) | None => Sort::SavedAt(Direction::Down),
         };
         let filter = Filter {
             words: values.text("q"),
@@ -131,7 +130,7 @@ impl ListBookmarks {
         if filter.include_deleted && filter.updated_since.is_none() {
             return Err(Error::invalid("includeDeleted", "needs updatedSince"));
         }
-        Ok(Self { page: PageOf::read(&mut values, DEFAULT_LIMIT), sort, filter })
+        Ok(Self { page: PageRequest::read(&mut values, DEFAULT_LIMIT), sort, filter })
     }
 }
 
@@ -152,9 +151,9 @@ struct DeletedBookmark {
     deleted_at: Timestamp,
 }
 
-/// The last row of the page before: what it is sorted by, and its id for those that are alike.
+/// The last row of the page before: its sort key, and its id for rows with the same key.
 #[derive(Serialize, Deserialize)]
-struct Position {
+struct BookmarkPosition {
     number: i64,
     title: String,
     id: BookmarkId,
@@ -170,32 +169,33 @@ impl Operation for ListBookmarks {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListBookmarksResponse, Error> {
         let user = caller.user;
-        let list = format!("bookmarks:{:?}:{:?}", self.sort, self.filter);
-        let after: Option<Position> = self.page.position(ctx, user, &list)?;
+        // Cursors are bound to this name, and so to the Debug forms of sort and filter.
+        let list = self.page.of_list(ctx, caller, format!("bookmarks:{:?}:{:?}", self.sort, self.filter));
+        let after: Option<BookmarkPosition> = list.position()?;
         if let Some(id) = self.filter.collection {
             collection::Entity::one_of(user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         }
         let mut query = self.filter.apply(bookmark::Entity::owned_by(user), user);
         query = query.join(JoinType::InnerJoin, document_of_bookmark());
         if let Some(after) = &after {
-            query = query.filter(self.sort.beyond(after));
+            query = query.filter(self.sort.is_after(after));
         }
-        let query = self.sort.order(query).limit(self.page.limit + 1);
+        let query = self.sort.order(query).limit(list.fetch_limit());
         let rows: Vec<(bookmark::Model, Option<document::Model>)> =
             query.select_also(document::Entity).all(ctx.core.db.read()).await?;
-        let mut rows: Vec<(bookmark::Model, String)> = rows
+        let rows: Vec<(bookmark::Model, String)> = rows
             .into_iter()
             .map(|(row, document)| (row, document.map(|document| document.title).unwrap_or_default()))
             .collect();
         let position = |(row, title): &(bookmark::Model, String)| self.sort.position(row, title);
-        let next_cursor = self.page.cut(ctx, user, &list, &mut rows, position);
+        let ListPage { rows, next_cursor } = list.page(rows, position);
         let rows = rows.into_iter().map(|(row, _)| row).collect();
         let deleted = match self.filter.updated_since.filter(|_| self.filter.include_deleted) {
             Some(since) => Some(deleted(ctx, user, since).await?),
             None => None,
         };
         Ok(ListBookmarksResponse {
-            bookmarks: view::many(ctx, ctx.core.db.read(), user, rows).await?,
+            bookmarks: view::many(&ctx.core, ctx.core.db.read(), user, rows).await?,
             next_cursor,
             deleted,
         })
@@ -209,17 +209,21 @@ fn document_of_bookmark() -> sea_orm::RelationDef {
         .into()
 }
 
-async fn deleted(ctx: &OperationContext, user: UserId, since: Timestamp) -> Result<Vec<DeletedBookmark>, Error> {
+async fn deleted(
+    ctx: &OperationContext,
+    user: UserId,
+    since: Timestamp,
+) -> Result<Vec<DeletedBookmark>, Error> {
     let rows = bookmark::Entity::with_deleted(user)
         .filter(bookmark::Column::DeletedAt.gte(since))
         .order_by_asc(bookmark::Column::DeletedAt)
-        .limit(MOST_DELETED)
+        .limit(MAX_DELETED_ROWS)
         .all(ctx.core.db.read())
         .await?;
-    let told = rows
+    let deleted = rows
         .into_iter()
         .filter_map(|row| Some(DeletedBookmark { bookmark_id: row.id, deleted_at: row.deleted_at? }));
-    Ok(told.collect())
+    Ok(deleted.collect())
 }
 
 impl Filter {
@@ -227,25 +231,25 @@ impl Filter {
         use bookmark::Column as C;
         let mut all = Condition::all();
         if let Some(words) = &self.words {
-            all = all.add(words_in(words));
+            all = all.add(contains_words(words));
         }
         if let Some(tag) = &self.tag {
-            let tagged = Query::select()
+            let with_tag = Query::select()
                 .column(bookmark_tag::Column::BookmarkId)
                 .from(bookmark_tag::Entity)
                 .and_where(bookmark_tag::Column::UserId.eq(user))
                 .and_where(bookmark_tag::Column::Name.eq(tag.as_str()))
                 .to_owned();
-            all = all.add(C::Id.in_subquery(tagged));
+            all = all.add(C::Id.in_subquery(with_tag));
         }
         if let Some(collection) = self.collection {
-            let filed = Query::select()
+            let in_collection = Query::select()
                 .column(collection_bookmark::Column::BookmarkId)
                 .from(collection_bookmark::Entity)
                 .and_where(collection_bookmark::Column::UserId.eq(user))
                 .and_where(collection_bookmark::Column::CollectionId.eq(collection))
                 .to_owned();
-            all = all.add(C::Id.in_subquery(filed));
+            all = all.add(C::Id.in_subquery(in_collection));
         }
         let all = all
             .add_option(self.archived.map(|archived| C::Archived.eq(archived)))
@@ -261,58 +265,59 @@ impl Filter {
     }
 }
 
-/// Both databases compare the small letters of these; every word must be in the title or in the address.
-fn words_in(words: &str) -> Condition {
+/// Selects bookmarks whose title or URL contains every word. Compares in lower case, because SQLite and PostgreSQL differ in the
+/// case that `LIKE` ignores.
+fn contains_words(words: &str) -> Condition {
     words.split_whitespace().fold(Condition::all(), |all, word| {
-        let like = || LikeExpr::new(format!("%{}%", escaped(&word.to_lowercase()))).escape('\\');
+        let like = || LikeExpr::new(format!("%{}%", escape_like(&word.to_lowercase()))).escape('\\');
         let title = Expr::expr(Func::lower(document::Column::Title.into_expr())).like(like());
         let url = Expr::expr(Func::lower(bookmark::Column::Url.into_expr())).like(like());
         all.add(Condition::any().add(title).add(url))
     })
 }
 
-fn escaped(word: &str) -> String {
+fn escape_like(word: &str) -> String {
     word.chars().flat_map(|c| matches!(c, '%' | '_' | '\\').then_some('\\').into_iter().chain([c])).collect()
 }
 
 impl Sort {
     fn order(self, query: Select<bookmark::Entity>) -> Select<bookmark::Entity> {
         let (column, order) = match self {
-            Sort::SavedAt(way) => (bookmark::Column::SavedAt.into_expr(), way.order()),
-            Sort::UpdatedAt(way) => (bookmark::Column::UpdatedAt.into_expr(), way.order()),
+            Sort::SavedAt(direction) => (bookmark::Column::SavedAt.into_expr(), direction.order()),
+            Sort::UpdatedAt(direction) => (bookmark::Column::UpdatedAt.into_expr(), direction.order()),
             Sort::Title => (title(), Order::Asc),
         };
         query.order_by(column, order.clone()).order_by(bookmark::Column::Id, order)
     }
 
-    fn beyond(self, after: &Position) -> Condition {
+    fn is_after(self, after: &BookmarkPosition) -> Condition {
         use bookmark::Column as C;
-        let (more, same, way) = match self {
-            Sort::SavedAt(way) => {
+        let (later, same, direction) = match self {
+            Sort::SavedAt(direction) => {
                 let at = Timestamp::from_millis(after.number);
-                (way.beyond(C::SavedAt.into_expr(), at), C::SavedAt.eq(at), way)
+                (direction.is_after(C::SavedAt.into_expr(), at), C::SavedAt.eq(at), direction)
             }
-            Sort::UpdatedAt(way) => {
+            Sort::UpdatedAt(direction) => {
                 let at = Timestamp::from_millis(after.number);
-                (way.beyond(C::UpdatedAt.into_expr(), at), C::UpdatedAt.eq(at), way)
+                (direction.is_after(C::UpdatedAt.into_expr(), at), C::UpdatedAt.eq(at), direction)
             }
             Sort::Title => {
                 let text = after.title.as_str();
-                (Way::Up.beyond(title(), text), title().eq(text), Way::Up)
+                (Direction::Up.is_after(title(), text), title().eq(text), Direction::Up)
             }
         };
-        let later = way.beyond(C::Id.into_expr(), after.id);
-        Condition::any().add(more).add(Condition::all().add(same).add(later))
+        let later_id = direction.is_after(C::Id.into_expr(), after.id);
+        Condition::any().add(later).add(Condition::all().add(same).add(later_id))
     }
 
-    fn position(self, row: &bookmark::Model, title: &str) -> Position {
+    fn position(self, row: &bookmark::Model, title: &str) -> BookmarkPosition {
         let number = match self {
             Sort::SavedAt(_) => row.saved_at.millis(),
             Sort::UpdatedAt(_) => row.updated_at.millis(),
             Sort::Title => 0,
         };
         let title = if self == Sort::Title { title.to_owned() } else { String::new() };
-        Position { number, title, id: row.id }
+        BookmarkPosition { number, title, id: row.id }
     }
 }
 
@@ -320,19 +325,19 @@ fn title() -> Expr {
     document::Column::Title.into_expr()
 }
 
-impl Way {
+impl Direction {
     fn order(self) -> Order {
         match self {
-            Way::Up => Order::Asc,
-            Way::Down => Order::Desc,
+            Direction::Up => Order::Asc,
+            Direction::Down => Order::Desc,
         }
     }
 
-    fn beyond(self, column: Expr, value: impl Into<sea_orm::Value>) -> Expr {
+    fn is_after(self, column: Expr, value: impl Into<sea_orm::Value>) -> Expr {
         let value = Expr::value(value);
         match self {
-            Way::Up => column.gt(value),
-            Way::Down => column.lt(value),
+            Direction::Up => column.gt(value),
+            Direction::Down => column.lt(value),
         }
     }
 }

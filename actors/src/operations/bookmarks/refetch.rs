@@ -1,4 +1,4 @@
-//! Fetching a saved page again, or reading an upload's file again; the old text stays until the new one is in.
+//! Fetches a saved page again, or reads an upload's file again. The old text stays until the new one replaces it.
 
 use entity::id::BookmarkId;
 use entity::kind::BookmarkKind;
@@ -7,24 +7,24 @@ use entity::{bookmark, document};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ConnectionTrait, QuerySelect};
 
-use super::save;
 use super::view::{self, BookmarkResponse};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Values};
-use crate::ingest::media::{self, place};
-use jobs::{Priority, JobKind};
+use crate::context::OperationContext;
+use crate::ingest::media::{has_transcript, recording_url};
+use crate::operation::Operation;
 use crate::operations::target::Target;
+use errors::Error;
+use jobs::{JobKind, Priority};
+use library::bookmarks;
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use validation::{Field, Values};
 
-/// Which.
+/// The bookmark whose text is made again.
 #[derive(Debug)]
 pub struct RefetchBookmark(BookmarkId);
 
 impl RefetchBookmark {
-    /// It takes none.
+    /// The request has no fields.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
@@ -38,27 +38,28 @@ impl Operation for RefetchBookmark {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkResponse, Error> {
-        let txn = begin_request(&ctx.core.db, caller).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let row = bookmark::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
         if row.kind == BookmarkKind::Page {
-            save::may_fetch(&row.url, ctx.ingest.fetcher.guard())?;
+            bookmarks::require_fetchable(&row.url, ctx.feeds.fetcher.guard())?;
         }
-        let work = work(&txn, &row).await?;
-        jobs::enqueue(&txn, caller.user, work, row.document_id.0, Priority::Now, ctx.core.clock.now()).await?;
+        let (kind, now) = (text_job(&txn, &row).await?, ctx.core.clock.now());
+        jobs::enqueue(&txn, caller.user, kind, row.document_id.0, Priority::Now, now).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
-        Ok(BookmarkResponse { bookmark: view::one(ctx, ctx.core.db.write(), row).await? })
+        Ok(BookmarkResponse { bookmark: view::one(&ctx.core, ctx.core.db.write(), row).await? })
     }
 }
 
-/// What makes the text anew. A transcript is made from its recording, which may stand elsewhere: no page takes its place.
-async fn work(txn: &impl ConnectionTrait, row: &bookmark::Model) -> Result<JobKind, Error> {
+/// Returns the kind of job that makes the text again. A transcript is made from its recording, which may be at another URL than the
+/// page: fetching the page would replace the transcript.
+async fn text_job(txn: &impl ConnectionTrait, row: &bookmark::Model) -> Result<JobKind, Error> {
     let of_kind = JobKind::of_bookmark(row.kind);
     // Locked, so that a concurrent transcript is either visible here or cancels the fetch of the page when it is stored.
     let found = document::Entity::one_of(row.user_id, row.document_id).lock(LockType::NoKeyUpdate);
     let found = found.one(txn).await?;
     let Some(document) = found.filter(|_| row.kind == BookmarkKind::Page) else { return Ok(of_kind) };
-    let is_heard = media::is_heard(txn, row.user_id, document.id).await?;
-    let stands_elsewhere = place::beside(txn, &document).await?.is_some();
-    Ok(if is_heard && stands_elsewhere { JobKind::Transcribe } else { of_kind })
+    let is_transcript = has_transcript(txn, row.user_id, document.id).await?;
+    let has_separate_recording = recording_url::find_separate(txn, &document).await?.is_some();
+    Ok(if is_transcript && has_separate_recording { JobKind::Transcribe } else { of_kind })
 }

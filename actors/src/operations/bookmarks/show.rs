@@ -1,23 +1,23 @@
-//! Showing one bookmark.
+//! Shows a bookmark.
 
 use entity::bookmark;
 use entity::id::BookmarkId;
 use entity::scope::Scope;
 
 use super::view::{self, BookmarkResponse};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
+use crate::operations::target::Target;
 use errors::Error;
 use validation::{Field, Values};
-use crate::operations::target::Target;
-use crate::pipeline::Operation;
 
-/// Which.
+/// The bookmark to show.
 #[derive(Debug)]
 pub struct ShowBookmark(BookmarkId);
 
 impl ShowBookmark {
-    /// It takes none.
+    /// The request has no fields.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
@@ -32,7 +32,7 @@ impl Operation for ShowBookmark {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkResponse, Error> {
         let found = bookmark::Entity::one_of(caller.user, self.0).one(ctx.core.db.read()).await?;
-        let bookmark = view::one(ctx, ctx.core.db.read(), found.ok_or(Error::not_found())?).await?;
+        let bookmark = view::one(&ctx.core, ctx.core.db.read(), found.ok_or(Error::not_found())?).await?;
         Ok(BookmarkResponse { bookmark })
     }
 }

@@ -1,4 +1,4 @@
-//! A bookmark as it is shown, gathered for many at once.
+//! The view of bookmarks, loaded for many at once.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder};
 use serde::Serialize;
 
-use library::context::CoreContext;
 use errors::Error;
+use library::context::CoreContext;
 
 /// A bookmark (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -56,7 +56,10 @@ pub struct BookmarkResponse {
     pub bookmark: BookmarkView,
 }
 
-/// Shows one.
+/// Returns the view of one bookmark.
+///
+/// # Errors
+/// [`Error::NotFound`] when its document is gone; the database fails.
 pub async fn one(
     core: &CoreContext,
     db: &impl ConnectionTrait,
@@ -65,7 +68,10 @@ pub async fn one(
     many(core, db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }
 
-/// Shows many of one user, in their order, with four queries however many they are.
+/// Returns the views of bookmarks of one user, in their order, with four queries.
+///
+/// # Errors
+/// The database fails.
 pub async fn many(
     core: &CoreContext,
     db: &impl ConnectionTrait,
@@ -80,7 +86,7 @@ pub async fn many(
     let mut tags = tags(db, user, &ids).await?;
     let mut notes = notes(db, user, &ids).await?;
     let mut collections = collections(db, user, &ids).await?;
-    let shown = rows.into_iter().filter_map(|row| {
+    let views = rows.into_iter().filter_map(|row| {
         let document = documents.remove(&row.document_id)?;
         Some(BookmarkView {
             bookmark_id: row.id,
@@ -110,7 +116,7 @@ pub async fn many(
             error: document.error,
         })
     });
-    Ok(shown.collect())
+    Ok(views.collect())
 }
 
 async fn tags(

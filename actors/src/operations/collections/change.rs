@@ -1,4 +1,4 @@
-//! Changing what is named of a collection, and nothing else. A collection never stands within itself.
+//! Changes the given fields of a collection. A collection is never nested in itself.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,16 @@ use sea_orm::{
 
 use super::kinds;
 use super::view::{self, CollectionResponse};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
-use library::library_quota::LibraryRoom;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::target::Target;
+use errors::Error;
+use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use validation::{Field, Kind, Values};
 
-/// What is to be different; `Some(None)` empties.
+/// The changes; `None` keeps a field, `Some(None)` removes its value.
 #[derive(Debug)]
 pub struct ChangeCollection {
     id: CollectionId,
@@ -58,10 +58,10 @@ impl Operation for ChangeCollection {
     const SCOPES: &'static [Scope] = &[Scope::WriteCollections];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CollectionResponse, Error> {
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         if let Some(Some(parent)) = self.parent {
-            may_stand_in(&txn, caller.user, self.id, parent).await?;
+            require_valid_parent(&txn, caller.user, self.id, parent).await?;
         }
         let found = collection::Entity::one_of(caller.user, self.id).lock(LockType::NoKeyUpdate);
         let mut changed = found.one(&txn).await?.ok_or(Error::not_found())?.into_active_model();
@@ -83,14 +83,18 @@ impl Operation for ChangeCollection {
     }
 }
 
-/// Whether one may stand in the other. Two that are put into each other at the same time must not both pass, so one
-/// move of a user's collections waits for another.
-async fn may_stand_in(
+/// Requires that a collection may be moved into a parent.
+///
+/// # Errors
+/// [`Error::NotFound`] when one of them does not exist or belongs to another user; [`Error::Invalid`] when the parent is the
+/// collection itself or nested in it; the database fails.
+async fn require_valid_parent(
     txn: &impl ConnectionTrait,
     user: UserId,
     moved: CollectionId,
     parent: CollectionId,
 ) -> Result<(), Error> {
+    // Moves of a user's collections run one after the other: two collections that are moved into each other would both pass.
     user::Entity::find_by_id(user).lock(LockType::NoKeyUpdate).one(txn).await?;
     let all = collection::Entity::owned_by(user)
         .select_only()
@@ -102,21 +106,21 @@ async fn may_stand_in(
     if !parents.contains_key(&moved) || !parents.contains_key(&parent) {
         return Err(Error::not_found());
     }
-    if stands_within(&parents, parent, moved) {
+    if is_within(&parents, parent, moved) {
         return Err(Error::invalid("parentId", "must not be the collection itself or one inside it"));
     }
     Ok(())
 }
 
-/// Whether the first is the second, or stands somewhere within it.
-fn stands_within(
+/// Returns whether a collection is another one or is nested in it.
+fn is_within(
     parents: &HashMap<CollectionId, Option<CollectionId>>,
     inner: CollectionId,
     outer: CollectionId,
 ) -> bool {
-    let upwards = std::iter::successors(Some(inner), |at| parents.get(at).copied().flatten());
-    // No way up is longer than there are collections, even where rows of another time make a ring.
-    upwards.take(parents.len() + 1).any(|at| at == outer)
+    let ancestors = std::iter::successors(Some(inner), |id| parents.get(id).copied().flatten());
+    // Bounded, because stored rows could form a cycle.
+    ancestors.take(parents.len() + 1).any(|id| id == outer)
 }
 
 #[cfg(test)]
@@ -126,19 +130,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_collection_stands_within_itself_and_all_above_it() {
+    fn collection_is_within_itself_and_its_ancestors() {
         let [top, middle, low, other] = [(); 4].map(|()| CollectionId::new(Timestamp::from_millis(7)));
         let parents = HashMap::from([(top, None), (middle, Some(top)), (low, Some(middle)), (other, None)]);
 
-        assert!(stands_within(&parents, top, top) && stands_within(&parents, low, top));
-        assert!(!stands_within(&parents, top, low) && !stands_within(&parents, low, other));
+        assert!(is_within(&parents, top, top) && is_within(&parents, low, top));
+        assert!(!is_within(&parents, top, low) && !is_within(&parents, low, other));
     }
 
     #[test]
-    fn a_ring_of_another_time_has_an_end() {
+    fn search_of_ancestors_ends_in_a_cycle() {
         let [a, b, c] = [(); 3].map(|()| CollectionId::new(Timestamp::from_millis(7)));
-        let ring = HashMap::from([(a, Some(b)), (b, Some(a)), (c, None)]);
+        let cycle = HashMap::from([(a, Some(b)), (b, Some(a)), (c, None)]);
 
-        assert!(!stands_within(&ring, a, c));
+        assert!(!is_within(&cycle, a, c));
     }
 }

@@ -1,4 +1,4 @@
-//! Putting bookmarks into a collection, and taking them out.
+//! Adds bookmarks to a collection and removes them.
 
 use entity::id::{BookmarkId, CollectionId};
 use entity::scope::Scope;
@@ -9,37 +9,38 @@ use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Values};
-use crate::operations::bookmarks::relabel;
-use library::bookmarks::save;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::target::Target;
+use errors::Error;
+use library::bookmarks;
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use validation::{Field, Values};
 
-/// Puts a bookmark into a collection; twice is once.
+/// Adds a bookmark to a collection, if it is not in it.
 #[derive(Debug)]
-pub struct PutIntoCollection(Place);
+pub struct PutIntoCollection(Membership);
 
-/// Takes a bookmark out of a collection; it need not be in it.
+/// Removes a bookmark from a collection, if it is in it.
 #[derive(Debug)]
-pub struct TakeFromCollection(Place);
+pub struct TakeFromCollection(Membership);
 
+/// A bookmark of a collection, as the path names it.
 #[derive(Debug)]
-struct Place {
+struct Membership {
     collection: CollectionId,
     bookmark: BookmarkId,
 }
 
-impl Place {
+impl Membership {
     fn read(target: &Target) -> Result<Self, Error> {
         Ok(Self { collection: target.id(0)?, bookmark: target.id(1)? })
     }
 
-    /// Both are the caller's own; locked until the transaction ends, the collection first, as whoever removes it does.
-    async fn own(&self, txn: &impl ConnectionTrait, caller: &Caller) -> Result<bookmark::Model, Error> {
+    /// Locks collection and bookmark until the transaction ends and returns the bookmark. Lock order: the collection first, as
+    /// deleting it does.
+    async fn lock(&self, txn: &impl ConnectionTrait, caller: &Caller) -> Result<bookmark::Model, Error> {
         let collection = collection::Entity::one_of(caller.user, self.collection).lock(LockType::NoKeyUpdate);
         collection.one(txn).await?.ok_or(Error::not_found())?;
         let bookmark = bookmark::Entity::one_of(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
@@ -48,22 +49,22 @@ impl Place {
 }
 
 impl PutIntoCollection {
-    /// It takes none.
+    /// The request has no fields.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
-        Place::read(target).map(Self)
+        Membership::read(target).map(Self)
     }
 }
 
 impl TakeFromCollection {
-    /// It takes none.
+    /// The request has no fields.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
-        Place::read(target).map(Self)
+        Membership::read(target).map(Self)
     }
 }
 
@@ -77,10 +78,10 @@ impl Operation for PutIntoCollection {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<PutIntoCollectionResponse, Error> {
         let now = ctx.core.clock.now();
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let row = self.0.own(&txn, caller).await?;
-        save::put_in(&txn, caller.user, self.0.collection, row.id, now).await?;
-        changed(&txn, &self.0, &row, now).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let row = self.0.lock(&txn, caller).await?;
+        bookmarks::add_to_collection(&txn, caller.user, self.0.collection, row.id, now).await?;
+        record_change(&txn, &self.0, &row, now).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
         Ok(PutIntoCollectionResponse {})
@@ -98,34 +99,34 @@ impl Operation for TakeFromCollection {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<TakeFromCollectionResponse, Error> {
         let now = ctx.core.clock.now();
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let row = self.0.own(&txn, caller).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let row = self.0.lock(&txn, caller).await?;
         collection_bookmark::Entity::delete_many()
             .filter(collection_bookmark::Column::UserId.eq(caller.user))
             .filter(collection_bookmark::Column::CollectionId.eq(self.0.collection))
             .filter(collection_bookmark::Column::BookmarkId.eq(self.0.bookmark))
             .exec(&txn)
             .await?;
-        changed(&txn, &self.0, &row, now).await?;
+        record_change(&txn, &self.0, &row, now).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
         Ok(TakeFromCollectionResponse {})
     }
 }
 
-/// The collection and the bookmark changed, and the index is told.
-async fn changed(
+/// Records that the collection and the bookmark changed now, and enqueues the update of the index.
+async fn record_change(
     txn: &impl ConnectionTrait,
-    place: &Place,
+    membership: &Membership,
     row: &bookmark::Model,
     now: Timestamp,
 ) -> Result<(), Error> {
     collection::Entity::update_many()
         .col_expr(collection::Column::UpdatedAt, Expr::value(now))
         .filter(collection::Column::UserId.eq(row.user_id))
-        .filter(collection::Column::Id.eq(place.collection))
+        .filter(collection::Column::Id.eq(membership.collection))
         .exec(txn)
         .await?;
-    save::touch(txn, row.clone(), now).await?;
-    relabel(txn, row, now).await
+    bookmarks::touch(txn, row.clone(), now).await?;
+    bookmarks::enqueue_label_update(txn, row, now).await
 }

@@ -1,4 +1,4 @@
-//! Making a collection.
+//! Creates a collection.
 
 use entity::collection;
 use entity::id::CollectionId;
@@ -8,14 +8,14 @@ use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
 
 use super::kinds;
 use super::view::{self, CollectionResponse};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
-use library::library_quota::LibraryRoom;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::target::Target;
+use errors::Error;
+use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use validation::{Field, Kind, Values};
 
 /// A new collection.
 #[derive(Debug)]
@@ -49,12 +49,12 @@ impl Operation for CreateCollection {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CollectionResponse, Error> {
         let now = ctx.core.clock.now();
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         if let Some(parent) = self.parent {
-            // Nobody removes it before this one stands in it.
-            let there = collection::Entity::one_of(caller.user, parent).lock(LockType::KeyShare);
-            there.one(&txn).await?.ok_or(Error::not_found())?;
+            // Locked, so that it is not deleted before this collection is in it.
+            let parent = collection::Entity::one_of(caller.user, parent).lock(LockType::KeyShare);
+            parent.one(&txn).await?.ok_or(Error::not_found())?;
         }
         let row = collection::Model {
             id: CollectionId::new(now),
@@ -67,9 +67,9 @@ impl Operation for CreateCollection {
         };
         let id = row.id;
         collection::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
-        let made = view::one(&txn, caller.user, id).await?;
+        let created = view::one(&txn, caller.user, id).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
-        Ok(made)
+        Ok(created)
     }
 }

@@ -1,4 +1,4 @@
-//! Collections: what a person files bookmarks under, one within another (contract.md, section 6).
+//! Collections: nested groups of bookmarks (contract.md, section 6).
 
 mod change;
 mod contents;

@@ -1,4 +1,4 @@
-//! Removing a collection: its bookmarks stay, and so do the collections within it, which then stand in none.
+//! Deletes a collection. Its bookmarks stay; collections nested in it become top-level ones.
 
 use entity::id::CollectionId;
 use entity::scope::Scope;
@@ -8,21 +8,21 @@ use sea_orm::sea_query::{LockType, Query};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Values};
-use library::bookmarks::save;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::target::Target;
+use errors::Error;
+use library::bookmarks;
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use validation::{Field, Values};
 
-/// Which.
+/// The collection to delete.
 #[derive(Debug)]
 pub struct DeleteCollection(CollectionId);
 
 impl DeleteCollection {
-    /// It takes none.
+    /// The request has no fields.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
@@ -41,19 +41,19 @@ impl Operation for DeleteCollection {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteCollectionResponse, Error> {
-        let txn = begin_request(&ctx.core.db, caller).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let found = collection::Entity::one_of(caller.user, self.0).lock(LockType::Update);
         found.one(&txn).await?.ok_or(Error::not_found())?;
-        let filed = Query::select()
+        let ids = Query::select()
             .column(collection_bookmark::Column::BookmarkId)
             .from(collection_bookmark::Entity)
             .and_where(collection_bookmark::Column::CollectionId.eq(self.0))
             .to_owned();
-        let filed =
-            bookmark::Entity::with_deleted(caller.user).filter(bookmark::Column::Id.in_subquery(filed));
-        let filed = save::lock(&txn, filed).await?;
-        save::touch_all(&txn, caller.user, &filed, ctx.core.clock.now()).await?;
-        // The index is not told: no search can name the collection any more, and a later filing forgets it.
+        let members =
+            bookmark::Entity::with_deleted(caller.user).filter(bookmark::Column::Id.in_subquery(ids));
+        let members = bookmarks::lock(&txn, members).await?;
+        bookmarks::touch_many(&txn, caller.user, &members, ctx.core.clock.now()).await?;
+        // The index is not updated: no search can name the collection any more, and the next update of a bookmark's labels drops it.
         collection::Entity::delete_many()
             .filter(collection::Column::UserId.eq(caller.user))
             .filter(collection::Column::Id.eq(self.0))

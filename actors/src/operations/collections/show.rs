@@ -1,4 +1,4 @@
-//! Showing one collection, and listing them.
+//! Shows a collection and lists them.
 
 use entity::collection;
 use entity::id::CollectionId;
@@ -8,22 +8,22 @@ use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Serialize;
 
 use super::view::{self, CollectionResponse, CollectionView};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
+use crate::operations::page::{CURSOR, ListPage, PageRequest};
+use crate::operations::target::Target;
 use errors::Error;
 use validation::{Field, Kind, Values};
-use crate::operations::page::{CURSOR, PageOf};
-use crate::operations::target::Target;
-use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
 
-/// One collection.
+/// The collection to show.
 #[derive(Debug)]
 pub struct ShowCollection(CollectionId);
 
 impl ShowCollection {
-    /// It takes none.
+    /// The request has no fields.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
@@ -43,7 +43,7 @@ impl Operation for ShowCollection {
 
 /// A page of collections.
 #[derive(Debug)]
-pub struct ListCollections(PageOf);
+pub struct ListCollections(PageRequest);
 
 impl ListCollections {
     /// The parameters of the route.
@@ -58,7 +58,7 @@ impl ListCollections {
 
     /// Reads the parameters.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self(PageOf::read(&mut values, DEFAULT_LIMIT)))
+        Ok(Self(PageRequest::read(&mut values, DEFAULT_LIMIT)))
     }
 }
 
@@ -80,14 +80,14 @@ impl Operation for ListCollections {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListCollectionsResponse, Error> {
-        let after: Option<CollectionId> = self.0.position(ctx, caller.user, "collections")?;
+        let list = self.0.of_list(ctx, caller, "collections");
+        let after: Option<CollectionId> = list.position()?;
         let mut query = collection::Entity::owned_by(caller.user).order_by_asc(collection::Column::Id);
         if let Some(after) = after {
             query = query.filter(collection::Column::Id.gt(after));
         }
-        let mut collections = view::shown(query.limit(self.0.limit + 1)).all(ctx.core.db.read()).await?;
-        let next_cursor =
-            self.0.cut(ctx, caller.user, "collections", &mut collections, |shown| shown.collection_id);
-        Ok(ListCollectionsResponse { collections, next_cursor })
+        let views = view::select_views(query.limit(list.fetch_limit())).all(ctx.core.db.read()).await?;
+        let ListPage { rows, next_cursor } = list.page(views, |view| view.collection_id);
+        Ok(ListCollectionsResponse { collections: rows, next_cursor })
     }
 }

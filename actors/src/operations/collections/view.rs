@@ -1,4 +1,4 @@
-//! A collection as it is shown: however many they are, one statement reads them with their counts.
+//! The view of collections: one statement reads them with their counts.
 
 use entity::id::{CollectionId, UserId};
 use entity::time::Timestamp;
@@ -36,38 +36,41 @@ pub struct CollectionResponse {
     pub(super) collection: CollectionView,
 }
 
-/// The chosen collections as they are shown.
-pub(super) fn shown(chosen: Select<collection::Entity>) -> Selector<SelectModel<CollectionView>> {
+/// Selects the views of collections.
+pub(super) fn select_views(collections: Select<collection::Entity>) -> Selector<SelectModel<CollectionView>> {
     use collection::Column as C;
-    chosen
+    collections
         .select_only()
         .column_as(C::Id, "collection_id")
         .columns([C::Name, C::Description, C::ParentId, C::UpdatedAt])
-        .expr_as(count(), "bookmark_count")
+        .expr_as(bookmark_count(), "bookmark_count")
         .into_model()
 }
 
-/// One, if it is this user's.
+/// Returns the view of one collection.
+///
+/// # Errors
+/// [`Error::NotFound`] when it does not exist or belongs to another user; the database fails.
 pub(super) async fn one(
     db: &impl ConnectionTrait,
     user: UserId,
     id: CollectionId,
 ) -> Result<CollectionResponse, Error> {
-    let found = shown(collection::Entity::one_of(user, id)).one(db).await?;
+    let found = select_views(collection::Entity::one_of(user, id)).one(db).await?;
     Ok(CollectionResponse { collection: found.ok_or(Error::not_found())? })
 }
 
-/// How many living bookmarks are in the collection of the outer statement.
-fn count() -> SelectStatement {
-    use collection_bookmark::Column as Filed;
+/// Counts the bookmarks in the collection of the outer statement, without deleted ones.
+fn bookmark_count() -> SelectStatement {
+    use collection_bookmark::Column as Member;
     Query::select()
-        .expr(Expr::col((collection_bookmark::Entity, Filed::BookmarkId)).count())
+        .expr(Expr::col((collection_bookmark::Entity, Member::BookmarkId)).count())
         .from(collection_bookmark::Entity)
         .inner_join(
             bookmark::Entity,
-            bookmark::Column::Id.into_expr().equals((collection_bookmark::Entity, Filed::BookmarkId)),
+            bookmark::Column::Id.into_expr().equals((collection_bookmark::Entity, Member::BookmarkId)),
         )
-        .and_where(Filed::CollectionId.into_expr().equals((collection::Entity, collection::Column::Id)))
+        .and_where(Member::CollectionId.into_expr().equals((collection::Entity, collection::Column::Id)))
         .and_where(bookmark::Column::DeletedAt.is_null())
         .to_owned()
 }

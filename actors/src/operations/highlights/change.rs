@@ -1,4 +1,4 @@
-//! Changing a highlight, and taking it away. A highlight of a deleted bookmark is out of reach until that is restored.
+//! Changes and deletes a highlight. A highlight of a deleted bookmark is not found until the bookmark is restored.
 
 use entity::id::{HighlightId, UserId};
 use entity::scope::Scope;
@@ -12,18 +12,19 @@ use sea_orm::{
 use serde::Serialize;
 
 use super::kinds;
-use super::view::{HighlightResponse, Marked, must_stand};
-use crate::context::OperationContext;
+use super::view::HighlightResponse;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Values};
-use library::library_quota::LibraryRoom;
-use library::bookmarks::save;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::target::Target;
+use errors::Error;
+use library::bookmarks;
+use library::highlights::{Quotation, require_quotation};
+use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use validation::{Field, Values};
 
-/// What is to be different; `Some(None)` empties.
+/// The changes; `None` keeps a field, `Some(None)` removes its value.
 #[derive(Debug)]
 pub struct ChangeHighlight {
     id: HighlightId,
@@ -42,10 +43,10 @@ impl ChangeHighlight {
         Field::optional("text", kinds::TEXT, "The new text of the highlight, exactly as in the document."),
         Field::optional(
             "startOffset",
-            kinds::PLACE,
+            kinds::OFFSET,
             "Offset of the first character in the document's text, in Unicode scalar values.",
         ),
-        Field::optional("endOffset", kinds::PLACE, "Offset after the last character."),
+        Field::optional("endOffset", kinds::OFFSET, "Offset after the last character."),
     ];
 
     /// Reads path and body.
@@ -60,7 +61,7 @@ impl ChangeHighlight {
         })
     }
 
-    fn moves(&self) -> bool {
+    fn changes_text(&self) -> bool {
         self.text.is_some() || self.start.is_some() || self.end.is_some()
     }
 }
@@ -70,18 +71,18 @@ impl Operation for ChangeHighlight {
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<HighlightResponse, Error> {
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let (saved, mut row) = own(&txn, caller.user, self.id).await?;
-        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
-        let moves = self.moves();
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let (bookmark, mut row) = lock(&txn, caller.user, self.id).await?;
+        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
+        let changes_text = self.changes_text();
         row.text = self.text.unwrap_or(row.text);
         row.start_offset = self.start.unwrap_or(row.start_offset);
         row.end_offset = self.end.unwrap_or(row.end_offset);
         row.note = self.note.unwrap_or(row.note);
         row.color = self.color.unwrap_or(row.color);
-        if moves {
-            let marked = Marked { text: &row.text, start: row.start_offset, end: row.end_offset };
-            must_stand(&txn, caller.user, &saved, marked).await?;
+        if changes_text {
+            let quotation = Quotation { text: &row.text, start: row.start_offset, end: row.end_offset };
+            require_quotation(&txn, caller.user, &bookmark, quotation).await?;
         }
         let mut changed = row.clone().into_active_model();
         changed.text = Set(row.text.clone());
@@ -90,19 +91,19 @@ impl Operation for ChangeHighlight {
         changed.note = Set(row.note.clone());
         changed.color = Set(row.color.clone());
         changed.update(&txn).await?;
-        save::touch(&txn, saved, ctx.core.clock.now()).await?;
+        bookmarks::touch(&txn, bookmark, ctx.core.clock.now()).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
         Ok(HighlightResponse { highlight: row.into() })
     }
 }
 
-/// Which is taken away.
+/// The highlight to delete.
 #[derive(Debug)]
 pub struct DeleteHighlight(HighlightId);
 
 impl DeleteHighlight {
-    /// It takes none.
+    /// The request has no fields.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
@@ -121,29 +122,32 @@ impl Operation for DeleteHighlight {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteHighlightResponse, Error> {
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let (saved, row) = own(&txn, caller.user, self.0).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let (bookmark, row) = lock(&txn, caller.user, self.0).await?;
         highlight::Entity::delete_many()
             .filter(highlight::Column::UserId.eq(caller.user))
             .filter(highlight::Column::Id.eq(row.id))
             .exec(&txn)
             .await?;
-        save::touch(&txn, saved, ctx.core.clock.now()).await?;
+        bookmarks::touch(&txn, bookmark, ctx.core.clock.now()).await?;
         txn.commit().await?;
         Ok(DeleteHighlightResponse {})
     }
 }
 
-/// The highlight and its living bookmark, which is locked: two changes of it wait for each other.
-async fn own(
+/// Locks the bookmark of a highlight until the transaction ends and returns both.
+///
+/// # Errors
+/// [`Error::NotFound`] when one of them does not exist, is deleted, or belongs to another user; the database fails.
+async fn lock(
     txn: &impl ConnectionTrait,
     user: UserId,
     id: HighlightId,
 ) -> Result<(bookmark::Model, highlight::Model), Error> {
     let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found())?;
-    let saved = bookmark::Entity::one_of(user, found.bookmark_id).lock(LockType::NoKeyUpdate);
-    let saved = saved.one(txn).await?.ok_or(Error::not_found())?;
-    // What was read before the lock may be another's change ago.
+    let bookmark = bookmark::Entity::one_of(user, found.bookmark_id).lock(LockType::NoKeyUpdate);
+    let bookmark = bookmark.one(txn).await?.ok_or(Error::not_found())?;
+    // Read again: another transaction may have changed it before the lock was acquired.
     let found = highlight::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found())?;
-    Ok((saved, found))
+    Ok((bookmark, found))
 }

@@ -1,4 +1,4 @@
-//! Marking words of a saved text.
+//! Highlights words of a bookmark's text.
 
 use entity::id::{BookmarkId, HighlightId};
 use entity::scope::Scope;
@@ -7,16 +7,17 @@ use sea_orm::sea_query::LockType;
 use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
 
 use super::kinds;
-use super::view::{HighlightResponse, Marked, must_stand};
-use crate::context::OperationContext;
+use super::view::HighlightResponse;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Values};
-use library::library_quota::LibraryRoom;
-use library::bookmarks::save;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::target::Target;
+use errors::Error;
+use library::bookmarks;
+use library::highlights::{Quotation, require_quotation};
+use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use validation::{Field, Values};
 
 /// A new highlight.
 #[derive(Debug)]
@@ -35,10 +36,10 @@ impl CreateHighlight {
         Field::required("text", kinds::TEXT, "The text to highlight, exactly as in the document."),
         Field::required(
             "startOffset",
-            kinds::PLACE,
+            kinds::OFFSET,
             "Offset of the first character in the document's text, in Unicode scalar values.",
         ),
-        Field::required("endOffset", kinds::PLACE, "Offset after the last character."),
+        Field::required("endOffset", kinds::OFFSET, "Offset after the last character."),
         Field::optional("note", kinds::NOTE, "A note on the highlight."),
         Field::optional("color", kinds::COLOR, "Name of a colour."),
     ];
@@ -62,16 +63,16 @@ impl Operation for CreateHighlight {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<HighlightResponse, Error> {
         let now = ctx.core.clock.now();
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         let found = bookmark::Entity::one_of(caller.user, self.bookmark).lock(LockType::NoKeyUpdate);
-        let saved = found.one(&txn).await?.ok_or(Error::not_found())?;
-        let marked = Marked { text: &self.text, start: self.start, end: self.end };
-        must_stand(&txn, caller.user, &saved, marked).await?;
+        let bookmark = found.one(&txn).await?.ok_or(Error::not_found())?;
+        let quotation = Quotation { text: &self.text, start: self.start, end: self.end };
+        require_quotation(&txn, caller.user, &bookmark, quotation).await?;
         let row = highlight::Model {
             id: HighlightId::new(now),
             user_id: caller.user,
-            bookmark_id: saved.id,
+            bookmark_id: bookmark.id,
             text: self.text,
             note: self.note,
             color: self.color,
@@ -80,7 +81,7 @@ impl Operation for CreateHighlight {
             created_at: now,
         };
         highlight::Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
-        save::touch(&txn, saved, now).await?;
+        bookmarks::touch(&txn, bookmark, now).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
         Ok(HighlightResponse { highlight: row.into() })

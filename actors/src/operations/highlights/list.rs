@@ -1,21 +1,21 @@
-//! Listing the highlights of a bookmark, in the order of the text.
+//! Lists the highlights of a bookmark, in the order of the text.
 
 use entity::id::{BookmarkId, HighlightId};
 use entity::scope::Scope;
 use entity::{bookmark, highlight};
 use schemars::JsonSchema;
 use sea_orm::sea_query::ExprTrait;
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder};
 use serde::Serialize;
 
 use super::view::HighlightView;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
+use crate::operations::page::{CURSOR, ListPage, PageRequest};
+use crate::operations::target::Target;
 use errors::Error;
 use validation::{Field, Kind, Values};
-use crate::operations::page::{CURSOR, PageOf};
-use crate::operations::target::Target;
-use crate::pipeline::Operation;
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -23,7 +23,7 @@ const DEFAULT_LIMIT: u64 = 50;
 #[derive(Debug)]
 pub struct ListHighlights {
     bookmark: BookmarkId,
-    page: PageOf,
+    page: PageRequest,
 }
 
 impl ListHighlights {
@@ -39,7 +39,7 @@ impl ListHighlights {
 
     /// Reads path and parameters.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self { bookmark: target.id(0)?, page: PageOf::read(&mut values, DEFAULT_LIMIT) })
+        Ok(Self { bookmark: target.id(0)?, page: PageRequest::read(&mut values, DEFAULT_LIMIT) })
     }
 }
 
@@ -63,8 +63,8 @@ impl Operation for ListHighlights {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListHighlightsResponse, Error> {
         use highlight::Column as C;
         let (db, user) = (ctx.core.db.read(), caller.user);
-        let list = format!("highlights:{}", self.bookmark);
-        let after: Option<(i32, HighlightId)> = self.page.position(ctx, user, &list)?;
+        let list = self.page.of_list(ctx, caller, format!("highlights:{}", self.bookmark));
+        let after: Option<(i32, HighlightId)> = list.position()?;
         bookmark::Entity::one_of(user, self.bookmark).one(db).await?.ok_or(Error::not_found())?;
         let mut own = highlight::Entity::owned_by(user).filter(C::BookmarkId.eq(self.bookmark));
         if let Some((start, id)) = after {
@@ -72,8 +72,7 @@ impl Operation for ListHighlights {
             own = own.filter(Condition::any().add(C::StartOffset.into_expr().gt(start)).add(same));
         }
         let ordered = own.order_by_asc(C::StartOffset).order_by_asc(C::Id);
-        let mut rows = ordered.limit(self.page.limit + 1).all(db).await?;
-        let next_cursor = self.page.cut(ctx, user, &list, &mut rows, |row| (row.start_offset, row.id));
+        let ListPage { rows, next_cursor } = list.fetch(ordered, |row| (row.start_offset, row.id)).await?;
         Ok(ListHighlightsResponse {
             highlights: rows.into_iter().map(HighlightView::from).collect(),
             next_cursor,

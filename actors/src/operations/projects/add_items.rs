@@ -1,57 +1,83 @@
-//! Adding items to a project: all or nothing, saving of addresses included (contract.md, sections 5 and 11).
+//! Adds items to a project: all or none, with the URLs among them saved first (contract.md, sections 5 and 11).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use entity::id::{DocumentId, ProjectId, ProjectItemId};
-use entity::kind::ItemKind;
+use entity::id::{BookmarkId, EntryId, HighlightId, NoteId, ProjectId};
+use entity::kind::ItemRole;
+use entity::project;
 use entity::scope::Scope;
 use entity::time::Timestamp;
-use entity::{note, project, project_item};
 use schemars::JsonSchema;
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter, QuerySelect,
-};
+use sea_orm::ConnectionTrait;
 use serde::Serialize;
-use uuid::Uuid;
 use web::PageUrl;
 
 use super::items::{self, ItemView};
-use super::thing::{self, Chosen, Named, Wanted};
-use super::{locked, must_be_open, touch};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
-use jobs::Priority;
-use library::library_quota::LibraryRoom;
-use library::bookmarks::save::{self, NewBookmark};
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::target::Target;
+use errors::Error;
+use jobs::Priority;
+use library::bookmarks::{self, NewBookmark};
+use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use library::projects::{self, ItemRef, NewItem, ResolvedItem};
+use validation::{Field, Kind, Values};
+
+/// An item of the body.
+const ITEM: Kind = Kind::Either {
+    one: &[
+        Field::optional("bookmarkId", Kind::Id, "A bookmark."),
+        Field::optional("highlightId", Kind::Id, "A highlight."),
+        Field::optional("noteId", Kind::Id, "A note."),
+        Field::optional("entryId", Kind::Id, "An entry of a followed feed."),
+        Field::optional("url", bookmarks::kinds::URL, "A URL. It is saved to the library first."),
+    ],
+    beside: &[Field::optional(
+        "role",
+        Kind::Choice(ItemRole::NAMES),
+        "The item's role in the project. Default `source`.",
+    )],
+};
 
 /// Items to be added.
 #[derive(Debug)]
 pub struct AddItems {
     project: ProjectId,
-    items: Vec<Wanted>,
+    items: Vec<NewItem>,
 }
 
 impl AddItems {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[Field::required(
         "items",
-        Kind::List { of: &thing::ITEM, min: 1, max: 100 },
+        Kind::List { of: &ITEM, min: 1, max: 100 },
         "The items to add. Either all are added or none.",
     )];
 
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        let items = values.records("items").unwrap_or_default().into_iter().map(thing::read);
+        let items = values.records("items").unwrap_or_default().into_iter().map(read_item);
+        // `Kind::Either` refuses an item that names nothing.
         let items = items
             .collect::<Option<_>>()
-            .ok_or_else(|| Error::internal("an item was read that names nothing"))?;
+            .ok_or_else(|| Error::internal("an item of a request names nothing"))?;
         Ok(Self { project: target.id(0)?, items })
     }
+}
+
+/// Reads an [`ITEM`]; `None` if it names nothing.
+fn read_item(mut item: Values) -> Option<NewItem> {
+    let role = item.name("role").and_then(|name| name.parse().ok()).unwrap_or(ItemRole::Source);
+    let refs = [
+        item.id("bookmarkId").map(|id| ItemRef::Bookmark(BookmarkId(id))),
+        item.id("highlightId").map(|id| ItemRef::Highlight(HighlightId(id))),
+        item.id("noteId").map(|id| ItemRef::Note(NoteId(id))),
+        item.id("entryId").map(|id| ItemRef::Entry(EntryId(id))),
+        item.text("url").map(ItemRef::Url),
+    ];
+    Some(NewItem { item: refs.into_iter().flatten().next()?, role })
 }
 
 /// The items of the request, in its order and each once: those that were added, and those that the project contained already.
@@ -71,28 +97,29 @@ impl Operation for AddItems {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<AddItemsResponse, Error> {
-        let (now, most) = (ctx.core.clock.now(), ctx.core.plans.limits(caller.plan).items_per_project);
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
-        let project = locked(&txn, caller.user, self.project).await?;
-        let mut chosen = Vec::with_capacity(self.items.len());
+        let (now, max_items) = (ctx.core.clock.now(), ctx.core.plans.limits(caller.plan).items_per_project);
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
+        let project = projects::lock(&txn, caller.user, self.project).await?;
+        let mut resolved = Vec::with_capacity(self.items.len());
         for (n, item) in self.items.iter().enumerate() {
-            let found = thing::find(&txn, caller.user, item).await;
-            chosen.push(found.map_err(|error| error.of_item(&format!("items[{n}]")))?);
+            let found = projects::resolve_item(&txn, caller.user, item).await;
+            resolved.push(found.map_err(|error| error.of_item(&format!("items[{n}]")))?);
         }
-        let project = must_be_open(project)?;
+        let project = projects::require_active(project)?;
         for (n, item) in self.items.iter().enumerate() {
-            if let Named::Url(url) = &item.named {
-                let checked = save::may_save(&txn, caller.user, url, ctx.ingest.fetcher.guard()).await;
+            if let ItemRef::Url(url) = &item.item {
+                let checked =
+                    bookmarks::require_savable(&txn, caller.user, url, ctx.feeds.fetcher.guard()).await;
                 checked.map_err(|error| error.of_item(&format!("items[{n}]")))?;
             }
         }
-        save_pages(&txn, &project, &self.items, &mut chosen, now).await?;
-        let chosen: Vec<Chosen> = chosen.into_iter().flatten().collect();
-        let put = put(&txn, &project, &chosen, most, now).await?;
+        save_pages(&txn, &project, &self.items, &mut resolved, now).await?;
+        let resolved: Vec<ResolvedItem> = resolved.into_iter().flatten().collect();
+        let items = projects::add_items(&txn, &project, &resolved, max_items, now).await?;
         let reply = AddItemsResponse {
-            added: items::views(ctx, &txn, caller.user, put.new).await?,
-            already_present: items::views(ctx, &txn, caller.user, put.there).await?,
+            added: items::views(&ctx.core, &txn, caller.user, items.new).await?,
+            already_present: items::views(&ctx.core, &txn, caller.user, items.existing).await?,
         };
         room.must_hold(&txn).await?;
         txn.commit().await?;
@@ -101,138 +128,69 @@ impl Operation for AddItems {
     }
 }
 
-/// Saves the pages among the items, in the order of their addresses: two requests that save the same pages in two orders
-/// would wait for each other.
+/// Saves the URLs among the items. They are saved in the order of their normalised URLs: two requests that save the same pages in
+/// different orders would deadlock.
 async fn save_pages(
     txn: &impl ConnectionTrait,
     project: &project::Model,
-    items: &[Wanted],
-    chosen: &mut [Option<Chosen>],
+    items: &[NewItem],
+    resolved: &mut [Option<ResolvedItem>],
     now: Timestamp,
 ) -> Result<(), Error> {
-    let mut pages: Vec<(String, &str, &Wanted, &mut Option<Chosen>)> = Vec::new();
-    for (item, slot) in items.iter().zip(chosen) {
-        if let Named::Url(url) = &item.named {
-            pages.push((address(url)?, url, item, slot));
+    let mut pages: Vec<(String, &str, &NewItem, &mut Option<ResolvedItem>)> = Vec::new();
+    for (item, slot) in items.iter().zip(resolved) {
+        if let ItemRef::Url(url) = &item.item {
+            pages.push((PageUrl::parse(url)?.key(), url, item, slot));
         }
     }
     pages.sort_by(|a, b| a.0.cmp(&b.0));
-    let mut made = HashSet::new();
-    for (address, url, item, slot) in pages {
+    let mut saved = HashSet::new();
+    for (key, url, item, slot) in pages {
         let new = NewBookmark { url: url.to_owned(), ..NewBookmark::default() };
-        let (row, created) = save::save_in(txn, project.user_id, new, Priority::Now, now).await?;
+        let (row, created) =
+            bookmarks::save_in_transaction(txn, project.user_id, new, Priority::Now, now).await?;
         if created {
-            made.insert(address.clone());
+            saved.insert(key.clone());
         }
-        *slot = Some(Chosen::page(&row, made.contains(&address), item.role));
+        // Of a URL that is named twice both items are new.
+        *slot = Some(ResolvedItem::from_bookmark(&row, saved.contains(&key), item.role));
     }
     Ok(())
 }
 
-fn address(url: &str) -> Result<String, Error> {
-    let parsed = PageUrl::parse(url)?;
-    Ok(parsed.key())
-}
+#[cfg(test)]
+mod tests {
+    use errors::Invalid;
+    use validation::read_json;
 
-/// What came of putting things into a project.
-#[derive(Debug, Default)]
-pub struct Added {
-    /// Items that were made now.
-    pub new: Vec<project_item::Model>,
-    /// Items that were there already; they stay as they were.
-    pub there: Vec<project_item::Model>,
-}
+    use super::*;
 
-/// Puts things into a project that is [open for writing](super::open_for_writing), each once, up to `most` items.
-///
-/// # Errors
-/// [`Error::ProjectLimit`] where it would be more; what is there already does not matter then.
-pub async fn put(
-    txn: &impl ConnectionTrait,
-    project: &project::Model,
-    chosen: &[Chosen],
-    most: u32,
-    now: Timestamp,
-) -> Result<Added, Error> {
-    let mut there = present(txn, project, chosen).await?;
-    let own = own_notes(txn, project, chosen).await?;
-    let (mut put, mut seen) = (Added::default(), HashSet::new());
-    let others = chosen.iter().filter(|chosen| !own.contains(&chosen.document));
-    for chosen in others.filter(|chosen| seen.insert(chosen.thing())) {
-        match there.remove(&chosen.thing()) {
-            Some(row) => put.there.push(row),
-            None => put.new.push(item(project, chosen, now)),
-        }
+    const ID: &str = "01890000-0000-7000-8000-000000000000";
+    const FIELDS: &[Field] = &[Field::required("items", Kind::List { of: &ITEM, min: 1, max: 9 }, "")];
+
+    fn read_items(items: &str) -> Result<Vec<NewItem>, Invalid> {
+        let mut values = read_json(format!(r#"{{"items": {items}}}"#).as_bytes(), FIELDS)?;
+        Ok(values.records("items").unwrap().into_iter().filter_map(read_item).collect())
     }
-    if put.new.is_empty() {
-        return Ok(put);
+
+    #[test]
+    fn item_names_one_object_and_is_a_source_by_default() {
+        let items = read_items(&format!(
+            r#"[{{"noteId": "{ID}"}}, {{"url": "https://a.example", "role": "background", "entryId": null}}]"#
+        ));
+
+        let note = NewItem { item: ItemRef::Note(ID.parse().unwrap()), role: ItemRole::Source };
+        let url = NewItem { item: ItemRef::Url("https://a.example".into()), role: ItemRole::Background };
+        assert_eq!(items.unwrap(), [note, url]);
     }
-    let items = project_item::Entity::within(project).count(txn).await?;
-    if items + put.new.len() as u64 > u64::from(most) {
-        return Err(Error::ProjectLimit { limit: most });
-    }
-    take_place(txn, project, &put.new).await?;
-    let rows = put.new.iter().cloned().map(IntoActiveModel::into_active_model);
-    project_item::Entity::insert_many(rows).exec_without_returning(txn).await?;
-    touch(txn, project, now).await?;
-    Ok(put)
-}
 
-/// Those that are notes of the project itself: it has them already, and they are no items.
-async fn own_notes(
-    txn: &impl ConnectionTrait,
-    project: &project::Model,
-    chosen: &[Chosen],
-) -> Result<HashSet<DocumentId>, Error> {
-    let notes = chosen.iter().filter(|chosen| chosen.kind == ItemKind::Note);
-    let notes: Vec<DocumentId> = notes.map(|chosen| chosen.document).collect();
-    if notes.is_empty() {
-        return Ok(HashSet::new());
-    }
-    let own = note::Entity::owned_by(project.user_id)
-        .filter(note::Column::ProjectId.eq(project.id))
-        .filter(note::Column::DocumentId.is_in(notes))
-        .select_only()
-        .column(note::Column::DocumentId);
-    Ok(own.into_tuple().all(txn).await?.into_iter().collect())
-}
+    #[test]
+    fn item_that_names_none_or_two_objects_is_a_fault() {
+        let faulty = read_items(&format!(
+            r#"[{{}}, {{"noteId": "{ID}"}}, {{"noteId": "{ID}", "url": "https://a.example"}}, {{"role": "source"}}]"#
+        ));
 
-async fn present(
-    txn: &impl ConnectionTrait,
-    project: &project::Model,
-    chosen: &[Chosen],
-) -> Result<HashMap<Uuid, project_item::Model>, Error> {
-    let things = project_item::Column::Thing.is_in(chosen.iter().map(Chosen::thing));
-    let rows = project_item::Entity::within(project).filter(things).all(txn).await?;
-    Ok(rows.into_iter().map(|row| (row.thing, row)).collect())
-}
-
-/// Removes items of the same things that are out of sight: an entry whose bookmark was in the project, and was deleted.
-async fn take_place(
-    txn: &impl ConnectionTrait,
-    project: &project::Model,
-    new: &[project_item::Model],
-) -> Result<(), Error> {
-    project_item::Entity::delete_many()
-        .filter(project_item::Column::UserId.eq(project.user_id))
-        .filter(project_item::Column::ProjectId.eq(project.id))
-        .filter(project_item::Column::Thing.is_in(new.iter().map(|item| item.thing)))
-        .exec(txn)
-        .await?;
-    Ok(())
-}
-
-fn item(project: &project::Model, chosen: &Chosen, now: Timestamp) -> project_item::Model {
-    project_item::Model {
-        id: ProjectItemId::new(now),
-        user_id: project.user_id,
-        project_id: project.id,
-        kind: chosen.kind,
-        thing: chosen.thing(),
-        document_id: chosen.document,
-        highlight_id: chosen.highlight,
-        role: chosen.role,
-        pinned: false,
-        added_at: now,
+        let fields: Vec<_> = faulty.unwrap_err().faults.into_iter().map(|fault| fault.field).collect();
+        assert_eq!(fields, ["items[0]", "items[2]", "items[3]"]);
     }
 }

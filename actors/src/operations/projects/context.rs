@@ -1,4 +1,4 @@
-//! Reading a project as a whole: what an assistant has to know before it works on it (spec.md: Project context).
+//! Returns what an assistant has to know about a project before it works on it (spec.md: Project context).
 
 mod fit;
 mod gather;
@@ -11,34 +11,34 @@ use entity::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::readable;
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::search::QUERY;
 use crate::operations::target::Target;
-use crate::pipeline::Operation;
 use crate::retrieval::passage::SearchResult;
+use errors::Error;
+use library::projects;
+use validation::{Field, Kind, Values};
 
-/// How long the answer may be.
+/// The field `maxChars`.
 pub const CONTEXT_MAX_CHARS: Field = Field::optional(
     "maxChars",
     Kind::Integer { min: 1000, max: 32_000 },
     "Maximum length of the response data, as compact JSON, in characters. Default 16000.",
 );
-const DEFAULT_CHARS: usize = 16_000;
+const DEFAULT_MAX_CHARS: usize = 16_000;
 
-/// A project that is read.
+/// A request for the context of a project.
 #[derive(Debug)]
 pub struct ReadContext {
-    /// Which.
+    /// The project.
     pub project: ProjectId,
-    /// Words to find passages by; none without them.
+    /// Words by which passages are found; without them the response has no passages.
     pub query: Option<String>,
-    /// Characters of the answer's JSON at most.
+    /// Maximum length of the response's JSON, in characters.
     pub max_chars: Option<usize>,
-    /// Leave out notes that are not pinned.
+    /// Whether notes that are not pinned are left out.
     pub pinned_notes: bool,
 }
 
@@ -127,11 +127,11 @@ pub struct ContextSource {
     pub document_id: DocumentId,
     /// Its title.
     pub title: String,
-    /// The way back to it.
+    /// URL of the source.
     pub url: String,
-    /// What it is to the project.
+    /// Role of the source in the project.
     pub role: ItemRole,
-    /// Stands first, and gives way last.
+    /// Whether it is listed first and left out last.
     pub pinned: bool,
 }
 
@@ -145,15 +145,15 @@ impl Operation for ReadContext {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ReadContextResponse, Error> {
-        let most = self.max_chars.unwrap_or(DEFAULT_CHARS);
-        let project = readable(ctx.core.db.read(), caller.user, self.project).await?;
+        let max_chars = self.max_chars.unwrap_or(DEFAULT_MAX_CHARS);
+        let project = projects::find(ctx.core.db.read(), caller.user, self.project).await?;
         let passages = match &self.query {
             Some(query) => Some(passages::find(ctx, &project, query).await?),
             None => None,
         };
         let mut context = ReadContextResponse {
-            decisions: gather::decisions(ctx, &project, most).await?,
-            notes: gather::notes(ctx, &project, self.pinned_notes, most).await?,
+            decisions: gather::decisions(ctx, &project, max_chars).await?,
+            notes: gather::notes(ctx, &project, self.pinned_notes, max_chars).await?,
             sources: gather::sources(ctx, &project).await?,
             project: ContextProject {
                 id: project.id,
@@ -163,7 +163,7 @@ impl Operation for ReadContext {
             passages,
             truncated: false,
         };
-        fit::fit(&mut context, most)?;
+        fit::fit(&mut context, max_chars)?;
         Ok(context)
     }
 }

@@ -1,4 +1,4 @@
-//! The decisions of a project (contract.md, section 9).
+//! Lists, creates, changes and deletes the decisions of a project (contract.md, section 9).
 
 use entity::decision::{Column, Entity, Model};
 use entity::id::{DecisionId, ProjectId, UserId};
@@ -9,25 +9,27 @@ use entity::time::Timestamp;
 use schemars::JsonSchema;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, ModelTrait, QueryFilter,
-    QueryOrder, QuerySelect,
+    QueryOrder,
 };
 use serde::Serialize;
 
-use super::{DEFAULT_LIMIT, kinds, open_for_writing, readable, touch};
-use crate::context::OperationContext;
+use super::{DEFAULT_LIMIT, kinds};
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
-use library::library_quota::LibraryRoom;
-use crate::operations::page::{CURSOR, PageOf};
+use crate::context::OperationContext;
+use crate::operation::Operation;
+use crate::operations::page::{CURSOR, ListPage, PageRequest};
 use crate::operations::target::Target;
+use errors::Error;
+use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use library::projects;
+use validation::{Field, Kind, Values};
 
 const BODY: Field = Field::optional("body", kinds::TEXT, "What was decided, and why.");
-const STATUS: Field = Field::optional("status", Kind::Choice(DecisionStatus::NAMES), "Where it stands.");
+const STATUS: Field =
+    Field::optional("status", Kind::Choice(DecisionStatus::NAMES), "Status of the decision.");
 
-/// A decision as it is shown.
+/// A decision.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionView {
@@ -47,7 +49,7 @@ impl From<Model> for DecisionView {
     }
 }
 
-/// One decision under its name.
+/// A decision.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DecisionResponse {
     decision: DecisionView,
@@ -57,7 +59,7 @@ pub struct DecisionResponse {
 #[derive(Debug)]
 pub struct ListDecisions {
     project: ProjectId,
-    page: PageOf,
+    page: PageRequest,
 }
 
 impl ListDecisions {
@@ -66,7 +68,7 @@ impl ListDecisions {
 
     /// Reads path and parameters.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self { project: target.id(0)?, page: PageOf::read(&mut values, DEFAULT_LIMIT) })
+        Ok(Self { project: target.id(0)?, page: PageRequest::read(&mut values, DEFAULT_LIMIT) })
     }
 }
 
@@ -83,15 +85,14 @@ impl Operation for ListDecisions {
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListDecisionsResponse, Error> {
-        let project = readable(ctx.core.db.read(), caller.user, self.project).await?;
-        let list = format!("decisions:{}", project.id);
-        let after: Option<DecisionId> = self.page.position(ctx, caller.user, &list)?;
+        let project = projects::find(ctx.core.db.read(), caller.user, self.project).await?;
+        let list = self.page.of_list(ctx, caller, format!("decisions:{}", project.id));
+        let after: Option<DecisionId> = list.position()?;
         let mut query = Entity::within(&project).order_by_desc(Column::Id);
         if let Some(after) = after {
             query = query.filter(Column::Id.lt(after));
         }
-        let mut rows = query.limit(self.page.limit + 1).all(ctx.core.db.read()).await?;
-        let next_cursor = self.page.cut(ctx, caller.user, &list, &mut rows, |row| row.id);
+        let ListPage { rows, next_cursor } = list.fetch(query, |row| row.id).await?;
         Ok(ListDecisionsResponse {
             decisions: rows.into_iter().map(DecisionView::from).collect(),
             next_cursor,
@@ -111,7 +112,7 @@ pub struct CreateDecision {
 impl CreateDecision {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] =
-        &[Field::required("title", kinds::TITLE, "What it is about."), BODY, STATUS];
+        &[Field::required("title", kinds::TITLE, "Title of the decision."), BODY, STATUS];
 
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
@@ -128,7 +129,7 @@ fn status(values: &mut Values) -> Option<DecisionStatus> {
     values.name("status").and_then(|name| name.parse().ok())
 }
 
-/// Since when a decision holds: it keeps the time at which it became decided, as long as it is.
+/// Returns since when a decision is in force: it keeps that time as long as its status is `decided`.
 fn decided_at(status: DecisionStatus, before: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
     match status {
         DecisionStatus::Decided => Some(before.unwrap_or(now)),
@@ -142,9 +143,9 @@ impl Operation for CreateDecision {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DecisionResponse, Error> {
         let now = ctx.core.clock.now();
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let project = open_for_writing(&txn, caller.user, self.project).await?;
-        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let project = projects::lock_active(&txn, caller.user, self.project).await?;
+        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         let row = Model {
             id: DecisionId::new(now),
             user_id: caller.user,
@@ -157,38 +158,41 @@ impl Operation for CreateDecision {
             updated_at: now,
         };
         Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
-        touch(&txn, &project, now).await?;
+        projects::touch(&txn, &project, now).await?;
         room.must_hold(&txn).await?;
         txn.commit().await?;
         Ok(DecisionResponse { decision: row.into() })
     }
 }
 
-/// A decision of a project, by its path.
+/// A decision of a project, as the path names it.
 #[derive(Debug)]
-struct Place {
+struct DecisionPath {
     project: ProjectId,
     decision: DecisionId,
 }
 
-impl Place {
+impl DecisionPath {
     fn read(target: &Target) -> Result<Self, Error> {
         Ok(Self { project: target.id(0)?, decision: target.id(1)? })
     }
 
-    /// The project, to be written to, and the decision in it.
-    async fn open(&self, txn: &impl ConnectionTrait, user: UserId) -> Result<(project::Model, Model), Error> {
-        let project = super::locked(txn, user, self.project).await?;
+    /// Locks the project for a change and returns it with the decision.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for an unknown project or decision, also of an archived project; [`Error::ProjectArchived`].
+    async fn lock(&self, txn: &impl ConnectionTrait, user: UserId) -> Result<(project::Model, Model), Error> {
+        let project = projects::lock(txn, user, self.project).await?;
         let found = Entity::within(&project).filter(Column::Id.eq(self.decision)).one(txn).await?;
         let decision = found.ok_or(Error::not_found())?;
-        Ok((super::must_be_open(project)?, decision))
+        Ok((projects::require_active(project)?, decision))
     }
 }
 
-/// What is to be different.
+/// The changes; `None` keeps a field.
 #[derive(Debug)]
 pub struct ChangeDecision {
-    place: Place,
+    path: DecisionPath,
     title: Option<String>,
     body: Option<String>,
     status: Option<DecisionStatus>,
@@ -202,7 +206,7 @@ impl ChangeDecision {
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
         Ok(Self {
-            place: Place::read(target)?,
+            path: DecisionPath::read(target)?,
             title: values.text("title"),
             body: values.change("body").map(Option::unwrap_or_default),
             status: status(&mut values),
@@ -216,9 +220,9 @@ impl Operation for ChangeDecision {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DecisionResponse, Error> {
         let now = ctx.core.clock.now();
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let (project, row) = self.place.open(&txn, caller.user).await?;
-        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let (project, row) = self.path.lock(&txn, caller.user).await?;
+        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         let status = self.status.unwrap_or(row.status);
         let mut changed = Model {
             title: self.title.unwrap_or_else(|| row.title.clone()),
@@ -230,7 +234,7 @@ impl Operation for ChangeDecision {
         if changed != row {
             changed.updated_at = now;
             changed.clone().into_active_model().reset_all().update(&txn).await?;
-            touch(&txn, &project, now).await?;
+            projects::touch(&txn, &project, now).await?;
             room.must_hold(&txn).await?;
         }
         txn.commit().await?;
@@ -238,17 +242,17 @@ impl Operation for ChangeDecision {
     }
 }
 
-/// Which goes.
+/// The decision to delete.
 #[derive(Debug)]
-pub struct DeleteDecision(Place);
+pub struct DeleteDecision(DecisionPath);
 
 impl DeleteDecision {
-    /// It takes none.
+    /// The request has no fields.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
-        Place::read(target).map(Self)
+        DecisionPath::read(target).map(Self)
     }
 }
 
@@ -262,10 +266,10 @@ impl Operation for DeleteDecision {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteDecisionResponse, Error> {
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let (project, row) = self.0.open(&txn, caller.user).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let (project, row) = self.0.lock(&txn, caller.user).await?;
         row.delete(&txn).await?;
-        touch(&txn, &project, ctx.core.clock.now()).await?;
+        projects::touch(&txn, &project, ctx.core.clock.now()).await?;
         txn.commit().await?;
         Ok(DeleteDecisionResponse {})
     }
@@ -276,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_decision_keeps_the_time_at_which_it_became_decided_as_long_as_it_is() {
+    fn decided_at_is_kept_while_the_status_is_decided() {
         let (before, now) = (Timestamp::from_millis(1), Timestamp::from_millis(2));
 
         assert_eq!(decided_at(DecisionStatus::Decided, None, now), Some(now));

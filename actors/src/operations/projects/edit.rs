@@ -1,36 +1,33 @@
-//! Making, showing, changing and deleting a project, by its owner in the web app (contract.md, section 9).
+//! Creates, shows, changes and deletes a project, by its owner in the web app (contract.md, section 9).
 
-use entity::id::{DocumentId, ProjectId, UserId};
+use entity::id::{ProjectId, UserId};
 use entity::kind::ProjectStatus;
+use entity::project;
 use entity::scope::Scope;
 use entity::time::Timestamp;
-use entity::{decision, document, project, project_item};
 use schemars::JsonSchema;
-use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
-};
+use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel};
 use serde::Serialize;
 
+use super::kinds;
 use super::view::{self, ProjectResponse};
-use super::{kinds, locked, must_be_open, readable};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
-use jobs::{Priority, JobKind};
-use library::library_quota::LibraryRoom;
-use library::bookmarks::save::AT_ONCE;
+use crate::context::OperationContext;
+use crate::operation::Operation;
 use crate::operations::target::Target;
+use errors::Error;
+use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use library::projects;
+use validation::{Field, Kind, Values};
 
-const DESCRIPTION: Field = Field::optional("description", kinds::TEXT, "What it is about.");
+const DESCRIPTION: Field = Field::optional("description", kinds::TEXT, "Description of the project.");
 const INSTRUCTIONS: Field =
-    Field::optional("instructions", kinds::INSTRUCTIONS, "What an assistant is to keep to.");
+    Field::optional("instructions", kinds::INSTRUCTIONS, "Instructions for assistants.");
 const STATUS: Field = Field::optional(
     "status",
     Kind::Choice(ProjectStatus::NAMES),
-    "Whether it is worked on; nothing in an archived project changes.",
+    "Status of the project. An archived project cannot be changed.",
 );
 
 /// A new project.
@@ -45,7 +42,7 @@ pub struct CreateProject {
 impl CreateProject {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("name", kinds::TITLE, "Name of the collection. Names need not be unique."),
+        Field::required("name", kinds::TITLE, "Name of the project. Names need not be unique."),
         DESCRIPTION,
         INSTRUCTIONS,
         STATUS,
@@ -56,7 +53,7 @@ impl CreateProject {
         Ok(Self::from_values(values))
     }
 
-    /// Reads the fields, wherever they come from.
+    /// Reads the fields of a body or of the command line.
     pub fn from_values(mut values: Values) -> Self {
         Self {
             name: values.text("name").unwrap_or_default(),
@@ -92,8 +89,8 @@ impl Operation for CreateProject {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ProjectResponse, Error> {
         let row = self.into_row(caller.user, ctx.core.clock.now());
         let new = row.clone().into_active_model();
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
         project::Entity::insert(new).exec_without_returning(&txn).await?;
         room.must_hold(&txn).await?;
         let reply = view::one(&txn, row).await?;
@@ -102,12 +99,12 @@ impl Operation for CreateProject {
     }
 }
 
-/// One project.
+/// The project to show.
 #[derive(Debug)]
 pub struct ShowProject(ProjectId);
 
 impl ShowProject {
-    /// It takes none.
+    /// The request has no fields.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
@@ -121,11 +118,12 @@ impl Operation for ShowProject {
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ProjectResponse, Error> {
-        view::one(ctx.core.db.read(), readable(ctx.core.db.read(), caller.user, self.0).await?).await
+        let db = ctx.core.db.read();
+        view::one(db, projects::find(db, caller.user, self.0).await?).await
     }
 }
 
-/// What is to be different. An archived project is only made active again, and may change by that.
+/// The changes; `None` keeps a field. Of an archived project other fields only change together with its status.
 #[derive(Debug)]
 pub struct ChangeProject {
     id: ProjectId,
@@ -151,7 +149,7 @@ impl ChangeProject {
         })
     }
 
-    fn applied(self, row: project::Model) -> project::Model {
+    fn apply(self, row: project::Model) -> project::Model {
         project::Model {
             name: self.name.unwrap_or(row.name),
             description: self.description.unwrap_or(row.description),
@@ -167,13 +165,13 @@ impl Operation for ChangeProject {
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ProjectResponse, Error> {
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let row = locked(&txn, caller.user, self.id).await?;
-        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
-        let mut changed = self.applied(row.clone());
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let row = projects::lock(&txn, caller.user, self.id).await?;
+        let room = LibraryRoom::of_request(&txn, &ctx.core, &caller.owner()).await?;
+        let mut changed = self.apply(row.clone());
         if changed != row {
             if changed.status == ProjectStatus::Archived {
-                must_be_open(row)?;
+                projects::require_active(row)?;
             }
             changed.updated_at = ctx.core.clock.now();
             changed.clone().into_active_model().reset_all().update(&txn).await?;
@@ -185,12 +183,12 @@ impl Operation for ChangeProject {
     }
 }
 
-/// Which goes, archived or not, with its decisions and notes. What else was in it stays in the library.
+/// The project to delete, archived or not, with its decisions and notes. Its other items stay in the library.
 #[derive(Debug)]
 pub struct DeleteProject(ProjectId);
 
 impl DeleteProject {
-    /// It takes none.
+    /// The request has no fields.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
@@ -209,64 +207,10 @@ impl Operation for DeleteProject {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteProjectResponse, Error> {
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        delete(&txn, caller.user, self.0, ctx.core.clock.now()).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        projects::delete(&txn, caller.user, self.0, ctx.core.clock.now()).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
         Ok(DeleteProjectResponse {})
     }
-}
-
-/// Deletes a project with all that is in it, within a transaction.
-async fn delete(
-    txn: &impl ConnectionTrait,
-    user: UserId,
-    id: ProjectId,
-    now: Timestamp,
-) -> Result<(), Error> {
-    let project = locked(txn, user, id).await?;
-    let of_project = document::Column::ProjectId.eq(project.id);
-    let notes: Vec<DocumentId> = document::Entity::of(user)
-        .filter(of_project.clone())
-        .select_only()
-        .column(document::Column::Id)
-        .into_tuple()
-        .all(txn)
-        .await?;
-    for note in notes {
-        jobs::enqueue(txn, user, JobKind::RemoveFromIndex, note.0, Priority::Now, now).await?;
-    }
-    let texts = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
-    texts.filter(of_project).exec(txn).await?;
-    project.into_active_model().delete(txn).await?;
-    Ok(())
-}
-
-/// Deletes a project, archived or not, if there is nothing in it. Items whose bookmarks were deleted do not count. Returns whether it did.
-///
-/// # Errors
-/// [`Error::NotFound`] when the project does not exist or belongs to another user; [`Error::Internal`] when the database fails.
-pub async fn delete_empty(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<bool, Error> {
-    let project = locked(txn, user, id).await?;
-    let notes = document::Entity::of(user).filter(document::Column::ProjectId.eq(project.id));
-    let is_empty = notes.one(txn).await?.is_none()
-        && decision::Entity::within(&project).one(txn).await?.is_none()
-        && !has_visible_items(txn, &project).await?;
-    if is_empty {
-        project.into_active_model().delete(txn).await?;
-    }
-    Ok(is_empty)
-}
-
-/// Whether a project has an item whose document is not hidden.
-async fn has_visible_items(txn: &impl ConnectionTrait, project: &project::Model) -> Result<bool, Error> {
-    let items = project_item::Entity::within(project).select_only().column(project_item::Column::DocumentId);
-    let documents: Vec<DocumentId> = items.into_tuple().all(txn).await?;
-    for some in documents.chunks(AT_ONCE) {
-        let readable = document::Entity::readable_by(project.user_id);
-        if readable.filter(document::Column::Id.is_in(some.iter().copied())).one(txn).await?.is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

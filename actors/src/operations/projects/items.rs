@@ -1,4 +1,4 @@
-//! The items of a project: how they are shown, and what their owner changes of them (contract.md, sections 5 and 9).
+//! Lists, changes and removes the items of a project (contract.md, sections 5 and 9).
 
 use std::collections::HashMap;
 
@@ -10,20 +10,20 @@ use entity::{document, note, project};
 use schemars::JsonSchema;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, ModelTrait, QueryFilter, QueryOrder,
-    QuerySelect,
 };
 use serde::Serialize;
 
-use super::{DEFAULT_LIMIT, kinds, readable, touch};
-use crate::context::OperationContext;
+use super::{DEFAULT_LIMIT, kinds};
 use crate::auth::caller::Caller;
-use library::context::CoreContext;
-use errors::Error;
-use validation::{Field, Kind, Values};
-use crate::operations::page::{CURSOR, PageOf};
+use crate::context::OperationContext;
+use crate::operation::Operation;
+use crate::operations::page::{CURSOR, ListPage, PageRequest};
 use crate::operations::target::Target;
+use errors::Error;
+use library::context::CoreContext;
 use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use library::projects;
+use validation::{Field, Kind, Values};
 
 /// An item (contract.md, section 5).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -42,7 +42,10 @@ pub struct ItemView {
     pinned: bool,
 }
 
-/// Shows items of one user in their order, with two queries however many they are.
+/// Returns the views of items of one user in their order, with two queries.
+///
+/// # Errors
+/// The database fails.
 pub async fn views(
     core: &CoreContext,
     db: &impl ConnectionTrait,
@@ -54,7 +57,7 @@ pub async fn views(
     let notes = note::Entity::owned_by(user).filter(note::Column::DocumentId.is_in(of_notes));
     let notes: HashMap<DocumentId, NoteId> =
         notes.all(db).await?.into_iter().map(|note| (note.document_id, note.id)).collect();
-    let shown = rows.into_iter().filter_map(|row| {
+    let views = rows.into_iter().filter_map(|row| {
         let document = documents.get(&row.document_id)?;
         Some(ItemView {
             item_id: row.id,
@@ -70,17 +73,20 @@ pub async fn views(
             pinned: row.pinned,
         })
     });
-    Ok(shown.collect())
+    Ok(views.collect())
 }
 
-/// The documents of items, by their id.
+/// Returns the visible documents of items, by their id.
+///
+/// # Errors
+/// The database fails.
 pub async fn documents(
     db: &impl ConnectionTrait,
     user: UserId,
     rows: &[Model],
 ) -> Result<HashMap<DocumentId, document::Model>, Error> {
-    let wanted = document::Column::Id.is_in(rows.iter().map(|row| row.document_id));
-    let found = document::Entity::readable_by(user).filter(wanted).all(db).await?;
+    let of_items = document::Column::Id.is_in(rows.iter().map(|row| row.document_id));
+    let found = document::Entity::readable_by(user).filter(of_items).all(db).await?;
     Ok(found.into_iter().map(|document| (document.id, document)).collect())
 }
 
@@ -88,7 +94,7 @@ pub async fn documents(
 #[derive(Debug)]
 pub struct ListItems {
     project: ProjectId,
-    page: PageOf,
+    page: PageRequest,
 }
 
 impl ListItems {
@@ -97,7 +103,7 @@ impl ListItems {
 
     /// Reads path and parameters.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self { project: target.id(0)?, page: PageOf::read(&mut values, DEFAULT_LIMIT) })
+        Ok(Self { project: target.id(0)?, page: PageRequest::read(&mut values, DEFAULT_LIMIT) })
     }
 }
 
@@ -115,44 +121,46 @@ impl Operation for ListItems {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListItemsResponse, Error> {
         let db = ctx.core.db.read();
-        let project = readable(db, caller.user, self.project).await?;
-        let list = format!("items:{}", project.id);
-        let after: Option<ProjectItemId> = self.page.position(ctx, caller.user, &list)?;
+        let project = projects::find(db, caller.user, self.project).await?;
+        let list = self.page.of_list(ctx, caller, format!("items:{}", project.id));
+        let after: Option<ProjectItemId> = list.position()?;
         let mut query = Entity::within(&project).order_by_desc(Column::Id);
         if let Some(after) = after {
             query = query.filter(Column::Id.lt(after));
         }
-        let mut rows = query.limit(self.page.limit + 1).all(db).await?;
-        let next_cursor = self.page.cut(ctx, caller.user, &list, &mut rows, |row| row.id);
-        Ok(ListItemsResponse { items: views(ctx, db, caller.user, rows).await?, next_cursor })
+        let ListPage { rows, next_cursor } = list.fetch(query, |row| row.id).await?;
+        Ok(ListItemsResponse { items: views(&ctx.core, db, caller.user, rows).await?, next_cursor })
     }
 }
 
-/// An item of a project, by its path.
+/// An item of a project, as the path names it.
 #[derive(Debug)]
-struct Place {
+struct ItemPath {
     project: ProjectId,
     item: ProjectItemId,
 }
 
-impl Place {
+impl ItemPath {
     fn read(target: &Target) -> Result<Self, Error> {
         Ok(Self { project: target.id(0)?, item: target.id(1)? })
     }
 
-    /// The project, to be written to, and the item in it.
-    async fn open(&self, txn: &impl ConnectionTrait, user: UserId) -> Result<(project::Model, Model), Error> {
-        let project = super::locked(txn, user, self.project).await?;
+    /// Locks the project for a change and returns it with the item.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for an unknown project or item, also of an archived project; [`Error::ProjectArchived`].
+    async fn lock(&self, txn: &impl ConnectionTrait, user: UserId) -> Result<(project::Model, Model), Error> {
+        let project = projects::lock(txn, user, self.project).await?;
         let found = Entity::within(&project).filter(Column::Id.eq(self.item)).one(txn).await?;
         let item = found.ok_or(Error::not_found())?;
-        Ok((super::must_be_open(project)?, item))
+        Ok((projects::require_active(project)?, item))
     }
 }
 
-/// What is to be different.
+/// The changes; `None` keeps a field.
 #[derive(Debug)]
 pub struct ChangeItem {
-    place: Place,
+    path: ItemPath,
     role: Option<ItemRole>,
     pinned: Option<bool>,
 }
@@ -160,21 +168,21 @@ pub struct ChangeItem {
 impl ChangeItem {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::optional("role", Kind::Choice(ItemRole::NAMES), "What it is to the project."),
-        Field::optional("pinned", Kind::Flag, "Shown first, and given way last."),
+        Field::optional("role", Kind::Choice(ItemRole::NAMES), "Role of the item in the project."),
+        Field::optional("pinned", Kind::Flag, "Whether the item is listed first and left out last."),
     ];
 
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
         Ok(Self {
-            place: Place::read(target)?,
+            path: ItemPath::read(target)?,
             role: values.name("role").and_then(|name| name.parse().ok()),
             pinned: values.flag("pinned"),
         })
     }
 }
 
-/// One item under its name.
+/// An item.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ItemResponse {
     item: ItemView,
@@ -185,8 +193,8 @@ impl Operation for ChangeItem {
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ItemResponse, Error> {
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let (project, row) = self.place.open(&txn, caller.user).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let (project, row) = self.path.lock(&txn, caller.user).await?;
         let changed = Model {
             role: self.role.unwrap_or(row.role),
             pinned: self.pinned.unwrap_or(row.pinned),
@@ -194,25 +202,26 @@ impl Operation for ChangeItem {
         };
         if changed != row {
             changed.clone().into_active_model().reset_all().update(&txn).await?;
-            touch(&txn, &project, ctx.core.clock.now()).await?;
+            projects::touch(&txn, &project, ctx.core.clock.now()).await?;
         }
-        let item = views(ctx, &txn, caller.user, vec![changed]).await?.pop().ok_or(Error::not_found())?;
+        let item =
+            views(&ctx.core, &txn, caller.user, vec![changed]).await?.pop().ok_or(Error::not_found())?;
         txn.commit().await?;
         Ok(ItemResponse { item })
     }
 }
 
-/// Which leaves the project; it stays in the library.
+/// The item to remove from the project. It stays in the library.
 #[derive(Debug)]
-pub struct RemoveItem(Place);
+pub struct RemoveItem(ItemPath);
 
 impl RemoveItem {
-    /// It takes none.
+    /// The request has no fields.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
-        Place::read(target).map(Self)
+        ItemPath::read(target).map(Self)
     }
 }
 
@@ -226,10 +235,10 @@ impl Operation for RemoveItem {
     const NEEDS_SPACE: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<RemoveItemResponse, Error> {
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let (project, row) = self.0.open(&txn, caller.user).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let (project, row) = self.0.lock(&txn, caller.user).await?;
         row.delete(&txn).await?;
-        touch(&txn, &project, ctx.core.clock.now()).await?;
+        projects::touch(&txn, &project, ctx.core.clock.now()).await?;
         txn.commit().await?;
         Ok(RemoveItemResponse {})
     }

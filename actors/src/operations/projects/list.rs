@@ -1,8 +1,8 @@
-//! The list of projects, most recently active first (spec.md: GET /projects, list_projects).
+//! Lists projects, most recently active first (spec.md: GET /projects, list_projects).
 //!
-//! A project that becomes active while somebody pages jumps to the front, over the pages that were read already. So a
-//! cursor holds, beside the place where the next page begins, which projects were shown and how recent the list was at
-//! its start: what jumped since and was not shown comes next. The pages stay complete, and nothing comes twice.
+//! A project that becomes active while a client reads the pages jumps to the front, over the pages that were read already. So a
+//! cursor contains, besides the position of the next page, which projects were returned and the time of the list's first project.
+//! Projects that jumped since and were not returned come next. The pages are complete and without repeats.
 
 use std::collections::HashSet;
 
@@ -18,32 +18,33 @@ use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use serde::{Deserialize, Serialize};
 
 use super::view::{self, ProjectView};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
+use crate::operations::page::{CURSOR, PageRequest};
+use crate::operations::target::Target;
 use errors::Error;
 use validation::{Field, Kind, Values};
-use crate::operations::page::{CURSOR, PageOf};
-use crate::operations::target::Target;
-use crate::pipeline::Operation;
 
-/// Which projects are listed.
+/// The field `status`.
 pub const LIST_STATUS: Field = Field::optional(
     "status",
     Kind::Choice(ProjectStatus::NAMES),
     "Status of the projects. Default `active`.",
 );
-/// How many.
+/// The field `limit`.
 pub const LIST_LIMIT: Field =
     Field::optional("limit", Kind::Integer { min: 1, max: 50 }, "Maximum number of projects. Default 20.");
 const DEFAULT_LIMIT: u64 = 20;
-/// A cursor holds no more shown projects; with more of them, what jumps to the front stays away until the list is read anew.
-const MOST_SHOWN: usize = 900;
+/// Maximum number of returned projects in a cursor. Beyond it, projects that jump to the front are missing until the list is read
+/// from its start.
+const MAX_CURSOR_PROJECTS: usize = 900;
 
 /// A page of projects.
 #[derive(Debug)]
 pub struct ListProjects {
     status: ProjectStatus,
-    page: PageOf,
+    page: PageRequest,
 }
 
 impl ListProjects {
@@ -55,12 +56,12 @@ impl ListProjects {
         Ok(Self::from_values(values))
     }
 
-    /// Reads the fields, wherever they come from.
+    /// Reads the parameters of the route or the arguments of the tool.
     pub fn from_values(mut values: Values) -> Self {
         let status = values.name("status").and_then(|name| name.parse().ok());
         Self {
             status: status.unwrap_or(ProjectStatus::Active),
-            page: PageOf::read(&mut values, DEFAULT_LIMIT),
+            page: PageRequest::read(&mut values, DEFAULT_LIMIT),
         }
     }
 }
@@ -84,14 +85,15 @@ impl Operation for ListProjects {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListProjectsResponse, Error> {
-        let list = format!("projects:{}", self.status);
-        let before: Option<Position> = self.page.position(ctx, caller.user, &list)?;
-        let mut rows = self.rows(caller.user, ctx, before.as_ref()).await?;
-        let most = usize::try_from(self.page.limit).unwrap_or(usize::MAX);
-        let more = rows.len() > most;
-        rows.truncate(most);
-        let position = Position::after(before, &rows).filter(|_| more);
-        let next_cursor = position.map(|position| ctx.cursors.seal(caller.user.0, &list, &position));
+        let name = format!("projects:{}", self.status);
+        let list = self.page.of_list(ctx, caller, name.clone());
+        let before: Option<ProjectPosition> = list.position()?;
+        let mut rows = self.rows(caller.user, ctx, before.as_ref(), list.fetch_limit()).await?;
+        let limit = usize::try_from(list.limit()).unwrap_or(usize::MAX);
+        let has_next = rows.len() > limit;
+        rows.truncate(limit);
+        let position = ProjectPosition::after(before, &rows).filter(|_| has_next);
+        let next_cursor = position.map(|position| ctx.cursors.seal(caller.user.0, &name, &position));
         Ok(ListProjectsResponse {
             projects: view::many(ctx.core.db.read(), caller.user, rows).await?,
             next_cursor,
@@ -100,8 +102,14 @@ impl Operation for ListProjects {
 }
 
 impl ListProjects {
-    /// The rows of the page and one more, where there are more.
-    async fn rows(&self, user: UserId, ctx: &OperationContext, before: Option<&Position>) -> Result<Vec<Model>, Error> {
+    /// Returns the rows after a position, at most `limit` of them apart from those that jumped.
+    async fn rows(
+        &self,
+        user: UserId,
+        ctx: &OperationContext,
+        before: Option<&ProjectPosition>,
+        limit: u64,
+    ) -> Result<Vec<Model>, Error> {
         let listed = || {
             let own = Entity::owned_by(user).filter(Column::Status.eq(self.status));
             own.order_by_desc(Column::UpdatedAt).order_by_desc(Column::Id)
@@ -111,57 +119,57 @@ impl ListProjects {
         if let Some(before) = before {
             if let Some(shown) = before.shown() {
                 rows = listed().filter(before.jumped()).all(ctx.core.db.read()).await?;
-                rows.retain(|row| !shown.contains(&short(row.id)));
+                rows.retain(|row| !shown.contains(&random_part(row.id)));
             }
             rest = rest.filter(before.behind());
         }
-        let room = (self.page.limit + 1).saturating_sub(rows.len() as u64);
-        rows.extend(rest.limit(room).all(ctx.core.db.read()).await?);
+        let missing = limit.saturating_sub(rows.len() as u64);
+        rows.extend(rest.limit(missing).all(ctx.core.db.read()).await?);
         Ok(rows)
     }
 }
 
-/// Where a page ended.
+/// The end of a page.
 #[derive(Serialize, Deserialize)]
-struct Position {
-    /// How recent the list was at its start, in milliseconds.
+struct ProjectPosition {
+    /// When the first project of the list was active, in milliseconds.
     began: i64,
-    /// The last project in the order of that time: when it was active, in milliseconds, and which it is.
+    /// When the last returned project of the original order was active, in milliseconds.
     at: i64,
+    /// That project.
     id: ProjectId,
-    /// Eight bytes of each project that was shown.
+    /// Eight bytes of the id of each returned project, in Base64.
     shown: String,
 }
 
-impl Position {
-    /// After these rows; `None` where there was nothing at all.
-    fn after(before: Option<Position>, rows: &[Model]) -> Option<Self> {
+impl ProjectPosition {
+    /// Returns the position after these rows; `None` if the list is empty.
+    fn after(before: Option<ProjectPosition>, rows: &[Model]) -> Option<Self> {
         let mut position = match before {
             Some(before) => before,
             None => {
                 let first = rows.first()?;
                 let at = first.updated_at.millis();
-                Position { began: at, at, id: first.id, shown: String::new() }
+                ProjectPosition { began: at, at, id: first.id, shown: String::new() }
             }
         };
         let mut shown = URL_SAFE_NO_PAD.decode(&position.shown).ok()?;
-        shown.extend(rows.iter().flat_map(|row| short(row.id)));
-        position.shown = URL_SAFE_NO_PAD.encode(shown.get(..(MOST_SHOWN + 1) * 8).unwrap_or(&shown));
-        let place = |at: i64, id: ProjectId| (at, id);
-        let here = place(position.at, position.id);
-        let furthest = rows.iter().map(|row| place(row.updated_at.millis(), row.id)).fold(here, Ord::min);
-        (position.at, position.id) = furthest;
+        shown.extend(rows.iter().flat_map(|row| random_part(row.id)));
+        position.shown = URL_SAFE_NO_PAD.encode(shown.get(..(MAX_CURSOR_PROJECTS + 1) * 8).unwrap_or(&shown));
+        let last = (position.at, position.id);
+        (position.at, position.id) =
+            rows.iter().map(|row| (row.updated_at.millis(), row.id)).fold(last, Ord::min);
         Some(position)
     }
 
-    /// What was not reached yet, in the order of the list's start.
+    /// Selects the projects behind the position, in the order that the list had at its start.
     fn behind(&self) -> Condition {
         let at = Timestamp::from_millis(self.at);
-        let alike = Condition::all().add(Column::UpdatedAt.eq(at)).add(Column::Id.lt(self.id));
-        Condition::any().add(Column::UpdatedAt.lt(at)).add(alike)
+        let same_time = Condition::all().add(Column::UpdatedAt.eq(at)).add(Column::Id.lt(self.id));
+        Condition::any().add(Column::UpdatedAt.lt(at)).add(same_time)
     }
 
-    /// What may have jumped over the pages that were read: it was there at the start and was active since.
+    /// Selects the projects that may have jumped over the pages that were read: they existed at the start and were active since.
     fn jumped(&self) -> Condition {
         let began = Timestamp::from_millis(self.began);
         Condition::all()
@@ -170,16 +178,16 @@ impl Position {
             .add(self.behind().not())
     }
 
-    /// What was shown; `None` where it is too much to hold.
+    /// Returns which projects were returned; `None` if they are too many for a cursor.
     fn shown(&self) -> Option<HashSet<[u8; 8]>> {
         let bytes = URL_SAFE_NO_PAD.decode(&self.shown).ok()?;
         let (shown, _) = bytes.as_chunks::<8>();
-        (shown.len() <= MOST_SHOWN).then(|| shown.iter().copied().collect())
+        (shown.len() <= MAX_CURSOR_PROJECTS).then(|| shown.iter().copied().collect())
     }
 }
 
-/// The part of an id that is left to chance: two of one person's projects do not share it.
-fn short(id: ProjectId) -> [u8; 8] {
+/// Returns the random part of an id, which no two projects of a user share.
+fn random_part(id: ProjectId) -> [u8; 8] {
     id.0.as_u64_pair().1.to_be_bytes()
 }
 
@@ -205,36 +213,36 @@ mod tests {
     }
 
     #[test]
-    fn a_position_is_the_last_row_in_the_order_of_the_start_and_knows_all_that_was_shown() {
+    fn position_is_the_last_row_in_the_original_order() {
         let first = [row(9), row(7)];
-        let position = Position::after(None, &first).unwrap();
+        let position = ProjectPosition::after(None, &first).unwrap();
         assert_eq!((position.began, position.at, position.id), (9, 7, first[1].id));
 
         let jumped = [row(12), row(11)];
-        let position = Position::after(Some(position), &jumped).unwrap();
+        let position = ProjectPosition::after(Some(position), &jumped).unwrap();
         assert_eq!((position.began, position.at, position.id), (9, 7, first[1].id));
         let shown = position.shown().unwrap();
-        assert!(first.iter().chain(&jumped).all(|row| shown.contains(&short(row.id))));
+        assert!(first.iter().chain(&jumped).all(|row| shown.contains(&random_part(row.id))));
     }
 
     #[test]
-    fn a_cursor_stays_short_however_many_projects_were_shown() {
+    fn cursor_stays_short_with_many_projects() {
         let rows: Vec<Model> = (0..2000).map(row).collect();
-        let position = Position::after(None, &rows).unwrap();
+        let position = ProjectPosition::after(None, &rows).unwrap();
 
         assert!(position.shown().is_none());
         assert!(position.shown.len() < 10_000);
-        assert!(Position::after(Some(position), &rows).unwrap().shown().is_none());
+        assert!(ProjectPosition::after(Some(position), &rows).unwrap().shown().is_none());
     }
 
     proptest! {
         /// The pages of a list in memory, while projects jump to its front between them.
         #[test]
-        fn pages_are_complete_and_without_repeats_while_projects_jump(
+        fn pages_are_complete_without_repeats_while_projects_jump(
             count in 1_usize..30, limit in 1_usize..7, jumps in prop::collection::vec(prop::collection::vec(0_usize..30, 0..4), 0..30)
         ) {
             let mut rows: Vec<Model> = (0..count).map(|n| row(i64::try_from(n / 2).unwrap())).collect();
-            let (mut clock, mut read, mut before) = (100, Vec::new(), None::<Position>);
+            let (mut clock, mut read, mut before) = (100, Vec::new(), None::<ProjectPosition>);
             for page in 0.. {
                 rows.sort_by_key(|row| std::cmp::Reverse((row.updated_at, row.id)));
                 let mut next: Vec<Model> = match &before {
@@ -243,21 +251,21 @@ mod tests {
                         let shown = before.shown().unwrap();
                         let behind = |row: &Model| (row.updated_at.millis(), row.id) < (before.at, before.id);
                         let jumped = |row: &Model| row.updated_at.millis() >= before.began && !behind(row);
-                        let unseen = rows.iter().filter(|row| jumped(row) && !shown.contains(&short(row.id)));
+                        let unseen = rows.iter().filter(|row| jumped(row) && !shown.contains(&random_part(row.id)));
                         unseen.chain(rows.iter().filter(|row| behind(row))).cloned().collect()
                     }
                 };
-                let more = next.len() > limit;
+                let has_next = next.len() > limit;
                 next.truncate(limit);
                 read.extend(next.iter().map(|row| row.id));
-                if !more {
+                if !has_next {
                     break;
                 }
-                before = Position::after(before, &next);
+                before = ProjectPosition::after(before, &next);
                 for jump in jumps.get(page).into_iter().flatten() {
                     clock += 1;
-                    let place = jump % rows.len();
-                    rows[place].updated_at = Timestamp::from_millis(clock);
+                    let index = jump % rows.len();
+                    rows[index].updated_at = Timestamp::from_millis(clock);
                 }
             }
             prop_assert_eq!(read.iter().collect::<HashSet<_>>().len(), read.len());

@@ -1,29 +1,28 @@
-//! A project's own notes: adding them by REST and in the web app, and listing them (contract.md, sections 5 and 9).
+//! Adds notes to a project, by REST and in the web app, and lists them (contract.md, sections 5 and 9).
 
-use entity::id::ProjectId;
+use entity::id::{NoteId, ProjectId};
 use entity::note::{Column, Entity};
 use entity::scope::Scope;
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use serde::Serialize;
 
-use super::{DEFAULT_LIMIT, kinds, open_for_writing, readable, touch};
-use crate::context::OperationContext;
+use super::{DEFAULT_LIMIT, kinds};
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
-use jobs::Priority;
-use library::library_quota::LibraryRoom;
-use crate::operations::notes::{self, BODY, NewNote, NoteResponse, NoteView};
-use crate::operations::page::{CURSOR, PageOf};
+use crate::context::OperationContext;
+use crate::operation::Operation;
+use crate::operations::notes::{self, BODY, NoteResponse, NoteView};
+use crate::operations::page::{CURSOR, ListPage, PageRequest};
 use crate::operations::target::Target;
-use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
+use errors::Error;
+use library::notes::NewNote;
+use library::projects;
+use validation::{Field, Kind, Values};
 
-const TITLE: Field = Field::required("title", kinds::TITLE, "Its title.");
-const BODY_MD: Field = Field::required("bodyMd", BODY, "Its text, as Markdown.");
+const TITLE: Field = Field::required("title", kinds::TITLE, "Title of the note.");
+const BODY_MD: Field = Field::required("bodyMd", BODY, "Text of the note, as Markdown.");
 
-/// A note that is added by REST: it starts pinned (contract.md, section 11).
+/// A note to be added by REST. It is pinned (contract.md, section 11).
 #[derive(Debug)]
 pub struct AddNote {
     project: ProjectId,
@@ -40,11 +39,6 @@ impl AddNote {
         let body = values.text("bodyMd").unwrap_or_default();
         Ok(Self { project: target.id(0)?, new: NewNote { title, body, pinned: true } })
     }
-
-    /// A note that is added otherwise.
-    pub fn new(project: ProjectId, new: NewNote) -> Self {
-        Self { project, new }
-    }
 }
 
 impl Operation for AddNote {
@@ -52,29 +46,22 @@ impl Operation for AddNote {
     const SCOPES: &'static [Scope] = &[Scope::WriteProjects];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<NoteResponse, Error> {
-        let text = notes::split(ctx, self.new.body.clone()).await?;
-        let now = ctx.core.clock.now();
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let project = open_for_writing(&txn, caller.user, self.project).await?;
-        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
-        room.must_fit(self.new.body.len())?;
-        let row = notes::add_to_project(&txn, &project, self.new, text, Priority::Now, now).await?;
-        touch(&txn, &project, now).await?;
-        room.must_hold(&txn).await?;
-        txn.commit().await?;
-        ctx.job_signal.notify();
+        let row = notes::add_to_project(caller, ctx, self.project, self.new).await?;
         Ok(NoteResponse { note: row.into() })
     }
 }
 
-/// A note that is written in the web app: it is pinned where that is said.
+/// A note to be added in the web app. It is pinned if the request says so.
 #[derive(Debug)]
 pub struct WriteNote(AddNote);
 
 impl WriteNote {
     /// The fields of the body.
-    pub const FIELDS: &'static [Field] =
-        &[TITLE, BODY_MD, Field::optional("pinned", Kind::Flag, "Shown first, and to assistants.")];
+    pub const FIELDS: &'static [Field] = &[
+        TITLE,
+        BODY_MD,
+        Field::optional("pinned", Kind::Flag, "Whether the note is listed first and given to assistants."),
+    ];
 
     /// Reads path and body.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
@@ -98,7 +85,7 @@ impl Operation for WriteNote {
 #[derive(Debug)]
 pub struct ListNotes {
     project: ProjectId,
-    page: PageOf,
+    page: PageRequest,
 }
 
 impl ListNotes {
@@ -107,7 +94,7 @@ impl ListNotes {
 
     /// Reads path and parameters.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self { project: target.id(0)?, page: PageOf::read(&mut values, DEFAULT_LIMIT) })
+        Ok(Self { project: target.id(0)?, page: PageRequest::read(&mut values, DEFAULT_LIMIT) })
     }
 }
 
@@ -124,16 +111,15 @@ impl Operation for ListNotes {
     const SCOPES: &'static [Scope] = &[Scope::ReadProjects];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListNotesResponse, Error> {
-        let project = readable(ctx.core.db.read(), caller.user, self.project).await?;
-        let list = format!("notes:{}", project.id);
-        let after: Option<entity::id::NoteId> = self.page.position(ctx, caller.user, &list)?;
+        let project = projects::find(ctx.core.db.read(), caller.user, self.project).await?;
+        let list = self.page.of_list(ctx, caller, format!("notes:{}", project.id));
+        let after: Option<NoteId> = list.position()?;
         let own = Entity::owned_by(caller.user).filter(Column::ProjectId.eq(project.id));
         let mut query = own.order_by_desc(Column::Id);
         if let Some(after) = after {
             query = query.filter(Column::Id.lt(after));
         }
-        let mut rows = query.limit(self.page.limit + 1).all(ctx.core.db.read()).await?;
-        let next_cursor = self.page.cut(ctx, caller.user, &list, &mut rows, |row| row.id);
+        let ListPage { rows, next_cursor } = list.fetch(query, |row| row.id).await?;
         Ok(ListNotesResponse { notes: rows.into_iter().map(NoteView::from).collect(), next_cursor })
     }
 }

@@ -1,4 +1,4 @@
-//! Projects as the operator handles them on the command line, for an account and without a request.
+//! Lists, creates and archives projects of a user on the command line.
 
 use entity::id::{ProjectId, UserId};
 use entity::kind::ProjectStatus;
@@ -8,13 +8,13 @@ use sea_orm::{
 };
 use serde_json::{Map, Value};
 
+use super::CreateProject;
 use super::view::{self, ProjectView};
-use super::{CreateProject, locked};
-use library::context::CoreContext;
 use errors::Error;
-use validation;
+use library::context::CoreContext;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
+use library::projects;
 
 /// Returns the projects of a user, most recently active first: those of a status, or all.
 ///
@@ -42,7 +42,7 @@ pub async fn create_project(
     user: UserId,
     members: Map<String, Value>,
 ) -> Result<ProjectView, Error> {
-    let new = CreateProject::from_values(fields::read_map(members, CreateProject::FIELDS)?);
+    let new = CreateProject::from_values(validation::read_map(members, CreateProject::FIELDS)?);
     let row = new.into_row(user, core.clock.now());
     let txn = begin_owned(&core.db, user).await?;
     let room = LibraryRoom::of_owner(&txn, core, user).await?;
@@ -53,13 +53,13 @@ pub async fn create_project(
     Ok(view)
 }
 
-/// Archives a project: nothing in it changes until it is active again. One that is archived already stays as it is.
+/// Archives a project, so that nothing in it changes until it is active again. An archived project stays unchanged.
 ///
 /// # Errors
-/// [`Error::NotFound`] where the project does not exist or belongs to another user; the database fails.
+/// [`Error::NotFound`] when the project does not exist or belongs to another user; the database fails.
 pub async fn archive_project(core: &CoreContext, user: UserId, id: ProjectId) -> Result<ProjectView, Error> {
     let txn = begin_owned(&core.db, user).await?;
-    let mut row = locked(&txn, user, id).await?;
+    let mut row = projects::lock(&txn, user, id).await?;
     if row.status == ProjectStatus::Active {
         row.status = ProjectStatus::Archived;
         row.updated_at = core.clock.now();

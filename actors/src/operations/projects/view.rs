@@ -1,4 +1,4 @@
-//! A project as it is shown, with what is counted in it.
+//! The view of projects with the counts of their items.
 
 use std::collections::HashMap;
 
@@ -48,37 +48,43 @@ pub struct ProjectResponse {
     project: ProjectDetails,
 }
 
-/// Shows one.
+/// Returns a project with its instructions and counts.
+///
+/// # Errors
+/// The database fails.
 pub async fn one(db: &impl ConnectionTrait, row: project::Model) -> Result<ProjectResponse, Error> {
     let (instructions, created_at) = (row.instructions.clone(), row.created_at);
     let view = many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())?;
     Ok(ProjectResponse { project: ProjectDetails { view, instructions, created_at } })
 }
 
-/// Shows many of one user in their order, with one more query however many they are.
+/// Returns the views of projects of one user in their order, with one query.
+///
+/// # Errors
+/// The database fails.
 pub async fn many(
     db: &impl ConnectionTrait,
     user: UserId,
     rows: Vec<project::Model>,
 ) -> Result<Vec<ProjectView>, Error> {
     let mut counts = counts(db, user, rows.iter().map(|row| row.id).collect()).await?;
-    let shown = rows.into_iter().map(|row| {
-        let counted = counts.remove(&row.id).unwrap_or_default();
+    let views = rows.into_iter().map(|row| {
+        let count = counts.remove(&row.id).unwrap_or_default();
         ProjectView {
             id: row.id,
             name: row.name,
             description: row.description,
             status: row.status,
-            item_count: counted.items,
-            source_count: counted.sources,
+            item_count: count.items,
+            source_count: count.sources,
             updated_at: row.updated_at,
         }
     });
-    Ok(shown.collect())
+    Ok(views.collect())
 }
 
 #[derive(Default)]
-struct Counted {
+struct ItemCount {
     items: u64,
     sources: u64,
 }
@@ -87,7 +93,7 @@ async fn counts(
     db: &impl ConnectionTrait,
     user: UserId,
     projects: Vec<ProjectId>,
-) -> Result<HashMap<ProjectId, Counted>, Error> {
+) -> Result<HashMap<ProjectId, ItemCount>, Error> {
     let rows: Vec<(ProjectId, ItemKind, i64)> = project_item::Entity::owned_by(user)
         .filter(project_item::Column::ProjectId.is_in(projects))
         .select_only()
@@ -98,12 +104,12 @@ async fn counts(
         .into_tuple()
         .all(db)
         .await?;
-    let mut found: HashMap<ProjectId, Counted> = HashMap::new();
+    let mut found: HashMap<ProjectId, ItemCount> = HashMap::new();
     for (project, kind, things) in rows {
         let things = u64::try_from(things).unwrap_or_default();
-        let counted = found.entry(project).or_default();
-        counted.items += things;
-        counted.sources += if kind == ItemKind::Note { 0 } else { things };
+        let count = found.entry(project).or_default();
+        count.items += things;
+        count.sources += if kind == ItemKind::Note { 0 } else { things };
     }
     Ok(found)
 }

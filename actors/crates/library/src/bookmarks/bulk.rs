@@ -1,4 +1,4 @@
-//! Many new pages in a few statements, as a list of them comes in.
+//! Saves many new pages with a few statements, as imports need it.
 
 use std::collections::HashSet;
 
@@ -9,123 +9,130 @@ use entity::{bookmark, bookmark_tag, collection_bookmark, document, entry};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use web::PageUrl;
 
-use super::save::{self, NewBookmark, give, is_filed, is_saved, is_tagged};
+use super::collections::skip_existing_membership;
+use super::new_bookmark::NewBookmark;
+use super::save::{new_rows, skip_saved_url, text_job};
+use super::tags::skip_existing_tag;
+use crate::BATCH_ROWS;
+use crate::documents::store_supplied_content;
+use crate::notes;
 use errors::Error;
-use jobs::{Priority, JobKind};
-use actors::operations::notes;
+use jobs::{JobKind, Priority};
 
-/// What became of a page.
+/// What a bulk save did with a page.
 #[derive(Debug)]
-pub enum Saved {
-    /// It is a bookmark now.
-    New(BookmarkId),
-    /// Its address is saved already, is that of a feed's entry, or stood in the lot before: [`save::save_in`] looks at it
-    /// by itself.
-    Left(Box<NewBookmark>),
+pub enum SaveResult {
+    /// The page is a new bookmark.
+    Created(BookmarkId),
+    /// Nothing was stored: the URL is saved already, belongs to a feed entry, or occurred before in the batch. The page has to be
+    /// saved by itself ([`super::save_in_transaction`]).
+    Deferred(Box<NewBookmark>),
 }
 
-/// A page that is being made, and its place in the lot.
-struct Fresh {
-    place: usize,
+/// A page of the batch with its new rows.
+struct PendingRow {
+    /// Index of the page in the batch.
+    index: usize,
     new: NewBookmark,
     row: bookmark::Model,
     document: document::Model,
 }
 
-/// Saves the pages that are new, in the caller's transaction; their collections are the user's own. What became of each
-/// comes in their order.
+/// Saves the new pages of a batch in the caller's transaction. Their collections belong to the user. Returns the results in the
+/// order of the pages.
 ///
 /// # Errors
-/// An address that is none; the database.
-pub async fn save_new(
+/// [`Error::UrlRejected`]; the database fails.
+pub async fn save_new_pages(
     txn: &impl ConnectionTrait,
     user: UserId,
     pages: Vec<NewBookmark>,
     priority: Priority,
     now: Timestamp,
-) -> Result<Vec<Saved>, Error> {
-    let mut addresses = Vec::with_capacity(pages.len());
+) -> Result<Vec<SaveResult>, Error> {
+    let mut urls = Vec::with_capacity(pages.len());
     for page in &pages {
-        addresses.push(PageUrl::parse(&page.url)?);
+        urls.push(PageUrl::parse(&page.url)?);
     }
-    let mut known = known(txn, user, addresses.iter().map(PageUrl::key)).await?;
-    let (mut saved, mut fresh) = (Vec::with_capacity(pages.len()), Vec::new());
-    for (place, (new, address)) in pages.into_iter().zip(&addresses).enumerate() {
-        if known.insert(address.key()) {
-            let (row, document) = save::rows(user, address, &new, now);
-            saved.push(Saved::New(row.id));
-            fresh.push(Fresh { place, new, row, document });
+    let mut existing = existing_urls(txn, user, urls.iter().map(PageUrl::key)).await?;
+    let (mut results, mut pending) = (Vec::with_capacity(pages.len()), Vec::new());
+    for (index, (new, url)) in pages.into_iter().zip(&urls).enumerate() {
+        if existing.insert(url.key()) {
+            let (row, document) = new_rows(user, url, &new, now);
+            results.push(SaveResult::Created(row.id));
+            pending.push(PendingRow { index, new, row, document });
         } else {
-            saved.push(Saved::Left(Box::new(new)));
+            results.push(SaveResult::Deferred(Box::new(new)));
         }
     }
-    // In one order everywhere: two that save the same pages do not wait for each other.
-    fresh.sort_by(|a: &Fresh, b| a.row.normalized_url.cmp(&b.row.normalized_url));
-    insert_all::<document::Entity>(txn, fresh.iter().map(|page| page.document.clone()), None).await?;
-    let rows = fresh.iter().map(|page| page.row.clone());
-    let made = insert_all::<bookmark::Entity>(txn, rows, Some(&is_saved())).await?;
-    if made < fresh.len() as u64 {
-        for Fresh { place, new, .. } in overtaken(txn, user, &mut fresh).await? {
-            if let Some(saved) = saved.get_mut(place) {
-                *saved = Saved::Left(Box::new(new));
+    // Sorted, so that two transactions that save the same pages do not deadlock.
+    pending.sort_by(|a: &PendingRow, b| a.row.normalized_url.cmp(&b.row.normalized_url));
+    insert_all::<document::Entity>(txn, pending.iter().map(|page| page.document.clone()), None).await?;
+    let rows = pending.iter().map(|page| page.row.clone());
+    let inserted = insert_all::<bookmark::Entity>(txn, rows, Some(&skip_saved_url())).await?;
+    if inserted < pending.len() as u64 {
+        for PendingRow { index, new, .. } in remove_conflicting(txn, user, &mut pending).await? {
+            if let Some(result) = results.get_mut(index) {
+                *result = SaveResult::Deferred(Box::new(new));
             }
         }
     }
-    complete(txn, user, fresh, priority, now).await?;
-    Ok(saved)
+    add_attributes(txn, user, pending, priority, now).await?;
+    Ok(results)
 }
 
-/// The addresses of these that are bookmarks' or entries'.
-async fn known(
+/// Returns which of these normalised URLs belong to a bookmark or a feed entry.
+async fn existing_urls(
     txn: &impl ConnectionTrait,
     user: UserId,
-    addresses: impl Iterator<Item = String>,
+    urls: impl Iterator<Item = String>,
 ) -> Result<HashSet<String>, Error> {
-    let (mut known, addresses) = (HashSet::new(), addresses.collect::<Vec<_>>());
-    for some in addresses.chunks(save::AT_ONCE) {
-        let saved = bookmark::Entity::owned_by(user)
-            .filter(bookmark::Column::NormalizedUrl.is_in(some))
+    let (mut existing, urls) = (HashSet::new(), urls.collect::<Vec<_>>());
+    for batch in urls.chunks(BATCH_ROWS) {
+        let bookmarks = bookmark::Entity::owned_by(user)
+            .filter(bookmark::Column::NormalizedUrl.is_in(batch))
             .select_only()
             .column(bookmark::Column::NormalizedUrl);
-        known.extend(saved.into_tuple::<String>().all(txn).await?);
+        existing.extend(bookmarks.into_tuple::<String>().all(txn).await?);
         let entries = entry::Entity::owned_by(user)
-            .filter(entry::Column::NormalizedUrl.is_in(some))
+            .filter(entry::Column::NormalizedUrl.is_in(batch))
             .select_only()
             .column(entry::Column::NormalizedUrl);
-        known.extend(entries.into_tuple::<String>().all(txn).await?);
+        existing.extend(entries.into_tuple::<String>().all(txn).await?);
     }
-    Ok(known)
+    Ok(existing)
 }
 
-/// Takes those out that another node saved between the look and the insert.
-async fn overtaken(
+/// Removes and returns the pages that another node saved after they were looked up.
+async fn remove_conflicting(
     txn: &impl ConnectionTrait,
     user: UserId,
-    fresh: &mut Vec<Fresh>,
-) -> Result<Vec<Fresh>, Error> {
-    let there = bookmark::Entity::owned_by(user)
-        .filter(bookmark::Column::Id.is_in(fresh.iter().map(|page| page.row.id)))
+    pending: &mut Vec<PendingRow>,
+) -> Result<Vec<PendingRow>, Error> {
+    let inserted = bookmark::Entity::owned_by(user)
+        .filter(bookmark::Column::Id.is_in(pending.iter().map(|page| page.row.id)))
         .select_only()
         .column(bookmark::Column::Id);
-    let there: HashSet<BookmarkId> = there.into_tuple().all(txn).await?.into_iter().collect();
-    let lost: Vec<Fresh> = fresh.extract_if(.., |page| !there.contains(&page.row.id)).collect();
+    let inserted: HashSet<BookmarkId> = inserted.into_tuple().all(txn).await?.into_iter().collect();
+    let conflicting: Vec<PendingRow> =
+        pending.extract_if(.., |page| !inserted.contains(&page.row.id)).collect();
     document::Entity::delete_many()
         .filter(document::Column::UserId.eq(user))
-        .filter(document::Column::Id.is_in(lost.iter().map(|page| page.document.id)))
+        .filter(document::Column::Id.is_in(conflicting.iter().map(|page| page.document.id)))
         .exec(txn)
         .await?;
-    Ok(lost)
+    Ok(conflicting)
 }
 
-/// Everything that comes with the bookmarks that were made now, and the work that makes them text.
-async fn complete(
+/// Stores the tags, collections, notes and contents of new bookmarks, and enqueues the jobs for their texts.
+async fn add_attributes(
     txn: &impl ConnectionTrait,
     user: UserId,
-    mut fresh: Vec<Fresh>,
+    mut pending: Vec<PendingRow>,
     priority: Priority,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let tags = fresh.iter().flat_map(|page| {
+    let tags = pending.iter().flat_map(|page| {
         let row = |name: &String| bookmark_tag::Model {
             bookmark_id: page.row.id,
             name: name.clone(),
@@ -133,8 +140,8 @@ async fn complete(
         };
         page.new.tags.iter().map(row)
     });
-    insert_all::<bookmark_tag::Entity>(txn, tags, Some(&is_tagged())).await?;
-    let places = fresh.iter().flat_map(|page| {
+    insert_all::<bookmark_tag::Entity>(txn, tags, Some(&skip_existing_tag())).await?;
+    let memberships = pending.iter().flat_map(|page| {
         let row = |collection: &_| collection_bookmark::Model {
             collection_id: *collection,
             bookmark_id: page.row.id,
@@ -143,16 +150,16 @@ async fn complete(
         };
         page.new.collections.iter().map(row)
     });
-    insert_all::<collection_bookmark::Entity>(txn, places, Some(&is_filed())).await?;
-    for page in &mut fresh {
+    insert_all::<collection_bookmark::Entity>(txn, memberships, Some(&skip_existing_membership())).await?;
+    for page in &mut pending {
         if let Some(body) = page.new.notes.take() {
             notes::write_on_bookmark(txn, &page.row, &body, priority, now).await?;
         }
     }
-    for work in [JobKind::Page, JobKind::Text] {
-        let some = fresh.iter().filter(|page| save::work(&page.new) == work);
-        jobs::enqueue_all(txn, user, work, some.map(|page| page.document.id.0), priority, now).await?;
+    for kind in [JobKind::Page, JobKind::Text] {
+        let of_kind = pending.iter().filter(|page| text_job(&page.new) == kind);
+        jobs::enqueue_all(txn, user, kind, of_kind.map(|page| page.document.id.0), priority, now).await?;
     }
-    let contents = fresh.into_iter().filter_map(|page| Some((page.document.id, page.new.content?)));
-    give(txn, user, contents).await
+    let contents = pending.into_iter().filter_map(|page| Some((page.document.id, page.new.content?)));
+    store_supplied_content(txn, user, contents).await
 }

@@ -1,78 +1,78 @@
-//! Where the passages of a text stand in what it was made from: on a page of a PDF, or when they are said in a recording.
+//! Where the passages of a text are in their source: on a page of a PDF, or at a time of a recording.
 
 use text::chunk::{self, Piece, Sizing};
 
-/// A pause of so many seconds ends a paragraph.
-const PARAGRAPH: f64 = 2.0;
+/// A pause of this length ends a paragraph.
+const PARAGRAPH_PAUSE_SECONDS: f64 = 2.0;
 
-/// The places of a text in what it was made from.
+/// Maps the characters of a text to its source.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Places {
-    /// It has none.
+pub enum SourceMap {
+    /// The source has neither pages nor times.
     #[default]
     None,
-    /// It has pages: the nth is page n, counted from 1. Each begins where the one before it ends, the first at 0. No passage
-    /// reaches over the end of a page.
+    /// The spans of the pages in order, page 1 first. Each begins where the one before it ends, the first at 0. No passage crosses
+    /// the end of a page.
     Pages(Vec<PageSpan>),
-    /// It was spoken: stretches of the text in order, each with its times.
-    Speech(Vec<Stretch>),
+    /// The timed spans of a transcript, in order.
+    Speech(Vec<TimedSpan>),
 }
 
-/// A page, in Unicode scalar values of the text.
+/// The characters of a page, in Unicode scalar values of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSpan {
-    /// Where it begins.
+    /// The first character.
     pub start: usize,
-    /// Where it ends; a page without text is empty.
+    /// Behind the last character; a page without text is empty.
     pub end: usize,
 }
 
-/// A few words as they were said.
+/// A few words of a transcript.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spoken {
+pub struct SpokenSegment {
     /// When they begin, in seconds.
     pub start: f64,
-    /// When they end: not earlier.
+    /// When they end, in seconds; never before `start`.
     pub end: f64,
     /// The words.
     pub text: String,
 }
 
-/// Characters of a text, and when they are said.
+/// The characters of a segment, and when they are spoken.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
-    /// The first, in Unicode scalar values.
+pub struct TimedSpan {
+    /// The first character, in Unicode scalar values.
     pub from: usize,
-    /// Behind the last.
+    /// Behind the last character.
     pub to: usize,
-    /// When they begin, in seconds.
+    /// When the segment begins, in seconds.
     pub start: f64,
-    /// When they end.
+    /// When it ends, in seconds.
     pub end: f64,
 }
 
-impl Places {
-    /// The text of what was said, a paragraph from pause to pause, and where its parts stand.
-    pub fn spoken(spoken: &[Spoken]) -> (String, Self) {
-        let (mut text, mut chars, mut before) = (String::new(), 0, None::<f64>);
-        let mut stretches = Vec::with_capacity(spoken.len());
-        for words in spoken {
-            let gap = match before {
+impl SourceMap {
+    /// Joins the segments of a transcript to a text and maps it. A pause of two seconds begins a new paragraph.
+    pub fn from_segments(segments: &[SpokenSegment]) -> (String, Self) {
+        let (mut text, mut chars, mut end_before) = (String::new(), 0, None::<f64>);
+        let mut spans = Vec::with_capacity(segments.len());
+        for segment in segments {
+            let gap = match end_before {
                 None => "",
-                Some(before) if words.start - before >= PARAGRAPH => "\n\n",
+                Some(end) if segment.start - end >= PARAGRAPH_PAUSE_SECONDS => "\n\n",
                 Some(_) => " ",
             };
             text.push_str(gap);
-            text.push_str(&words.text);
+            text.push_str(&segment.text);
             let from = chars + gap.len();
-            chars = from + words.text.chars().count();
-            stretches.push(Stretch { from, to: chars, start: words.start, end: words.end });
-            before = Some(words.end);
+            chars = from + segment.text.chars().count();
+            spans.push(TimedSpan { from, to: chars, start: segment.start, end: segment.end });
+            end_before = Some(segment.end);
         }
-        (text, Self::Speech(stretches))
+        (text, Self::Speech(spans))
     }
 
-    /// The passages of the text, each with its place. `headings` are the offsets at which headings begin, in order.
+    /// Splits the text into passages, each with its page or its times. `headings` are the offsets of the headings, ascending.
     pub fn split(&self, text: &str, headings: &[usize], size: &Sizing) -> Vec<Piece> {
         match self {
             Self::None => chunk::split(text, headings, size),
@@ -80,39 +80,40 @@ impl Places {
                 let starts: Vec<usize> = pages.iter().map(|page| page.start).collect();
                 chunk::split_pages(text, &starts, headings, size)
             }
-            Self::Speech(stretches) => {
+            Self::Speech(spans) => {
                 let mut pieces = chunk::split(text, headings, size);
-                time(&mut pieces, stretches);
+                set_times(&mut pieces, spans);
                 pieces
             }
         }
     }
 }
 
-/// Gives each passage the times of the stretches that it reaches over. A stretch that is cut is taken to be said evenly.
-fn time(pieces: &mut [Piece], stretches: &[Stretch]) {
-    let mut rest = stretches;
+/// Sets the times of each passage from the spans that it overlaps. Within a span that a passage cuts, time is interpolated.
+fn set_times(pieces: &mut [Piece], spans: &[TimedSpan]) {
+    let mut rest = spans;
     for piece in pieces {
-        let over = rest.iter().take_while(|stretch| stretch.to <= piece.start).count();
-        rest = rest.get(over..).unwrap_or_default();
-        let within = rest.iter().take_while(|stretch| stretch.from < piece.end).count();
-        let within = rest.get(..within).unwrap_or_default();
-        if let (Some(first), Some(last)) = (within.first(), within.last()) {
-            piece.start_seconds = Some(first.at(piece.start));
-            piece.end_seconds = Some(last.at(piece.end));
+        let passed = rest.iter().take_while(|span| span.to <= piece.start).count();
+        rest = rest.get(passed..).unwrap_or_default();
+        let overlapping = rest.iter().take_while(|span| span.from < piece.end).count();
+        let overlapping = rest.get(..overlapping).unwrap_or_default();
+        if let (Some(first), Some(last)) = (overlapping.first(), overlapping.last()) {
+            piece.start_seconds = Some(first.time_at(piece.start));
+            piece.end_seconds = Some(last.time_at(piece.end));
         }
     }
 }
 
-impl Stretch {
-    /// When this character is said: behind the last, exactly when the stretch ends, which a sum of floats may miss.
-    #[expect(clippy::cast_precision_loss, reason = "a stretch has few characters")]
-    fn at(&self, place: usize) -> f64 {
-        if place >= self.to {
+impl TimedSpan {
+    /// Returns when the character at `offset` is spoken.
+    #[expect(clippy::cast_precision_loss, reason = "a span has few characters")]
+    fn time_at(&self, offset: usize) -> f64 {
+        // The exact end, which the sum of floats below may miss.
+        if offset >= self.to {
             return self.end;
         }
-        let (done, whole) = (place.max(self.from) - self.from, self.to - self.from);
-        self.start + (self.end - self.start) * done as f64 / whole as f64
+        let (passed, all) = (offset.max(self.from) - self.from, self.to - self.from);
+        self.start + (self.end - self.start) * passed as f64 / all as f64
     }
 }
 
@@ -122,57 +123,59 @@ mod tests {
 
     use super::*;
 
-    fn spoken(start: f64, end: f64, text: &str) -> Spoken {
-        Spoken { start, end, text: text.to_owned() }
+    fn segment(start: f64, end: f64, text: &str) -> SpokenSegment {
+        SpokenSegment { start, end, text: text.to_owned() }
     }
 
     #[test]
-    fn a_pause_ends_a_paragraph() {
-        let said = [spoken(0.0, 1.0, "One."), spoken(1.5, 2.0, "Two."), spoken(6.0, 7.0, "Three.")];
+    fn pause_ends_a_paragraph() {
+        let segments = [segment(0.0, 1.0, "One."), segment(1.5, 2.0, "Two."), segment(6.0, 7.0, "Three.")];
 
-        let (text, places) = Places::spoken(&said);
+        let (text, map) = SourceMap::from_segments(&segments);
 
         assert_eq!(text, "One. Two.\n\nThree.");
-        let pieces = places.split(&text, &[], &Sizing::default());
+        let pieces = map.split(&text, &[], &Sizing::default());
         assert_eq!((pieces[0].start_seconds, pieces[0].end_seconds), (Some(0.0), Some(7.0)));
     }
 
     #[test]
-    fn what_was_never_said_has_no_passages() {
-        let (text, places) = Places::spoken(&[]);
+    fn transcript_without_segments_has_no_passages() {
+        let (text, map) = SourceMap::from_segments(&[]);
 
         assert_eq!(text, "");
-        assert!(places.split(&text, &[], &Sizing::default()).is_empty());
+        assert!(map.split(&text, &[], &Sizing::default()).is_empty());
     }
 
     #[test]
-    fn a_passage_ends_exactly_when_its_last_words_do() {
-        let stretch = Stretch { from: 0, to: 3, start: 0.3, end: 0.9 };
+    fn end_of_a_span_has_its_exact_end_time() {
+        let span = TimedSpan { from: 0, to: 3, start: 0.3, end: 0.9 };
 
-        assert_eq!((stretch.at(0).to_bits(), stretch.at(3).to_bits()), (0.3f64.to_bits(), 0.9f64.to_bits()));
+        let bits = (span.time_at(0).to_bits(), span.time_at(3).to_bits());
+
+        assert_eq!(bits, (0.3f64.to_bits(), 0.9f64.to_bits()));
     }
 
-    fn recording() -> impl Strategy<Value = Vec<Spoken>> {
+    fn any_transcript() -> impl Strategy<Value = Vec<SpokenSegment>> {
         let words = (prop::collection::vec("[a-zé]{1,9}[.,]?", 1..30), 1u32..90, 0u32..80);
         prop::collection::vec(words, 1..40).prop_map(|all| {
             let mut at = 0.0;
-            let spoken = all.into_iter().map(|(words, long, pause)| {
+            let segments = all.into_iter().map(|(words, tenths, pause)| {
                 let start = at + f64::from(pause) / 10.0;
-                at = start + f64::from(long) / 10.0;
-                Spoken { start, end: at, text: words.join(" ") }
+                at = start + f64::from(tenths) / 10.0;
+                SpokenSegment { start, end: at, text: words.join(" ") }
             });
-            spoken.collect()
+            segments.collect()
         })
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn every_character_is_in_one_passage_and_times_rise_with_the_text(said in recording()) {
-            let (text, places) = Places::spoken(&said);
+        fn passages_cover_the_text_with_rising_times(segments in any_transcript()) {
+            let (text, map) = SourceMap::from_segments(&segments);
             let size = Sizing { target: 40, max: 50, ..Sizing::default() };
 
-            let pieces = places.split(&text, &[], &size);
+            let pieces = map.split(&text, &[], &size);
 
             prop_assert_eq!(pieces.iter().map(|piece| piece.of(&text)).collect::<String>(), text.clone());
             let (mut chars, mut before) = (0, 0.0);
@@ -184,7 +187,7 @@ mod tests {
                 before = end;
             }
             prop_assert_eq!(chars, text.chars().count());
-            prop_assert_eq!(pieces.last().unwrap().end_seconds, said.last().map(|last| last.end));
+            prop_assert_eq!(pieces.last().unwrap().end_seconds, segments.last().map(|last| last.end));
         }
     }
 }

@@ -1,104 +1,106 @@
-//! Brings a text in: a new version of its document, whole or not at all.
+//! Stores a text as the next version of its document, completely or not at all.
 
 use database::insert_all;
 use entity::id::ChunkId;
 use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
-use entity::{chunk, document, rendition, transcript, transcript_segment};
+use entity::{chunk, document, transcript, transcript_segment};
 use parse::html::Heading;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::Expr;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, ModelTrait, QueryFilter,
+    QueryOrder, QuerySelect,
 };
 use text::chunk::{Piece, Sizing};
 
-use super::marks;
-use super::places::Places;
-use super::queue::{self, Priority, JobKind};
+use super::rendition::replace_rendition;
+use super::source_map::SourceMap;
+use crate::highlights;
 use errors::Error;
+use jobs::{JobKind, Priority};
 
-/// What a document is to say from now on.
+/// The text of a document and its metadata, as they were extracted from its source.
 #[derive(Clone, Debug, Default)]
-pub struct Text {
+pub struct ExtractedDocument {
     /// The text, cleaned.
     pub text: String,
-    /// Its title, where one was found.
+    /// Title, if one was found.
     pub title: Option<String>,
-    /// Who wrote it.
+    /// Names of the authors.
     pub author: Option<String>,
-    /// What the site calls itself.
+    /// Name of the site.
     pub site_name: Option<String>,
-    /// What the page says of itself.
+    /// Description that the page states.
     pub description: Option<String>,
-    /// Address of its picture.
+    /// URL of the page's picture.
     pub image_url: Option<String>,
-    /// When it says that it was published: a date, or a time with its offset.
+    /// Publication date that the page states: a date, or a time with its UTC offset.
     pub published_at: Option<String>,
-    /// The address by which it wants to be known.
+    /// Canonical URL that the page states.
     pub canonical_url: Option<String>,
-    /// What the text lacks, in words for the person.
+    /// What is missing from the text, as a sentence for the user.
     pub lacks: Option<String>,
-    /// ISO 639-1, where it is known.
+    /// ISO 639-1 code of the language, if it is known.
     pub language: Option<String>,
-    /// Where it stands in what it was made from.
-    pub places: Places,
-    /// Its words as HTML that is safe to show.
+    /// Where the parts of the text are in the source.
+    pub source_map: SourceMap,
+    /// The text as HTML that is safe to show.
     pub html: Option<String>,
-    /// Its headings.
+    /// Headings of the text.
     pub outline: Vec<Heading>,
 }
 
-/// A text split into its passages. Splitting blocks, the longer the text the longer, so it is done before a transaction.
+/// A text with its passages. Splitting takes time that grows with the text, so it is done before a transaction begins.
 #[derive(Debug)]
-pub struct Split {
-    text: Text,
+pub struct ChunkedDocument {
+    document: ExtractedDocument,
     pieces: Vec<Piece>,
     words: usize,
 }
 
-impl Split {
-    /// A text whose passages are known already: joined they are the text.
-    pub fn given(text: Text, pieces: Vec<Piece>) -> Self {
-        Self { words: text::word_count(&text.text), text, pieces }
+impl ChunkedDocument {
+    /// Takes passages that are known already; concatenated they are the text.
+    pub fn from_pieces(document: ExtractedDocument, pieces: Vec<Piece>) -> Self {
+        Self { words: text::word_count(&document.text), document, pieces }
     }
 
-    /// Splits a text.
-    pub fn of(text: Text) -> Self {
-        let mut headings: Vec<usize> = text.outline.iter().map(|heading| heading.offset).collect();
+    /// Splits a text into passages. Blocks.
+    pub fn split(document: ExtractedDocument) -> Self {
+        let mut headings: Vec<usize> = document.outline.iter().map(|heading| heading.offset).collect();
         headings.sort_unstable();
-        Self {
-            pieces: text.places.split(&text.text, &headings, &Sizing::default()),
-            words: text::word_count(&text.text),
-            text,
-        }
+        let pieces = document.source_map.split(&document.text, &headings, &Sizing::default());
+        Self::from_pieces(document, pieces)
     }
 }
 
-/// Puts the text in as the document's next version and asks for the index, in the caller's transaction. From then on it is
-/// what readers see. The passages that the index knows stay until it knows the new ones, so that search never misses the
-/// document.
-pub async fn put_text(
+/// Stores a text as the document's next version and enqueues its indexing, in the caller's transaction. Readers see the new text
+/// from its commit on.
+///
+/// # Errors
+/// The database fails.
+pub async fn replace_text(
     db: &impl ConnectionTrait,
     document: &document::Model,
-    new: Split,
+    new: ChunkedDocument,
     priority: Priority,
     now: Timestamp,
 ) -> Result<(), Error> {
     let version = document.version + 1;
-    let Split { text: new, pieces, words } = new;
-    let rows = passages(document, version, &new.text, pieces, now);
+    let ChunkedDocument { document: new, pieces, words } = new;
+    let rows = chunk_rows(document, version, &new.text, pieces, now);
+    // The passages that the index holds stay until it holds the new ones, so that search never misses the document.
     chunk::Entity::delete_many()
         .filter(chunk::Column::UserId.eq(document.user_id))
         .filter(chunk::Column::DocumentId.eq(document.id))
         .filter(chunk::Column::Version.ne(document.indexed_version))
         .exec(db)
         .await?;
-    put_transcripts(db, document, version, &new.places).await?;
+    update_transcripts(db, document, version, &new.source_map).await?;
     let total_chars = rows.last().map_or(0, |last| last.end_offset);
     insert_all::<chunk::Entity>(db, rows, None).await?;
-    put_rendition(db, document, new.html, &new.outline).await?;
-    marks::follow(db, document, &new.text).await?;
+    replace_rendition(db, document, new.html, &new.outline).await?;
+    highlights::relocate(db, document, &new.text).await?;
     let mut row = document.clone().into_active_model();
     row.version = Set(version);
     row.total_chars = Set(total_chars);
@@ -111,7 +113,7 @@ pub async fn put_text(
     if let Some(title) = new.title.filter(|_| !document.title_given) {
         row.title = Set(title);
     }
-    for (column, found) in [
+    for (column, extracted) in [
         (&mut row.author, new.author),
         (&mut row.site_name, new.site_name),
         (&mut row.description, new.description),
@@ -119,8 +121,8 @@ pub async fn put_text(
         (&mut row.published_at, new.published_at),
         (&mut row.canonical_url, new.canonical_url),
     ] {
-        if found.is_some() {
-            *column = Set(found);
+        if extracted.is_some() {
+            *column = Set(extracted);
         }
     }
     row.update(db).await?;
@@ -128,12 +130,27 @@ pub async fn put_text(
     Ok(())
 }
 
-/// Takes transcripts of former texts away. One that this text was not made of is that of the text after this one.
-async fn put_transcripts(
+/// Returns the text of the document's current version.
+///
+/// # Errors
+/// The database fails.
+pub async fn current_text(db: &impl ConnectionTrait, document: &document::Model) -> Result<String, Error> {
+    let passages = chunk::Entity::owned_by(document.user_id)
+        .filter(chunk::Column::DocumentId.eq(document.id))
+        .filter(chunk::Column::Version.eq(document.version))
+        .order_by_asc(chunk::Column::StartOffset)
+        .select_only()
+        .column(chunk::Column::Text);
+    Ok(passages.into_tuple::<String>().all(db).await?.concat())
+}
+
+/// Deletes the transcripts of former versions. A transcript of this version that the text was not made from is still being made: it
+/// moves to the next version.
+async fn update_transcripts(
     db: &impl ConnectionTrait,
     document: &document::Model,
     version: i32,
-    places: &Places,
+    source_map: &SourceMap,
 ) -> Result<(), Error> {
     transcript::Entity::delete_many()
         .filter(transcript::Column::UserId.eq(document.user_id))
@@ -142,10 +159,10 @@ async fn put_transcripts(
         .exec(db)
         .await?;
     let own = transcript::Entity::one_of(document.user_id, document.id, version).one(db).await?;
-    let is_spoken = matches!(places, Places::Speech(_));
-    let Some(making) = own.filter(|row| !(is_spoken && row.finished)) else { return Ok(()) };
-    // Its segments hang on the row: a copy of it takes them over.
-    let next = transcript::Model { version: version + 1, ..making.clone() };
+    let is_spoken = matches!(source_map, SourceMap::Speech(_));
+    let Some(unfinished) = own.filter(|row| !(is_spoken && row.finished)) else { return Ok(()) };
+    // The segments reference the transcript's row, so a copy of it takes them over before it is deleted.
+    let next = transcript::Model { version: version + 1, ..unfinished.clone() };
     transcript::Entity::insert(next.into_active_model()).exec_without_returning(db).await?;
     transcript_segment::Entity::update_many()
         .col_expr(transcript_segment::Column::Version, Expr::value(version + 1))
@@ -154,27 +171,11 @@ async fn put_transcripts(
         .filter(transcript_segment::Column::Version.eq(version))
         .exec(db)
         .await?;
-    making.delete(db).await?;
+    unfinished.delete(db).await?;
     Ok(())
 }
 
-/// How the text is shown, in place of how the one before it was.
-async fn put_rendition(
-    db: &impl ConnectionTrait,
-    document: &document::Model,
-    html: Option<String>,
-    outline: &[Heading],
-) -> Result<(), Error> {
-    rendition::Entity::delete_by_id(document.id).exec(db).await?;
-    if html.is_some() || !outline.is_empty() {
-        let outline = serde_json::to_string(outline).map_err(Error::internal)?;
-        let row = rendition::Model { document_id: document.id, user_id: document.user_id, html, outline };
-        rendition::Entity::insert(row.into_active_model()).exec_without_returning(db).await?;
-    }
-    Ok(())
-}
-
-fn passages(
+fn chunk_rows(
     document: &document::Model,
     version: i32,
     text: &str,

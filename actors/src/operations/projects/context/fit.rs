@@ -1,48 +1,52 @@
-//! Makes a context short enough: sources give way first, then passages, then notes, then decisions, each list from its
-//! end; the project itself never does (spec.md: GET /projects/:id/context; contract.md, section 11). Plain.
+//! Shortens a context to its maximum length: drops sources first, then passages, notes and decisions, each list from its end. The
+//! project itself is never dropped (spec.md: GET /projects/:id/context; contract.md, section 11).
 
 use serde::Serialize;
 
 use super::ReadContextResponse;
 use errors::Error;
 
-/// `false` has one character more than `true`.
-const LONGER: usize = 1;
+/// Characters by which the JSON `false` is longer than `true`.
+const FALSE_EXTRA_CHARS: usize = 1;
 
-/// Drops what there is no room for, and no more than that.
-pub fn fit(context: &mut ReadContextResponse, most: usize) -> Result<(), Error> {
+/// Drops as little as possible, so that the JSON has at most `max_chars` characters.
+///
+/// # Errors
+/// [`Error::Internal`] when a part is not serialisable.
+pub fn fit(context: &mut ReadContextResponse, max_chars: usize) -> Result<(), Error> {
     let mut size = chars(context)?;
-    if size <= most {
+    if size <= max_chars {
         return Ok(());
     }
-    let mut dropped = shrink(&mut context.sources, &mut size, most, false)?;
+    let mut dropped = shrink(&mut context.sources, &mut size, max_chars, false)?;
     if let Some(passages) = &mut context.passages {
-        dropped = shrink(passages, &mut size, most, dropped)?;
+        dropped = shrink(passages, &mut size, max_chars, dropped)?;
     }
-    dropped = shrink(&mut context.notes, &mut size, most, dropped)?;
-    context.truncated = shrink(&mut context.decisions, &mut size, most, dropped)?;
+    dropped = shrink(&mut context.notes, &mut size, max_chars, dropped)?;
+    context.truncated = shrink(&mut context.decisions, &mut size, max_chars, dropped)?;
     Ok(())
 }
 
-/// Drops from the end until the whole fits; whether anything was dropped by then, `before` this list or of it.
+/// Drops items from the end until the whole fits. Returns whether anything was dropped, from this list or before.
 fn shrink<T: Serialize>(
     list: &mut Vec<T>,
     size: &mut usize,
-    most: usize,
-    before: bool,
+    max_chars: usize,
+    dropped_before: bool,
 ) -> Result<bool, Error> {
-    let mut dropped = before;
-    while *size > most {
+    let mut dropped = dropped_before;
+    while *size > max_chars {
         let Some(last) = list.pop() else { break };
         let comma = usize::from(!list.is_empty());
-        let mark = if dropped { 0 } else { LONGER };
-        *size = size.saturating_sub(chars(&last)? + comma + mark);
+        // The first drop turns `"truncated":false` into `true`.
+        let flag = if dropped { 0 } else { FALSE_EXTRA_CHARS };
+        *size = size.saturating_sub(chars(&last)? + comma + flag);
         dropped = true;
     }
     Ok(dropped)
 }
 
-/// Characters of the compact JSON.
+/// Counts the characters of the compact JSON.
 fn chars(part: &impl Serialize) -> Result<usize, Error> {
     let json = serde_json::to_value(part).map_err(Error::internal)?;
     Ok(json.to_string().chars().count())
@@ -59,13 +63,13 @@ mod tests {
     use super::*;
     use crate::retrieval::passage::SearchResult;
 
-    const THEN: Timestamp = Timestamp::from_millis(0);
+    const NOW: Timestamp = Timestamp::from_millis(0);
 
     fn decision(words: String) -> ContextDecision {
         ContextDecision {
             title: words.clone(),
             status: DecisionStatus::Decided,
-            decided_at: Some(THEN),
+            decided_at: Some(NOW),
             body: words,
         }
     }
@@ -73,7 +77,7 @@ mod tests {
     fn source(words: String) -> ContextSource {
         ContextSource {
             bookmark_id: None,
-            document_id: DocumentId::new(THEN),
+            document_id: DocumentId::new(NOW),
             title: words,
             url: "https://a.example/".to_owned(),
             role: ItemRole::Source,
@@ -83,8 +87,8 @@ mod tests {
 
     fn passage(words: String) -> SearchResult {
         SearchResult {
-            document_id: DocumentId::new(THEN),
-            chunk_id: ChunkId::new(THEN),
+            document_id: DocumentId::new(NOW),
+            chunk_id: ChunkId::new(NOW),
             bookmark_id: None,
             entry_id: None,
             title: String::new(),
@@ -103,7 +107,7 @@ mod tests {
         [context.sources.len(), passages, context.notes.len(), context.decisions.len()]
     }
 
-    /// One more of what was dropped last would be too much.
+    /// Returns the length of a context with one more of the items that were dropped last.
     fn one_more(cut: &ReadContextResponse, whole: &ReadContextResponse) -> usize {
         let mut more = cut.clone();
         let full = parts(whole);
@@ -128,7 +132,7 @@ mod tests {
             decisions in prop::collection::vec(".{0,40}", 0..5),
         ) -> ReadContextResponse {
             ReadContextResponse {
-                project: ContextProject { id: ProjectId::new(THEN), name: "P".to_owned(), instructions },
+                project: ContextProject { id: ProjectId::new(NOW), name: "P".to_owned(), instructions },
                 decisions: decisions.into_iter().map(decision).collect(),
                 notes: notes.into_iter().map(|body| ContextNote { title: "N".to_owned(), body }).collect(),
                 sources: sources.into_iter().map(source).collect(),
@@ -140,27 +144,27 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_context_gives_way_in_order_from_the_ends_and_no_more_than_it_must(whole in any_context(), most in 100_usize..3000) {
+        fn context_is_shortened_in_order_and_no_more_than_needed(whole in any_context(), max_chars in 100_usize..3000) {
             let mut cut = whole.clone();
-            fit(&mut cut, most).unwrap();
+            fit(&mut cut, max_chars).unwrap();
 
             let (full, left) = (parts(&whole), parts(&cut));
             prop_assert_eq!(cut.truncated, left != full);
-            prop_assert!(chars(&cut).unwrap() <= most || left == [0; 4]);
+            prop_assert!(chars(&cut).unwrap() <= max_chars || left == [0; 4]);
             for part in 0..4 {
                 prop_assert!(left[part] == full[part] || left[..part].iter().all(|count| *count == 0));
             }
             let of = |words: &[ContextNote]| words.iter().map(|note| note.body.clone()).collect::<Vec<_>>();
             prop_assert!(of(&whole.notes).starts_with(&of(&cut.notes)));
             if cut.truncated {
-                prop_assert!(one_more(&cut, &whole) > most);
+                prop_assert!(one_more(&cut, &whole) > max_chars);
             }
             prop_assert_eq!(cut.project.instructions, whole.project.instructions);
         }
     }
 
     #[test]
-    fn characters_are_counted_and_not_bytes() {
+    fn length_is_counted_in_characters() {
         assert_eq!(chars(&"𝒳é\n\"").unwrap(), 8);
     }
 }

@@ -1,7 +1,7 @@
-//! The passages of a project that answer some words best.
+//! The passages of a project that match some words best.
 //!
-//! They are looked for among the documents that are in the project now, by name: what was added a moment ago is found, and
-//! what was taken out is not, whatever the index was told by then.
+//! The search names the documents that the project contains now. An item is found as soon as it is added, and not after it was
+//! removed, even if the index was not updated yet.
 
 use entity::id::DocumentId;
 use entity::kind::ContentType;
@@ -10,30 +10,40 @@ use sea_orm::{ColumnTrait, Condition, QueryFilter, QuerySelect, QueryTrait};
 use search::index::Filter;
 
 use crate::context::OperationContext;
-use errors::Error;
-use crate::retrieval::Wanted;
+use crate::retrieval::SearchQuery;
 use crate::retrieval::passage::{self, SearchResult};
+use errors::Error;
 
-/// Passages at most.
-const MOST: usize = 8;
-/// So many more are looked for: what was replaced a moment ago may still stand in the index.
-const SPARE: usize = 20;
+/// Maximum number of passages.
+const MAX_PASSAGES: usize = 8;
+/// Additional hits of the search: the index may still contain passages that were just replaced.
+const SPARE_HITS: usize = 20;
 
-/// The best passages from the project's sources and notes, best first.
-pub async fn find(ctx: &OperationContext, project: &project::Model, query: &str) -> Result<Vec<SearchResult>, Error> {
-    let documents = documents(ctx, project).await?;
+/// Returns the passages of the project's sources and notes that match the query best, best first.
+///
+/// # Errors
+/// The search fails; the database fails.
+pub async fn find(
+    ctx: &OperationContext,
+    project: &project::Model,
+    query: &str,
+) -> Result<Vec<SearchResult>, Error> {
+    let documents = project_documents(ctx, project).await?;
     if documents.is_empty() {
         return Ok(Vec::new());
     }
     let documents = documents.into_iter().map(|id| id.0).collect();
     let within = Filter { documents: Some(documents), ..Filter::default() };
-    let wanted = Wanted { query: query.to_owned(), within, limit: MOST + SPARE };
-    let ranked = ctx.retrieval.search(project.user_id, wanted.clone()).await?;
-    passage::load(ctx, project.user_id, &wanted, &ranked.found, MOST).await
+    let search = SearchQuery { query: query.to_owned(), within, limit: MAX_PASSAGES + SPARE_HITS };
+    let ranked = ctx.retrieval.search(project.user_id, search.clone()).await?;
+    passage::load(&ctx.core, project.user_id, &search, &ranked.found, MAX_PASSAGES).await
 }
 
-/// The texts of the items, what the person noted on those that are bookmarks, and the project's own notes.
-async fn documents(ctx: &OperationContext, project: &project::Model) -> Result<Vec<DocumentId>, Error> {
+/// Returns the documents of the items, of the notes on items that are bookmarks, and of the project's own notes.
+async fn project_documents(
+    ctx: &OperationContext,
+    project: &project::Model,
+) -> Result<Vec<DocumentId>, Error> {
     use document::Column;
     let items = project_item::Entity::within(project)
         .select_only()
@@ -45,7 +55,7 @@ async fn documents(ctx: &OperationContext, project: &project::Model) -> Result<V
         .select_only()
         .column(Column::BookmarkId)
         .into_query();
-    let noted = note::Entity::owned_by(project.user_id)
+    let notes = note::Entity::owned_by(project.user_id)
         .filter(note::Column::BookmarkId.in_subquery(bookmarks))
         .select_only()
         .column(note::Column::DocumentId)
@@ -53,7 +63,7 @@ async fn documents(ctx: &OperationContext, project: &project::Model) -> Result<V
     let any = Condition::any()
         .add(Column::ProjectId.eq(project.id))
         .add(Column::Id.in_subquery(items))
-        .add(Column::Id.in_subquery(noted));
+        .add(Column::Id.in_subquery(notes));
     let found = document::Entity::readable_by(project.user_id).filter(any);
     Ok(found.select_only().column(Column::Id).into_tuple().all(ctx.core.db.read()).await?)
 }

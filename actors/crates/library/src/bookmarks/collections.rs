@@ -1,0 +1,78 @@
+//! The collections that bookmarks are in.
+
+use std::collections::BTreeSet;
+
+use database::insert_all;
+use entity::id::{BookmarkId, CollectionId, UserId};
+use entity::time::Timestamp;
+use entity::{bookmark, collection, collection_bookmark};
+use sea_orm::sea_query::{LockType, OnConflict};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+
+use super::enqueue_label_update;
+use errors::Error;
+
+/// Adds a bookmark to a collection, if it is not in it.
+///
+/// # Errors
+/// The database fails.
+pub async fn add_to_collection(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    collection: CollectionId,
+    bookmark: BookmarkId,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let row = collection_bookmark::Model {
+        collection_id: collection,
+        bookmark_id: bookmark,
+        user_id: user,
+        added_at: now,
+    };
+    insert_all::<collection_bookmark::Entity>(txn, [row], Some(&skip_existing_membership())).await?;
+    Ok(())
+}
+
+/// Replaces the collections that a bookmark is in, and enqueues the jobs that tell the index.
+///
+/// # Errors
+/// The database fails.
+pub async fn replace_collections(
+    txn: &impl ConnectionTrait,
+    row: &bookmark::Model,
+    collections: &[CollectionId],
+    now: Timestamp,
+) -> Result<(), Error> {
+    let old = collection_bookmark::Entity::delete_many()
+        .filter(collection_bookmark::Column::UserId.eq(row.user_id));
+    old.filter(collection_bookmark::Column::BookmarkId.eq(row.id)).exec(txn).await?;
+    for collection in collections {
+        add_to_collection(txn, row.user_id, *collection, row.id, now).await?;
+    }
+    enqueue_label_update(txn, row, now).await
+}
+
+/// Inserts a membership only if the bookmark is not in the collection.
+pub(super) fn skip_existing_membership() -> OnConflict {
+    OnConflict::columns([collection_bookmark::Column::CollectionId, collection_bookmark::Column::BookmarkId])
+        .do_nothing()
+        .to_owned()
+}
+
+/// Requires that all collections belong to the user, and locks them against deletion until the transaction ends.
+///
+/// # Errors
+/// [`Error::NotFound`] when one does not exist or belongs to another user; the database fails.
+pub async fn lock_own_collections(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    collections: &[CollectionId],
+) -> Result<(), Error> {
+    let ids: BTreeSet<CollectionId> = collections.iter().copied().collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let own = collection::Entity::owned_by(user).filter(collection::Column::Id.is_in(ids.iter().copied()));
+    let own = own.order_by_asc(collection::Column::Id).lock(LockType::KeyShare).all(txn).await?;
+    if own.len() == ids.len() { Ok(()) } else { Err(Error::not_found()) }
+}

@@ -1,0 +1,117 @@
+//! Bookmarks: saved pages and uploads.
+//!
+//! Lock order: collections before bookmarks, bookmarks in the order of their ids ([`lock`]). Two transactions that change the same
+//! bookmarks then wait for each other one after the other, and never in a circle.
+
+mod bulk;
+mod collections;
+mod delete;
+pub mod kinds;
+mod new_bookmark;
+mod page_url;
+mod save;
+mod tags;
+
+use entity::id::{BookmarkId, UserId};
+use entity::time::Timestamp;
+use entity::{bookmark, document};
+use sea_orm::sea_query::LockType;
+use sea_orm::{
+    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter,
+    QueryOrder, QuerySelect, Select,
+};
+
+use crate::BATCH_ROWS;
+use errors::Error;
+use jobs::{JobKind, Priority};
+
+pub use bulk::{SaveResult, save_new_pages};
+pub use collections::{add_to_collection, lock_own_collections, replace_collections};
+pub use delete::{delete, restore};
+pub use new_bookmark::NewBookmark;
+pub use page_url::{find_by_url, require_fetchable, require_savable, require_url};
+pub use save::{add_attributes, save, save_in_transaction};
+pub use tags::{add_tags, normalize_tags, replace_tags};
+
+/// Locks the selected bookmarks until the transaction ends and returns their ids. Writing what belongs to bookmarks, such as tags,
+/// needs this lock.
+///
+/// # Errors
+/// The database fails.
+pub async fn lock(
+    txn: &impl ConnectionTrait,
+    selection: Select<bookmark::Entity>,
+) -> Result<Vec<BookmarkId>, Error> {
+    let ids = selection.select_only().column(bookmark::Column::Id).order_by_asc(bookmark::Column::Id);
+    Ok(ids.lock(LockType::NoKeyUpdate).into_tuple().all(txn).await?)
+}
+
+/// Records that a bookmark changed now, and returns it with that time.
+///
+/// # Errors
+/// The database fails.
+pub async fn touch(
+    txn: &impl ConnectionTrait,
+    row: bookmark::Model,
+    now: Timestamp,
+) -> Result<bookmark::Model, Error> {
+    bookmark::Entity::touch(txn, row.user_id, [row.id], now).await?;
+    Ok(bookmark::Model { updated_at: now, ..row })
+}
+
+/// Records that bookmarks changed now; the transaction has locked them.
+///
+/// # Errors
+/// The database fails.
+pub async fn touch_many(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    ids: &[BookmarkId],
+    now: Timestamp,
+) -> Result<(), Error> {
+    for batch in ids.chunks(BATCH_ROWS) {
+        bookmark::Entity::touch(txn, user, batch.iter().copied(), now).await?;
+    }
+    Ok(())
+}
+
+/// Sets the title of a bookmark's documents, its note included. Passages are found by the title too, so those that have a text are
+/// indexed again.
+///
+/// # Errors
+/// The database fails.
+pub async fn retitle(
+    txn: &impl ConnectionTrait,
+    row: &bookmark::Model,
+    title: &str,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let own = document::Entity::of(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
+    for document in own.lock_exclusive().all(txn).await? {
+        let (id, has_text) = (document.id, document.version > 0);
+        let mut changed = document.into_active_model();
+        changed.title = Set(title.to_owned());
+        changed.title_given = Set(true);
+        changed.update(txn).await?;
+        if has_text {
+            jobs::enqueue(txn, row.user_id, JobKind::Index, id.0, Priority::Now, now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Enqueues jobs that tell the index in which collections a bookmark is.
+///
+/// # Errors
+/// The database fails.
+pub async fn enqueue_label_update(
+    txn: &impl ConnectionTrait,
+    row: &bookmark::Model,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let own = document::Entity::of(row.user_id).filter(document::Column::BookmarkId.eq(row.id));
+    for document in own.all(txn).await? {
+        jobs::enqueue(txn, row.user_id, JobKind::UpdateLabels, document.id.0, Priority::Now, now).await?;
+    }
+    Ok(())
+}

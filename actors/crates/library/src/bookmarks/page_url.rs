@@ -1,0 +1,54 @@
+//! The URLs of bookmarks: which may be saved, and which bookmark has one.
+
+use entity::bookmark;
+use entity::id::UserId;
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use web::{Guard, PageUrl};
+
+use errors::Error;
+
+/// Requires an absolute http or https URL.
+///
+/// # Errors
+/// [`Error::UrlRejected`].
+pub fn require_url(url: &str) -> Result<(), Error> {
+    PageUrl::parse(url)?;
+    Ok(())
+}
+
+/// Requires that the page of a URL may be fetched: a URL with an IP address must not lead to a private or reserved network.
+///
+/// # Errors
+/// [`Error::UrlRejected`].
+pub fn require_fetchable(url: &str, guard: &Guard) -> Result<(), Error> {
+    Ok(guard.check_url(&PageUrl::parse(url)?)?)
+}
+
+/// Requires that a URL may be saved without content: its page may be fetched, or it is a bookmark already, so that nothing is
+/// fetched. The latter can be an upload, whose URL is the service's own.
+///
+/// # Errors
+/// [`Error::UrlRejected`]; the database fails.
+pub async fn require_savable(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    url: &str,
+    guard: &Guard,
+) -> Result<(), Error> {
+    let page = PageUrl::parse(url)?;
+    let Err(rejection) = guard.check_url(&page) else { return Ok(()) };
+    find_by_url(db, user, &page.key()).await?.map(drop).ok_or_else(|| rejection.into())
+}
+
+/// Returns the bookmark with this normalised URL ([`PageUrl::key`]).
+///
+/// # Errors
+/// The database fails.
+pub async fn find_by_url(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    normalized: &str,
+) -> Result<Option<bookmark::Model>, Error> {
+    let own = bookmark::Entity::owned_by(user).filter(bookmark::Column::NormalizedUrl.eq(normalized));
+    Ok(own.one(db).await?)
+}

@@ -1,0 +1,69 @@
+//! The tags of bookmarks.
+
+use std::collections::BTreeSet;
+
+use database::insert_all;
+use entity::{bookmark, bookmark_tag};
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+
+use errors::Error;
+
+/// Trims tags and drops empty and repeated ones. Keeps their order.
+pub fn normalize_tags(tags: Vec<String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let trimmed = tags.into_iter().map(|tag| tag.trim().to_owned()).filter(|tag| !tag.is_empty());
+    trimmed.filter(|tag| seen.insert(tag.clone())).collect()
+}
+
+/// Adds tags to a bookmark. Returns whether any was new.
+///
+/// # Errors
+/// The database fails.
+pub async fn add_tags(
+    txn: &impl ConnectionTrait,
+    row: &bookmark::Model,
+    tags: &[String],
+) -> Result<bool, Error> {
+    // Sorted: two nodes that insert the same tags in different orders could deadlock.
+    let rows: Vec<_> = tags
+        .iter()
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .map(|name| bookmark_tag::Model { bookmark_id: row.id, name: name.clone(), user_id: row.user_id })
+        .collect();
+    Ok(insert_all::<bookmark_tag::Entity>(txn, rows, Some(&skip_existing_tag())).await? > 0)
+}
+
+/// Replaces all tags of a bookmark.
+///
+/// # Errors
+/// The database fails.
+pub async fn replace_tags(
+    txn: &impl ConnectionTrait,
+    row: &bookmark::Model,
+    tags: &[String],
+) -> Result<(), Error> {
+    let old = bookmark_tag::Entity::delete_many().filter(bookmark_tag::Column::UserId.eq(row.user_id));
+    old.filter(bookmark_tag::Column::BookmarkId.eq(row.id)).exec(txn).await?;
+    add_tags(txn, row, tags).await.map(drop)
+}
+
+/// Inserts a tag only if the bookmark does not have it.
+pub(super) fn skip_existing_tag() -> OnConflict {
+    OnConflict::columns([bookmark_tag::Column::BookmarkId, bookmark_tag::Column::Name])
+        .do_nothing()
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn normalized_tags_are_trimmed_and_unique() {
+        let tags = [" a ", "b", "a", "", "  "].map(str::to_owned).to_vec();
+
+        assert_eq!(normalize_tags(tags), ["a", "b"]);
+    }
+}

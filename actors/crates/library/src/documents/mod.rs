@@ -1,0 +1,16 @@
+//! The texts of documents: how an extracted text replaces the one before it, and how it maps to its source.
+//!
+//! A text is stored as passages (`chunk` rows) of one version. [`replace_text`] stores the next version in the caller's transaction
+//! and moves the highlights to it ([`crate::highlights`]).
+
+mod parser_error;
+mod rendition;
+mod source_map;
+mod store;
+mod supplied_content;
+
+pub use parser_error::parser_job_error;
+pub use rendition::parse_outline;
+pub use source_map::{PageSpan, SourceMap, SpokenSegment, TimedSpan};
+pub use store::{ChunkedDocument, ExtractedDocument, current_text, replace_text};
+pub use supplied_content::{SuppliedContent, store_supplied_content};

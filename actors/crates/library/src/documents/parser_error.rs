@@ -1,0 +1,26 @@
+//! What a failed parse means for the job that needed it.
+
+use std::time::Duration;
+
+use jobs::JobError;
+use sandbox::SandboxError;
+
+/// Delay until the next try when the sandbox could not start a parser.
+const SANDBOX_RETRY_DELAY: Duration = Duration::from_secs(5);
+
+/// Returns the job error for a sandbox error. A crashed parser may succeed on a less busy machine; content that a parser refused
+/// will be refused again.
+pub fn parser_job_error(error: SandboxError) -> JobError {
+    let reason = error.to_string();
+    match error {
+        SandboxError::Unavailable(_) => JobError::Transient { reason, after: Some(SANDBOX_RETRY_DELAY) },
+        SandboxError::Crashed | SandboxError::OutOfMemory | SandboxError::TimedOut => {
+            JobError::ParserCrash(reason)
+        }
+        SandboxError::TooLarge
+        | SandboxError::Article(_)
+        | SandboxError::Audio(_)
+        | SandboxError::Pdf(_)
+        | SandboxError::Import(_) => JobError::Permanent(reason),
+    }
+}

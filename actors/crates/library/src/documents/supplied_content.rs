@@ -1,0 +1,47 @@
+//! Content that comes with a save or a feed entry, so that nothing is fetched. It is stored until a job turns it into text.
+
+use database::insert_all;
+use entity::id::{DocumentId, UserId};
+use entity::kind::SourceForm;
+use entity::source;
+use sea_orm::ConnectionTrait;
+use sea_orm::sea_query::OnConflict;
+
+use errors::Error;
+
+/// The content of a document, as a client or a feed supplied it.
+#[derive(Clone, Debug)]
+pub struct SuppliedContent {
+    /// HTML or plain text.
+    pub form: SourceForm,
+    /// The content, unchanged.
+    pub body: String,
+    /// The same as sanitized HTML, if that is known already.
+    pub html: Option<String>,
+    /// The headings as JSON, if they are known already.
+    pub outline: Option<String>,
+}
+
+/// Stores supplied contents until they are read; each replaces what was stored for its document before.
+///
+/// # Errors
+/// The database fails.
+pub async fn store_supplied_content(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    contents: impl IntoIterator<Item = (DocumentId, SuppliedContent)>,
+) -> Result<(), Error> {
+    let rows = contents.into_iter().map(|(document_id, SuppliedContent { form, body, html, outline })| {
+        source::Model { document_id, user_id: user, form, body, html, outline }
+    });
+    let replace = OnConflict::column(source::Column::DocumentId)
+        .update_columns([
+            source::Column::Form,
+            source::Column::Body,
+            source::Column::Html,
+            source::Column::Outline,
+        ])
+        .to_owned();
+    insert_all::<source::Entity>(txn, rows, Some(&replace)).await?;
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! Checks that a new highlight quotes the text of its document.
+
+use entity::id::UserId;
+use entity::{bookmark, chunk, document};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
+
+use errors::Error;
+
+/// Words with the offsets at which a text is said to contain them, in Unicode scalar values.
+pub struct Quotation<'a> {
+    /// The words.
+    pub text: &'a str,
+    /// Offset of the first character.
+    pub start: i32,
+    /// Offset after the last character.
+    pub end: i32,
+}
+
+/// Requires that the current text of the bookmark contains the words at these offsets.
+///
+/// # Errors
+/// [`Error::Invalid`] names the field `text` when it does not; [`Error::NotFound`] when the document is hidden; the database fails.
+pub async fn require_quotation(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    bookmark: &bookmark::Model,
+    quotation: Quotation<'_>,
+) -> Result<(), Error> {
+    let document =
+        document::Entity::one_of(user, bookmark.document_id).one(db).await?.ok_or(Error::not_found())?;
+    let actual = text_between(db, &document, quotation.start, quotation.end).await?;
+    if actual.as_deref() == Some(quotation.text) {
+        return Ok(());
+    }
+    Err(Error::invalid("text", "differs from the text of the document between startOffset and endOffset"))
+}
+
+/// Returns the characters of the document's current text between two offsets; `None` for an empty or impossible range.
+async fn text_between(
+    db: &impl ConnectionTrait,
+    document: &document::Model,
+    start: i32,
+    end: i32,
+) -> Result<Option<String>, Error> {
+    if start >= end || end > document.total_chars {
+        return Ok(None);
+    }
+    let overlapping = chunk::Entity::owned_by(document.user_id)
+        .filter(chunk::Column::DocumentId.eq(document.id))
+        .filter(chunk::Column::Version.eq(document.version))
+        .filter(chunk::Column::EndOffset.gt(start))
+        .filter(chunk::Column::StartOffset.lt(end))
+        .order_by_asc(chunk::Column::StartOffset)
+        .select_only()
+        .columns([chunk::Column::StartOffset, chunk::Column::Text]);
+    let rows: Vec<(i32, String)> = overlapping.into_tuple().all(db).await?;
+    let first_offset = rows.first().map_or(0, |(offset, _)| *offset);
+    let passages: String = rows.into_iter().map(|(_, text)| text).collect();
+    let index = |offset: i32| usize::try_from(offset - first_offset).unwrap_or(0);
+    Ok(text::slice_chars(&passages, index(start), index(end)).map(str::to_owned))
+}

@@ -1,0 +1,110 @@
+//! Changing and deleting a note: what it belongs to is locked before it.
+
+use entity::id::{NoteId, UserId};
+use entity::time::Timestamp;
+use entity::{bookmark, document, note, project};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+
+use super::lock_on_bookmark;
+use crate::projects;
+use errors::Error;
+use jobs::{JobKind, Priority};
+
+/// What a note belongs to.
+#[derive(Debug)]
+pub enum NoteOwner {
+    /// A project.
+    Project(project::Model),
+    /// A bookmark.
+    Bookmark(bookmark::Model),
+}
+
+/// A note whose owner is locked until the transaction ends.
+#[derive(Debug)]
+pub struct LockedNote {
+    /// The note.
+    pub note: note::Model,
+    /// The locked project or bookmark.
+    pub owner: NoteOwner,
+}
+
+impl NoteOwner {
+    /// Records that something of the owner changed now.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn touch(&self, txn: &impl ConnectionTrait, now: Timestamp) -> Result<(), Error> {
+        match self {
+            Self::Project(project) => projects::touch(txn, project, now).await,
+            Self::Bookmark(row) => Ok(bookmark::Entity::touch(txn, row.user_id, [row.id], now).await?),
+        }
+    }
+}
+
+impl LockedNote {
+    /// Deletes the note.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn delete(
+        self,
+        txn: &impl ConnectionTrait,
+        priority: Priority,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let (user, document) = (self.note.user_id, self.note.document_id);
+        jobs::enqueue(txn, user, JobKind::RemoveFromIndex, document.0, priority, now).await?;
+        // The note and its items in projects reference the document, so the database deletes them with it.
+        let own = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
+        own.filter(document::Column::Id.eq(document)).exec(txn).await?;
+        self.owner.touch(txn, now).await
+    }
+}
+
+/// Locks a note that may be changed.
+///
+/// # Errors
+/// [`Error::NotFound`] when the note does not exist, belongs to another user, or its bookmark is deleted;
+/// [`Error::ProjectArchived`]; the database fails.
+pub async fn lock_for_change(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    id: NoteId,
+) -> Result<LockedNote, Error> {
+    let LockedNote { note, owner } = lock(txn, user, id).await?;
+    let owner = match owner {
+        NoteOwner::Project(project) => NoteOwner::Project(projects::require_active(project)?),
+        NoteOwner::Bookmark(row) => NoteOwner::Bookmark(row),
+    };
+    Ok(LockedNote { note, owner })
+}
+
+/// Deletes a note, also of an archived project.
+///
+/// # Errors
+/// [`Error::NotFound`] as [`lock_for_change`]; the database fails.
+pub async fn delete(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    id: NoteId,
+    priority: Priority,
+    now: Timestamp,
+) -> Result<(), Error> {
+    lock(txn, user, id).await?.delete(txn, priority, now).await
+}
+
+async fn lock(txn: &impl ConnectionTrait, user: UserId, id: NoteId) -> Result<LockedNote, Error> {
+    let own = || note::Entity::one_of(user, id);
+    let found = own().one(txn).await?.ok_or(Error::not_found())?;
+    let owner = match (found.project_id, found.bookmark_id) {
+        (Some(project), _) => NoteOwner::Project(projects::lock(txn, user, project).await?),
+        (None, Some(bookmark)) => {
+            let row = bookmark::Entity::one_of(user, bookmark).one(txn).await?.ok_or(Error::not_found())?;
+            lock_on_bookmark(txn, &row).await?;
+            NoteOwner::Bookmark(row)
+        }
+        (None, None) => return Err(Error::not_found()),
+    };
+    // Read again: the note may have been changed or deleted before its owner was locked.
+    Ok(LockedNote { note: own().one(txn).await?.ok_or(Error::not_found())?, owner })
+}

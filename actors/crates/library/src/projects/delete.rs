@@ -1,0 +1,71 @@
+//! Deleting projects.
+
+use entity::id::{DocumentId, ProjectId, UserId};
+use entity::time::Timestamp;
+use entity::{decision, document, project, project_item};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
+};
+
+use super::lock;
+use crate::BATCH_ROWS;
+use errors::Error;
+use jobs::{JobKind, Priority};
+
+/// Deletes a project, archived or not, with its decisions and notes. Its other items stay in the library.
+///
+/// # Errors
+/// [`Error::NotFound`] when the project does not exist or belongs to another user; the database fails.
+pub async fn delete(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    id: ProjectId,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let project = lock(txn, user, id).await?;
+    let of_project = document::Column::ProjectId.eq(project.id);
+    let notes: Vec<DocumentId> = document::Entity::of(user)
+        .filter(of_project.clone())
+        .select_only()
+        .column(document::Column::Id)
+        .into_tuple()
+        .all(txn)
+        .await?;
+    for note in notes {
+        jobs::enqueue(txn, user, JobKind::RemoveFromIndex, note.0, Priority::Now, now).await?;
+    }
+    let documents = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
+    documents.filter(of_project).exec(txn).await?;
+    project.into_active_model().delete(txn).await?;
+    Ok(())
+}
+
+/// Deletes a project, archived or not, if it is empty. Items whose bookmarks were deleted do not count. Returns whether it was
+/// deleted.
+///
+/// # Errors
+/// [`Error::NotFound`] when the project does not exist or belongs to another user; the database fails.
+pub async fn delete_if_empty(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<bool, Error> {
+    let project = lock(txn, user, id).await?;
+    let notes = document::Entity::of(user).filter(document::Column::ProjectId.eq(project.id));
+    let is_empty = notes.one(txn).await?.is_none()
+        && decision::Entity::within(&project).one(txn).await?.is_none()
+        && !has_visible_items(txn, &project).await?;
+    if is_empty {
+        project.into_active_model().delete(txn).await?;
+    }
+    Ok(is_empty)
+}
+
+/// Returns whether the project has an item whose document is not hidden.
+async fn has_visible_items(txn: &impl ConnectionTrait, project: &project::Model) -> Result<bool, Error> {
+    let items = project_item::Entity::within(project).select_only().column(project_item::Column::DocumentId);
+    let documents: Vec<DocumentId> = items.into_tuple().all(txn).await?;
+    for batch in documents.chunks(BATCH_ROWS) {
+        let readable = document::Entity::readable_by(project.user_id);
+        if readable.filter(document::Column::Id.is_in(batch.iter().copied())).one(txn).await?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

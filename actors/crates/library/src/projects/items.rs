@@ -1,0 +1,121 @@
+//! Adding items to a project.
+
+use std::collections::{HashMap, HashSet};
+
+use entity::id::{DocumentId, ProjectItemId};
+use entity::kind::ItemKind;
+use entity::time::Timestamp;
+use entity::{note, project, project_item};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, PaginatorTrait, QueryFilter, QuerySelect,
+};
+use uuid::Uuid;
+
+use super::item_ref::ResolvedItem;
+use super::touch;
+use errors::Error;
+
+/// The items of a request after they were added.
+#[derive(Debug, Default)]
+pub struct AddedItems {
+    /// Items that were added.
+    pub new: Vec<project_item::Model>,
+    /// Items that the project contained already; they are unchanged.
+    pub existing: Vec<project_item::Model>,
+}
+
+/// Adds items to a project that the transaction has locked ([`super::lock_active`]), each once. `max_items` bounds the items of
+/// the project.
+///
+/// # Errors
+/// [`Error::ProjectLimit`] when the project would have more items; the database fails.
+pub async fn add_items(
+    txn: &impl ConnectionTrait,
+    project: &project::Model,
+    items: &[ResolvedItem],
+    max_items: u32,
+    now: Timestamp,
+) -> Result<AddedItems, Error> {
+    let mut existing = existing_items(txn, project, items).await?;
+    // A project contains its own notes already; they are not items of it.
+    let own = own_notes(txn, project, items).await?;
+    let (mut added, mut seen) = (AddedItems::default(), HashSet::new());
+    let others = items.iter().filter(|item| !own.contains(&item.document));
+    for item in others.filter(|item| seen.insert(item.thing())) {
+        match existing.remove(&item.thing()) {
+            Some(row) => added.existing.push(row),
+            None => added.new.push(item_row(project, item, now)),
+        }
+    }
+    if added.new.is_empty() {
+        return Ok(added);
+    }
+    let count = project_item::Entity::within(project).count(txn).await?;
+    if count + added.new.len() as u64 > u64::from(max_items) {
+        return Err(Error::ProjectLimit { limit: max_items });
+    }
+    delete_hidden_duplicates(txn, project, &added.new).await?;
+    let rows = added.new.iter().cloned().map(IntoActiveModel::into_active_model);
+    project_item::Entity::insert_many(rows).exec_without_returning(txn).await?;
+    touch(txn, project, now).await?;
+    Ok(added)
+}
+
+/// Returns the documents of those items that are notes of the project itself.
+async fn own_notes(
+    txn: &impl ConnectionTrait,
+    project: &project::Model,
+    items: &[ResolvedItem],
+) -> Result<HashSet<DocumentId>, Error> {
+    let notes = items.iter().filter(|item| item.kind == ItemKind::Note);
+    let notes: Vec<DocumentId> = notes.map(|item| item.document).collect();
+    if notes.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let own = note::Entity::owned_by(project.user_id)
+        .filter(note::Column::ProjectId.eq(project.id))
+        .filter(note::Column::DocumentId.is_in(notes))
+        .select_only()
+        .column(note::Column::DocumentId);
+    Ok(own.into_tuple().all(txn).await?.into_iter().collect())
+}
+
+async fn existing_items(
+    txn: &impl ConnectionTrait,
+    project: &project::Model,
+    items: &[ResolvedItem],
+) -> Result<HashMap<Uuid, project_item::Model>, Error> {
+    let same = project_item::Column::Thing.is_in(items.iter().map(ResolvedItem::thing));
+    let rows = project_item::Entity::within(project).filter(same).all(txn).await?;
+    Ok(rows.into_iter().map(|row| (row.thing, row)).collect())
+}
+
+/// Deletes hidden items of the same objects, such as an entry whose bookmark was an item and was deleted: an object is an item once.
+async fn delete_hidden_duplicates(
+    txn: &impl ConnectionTrait,
+    project: &project::Model,
+    new: &[project_item::Model],
+) -> Result<(), Error> {
+    project_item::Entity::delete_many()
+        .filter(project_item::Column::UserId.eq(project.user_id))
+        .filter(project_item::Column::ProjectId.eq(project.id))
+        .filter(project_item::Column::Thing.is_in(new.iter().map(|item| item.thing)))
+        .exec(txn)
+        .await?;
+    Ok(())
+}
+
+fn item_row(project: &project::Model, item: &ResolvedItem, now: Timestamp) -> project_item::Model {
+    project_item::Model {
+        id: ProjectItemId::new(now),
+        user_id: project.user_id,
+        project_id: project.id,
+        kind: item.kind,
+        thing: item.thing(),
+        document_id: item.document,
+        highlight_id: item.highlight,
+        role: item.role,
+        pinned: false,
+        added_at: now,
+    }
+}

@@ -1,0 +1,78 @@
+//! Projects and their items.
+//!
+//! A transaction that writes to a project locks the project's row first ([`lock_active`]) and holds it until it ends: two that add
+//! items count one after the other, and nothing is written to a project that is being archived.
+
+mod delete;
+mod item_ref;
+mod items;
+
+use entity::id::{ProjectId, UserId};
+use entity::kind::ProjectStatus;
+use entity::project;
+use entity::time::Timestamp;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+
+use errors::Error;
+
+pub use delete::{delete, delete_if_empty};
+pub use item_ref::{ItemRef, NewItem, ResolvedItem, resolve_item};
+pub use items::{AddedItems, add_items};
+
+/// Returns a project for reading.
+///
+/// # Errors
+/// [`Error::NotFound`] when the project does not exist or belongs to another user; the database fails.
+pub async fn find(db: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<project::Model, Error> {
+    project::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found())
+}
+
+/// Locks a project's row until the transaction ends, whatever the project's status.
+///
+/// # Errors
+/// [`Error::NotFound`] when the project does not exist or belongs to another user; the database fails.
+pub async fn lock(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<project::Model, Error> {
+    project::Entity::one_of(user, id).lock_exclusive().one(txn).await?.ok_or(Error::not_found())
+}
+
+/// Locks a project that may be changed, as [`lock`] does.
+///
+/// # Errors
+/// As [`lock`]; [`Error::ProjectArchived`].
+pub async fn lock_active(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    id: ProjectId,
+) -> Result<project::Model, Error> {
+    require_active(lock(txn, user, id).await?)
+}
+
+/// Requires that a project may be changed.
+///
+/// # Errors
+/// [`Error::ProjectArchived`].
+pub fn require_active(project: project::Model) -> Result<project::Model, Error> {
+    match project.status {
+        ProjectStatus::Active => Ok(project),
+        ProjectStatus::Archived => Err(Error::ProjectArchived),
+    }
+}
+
+/// Records that something in the project changed now, which makes it the most recently active one.
+///
+/// # Errors
+/// The database fails.
+pub async fn touch(
+    txn: &impl ConnectionTrait,
+    project: &project::Model,
+    now: Timestamp,
+) -> Result<(), Error> {
+    project::Entity::update_many()
+        .col_expr(project::Column::UpdatedAt, Expr::value(now))
+        .filter(project::Column::UserId.eq(project.user_id))
+        .filter(project::Column::Id.eq(project.id))
+        .exec(txn)
+        .await?;
+    Ok(())
+}
