@@ -1,0 +1,16 @@
+//! The rows of feeds: sources, which all their followers share; the feeds that a user follows; and entries that are bookmarked.
+//!
+//! This module uses nothing of bookmarks, imports or exports. They use it.
+
+mod follow;
+pub mod health;
+mod hub;
+mod opml;
+pub mod saved;
+mod schedule;
+pub mod source;
+mod unfollow;
+
+pub use follow::{display_title, find_followed, follow_listed, followable_url, insert_feed, parse_url};
+pub use opml::write_opml;
+pub use unfollow::unfollow;
