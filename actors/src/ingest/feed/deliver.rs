@@ -10,7 +10,7 @@ use entity::time::Timestamp;
 use entity::{bookmark, document, entry, feed, job};
 use errors::Error;
 use jobs::{JobError, JobKind, Priority};
-use library::bookmarks::save::{Content, give};
+use library::documents::{SuppliedContent, store_supplied_content};
 use library::feeds::source;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
@@ -255,7 +255,7 @@ async fn update_entry(
         .one(txn)
         .await?;
     let is_bookmarked = bookmark.is_some();
-    let is_transcribed = media::is_heard(txn, feed.user_id, row.document_id).await?;
+    let is_transcribed = media::has_transcript(txn, feed.user_id, row.document_id).await?;
     let fresh = entry_row(feed, row.document_id, &incoming, now);
     let updated = entry::Model {
         id: row.id,
@@ -375,14 +375,14 @@ async fn store_texts(
     feed: &feed::Model,
     items: Vec<(DocumentId, Item)>,
 ) -> Result<(), Error> {
-    let content = |item: Item| Content {
+    let content = |item: Item| SuppliedContent {
         form: SourceForm::Text,
         body: item.text,
         html: item.html,
         outline: serde_json::to_string(&item.outline).ok(),
     };
     let contents = items.into_iter().map(|(id, item)| (id, content(item)));
-    give(txn, feed.user_id, contents).await
+    store_supplied_content(txn, feed.user_id, contents).await
 }
 
 fn entry_row(

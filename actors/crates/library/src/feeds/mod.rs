@@ -3,6 +3,7 @@
 //! This module uses nothing of bookmarks, imports or exports. They use it.
 
 mod follow;
+mod full_text;
 pub mod health;
 mod hub;
 mod opml;
@@ -11,6 +12,9 @@ mod schedule;
 pub mod source;
 mod unfollow;
 
-pub use follow::{display_title, find_followed, follow_listed, followable_url, insert_feed, parse_url};
+pub use follow::{
+    NewFeed, display_title, find_followed, follow_found, follow_listed, followable_url, parse_url,
+};
+pub use full_text::enqueue_missing_pages;
 pub use opml::write_opml;
 pub use unfollow::unfollow;

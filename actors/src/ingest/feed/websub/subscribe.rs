@@ -8,7 +8,7 @@ use entity::kind::PushState;
 use entity::time::Timestamp;
 use entity::{feed, job};
 use errors::Error;
-use jobs::{JobError, JobKind, MOST_ATTEMPTS, Priority};
+use jobs::{JobError, JobKind, MAX_ATTEMPTS, Priority};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use web::PageUrl;
@@ -81,7 +81,7 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     match requested {
         Ok(()) => finish_as(ctx, job, &row, PushState::Asked).await,
         // A hub that never answers is asked again as late as one that refuses.
-        Err((_, permanent, _)) if permanent || job.attempts >= MOST_ATTEMPTS => {
+        Err((_, permanent, _)) if permanent || job.attempts >= MAX_ATTEMPTS => {
             finish_as(ctx, job, &row, PushState::Refused).await
         }
         Err((reason, _, after)) => Err(JobError::Transient { reason, after }),
