@@ -70,8 +70,8 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     Ok(())
 }
 
-/// Computes the values by which the entries of a feed are compared. An entry without a page of its own gets the URL of the feed's
-/// site. Hashes all texts, so it runs on a worker.
+/// Computes the values by which the entries of a feed are compared. An entry without a page of its own gets the URL of the
+/// feed's site. Hashes all texts, so it runs on a worker.
 pub fn prepare_entries(feed: Feed, feed_url: &str) -> Vec<IncomingEntry> {
     let site_url = feed.site_url.unwrap_or_else(|| feed_url.to_owned());
     let incoming = feed.items.into_iter().map(|item| {
@@ -166,8 +166,9 @@ struct ExistingEntries {
 }
 
 impl ExistingEntries {
-    /// Removes and returns the row of an incoming entry: by its id, else by page and title, because some feeds change the ids of their
-    /// entries. An existing entry matches one incoming entry at most, and one whose id is still in the feed matches no other.
+    /// Removes and returns the row of an incoming entry: by its id, else by page and title, because some feeds change the ids
+    /// of their entries. An existing entry matches one incoming entry at most, and one whose id is still in the feed matches no
+    /// other.
     fn take_match(&mut self, incoming: &IncomingEntry) -> Option<entry::Model> {
         if let Some(row) = self.by_key.remove(&incoming.key_hash) {
             return Some(row);
@@ -177,8 +178,8 @@ impl ExistingEntries {
     }
 }
 
-/// Returns whether two entries with different ids are one. The URL alone does not tell: all episodes of a show may link to one page,
-/// and comments on a page differ only in the fragment. Without a page, all of the content must be the same.
+/// Returns whether two entries with different ids are one. The URL alone does not tell: all episodes of a show may link to one
+/// page, and comments on a page differ only in the fragment. Without a page, all of the content must be the same.
 fn is_same_entry(row: &entry::Model, incoming: &IncomingEntry) -> bool {
     let fragment = |url: &str| url.split_once('#').map(|(_, fragment)| fragment.to_owned());
     let has_same_content = row.content_hash == incoming.content_hash;
@@ -222,8 +223,9 @@ async fn load_existing(
     })
 }
 
-/// Locks the documents of these entries, except bookmarked ones, whose texts stay. A transcript that is stored at the same time is
-/// then either visible here, or cancels the jobs that are queued here. Locked in the order of their ids, which prevents deadlocks.
+/// Locks the documents of these entries, except bookmarked ones, whose texts stay. A transcript that is stored at the same time
+/// is then either visible here, or cancels the jobs that are queued here. Locked in the order of their ids, which prevents
+/// deadlocks.
 async fn lock_unsaved(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
@@ -328,8 +330,8 @@ async fn insert_entries(
     Ok(())
 }
 
-/// Returns the documents of the follower's bookmarks that are the pages of new entries, by normalised URL: such an entry shares the
-/// document. A URL that several new entries name does not identify any of them.
+/// Returns the documents of the follower's bookmarks that are the pages of new entries, by normalised URL: such an entry shares
+/// the document. A URL that several new entries name does not identify any of them.
 async fn bookmarked_pages(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,

@@ -1,5 +1,5 @@
-//! Finds the feed that a user means by a URL: the one at the URL itself, one to which the page there links, or one at a common path
-//! of the site.
+//! Finds the feed that a user means by a URL: the one at the URL itself, one to which the page there links, or one at a common
+//! path of the site.
 
 use std::time::Duration;
 
@@ -32,13 +32,13 @@ pub struct DiscoveredFeed {
     pub fetched: Option<Validators>,
 }
 
-enum UrlContent {
+enum FeedOrPage {
     Feed(Box<DiscoveredFeed>),
     Page(PageUrl, Vec<FeedLink>),
 }
 
-/// Finds the feed at a URL, or the first one with entries to which the page there links. Common paths are not tried: the user would
-/// follow a feed that they did not ask for.
+/// Finds the feed at a URL, or the first one with entries to which the page there links. Common paths are not tried: the user
+/// would follow a feed that they did not ask for.
 ///
 /// # Errors
 /// [`Error::FeedNotFound`] when there is none, it has no entries, or the search takes too long; [`Error::UrlRejected`] when the
@@ -46,23 +46,24 @@ enum UrlContent {
 pub async fn find_feed(ctx: &FeedContext, url: PageUrl) -> Result<DiscoveredFeed, Error> {
     with_timeout(async {
         let links = match open(ctx, &url).await? {
-            UrlContent::Feed(found) => return require_entries(*found),
-            UrlContent::Page(_, links) => links,
+            FeedOrPage::Feed(found) => return require_entries(*found),
+            FeedOrPage::Page(_, links) => links,
         };
         find_first(ctx, linked_urls(&links).into_iter().take(MAX_TRIED_LINKS)).await
     })
     .await
 }
 
-/// Lists the feeds of a URL: the one at the URL itself, else those to which the page there links, else the first at a common path.
+/// Lists the feeds of a URL: the one at the URL itself, else those to which the page there links, else the first at a common
+/// path.
 ///
 /// # Errors
 /// As [`find_feed`].
 pub async fn list_candidates(ctx: &FeedContext, url: PageUrl) -> Result<Vec<FeedLink>, Error> {
     with_timeout(async {
         let (page, links) = match open(ctx, &url).await? {
-            UrlContent::Feed(found) => return Ok(vec![link_to(require_entries(*found)?)]),
-            UrlContent::Page(page, links) => (page, links),
+            FeedOrPage::Feed(found) => return Ok(vec![link_to(require_entries(*found)?)]),
+            FeedOrPage::Page(page, links) => (page, links),
         };
         if !links.is_empty() {
             return Ok(links);
@@ -82,8 +83,8 @@ async fn find_first(
             continue;
         }
         match open(ctx, &url).await {
-            Ok(UrlContent::Feed(found)) if !found.feed.items.is_empty() => return Ok(*found),
-            Ok(UrlContent::Feed(_) | UrlContent::Page(..))
+            Ok(FeedOrPage::Feed(found)) if !found.feed.items.is_empty() => return Ok(*found),
+            Ok(FeedOrPage::Feed(_) | FeedOrPage::Page(..))
             | Err(Error::FeedNotFound(_) | Error::UrlRejected(_)) => {}
             Err(error) => return Err(error),
         }
@@ -126,7 +127,7 @@ fn common_urls(page: &PageUrl) -> Vec<PageUrl> {
 }
 
 /// Returns what is at a URL. The copy of an existing source saves the request, or most of the response.
-async fn open(ctx: &FeedContext, url: &PageUrl) -> Result<UrlContent, Error> {
+async fn open(ctx: &FeedContext, url: &PageUrl) -> Result<FeedOrPage, Error> {
     ctx.fetcher.guard().check_url(url)?;
     let source = source::find_by_url(ctx.core.db.read(), &url.normalized()).await?;
     let copy = match &source {
@@ -158,16 +159,16 @@ async fn open(ctx: &FeedContext, url: &PageUrl) -> Result<UrlContent, Error> {
     Ok(match content {
         FetchedContent::Feed(feed, validators) => {
             let url = if has_moved { final_url } else { url.clone() };
-            UrlContent::Feed(Box::new(DiscoveredFeed { url, feed: *feed, fetched: Some(validators) }))
+            FeedOrPage::Feed(Box::new(DiscoveredFeed { url, feed: *feed, fetched: Some(validators) }))
         }
         FetchedContent::Unchanged => unfetched(url, copy.unwrap_or_default()),
-        FetchedContent::Page(links) => UrlContent::Page(final_url, links),
+        FetchedContent::Page(links) => FeedOrPage::Page(final_url, links),
         FetchedContent::Malformed => return Err(Error::FeedNotFound(MALFORMED_FEED.to_owned())),
     })
 }
 
-fn unfetched(url: &PageUrl, feed: Feed) -> UrlContent {
-    UrlContent::Feed(Box::new(DiscoveredFeed { url: url.clone(), feed, fetched: None }))
+fn unfetched(url: &PageUrl, feed: Feed) -> FeedOrPage {
+    FeedOrPage::Feed(Box::new(DiscoveredFeed { url: url.clone(), feed, fetched: None }))
 }
 
 fn is_fresh(ctx: &FeedContext, source: &feed_source::Model) -> bool {

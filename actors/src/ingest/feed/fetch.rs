@@ -91,7 +91,8 @@ pub(super) async fn fetch(
     Ok(FetchedUrl { content, url, has_moved })
 }
 
-/// Returns the bytes for the parser. XML names its own encoding. A document that names none and is not UTF-8 is decoded like a page.
+/// Returns the bytes for the parser. XML names its own encoding. A document that names none and is not UTF-8 is decoded like a
+/// page.
 fn document_bytes(fetched: FetchedPage) -> Vec<u8> {
     let head = fetched.body.get(..XML_DECLARATION_BYTES).unwrap_or(&fetched.body);
     let names_encoding = head.windows(9).any(|window| window == b"encoding=");

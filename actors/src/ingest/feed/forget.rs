@@ -6,7 +6,7 @@ use jobs::JobError;
 use library::owned_transaction::begin_owned;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
 
-use crate::ingest::forget;
+use crate::ingest::index_removal::record_removal;
 use crate::ingest::indexing::IndexingContext;
 
 /// Documents that are deleted in one transaction.
@@ -31,7 +31,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
         if batch.is_empty() {
             break;
         }
-        forget::unlist(ctx, job.user_id, batch.iter().map(|document| document.id)).await?;
+        record_removal(&ctx.core, job.user_id, batch.iter().map(|document| document.id)).await?;
         for document in &batch {
             ctx.retrieval.forget(job.user_id, document.id).await?;
         }

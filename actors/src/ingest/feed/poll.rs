@@ -1,5 +1,5 @@
-//! Fetches a source for all users who follow it. If the fetch fails, the job succeeds all the same: the failure is recorded in the
-//! source, which schedules the next fetch, and the entries stay.
+//! Fetches a source for all users who follow it. If the fetch fails, the job succeeds all the same: the failure is recorded in
+//! the source, which schedules the next fetch, and the entries stay.
 
 use std::collections::HashSet;
 
@@ -22,8 +22,8 @@ use super::push::MIN_PUSH_INTERVAL;
 /// Runs the job.
 ///
 /// # Errors
-/// [`JobError::HostBusy`] when the host is being fetched from or asks for no requests, and no user waits; [`JobError::LeaseLost`];
-/// [`JobError::Internal`].
+/// [`JobError::HostBusy`] when the host is being fetched from or asks for no requests, and no user waits;
+/// [`JobError::LeaseLost`]; [`JobError::Internal`].
 pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     let id = FeedSourceId(job.subject);
     let now = ctx.core.clock.now();
@@ -34,7 +34,8 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     };
     let result = match PageUrl::parse(&source.url) {
         Ok(url) => {
-            // A refresh that a user waits for ignores the throttle of the host: only this source's own `wait_until` holds it back.
+            // A refresh that a user waits for ignores the throttle of the host: only this source's own `wait_until` holds it
+            // back.
             let permit = ctx.host_throttle.acquire(&url, None);
             if let (Err(wait), Priority::Backlog) = (&permit, Priority::of(job)) {
                 return Err(JobError::HostBusy(*wait));
@@ -113,8 +114,8 @@ async fn lock_sources(
     Ok(source)
 }
 
-/// Begins the transaction, and returns the users whose rows of `library_usage` it locks. A move changes the feeds of all followers,
-/// and the URLs of feeds count towards their libraries.
+/// Begins the transaction, and returns the users whose rows of `library_usage` it locks. A move changes the feeds of all
+/// followers, and the URLs of feeds count towards their libraries.
 async fn begin(
     ctx: &FeedContext,
     source: &feed_source::Model,
@@ -126,8 +127,8 @@ async fn begin(
     }
 }
 
-/// Returns whether all followers of the source are among these users. The row of the source is locked and a new feed refers to it,
-/// so nobody begins to follow it before the transaction ends.
+/// Returns whether all followers of the source are among these users. The row of the source is locked and a new feed refers to
+/// it, so no user can begin to follow it before the transaction ends.
 async fn are_all_followers(
     txn: &impl ConnectionTrait,
     source: FeedSourceId,
@@ -147,8 +148,8 @@ async fn store_response(
     now: Timestamp,
 ) -> Result<(), Error> {
     let FetchedUrl { content, url, has_moved } = response;
-    // If a user began to follow after the rows were locked, the move waits for the next fetch: locking one more row now could end in
-    // a deadlock.
+    // If a user began to follow after the rows were locked, the move waits for the next fetch: locking one more row now could
+    // end in a deadlock.
     let has_moved = has_moved && are_all_followers(txn, row.id, locked_users).await?;
     let row = match &content {
         FetchedContent::Unchanged | FetchedContent::Feed(..) if has_moved => {

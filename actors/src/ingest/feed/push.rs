@@ -37,7 +37,7 @@ impl Push {
         Self { base_url: base_url.to_owned(), keyed }
     }
 
-    /// Returns the URL to which the hub of a source sends new entries. Nobody but the hub knows its last part.
+    /// Returns the URL to which the hub of a source sends new entries. Only the hub knows its last part.
     pub(super) fn callback_url(&self, source: FeedSourceId, hub: &str) -> String {
         format!("{}/feeds/push/{source}/{}", self.base_url, self.derive(CALLBACK_PURPOSE, source, hub))
     }

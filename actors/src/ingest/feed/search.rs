@@ -1,8 +1,8 @@
 //! Limits the searches for feeds that users wait for, and lets requests for one URL share a search.
 //!
-//! A feed that many users follow at the same moment is searched once, and its followers are stored one after another. If all of them
-//! searched, its server would be asked by each, and their transactions would wait for each other at the writer (SQLite) or at the
-//! row of the source (PostgreSQL) until the last ones run out of time.
+//! A feed that many users follow at the same moment is searched once, and its followers are stored one after another. If all of
+//! them searched, its server would be asked by each, and their transactions would wait for each other at the writer (SQLite) or
+//! at the row of the source (PostgreSQL) until the last ones run out of time.
 
 use std::time::{Duration, Instant};
 
@@ -21,8 +21,8 @@ use super::discovery::{self, DiscoveredFeed};
 const MAX_SEARCHES: usize = 8;
 /// Longest wait for a permit to search.
 const MAX_PERMIT_WAIT: Duration = Duration::from_secs(10);
-/// Longest wait for earlier requests for the same URL. The first of them may search for 25 seconds; each of the others takes the
-/// time of a transaction.
+/// Longest wait for earlier requests for the same URL. The first of them may search for 25 seconds; each of the others takes
+/// the time of a transaction.
 const MAX_TURN_WAIT: Duration = Duration::from_secs(40);
 
 /// The searches of all users. Clones share them.
@@ -61,12 +61,12 @@ impl FeedSearches {
         Ok(self.permits.acquire(user).await?)
     }
 
-    /// Lists the feeds of a URL: the one at the URL itself, else those to which the page there links, else the first at a common
-    /// path of the site.
+    /// Lists the feeds of a URL: the one at the URL itself, else those to which the page there links, else the first at a
+    /// common path of the site.
     ///
     /// # Errors
-    /// [`Error::FeedNotFound`] when there is none, it has no entries, or the search takes too long; [`Error::UrlRejected`] when the
-    /// URL may not be fetched; [`Error::Busy`] when too many searches are running.
+    /// [`Error::FeedNotFound`] when there is none, it has no entries, or the search takes too long; [`Error::UrlRejected`] when
+    /// the URL may not be fetched; [`Error::Busy`] when too many searches are running.
     pub async fn list_candidates(
         &self,
         ctx: &FeedContext,
@@ -77,8 +77,8 @@ impl FeedSearches {
         discovery::list_candidates(ctx, url).await
     }
 
-    /// Finds the feed at a URL, or the first one with entries to which the page there links. A request that waited for another one
-    /// takes over what that one found meanwhile.
+    /// Finds the feed at a URL, or the first one with entries to which the page there links. A request that waited for another
+    /// one takes over what that one found meanwhile.
     ///
     /// # Errors
     /// As [`Self::list_candidates`]; [`Error::Busy`] also when the earlier requests for the same URL did not end in time.

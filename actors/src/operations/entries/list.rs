@@ -108,8 +108,8 @@ impl Operation for ListEntries {
 }
 
 impl EntryFilter {
-    /// Returns the name of the list, with which cursors are signed: a cursor continues only the list that it was made for. Cursors
-    /// that clients hold become invalid if it changes.
+    /// Returns the name of the list, with which cursors are signed: a cursor continues only the list that it was made for.
+    /// Cursors that clients hold become invalid if it changes.
     fn list_name(&self) -> String {
         let Self { feed, unread, starred, after, before } = self;
         format!(

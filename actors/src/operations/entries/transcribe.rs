@@ -1,5 +1,5 @@
-//! Transcribes the recording of an entry. The transcript becomes the entry's text; the feed's description of the episode stays in the
-//! entry's summary.
+//! Transcribes the recording of an entry. The transcript becomes the entry's text; the feed's description of the episode stays
+//! in the entry's summary.
 
 use entity::entry;
 use entity::id::EntryId;

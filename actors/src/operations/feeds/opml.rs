@@ -62,7 +62,8 @@ impl ImportOpml {
     }
 }
 
-/// The feeds of the OPML document, by what became of them. New feeds are followed at once; their entries arrive when they are fetched.
+/// The feeds of the OPML document, by what became of them. New feeds are followed at once; their entries arrive when they are
+/// fetched.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportOpmlResponse {

@@ -71,8 +71,8 @@ impl NewFeed<'_> {
     }
 }
 
-/// Follows a feed that a search found. If the search fetched it, the source and all its followers get what it fetched. Returns `false`
-/// if the user follows the feed already.
+/// Follows a feed that a search found. If the search fetched it, the source and all its followers get what it fetched. Returns
+/// `false` if the user follows the feed already.
 ///
 /// # Errors
 /// [`Error::StillRunning`] when the user's feed was removed meanwhile; the database fails.

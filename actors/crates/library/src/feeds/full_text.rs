@@ -9,8 +9,8 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect
 /// Existing entries whose pages are fetched when a follower asks for full texts: the newest.
 const MAX_CATCH_UP_ENTRIES: u64 = 200;
 
-/// Enqueues fetches of the pages of existing entries whose texts are summaries. Entries whose summary is not stored yet are left out:
-/// the job that stores it enqueues the fetch.
+/// Enqueues fetches of the pages of existing entries whose texts are summaries. Entries whose summary is not stored yet are
+/// left out: the job that stores it enqueues the fetch.
 ///
 /// # Errors
 /// The database fails.

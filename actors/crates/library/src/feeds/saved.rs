@@ -14,8 +14,8 @@ use uuid::Uuid;
 /// Entries of one URL that are considered.
 const MAX_ENTRIES_PER_URL: u64 = 100;
 
-/// Returns the entry with this normalised URL whose document is not bookmarked. A URL that several entries of one feed name does
-/// not identify any of them.
+/// Returns the entry with this normalised URL whose document is not bookmarked. A URL that several entries of one feed name
+/// does not identify any of them.
 ///
 /// # Errors
 /// The database fails.
@@ -81,8 +81,8 @@ pub async fn reload_entry(
     Ok((fresh_entry.unwrap_or_else(|| entry.clone()), fresh_document.unwrap_or(document)))
 }
 
-/// Returns whether the page of an entry is to be fetched because the feed contains only a summary: the user bookmarked the entry,
-/// or wants the pages of this feed. A page that is the entry's recording is fetched only for a bookmark.
+/// Returns whether the page of an entry is to be fetched because the feed contains only a summary: the user bookmarked the
+/// entry, or wants the pages of this feed. A page that is the entry's recording is fetched only for a bookmark.
 ///
 /// # Errors
 /// The database fails.
@@ -99,8 +99,8 @@ pub async fn needs_page(txn: &impl ConnectionTrait, document: &document::Model) 
     Ok(feed.is_some_and(|feed| feed.full_text))
 }
 
-/// Detaches the bookmarked documents of a feed that is being removed, so that they stay. A document whose bookmarks are all deleted
-/// is hidden until one of them is restored.
+/// Detaches the bookmarked documents of a feed that is being removed, so that they stay. A document whose bookmarks are all
+/// deleted is hidden until one of them is restored.
 pub(super) async fn detach_bookmarked(
     txn: &impl ConnectionTrait,
     user: UserId,

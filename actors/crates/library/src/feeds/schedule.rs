@@ -31,16 +31,16 @@ pub(super) fn interval(feed: &Feed, now: Timestamp) -> Duration {
     estimate.max(asked).clamp(MIN_FETCH_INTERVAL, MAX_FETCH_INTERVAL)
 }
 
-/// Returns the delay after this number of failures in a row. It is at least as long as the server asks for. The first retry comes
-/// soon even for a feed that is fetched rarely, because most failures are temporary.
+/// Returns the delay after this number of failures in a row. It is at least as long as the server asks for. The first retry
+/// comes soon even for a feed that is fetched rarely, because most failures are temporary.
 pub(super) fn retry_delay(failures: i32, retry_after: Option<Duration>) -> Duration {
     let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or(0).min(16);
     let wait = FIRST_RETRY_DELAY.saturating_mul(1 << doublings).min(MAX_FETCH_INTERVAL);
     wait.max(retry_after.unwrap_or_default())
 }
 
-/// Lengthens an interval by up to a tenth, by a share that depends on the source's id, so that sources that were followed at the
-/// same time are not always fetched at the same time.
+/// Lengthens an interval by up to a tenth, by a share that depends on the source's id, so that sources that were followed at
+/// the same time are not always fetched at the same time.
 pub(super) fn spread(source: FeedSourceId, wait: Duration) -> Duration {
     let share = source.0.as_bytes().last().copied().unwrap_or_default();
     wait + wait * u32::from(share) / 2560

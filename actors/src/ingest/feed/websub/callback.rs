@@ -122,8 +122,8 @@ async fn find_subscription<'a>(
     own.ok_or(Error::not_found())
 }
 
-/// Makes the next fetch of the source due, at most once a minute and not before its server allows. A notification without a valid
-/// signature changes nothing, and its sender is not told (WebSub, section 7.1).
+/// Makes the next fetch of the source due, at most once a minute and not before its server allows. A notification without a
+/// valid signature changes nothing, and the sender does not learn that (WebSub, section 7.1).
 ///
 /// # Errors
 /// As [`ensure_subscribed`].
