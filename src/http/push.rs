@@ -7,7 +7,9 @@ use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::context::OperationContext;
 use errors::Error;
-use actors::ingest::feed::push::callback::{Place, Question, confirm, expects, knock};
+use actors::ingest::feed::websub::callback::{
+    CallbackUrl, VerificationRequest, confirm_subscription, ensure_subscribed, handle_notification,
+};
 
 use super::budget::Sender;
 use super::{body, peer};
@@ -32,7 +34,7 @@ pub fn mount(config: &mut ServiceConfig) {
 async fn asked(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
     let said = async {
         let question = question(request.query_string()).ok_or(Error::not_found())?;
-        confirm(&ctx, &place(&request)?, question).await
+        confirm_subscription(&ctx.feeds, &place(&request)?, question).await
     };
     match said.await {
         Ok(challenge) => HttpResponse::Ok()
@@ -47,11 +49,11 @@ async fn told(request: HttpRequest, ctx: Data<OperationContext>, payload: Payloa
     whole(request.clone(), async move {
         let taken = async {
             let at = place(&request)?;
-            expects(&ctx, &at).await?;
+            ensure_subscribed(&ctx.feeds, &at).await?;
             let sender = Sender::stranger(peer::address(&request));
             let body = body::read(&request, payload, sender, MOST).await?;
             let signature = request.headers().get("X-Hub-Signature").and_then(|value| value.to_str().ok());
-            knock(&ctx, &at, signature, &body).await
+            handle_notification(&ctx.feeds, &at, signature, &body).await
         };
         match taken.await {
             Ok(()) => HttpResponse::Accepted().finish(),
@@ -70,13 +72,13 @@ fn refused(error: &Error) -> HttpResponse {
     HttpResponse::new(status)
 }
 
-fn place(request: &HttpRequest) -> Result<Place, Error> {
+fn place(request: &HttpRequest) -> Result<CallbackUrl, Error> {
     let part = |name| request.match_info().get(name).ok_or(Error::not_found());
     let source = part("id")?.parse().map_err(|_| Error::not_found())?;
-    Ok(Place { source, told: part("told")?.to_owned() })
+    Ok(CallbackUrl { source, token: part("told")?.to_owned() })
 }
 
-fn question(query: &str) -> Option<Question> {
+fn question(query: &str) -> Option<VerificationRequest> {
     let (mut mode, mut topic, mut challenge, mut lease) = (None, None, None, None);
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
         match &*name {
@@ -87,5 +89,5 @@ fn question(query: &str) -> Option<Question> {
             _ => {}
         }
     }
-    Some(Question { mode: mode?, topic: topic?, challenge, lease })
+    Some(VerificationRequest { mode: mode?, topic: topic?, challenge, lease_seconds: lease })
 }

@@ -315,8 +315,8 @@ impl Actor for IngestActor {
         });
         context.run_interval(FEEDS_EVERY, |actor, context| {
             actor.begin_with_room(MaintenanceTask::Feeds, context, |ctx| async move {
-                feed::due::ask(&ctx).await?;
-                feed::push::subscribe::ask(&ctx).await
+                feed::due::enqueue_due(&ctx).await?;
+                feed::websub::subscribe::enqueue_due(&ctx).await
             });
         });
         context.run_interval(FILES_EVERY, |actor, context| {

@@ -90,7 +90,7 @@ async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
         Some(JobKind::FetchFeed) => feed::poll::run(ctx, job).await,
         Some(JobKind::DeliverEntries) => feed::deliver::run(ctx, job).await,
         Some(JobKind::ForgetFeed) => feed::forget::run(ctx, job).await,
-        Some(JobKind::Subscribe) => feed::push::subscribe::run(ctx, job).await,
+        Some(JobKind::Subscribe) => feed::websub::subscribe::run(ctx, job).await,
         Some(JobKind::SendEmail) => letter::run(ctx, job).await,
         Some(JobKind::Import) => imports::run(ctx, job).await,
         Some(JobKind::Export) => exports::run(ctx, job).await,

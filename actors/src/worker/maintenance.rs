@@ -27,7 +27,7 @@ pub async fn run(ctx: &IngestContext) {
     told("stored answers", ctx.idempotency.sweep(now).await);
     told("claims of answers", answers::sweep(&ctx.core.db, now).await);
     told("ended jobs", jobs::sweep(&ctx.core.db, now - DONE_JOBS, now - DEAD_JOBS).await.map_err(Error::from));
-    told("sources of feeds", feed::source::sweep(ctx.core.db.write()).await);
+    told("sources of feeds", library::feeds::source::delete_unfollowed(ctx.core.db.write()).await);
     told("uploads", uploads::sweep(ctx).await);
     told("fetched recordings", media::fetched::sweep(ctx).await);
     told("exports", exports::sweep(ctx).await);

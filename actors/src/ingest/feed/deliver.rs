@@ -1,5 +1,5 @@
-//! Gives a follower the entries of a feed's copy as own rows: new ones with documents of their own, changed ones anew.
-//! What is there already is left as it is, so it may run twice.
+//! Gives a follower the entries of a source's copy as rows of their own: new entries with documents, changed ones as updates.
+//! Entries that exist unchanged are left as they are, so a delivery may run twice.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,6 +8,12 @@ use entity::id::{DocumentId, EntryId, FeedId};
 use entity::kind::{ContentType, SourceForm};
 use entity::time::Timestamp;
 use entity::{bookmark, document, entry, feed, job};
+use errors::Error;
+use jobs::{JobError, JobKind, Priority};
+use library::documents::{SuppliedContent, store_supplied_content};
+use library::feeds::source;
+use library::library_quota::LibraryRoom;
+use library::owned_transaction::begin_owned;
 use parse::feed::{Feed, Item};
 use runtime::Lane;
 use sea_orm::ActiveValue::NotSet;
@@ -19,32 +25,31 @@ use sea_orm::{
 use sha2::{Digest, Sha256};
 use web::PageUrl;
 
-use super::super::media;
-use super::source;
-use crate::ingest::context::IngestContext;
-use errors::Error;
-use crate::ingest::attempt::JobError;
-use jobs::{Priority, JobKind};
-use library::library_quota::LibraryRoom;
-use library::bookmarks::save::{Content, give};
-use library::owned_transaction::begin_owned;
+use super::context::FeedContext;
+use crate::ingest::media;
 
-/// An entry as it came, with what it is compared by.
+/// An entry of a fetched feed, with the values by which it is compared with existing entries.
 #[derive(Debug)]
-pub struct Coming {
+pub struct IncomingEntry {
     item: Item,
     url: String,
-    normalized: String,
-    key: Vec<u8>,
-    content: Vec<u8>,
+    /// The URL by which pages are compared; empty if the entry has no page of its own.
+    normalized_url: String,
+    key_hash: Vec<u8>,
+    content_hash: Vec<u8>,
 }
 
 /// Runs the job.
-pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
+///
+/// # Errors
+/// [`Error::LibraryFull`] when the library has no room for the entries; [`JobError::LeaseLost`]; the database fails.
+pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     let own = || feed::Entity::one_of(job.user_id, FeedId(job.subject));
-    let coming = match own().one(ctx.core.db.read()).await? {
-        Some(feed) => match source::copy(ctx.core.db.read(), feed.source_id).await? {
-            Some(copy) => ctx.core.workers.run(Lane::Background, move || prepare(copy, &feed.url)).await?,
+    let incoming = match own().one(ctx.core.db.read()).await? {
+        Some(feed) => match source::load_copy(ctx.core.db.read(), feed.source_id).await? {
+            Some(copy) => {
+                ctx.core.workers.run(Lane::Background, move || prepare_entries(copy, &feed.url)).await?
+            }
             None => Vec::new(),
         },
         None => Vec::new(),
@@ -54,10 +59,10 @@ pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> 
     if !jobs::finish(&txn, job, now).await? {
         return Err(JobError::LeaseLost);
     }
-    // Held before its entries and documents, as whoever leaves it does: nobody waits in a circle.
+    // Lock order: the feed before its entries and documents, as in `library::feeds::unfollow` (prevents deadlocks).
     if let Some(feed) = own().lock(LockType::KeyShare).one(&txn).await? {
-        let room = LibraryRoom::of_owner(&txn, ctx, job.user_id).await?;
-        deliver(&txn, &feed, coming, now).await?;
+        let room = LibraryRoom::of_owner(&txn, &ctx.core, job.user_id).await?;
+        deliver_entries(&txn, &feed, incoming, now).await?;
         room.must_hold(&txn).await?;
     }
     txn.commit().await?;
@@ -65,69 +70,85 @@ pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> 
     Ok(())
 }
 
-/// Makes a feed's entries comparable. An entry without a page of its own has the feed's.
-pub fn prepare(feed: Feed, feed_url: &str) -> Vec<Coming> {
-    let otherwise = feed.site_url.unwrap_or_else(|| feed_url.to_owned());
-    let coming = feed.items.into_iter().map(|item| {
-        let url = item.url.clone().unwrap_or_else(|| otherwise.clone());
-        // What has no page of its own is no page's, though it is shown at the feed's.
-        let own = item.url.as_deref().map(PageUrl::parse);
-        let normalized =
-            own.map_or_else(String::new, |page| page.map_or_else(|_| url.clone(), |page| page.key()));
-        Coming { key: hash([item.key.as_str()]), content: content_hash(&item), item, url, normalized }
+/// Computes the values by which the entries of a feed are compared. An entry without a page of its own gets the URL of the
+/// feed's site. Hashes all texts, so it runs on a worker.
+pub fn prepare_entries(feed: Feed, feed_url: &str) -> Vec<IncomingEntry> {
+    let site_url = feed.site_url.unwrap_or_else(|| feed_url.to_owned());
+    let incoming = feed.items.into_iter().map(|item| {
+        let url = item.url.clone().unwrap_or_else(|| site_url.clone());
+        // Empty rather than that of the site: a bookmark of the site is none of such an entry.
+        let page = item.url.as_deref().map(PageUrl::parse);
+        let normalized_url =
+            page.map_or_else(String::new, |page| page.map_or_else(|_| url.clone(), |page| page.key()));
+        IncomingEntry {
+            key_hash: hash_parts([item.key.as_str()]),
+            content_hash: content_hash(&item),
+            item,
+            url,
+            normalized_url,
+        }
     });
-    coming.collect()
+    incoming.collect()
 }
 
 fn content_hash(item: &Item) -> Vec<u8> {
     let Item { url, title, author, summary, text, enclosure, .. } = item;
-    let enclosed = enclosure.as_ref().map(|enclosure| enclosure.url.as_str());
-    let said =
-        [url.as_deref(), Some(title.as_str()), author.as_deref(), summary.as_deref(), Some(text), enclosed];
-    hash(said.map(Option::unwrap_or_default))
+    let enclosure = enclosure.as_ref().map(|enclosure| enclosure.url.as_str());
+    let parts =
+        [url.as_deref(), Some(title.as_str()), author.as_deref(), summary.as_deref(), Some(text), enclosure];
+    hash_parts(parts.map(Option::unwrap_or_default))
 }
 
-fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
+fn hash_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     let mut hash = Sha256::new();
     for part in parts {
-        // With its length, so that two lists of parts never look alike.
+        // Each part with its length: otherwise ["ab", "c"] and ["a", "bc"] would have one hash.
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part.as_bytes());
     }
     hash.finalize().to_vec()
 }
 
-/// Gives the entries to a feed's follower, in the caller's transaction.
-pub async fn deliver(
+/// Inserts or updates the entries of a follower's feed, in the caller's transaction.
+///
+/// # Errors
+/// The database fails.
+pub async fn deliver_entries(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
-    coming: Vec<Coming>,
+    incoming: Vec<IncomingEntry>,
     now: Timestamp,
 ) -> Result<(), Error> {
-    if coming.is_empty() {
+    if incoming.is_empty() {
         return Ok(());
     }
-    let mut there = there(txn, feed, &coming).await?;
+    let mut existing = load_existing(txn, feed, &incoming).await?;
     let (mut new, mut changed) = (Vec::new(), Vec::new());
-    for coming in coming {
-        match there.take(&coming) {
-            Some(row) if row.content_hash == coming.content => known_by(txn, &row, &coming).await?,
-            Some(row) => changed.push((row, coming)),
-            None => new.push(coming),
+    for incoming in incoming {
+        match existing.take_match(&incoming) {
+            Some(row) if row.content_hash == incoming.content_hash => {
+                update_key(txn, &row, &incoming).await?;
+            }
+            Some(row) => changed.push((row, incoming)),
+            None => new.push(incoming),
         }
     }
     lock_unsaved(txn, feed, &changed).await?;
-    for (row, coming) in changed {
-        change(txn, feed, row, coming, now).await?;
+    for (row, incoming) in changed {
+        update_entry(txn, feed, row, incoming, now).await?;
     }
-    insert(txn, feed, new, now).await
+    insert_entries(txn, feed, new, now).await
 }
 
-/// An entry that says the same under another id is known by that from now on: the next one under its old id is another.
-async fn known_by(txn: &impl ConnectionTrait, row: &entry::Model, coming: &Coming) -> Result<(), Error> {
-    if row.key_hash != coming.key {
+/// Stores the id that the feed now gives an unchanged entry: a later entry with the old id is another one.
+async fn update_key(
+    txn: &impl ConnectionTrait,
+    row: &entry::Model,
+    incoming: &IncomingEntry,
+) -> Result<(), Error> {
+    if row.key_hash != incoming.key_hash {
         entry::Entity::update_many()
-            .col_expr(entry::Column::KeyHash, Expr::value(coming.key.clone()))
+            .col_expr(entry::Column::KeyHash, Expr::value(incoming.key_hash.clone()))
             .filter(entry::Column::UserId.eq(row.user_id))
             .filter(entry::Column::Id.eq(row.id))
             .exec(txn)
@@ -136,68 +157,79 @@ async fn known_by(txn: &impl ConnectionTrait, row: &entry::Model, coming: &Comin
     Ok(())
 }
 
-/// The feed's entries that may be among those that come.
-struct There {
-    /// By their ids in the feed.
-    known: HashMap<Vec<u8>, entry::Model>,
-    /// Those whose ids the feed does not give any more.
+/// The existing entries of the feed that may be among the incoming ones.
+struct ExistingEntries {
+    /// Those whose ids are among the incoming ones, by id.
+    by_key: HashMap<Vec<u8>, entry::Model>,
+    /// Those whose ids the feed no longer contains.
     others: Vec<entry::Model>,
 }
 
-impl There {
-    /// By its id in the feed; else by page and title, for feeds that give their entries other ids. Each is one of those that
-    /// come, and one that still comes under its own id is no other's.
-    fn take(&mut self, coming: &Coming) -> Option<entry::Model> {
-        if let Some(row) = self.known.remove(&coming.key) {
+impl ExistingEntries {
+    /// Removes and returns the row of an incoming entry: by its id, else by page and title, because some feeds change the ids
+    /// of their entries. An existing entry matches one incoming entry at most, and one whose id is still in the feed matches no
+    /// other.
+    fn take_match(&mut self, incoming: &IncomingEntry) -> Option<entry::Model> {
+        if let Some(row) = self.by_key.remove(&incoming.key_hash) {
             return Some(row);
         }
-        let at = self.others.iter().position(|row| is_same_page(row, coming))?;
+        let at = self.others.iter().position(|row| is_same_entry(row, incoming))?;
         Some(self.others.swap_remove(at))
     }
 }
 
-/// A show's episodes may all lead to its one page, and comments on a page differ in the part behind `#` alone. What has no
-/// page is the same where all of it is.
-fn is_same_page(row: &entry::Model, coming: &Coming) -> bool {
-    let part = |url: &str| url.split_once('#').map(|(_, part)| part.to_owned());
-    let says_the_same = row.content_hash == coming.content;
-    row.normalized_url == coming.normalized
-        && row.title == coming.item.title
-        && part(&row.url) == part(&coming.url)
-        && (says_the_same || (!coming.normalized.is_empty() && is_of_one_time(row, coming)))
+/// Returns whether two entries with different ids are one. The URL alone does not tell: all episodes of a show may link to one
+/// page, and comments on a page differ only in the fragment. Without a page, all of the content must be the same.
+fn is_same_entry(row: &entry::Model, incoming: &IncomingEntry) -> bool {
+    let fragment = |url: &str| url.split_once('#').map(|(_, fragment)| fragment.to_owned());
+    let has_same_content = row.content_hash == incoming.content_hash;
+    row.normalized_url == incoming.normalized_url
+        && row.title == incoming.item.title
+        && fragment(&row.url) == fragment(&incoming.url)
+        && (has_same_content || (!incoming.normalized_url.is_empty() && has_same_time(row, incoming)))
 }
 
-fn is_of_one_time(row: &entry::Model, coming: &Coming) -> bool {
-    let told = coming.item.published_at.map(Timestamp::from_millis);
-    told.is_some() && row.published_at == told
+fn has_same_time(row: &entry::Model, incoming: &IncomingEntry) -> bool {
+    let published_at = incoming.item.published_at.map(Timestamp::from_millis);
+    published_at.is_some() && row.published_at == published_at
 }
 
-async fn there(txn: &impl ConnectionTrait, feed: &feed::Model, coming: &[Coming]) -> Result<There, Error> {
-    let keys = coming.iter().map(|coming| coming.key.clone());
-    let pages = coming.iter().map(|coming| coming.normalized.clone()).filter(|page| !page.is_empty());
-    let without = coming.iter().filter(|coming| coming.normalized.is_empty());
-    let without = without.map(|coming| coming.content.clone());
-    let known = Condition::any()
+async fn load_existing(
+    txn: &impl ConnectionTrait,
+    feed: &feed::Model,
+    incoming: &[IncomingEntry],
+) -> Result<ExistingEntries, Error> {
+    let keys = incoming.iter().map(|incoming| incoming.key_hash.clone());
+    let pages = incoming.iter().map(|incoming| incoming.normalized_url.clone());
+    let pages = pages.filter(|page| !page.is_empty());
+    let without_page = incoming.iter().filter(|incoming| incoming.normalized_url.is_empty());
+    let without_page = without_page.map(|incoming| incoming.content_hash.clone());
+    let candidates = Condition::any()
         .add(entry::Column::KeyHash.is_in(keys))
         .add(entry::Column::NormalizedUrl.is_in(pages))
         .add(
             Condition::all()
                 .add(entry::Column::NormalizedUrl.eq(""))
-                .add(entry::Column::ContentHash.is_in(without)),
+                .add(entry::Column::ContentHash.is_in(without_page)),
         );
     let own = entry::Entity::owned_by(feed.user_id).filter(entry::Column::FeedId.eq(feed.id));
-    let given: HashSet<&Vec<u8>> = coming.iter().map(|coming| &coming.key).collect();
-    let rows = own.filter(known).all(txn).await?;
-    let (known, others) = rows.into_iter().partition::<Vec<_>, _>(|row| given.contains(&row.key_hash));
-    Ok(There { known: known.into_iter().map(|row| (row.key_hash.clone(), row)).collect(), others })
+    let incoming_keys: HashSet<&Vec<u8>> = incoming.iter().map(|incoming| &incoming.key_hash).collect();
+    let rows = own.filter(candidates).all(txn).await?;
+    let (by_key, others) =
+        rows.into_iter().partition::<Vec<_>, _>(|row| incoming_keys.contains(&row.key_hash));
+    Ok(ExistingEntries {
+        by_key: by_key.into_iter().map(|row| (row.key_hash.clone(), row)).collect(),
+        others,
+    })
 }
 
-/// Locks the documents of these entries, except saved ones, whose texts stay. A transcript that is stored at the same time is then
-/// either visible here, or cancels the jobs that are queued here. Locked in the order of their ids, which prevents deadlocks.
+/// Locks the documents of these entries, except bookmarked ones, whose texts stay. A transcript that is stored at the same time
+/// is then either visible here, or cancels the jobs that are queued here. Locked in the order of their ids, which prevents
+/// deadlocks.
 async fn lock_unsaved(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
-    changed: &[(entry::Model, Coming)],
+    changed: &[(entry::Model, IncomingEntry)],
 ) -> Result<(), Error> {
     let _: Vec<DocumentId> = document::Entity::of(feed.user_id)
         .filter(document::Column::Id.is_in(changed.iter().map(|(row, _)| row.document_id)))
@@ -212,118 +244,121 @@ async fn lock_unsaved(
     Ok(())
 }
 
-/// An update. The text of what the person saved stays as it was saved: there may be marks in it.
-async fn change(
+/// Updates an entry that the feed changed. The text of a bookmarked document stays, because the user may have highlighted it.
+async fn update_entry(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
     row: entry::Model,
-    coming: Coming,
+    incoming: IncomingEntry,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let saved = bookmark::Entity::with_deleted(feed.user_id)
+    let bookmark = bookmark::Entity::with_deleted(feed.user_id)
         .filter(bookmark::Column::DocumentId.eq(row.document_id))
         .one(txn)
         .await?;
-    let heard = media::is_heard(txn, feed.user_id, row.document_id).await?;
-    let fresh = entry_row(feed, row.document_id, &coming, now);
-    let kept = entry::Model {
+    let is_bookmarked = bookmark.is_some();
+    let is_transcribed = media::has_transcript(txn, feed.user_id, row.document_id).await?;
+    let fresh = entry_row(feed, row.document_id, &incoming, now);
+    let updated = entry::Model {
         id: row.id,
-        whole: if saved.is_some() || heard { row.whole } else { fresh.whole },
+        whole: if is_bookmarked || is_transcribed { row.whole } else { fresh.whole },
         published_at: fresh.published_at.or(row.published_at),
         sorted_at: row.sorted_at,
         created_at: row.created_at,
         ..fresh
     };
-    let page_wanted = feed.full_text && !kept.whole && !kept.is_recording();
-    let mut changed = kept.into_active_model().reset_all();
-    // What the person does with it meanwhile stays.
+    let needs_page = feed.full_text && !updated.whole && !updated.is_recording();
+    let mut changed = updated.into_active_model().reset_all();
+    // The user may change these at the same time.
     (changed.read, changed.starred) = (NotSet, NotSet);
-    if saved.is_some() || heard {
-        // A transcript may have completed it since the row was read.
+    if is_bookmarked || is_transcribed {
+        // A transcript may have set it since the row was read.
         changed.whole = NotSet;
     }
     entry::Entity::update(changed).exec(txn).await?;
-    if saved.is_some() {
+    if is_bookmarked {
         return Ok(());
     }
     document::Entity::update_many()
-        .col_expr(document::Column::Title, Expr::value(coming.item.title.clone()))
-        .col_expr(document::Column::Author, Expr::value(coming.item.author.clone()))
-        .col_expr(document::Column::Description, Expr::value(coming.item.summary.clone()))
+        .col_expr(document::Column::Title, Expr::value(incoming.item.title.clone()))
+        .col_expr(document::Column::Author, Expr::value(incoming.item.author.clone()))
+        .col_expr(document::Column::Description, Expr::value(incoming.item.summary.clone()))
         .filter(document::Column::UserId.eq(feed.user_id))
         .filter(document::Column::Id.eq(row.document_id))
         .exec(txn)
         .await?;
-    if heard {
-        // A transcript says more than the notes of the episode.
+    if is_transcribed {
+        // The transcript is the document's text. The text of the feed only describes the episode.
         return Ok(());
     }
-    let work = if page_wanted { JobKind::Page } else { JobKind::Text };
-    if !page_wanted {
-        give_content(txn, feed, vec![(row.document_id, coming.item)]).await?;
+    let kind = if needs_page { JobKind::Page } else { JobKind::Text };
+    if !needs_page {
+        store_texts(txn, feed, vec![(row.document_id, incoming.item)]).await?;
     }
-    jobs::enqueue(txn, feed.user_id, work, row.document_id.0, Priority::Backlog, now).await?;
+    jobs::enqueue(txn, feed.user_id, kind, row.document_id.0, Priority::Backlog, now).await?;
     Ok(())
 }
 
-async fn insert(
+async fn insert_entries(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
-    new: Vec<Coming>,
+    new: Vec<IncomingEntry>,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let saved = saved_pages(txn, feed, &new).await?;
-    let (mut documents, mut entries, mut contents) = (Vec::new(), Vec::new(), Vec::new());
-    for coming in new {
-        if let Some(document) = saved.get(&coming.normalized) {
-            // The page is there already: nothing of it is to be fetched for the feed's sake.
-            let row = entry::Model { whole: true, ..entry_row(feed, *document, &coming, now) };
-            join(txn, &row, now).await?;
+    let bookmarked = bookmarked_pages(txn, feed, &new).await?;
+    let (mut documents, mut entries, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    for incoming in new {
+        if let Some(document) = bookmarked.get(&incoming.normalized_url) {
+            // Whole, because the bookmark has the page already.
+            let row = entry::Model { whole: true, ..entry_row(feed, *document, &incoming, now) };
+            share_document(txn, &row, now).await?;
             entries.push(row);
             continue;
         }
-        let document = document_row(feed, &coming, now);
-        let row = entry_row(feed, document.id, &coming, now);
-        contents.push((document.id, coming.item));
+        let document = document_row(feed, &incoming, now);
+        let row = entry_row(feed, document.id, &incoming, now);
+        texts.push((document.id, incoming.item));
         documents.push(document::Model { entry_id: Some(row.id), ..document });
         entries.push(row);
     }
-    let texts: Vec<DocumentId> = contents.iter().map(|(id, _)| *id).collect();
+    let ids: Vec<DocumentId> = texts.iter().map(|(id, _)| *id).collect();
     insert_all::<document::Entity>(txn, documents, None).await?;
     insert_all::<entry::Entity>(txn, entries, None).await?;
-    give_content(txn, feed, contents).await?;
-    let texts = texts.into_iter().map(|document| document.0);
-    jobs::enqueue_all(txn, feed.user_id, JobKind::Text, texts, Priority::Backlog, now).await?;
+    store_texts(txn, feed, texts).await?;
+    let ids = ids.into_iter().map(|document| document.0);
+    jobs::enqueue_all(txn, feed.user_id, JobKind::Text, ids, Priority::Backlog, now).await?;
     Ok(())
 }
 
-/// Documents of the follower's bookmarks whose pages are those of new entries, by address: an entry that is saved already
-/// has that one document. A page that several entries name is nobody's own.
-async fn saved_pages(
+/// Returns the documents of the follower's bookmarks that are the pages of new entries, by normalised URL: such an entry shares
+/// the document. A URL that several new entries name does not identify any of them.
+async fn bookmarked_pages(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
-    new: &[Coming],
+    new: &[IncomingEntry],
 ) -> Result<HashMap<String, DocumentId>, Error> {
-    let (mut once, mut twice) = (HashSet::new(), HashSet::new());
-    for coming in new {
-        if !once.insert(coming.normalized.clone()) {
-            twice.insert(coming.normalized.clone());
+    let (mut seen, mut repeated) = (HashSet::new(), HashSet::new());
+    for incoming in new {
+        if !seen.insert(incoming.normalized_url.clone()) {
+            repeated.insert(incoming.normalized_url.clone());
         }
     }
-    let own = once.difference(&twice).cloned();
-    let saved = bookmark::Entity::owned_by(feed.user_id).filter(bookmark::Column::NormalizedUrl.is_in(own));
-    let saved: HashMap<DocumentId, String> =
-        saved.all(txn).await?.into_iter().map(|row| (row.document_id, row.normalized_url)).collect();
-    let free = document::Entity::readable_by(feed.user_id)
-        .filter(document::Column::Id.is_in(saved.keys().copied()))
+    let unique = seen.difference(&repeated).cloned();
+    let bookmarks =
+        bookmark::Entity::owned_by(feed.user_id).filter(bookmark::Column::NormalizedUrl.is_in(unique));
+    let bookmarks: HashMap<DocumentId, String> =
+        bookmarks.all(txn).await?.into_iter().map(|row| (row.document_id, row.normalized_url)).collect();
+    let without_entry = document::Entity::readable_by(feed.user_id)
+        .filter(document::Column::Id.is_in(bookmarks.keys().copied()))
         .filter(document::Column::EntryId.is_null())
         .all(txn)
         .await?;
-    Ok(free.into_iter().filter_map(|row| Some((saved.get(&row.id)?.clone(), row.id))).collect())
+    let pages = without_entry.into_iter().filter_map(|row| Some((bookmarks.get(&row.id)?.clone(), row.id)));
+    Ok(pages.collect())
 }
 
-/// The saved page's document is the entry's too from now on.
-async fn join(txn: &impl ConnectionTrait, row: &entry::Model, now: Timestamp) -> Result<(), Error> {
+/// Makes the document of a bookmark the entry's document too.
+async fn share_document(txn: &impl ConnectionTrait, row: &entry::Model, now: Timestamp) -> Result<(), Error> {
     document::Entity::update_many()
         .col_expr(document::Column::EntryId, Expr::value(Some(row.id)))
         .col_expr(document::Column::FeedId, Expr::value(Some(row.feed_id)))
@@ -331,42 +366,48 @@ async fn join(txn: &impl ConnectionTrait, row: &entry::Model, now: Timestamp) ->
         .filter(document::Column::Id.eq(row.document_id))
         .exec(txn)
         .await?;
-    jobs::enqueue(txn, row.user_id, JobKind::UpdateLabels, row.document_id.0, Priority::Backlog, now).await?;
+    let document = row.document_id.0;
+    jobs::enqueue(txn, row.user_id, JobKind::UpdateLabels, document, Priority::Backlog, now).await?;
     Ok(())
 }
 
-/// Puts texts beside their documents, to be taken in by the work that makes pages text.
-async fn give_content(
+/// Stores the texts of the feed for the jobs that make them the texts of the documents.
+async fn store_texts(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
     items: Vec<(DocumentId, Item)>,
 ) -> Result<(), Error> {
-    let content = |item: Item| Content {
+    let content = |item: Item| SuppliedContent {
         form: SourceForm::Text,
         body: item.text,
         html: item.html,
         outline: serde_json::to_string(&item.outline).ok(),
     };
     let contents = items.into_iter().map(|(id, item)| (id, content(item)));
-    give(txn, feed.user_id, contents).await
+    store_supplied_content(txn, feed.user_id, contents).await
 }
 
-fn entry_row(feed: &feed::Model, document: DocumentId, coming: &Coming, now: Timestamp) -> entry::Model {
-    let published_at = coming.item.published_at.map(Timestamp::from_millis);
-    let enclosure = coming.item.enclosure.clone();
+fn entry_row(
+    feed: &feed::Model,
+    document: DocumentId,
+    incoming: &IncomingEntry,
+    now: Timestamp,
+) -> entry::Model {
+    let published_at = incoming.item.published_at.map(Timestamp::from_millis);
+    let enclosure = incoming.item.enclosure.clone();
     entry::Model {
         id: EntryId::new(now),
         user_id: feed.user_id,
         feed_id: feed.id,
         document_id: document,
-        key_hash: coming.key.clone(),
-        content_hash: coming.content.clone(),
-        url: coming.url.clone(),
-        normalized_url: coming.normalized.clone(),
-        title: coming.item.title.clone(),
-        author: coming.item.author.clone(),
-        summary: coming.item.summary.clone(),
-        whole: coming.item.whole || coming.item.url.is_none(),
+        key_hash: incoming.key_hash.clone(),
+        content_hash: incoming.content_hash.clone(),
+        url: incoming.url.clone(),
+        normalized_url: incoming.normalized_url.clone(),
+        title: incoming.item.title.clone(),
+        author: incoming.item.author.clone(),
+        summary: incoming.item.summary.clone(),
+        whole: incoming.item.whole || incoming.item.url.is_none(),
         enclosure_bytes: enclosure.as_ref().and_then(|enclosure| enclosure.bytes),
         enclosure_type: enclosure.as_ref().and_then(|enclosure| enclosure.media_type.clone()),
         enclosure_url: enclosure.map(|enclosure| enclosure.url),
@@ -378,13 +419,13 @@ fn entry_row(feed: &feed::Model, document: DocumentId, coming: &Coming, now: Tim
     }
 }
 
-fn document_row(feed: &feed::Model, coming: &Coming, now: Timestamp) -> document::Model {
-    let title = coming.item.title.clone();
+fn document_row(feed: &feed::Model, incoming: &IncomingEntry, now: Timestamp) -> document::Model {
+    let title = incoming.item.title.clone();
     document::Model {
         feed_id: Some(feed.id),
-        url: Some(coming.url.clone()),
-        author: coming.item.author.clone(),
-        description: coming.item.summary.clone(),
+        url: Some(incoming.url.clone()),
+        author: incoming.item.author.clone(),
+        description: incoming.item.summary.clone(),
         ..document::Model::awaited(feed.user_id, ContentType::Article, title, now)
     }
 }

@@ -1,100 +1,103 @@
-//! One fetch of a feed's address, read in the sandbox.
+//! Fetches a URL once and parses the feed there in the sandbox.
 
+use errors::Error;
+use library::feeds::source::Validators;
 use parse::feed::{Feed, FeedDocument, FeedLink};
 use runtime::Lane;
 use sandbox::SandboxError;
 use web::{FetchError, FetchRequest, FetchedPage, PageUrl};
 
-use super::push::offer;
-use crate::ingest::context::IngestContext;
-use errors::Error;
+use super::context::FeedContext;
+use super::websub::link_header;
 
-/// No feed is longer (faults-and-threats.md, P4).
-const MOST_BYTES: u64 = 5 << 20;
+/// Longest feed (faults-and-threats.md, P4).
+const MAX_FEED_BYTES: u64 = 5 << 20;
+/// Bytes at the beginning of an XML document that are searched for its encoding.
+const XML_DECLARATION_BYTES: usize = 200;
 
-/// By what a server tells whether something changed.
-#[derive(Clone, Debug, Default)]
-pub struct Validators {
-    /// `ETag`.
-    pub etag: Option<String>,
-    /// `Last-Modified`.
-    pub last_modified: Option<String>,
-}
+/// The message for a feed that is malformed beyond repair.
+pub(super) const MALFORMED_FEED: &str = "the feed at this URL is malformed and cannot be read";
 
-/// What came.
+/// What a URL returned.
 #[derive(Debug)]
-pub enum Brought {
-    /// What was there before is still right.
+pub(super) enum FetchedContent {
+    /// The copy is still current.
     Unchanged,
-    /// A feed, and its validators.
+    /// A feed and its validators.
     Feed(Box<Feed>, Validators),
-    /// Something else, and the feeds that it names.
+    /// Something else, and the feeds to which it links.
     Page(Vec<FeedLink>),
-    /// A feed that cannot be read.
-    Broken,
+    /// A feed that cannot be parsed.
+    Malformed,
 }
 
-/// What came, and from where.
+/// What a URL returned, and the URL that returned it.
 #[derive(Debug)]
-pub struct Answer {
-    /// What.
-    pub brought: Brought,
-    /// The address that answered, after redirects.
-    pub from: PageUrl,
-    /// Every redirect to there was permanent: the address has moved.
-    pub moved: bool,
+pub(super) struct FetchedUrl {
+    /// The content.
+    pub content: FetchedContent,
+    /// The URL after redirects.
+    pub url: PageUrl,
+    /// Every redirect was permanent: the feed has moved there.
+    pub has_moved: bool,
 }
 
 /// Why a feed was not fetched. The messages contain no part of a URL.
 #[derive(Debug, thiserror::Error)]
-pub enum Unfetched {
-    /// It was not fetched.
+pub(super) enum FeedFetchError {
+    /// The request failed.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// It could not be read.
+    /// The sandbox failed to parse the response.
     #[error("the feed could not be read: {0}")]
     Sandbox(#[from] SandboxError),
-    /// Something inside.
+    /// The service failed.
     #[error("the feed could not be read: an internal error occurred")]
-    Inside(#[from] Error),
+    Internal(#[from] Error),
 }
 
-/// Fetches an address; with validators only if it changed.
-pub async fn fetch(ctx: &IngestContext, url: &PageUrl, validators: Validators) -> Result<Answer, Unfetched> {
+/// Fetches a URL. With validators the server returns the feed only if it changed.
+pub(super) async fn fetch(
+    ctx: &FeedContext,
+    url: &PageUrl,
+    validators: Validators,
+) -> Result<FetchedUrl, FeedFetchError> {
     let request = FetchRequest {
         if_none_match: validators.etag,
         if_modified_since: validators.last_modified,
-        max_bytes: Some(MOST_BYTES),
+        max_bytes: Some(MAX_FEED_BYTES),
         ..FetchRequest::feed()
     };
     let fetched = ctx.fetcher.get(url, request).await?;
-    let (from, moved) = (fetched.url.clone(), fetched.redirected_permanently);
+    let (url, has_moved) = (fetched.url.clone(), fetched.redirected_permanently);
     if fetched.is_unchanged() {
-        return Ok(Answer { brought: Brought::Unchanged, from, moved });
+        return Ok(FetchedUrl { content: FetchedContent::Unchanged, url, has_moved });
     }
     let validators = Validators {
         etag: fetched.headers.etag.clone(),
         last_modified: fetched.headers.last_modified.clone(),
     };
     let links = fetched.headers.link.clone();
-    let bytes = ctx.core.workers.run(Lane::Background, move || bytes(fetched)).await.map_err(Error::from)?;
-    let brought = match ctx.sandbox.read_feed(&bytes, from.as_str().to_owned()).await? {
+    let workers = &ctx.core.workers;
+    let bytes = workers.run(Lane::Background, move || document_bytes(fetched)).await.map_err(Error::from)?;
+    let content = match ctx.sandbox.read_feed(&bytes, url.as_str().to_owned()).await? {
         FeedDocument::Feed(mut feed) => {
-            offer::by_headers(&mut feed, &links, &from);
-            Brought::Feed(feed, validators)
+            link_header::apply(&mut feed, &links, &url);
+            FetchedContent::Feed(feed, validators)
         }
-        FeedDocument::Page(links) => Brought::Page(links),
-        FeedDocument::Malformed => Brought::Broken,
+        FeedDocument::Page(links) => FetchedContent::Page(links),
+        FeedDocument::Malformed => FetchedContent::Malformed,
     };
-    Ok(Answer { brought, from, moved })
+    Ok(FetchedUrl { content, url, has_moved })
 }
 
-/// XML says its encoding itself. What says none and is no UTF-8 is decoded like a page.
-fn bytes(fetched: FetchedPage) -> Vec<u8> {
-    let head = fetched.body.get(..200).unwrap_or(&fetched.body);
-    let says = head.windows(9).any(|window| window == b"encoding=");
-    let has_mark = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
-    if says || has_mark || std::str::from_utf8(&fetched.body).is_ok() {
+/// Returns the bytes for the parser. XML names its own encoding. A document that names none and is not UTF-8 is decoded like a
+/// page.
+fn document_bytes(fetched: FetchedPage) -> Vec<u8> {
+    let head = fetched.body.get(..XML_DECLARATION_BYTES).unwrap_or(&fetched.body);
+    let names_encoding = head.windows(9).any(|window| window == b"encoding=");
+    let has_byte_order_mark = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
+    if names_encoding || has_byte_order_mark || std::str::from_utf8(&fetched.body).is_ok() {
         return fetched.body;
     }
     fetched.text().into_bytes()

@@ -1,41 +1,45 @@
-//! After a feed was left: takes its documents out of the index and away. They are out of sight already.
+//! Deletes the documents of a feed that is no longer followed, from the index and from the database. They are hidden already.
 
 use entity::id::FeedId;
 use entity::{bookmark, document, job};
+use jobs::JobError;
+use library::owned_transaction::begin_owned;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
 
-use crate::ingest::context::IngestContext;
-use crate::ingest::attempt::JobError;
-use crate::ingest::forget;
-use library::owned_transaction::begin_owned;
+use crate::ingest::index_removal::record_removal;
+use crate::ingest::indexing::IndexingContext;
 
-const AT_ONCE: u64 = 100;
+/// Documents that are deleted in one transaction.
+const BATCH_ROWS: u64 = 100;
 
 /// Runs the job.
-pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
-    // What somebody saved at the moment of leaving stays, whatever mark it bears.
-    let saved = bookmark::Entity::with_deleted(job.user_id)
+///
+/// # Errors
+/// The database or the index fails.
+pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
+    // A document that was bookmarked while the feed was removed stays, whatever its row says of the feed.
+    let bookmarked = bookmark::Entity::with_deleted(job.user_id)
         .select_only()
         .column(bookmark::Column::DocumentId)
         .into_query();
-    let left = document::Entity::of(job.user_id)
+    let unfollowed = document::Entity::of(job.user_id)
         .filter(document::Column::FeedId.eq(FeedId(job.subject)))
         .filter(document::Column::HiddenAt.is_not_null())
-        .filter(document::Column::Id.not_in_subquery(saved));
+        .filter(document::Column::Id.not_in_subquery(bookmarked));
     loop {
-        let some = left.clone().limit(AT_ONCE).all(ctx.core.db.read()).await?;
-        if some.is_empty() {
+        let batch = unfollowed.clone().limit(BATCH_ROWS).all(ctx.core.db.read()).await?;
+        if batch.is_empty() {
             break;
         }
-        forget::unlist(ctx, job.user_id, some.iter().map(|document| document.id)).await?;
-        for document in &some {
+        record_removal(&ctx.core, job.user_id, batch.iter().map(|document| document.id)).await?;
+        for document in &batch {
             ctx.retrieval.forget(job.user_id, document.id).await?;
         }
-        let gone = some.iter().map(|document| document.id);
+        let ids = batch.iter().map(|document| document.id);
         let txn = begin_owned(&ctx.core.db, job.user_id).await?;
         document::Entity::delete_many()
             .filter(document::Column::UserId.eq(job.user_id))
-            .filter(document::Column::Id.is_in(gone))
+            .filter(document::Column::Id.is_in(ids))
             .exec(&txn)
             .await?;
         txn.commit().await?;

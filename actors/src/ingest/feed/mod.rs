@@ -1,17 +1,21 @@
-//! Feeds in the background: one fetch of an address serves all who follow it.
+//! Feeds in the background: one fetch of a URL serves all users who follow it.
 //!
-//! A source's row is its schedule ([`due`]); when its time has come a job fetches it ([`poll`]) and keeps what came as the
-//! source's copy; then each follower gets the new entries as own rows, by a job of the follower's own ([`deliver`]). Each
-//! step may run twice. Entries become text like every saved page, behind what somebody waits for. A feed that names a hub
-//! says by itself when there is something new ([`push`]). [`forget`] takes a feed's documents away after its follower left.
+//! The row of a source holds its schedule. When a fetch is due ([`due`]), a job fetches the feed ([`poll`]) and stores it as
+//! the source's copy; then a job of each follower creates rows for the new entries ([`deliver`]). Each step may run twice. The
+//! texts of entries are made in the background, after everything that a user waits for. A feed that names a hub announces new
+//! entries itself ([`websub`]). [`forget`] deletes the documents of a feed that is no longer followed.
+//!
+//! [`search`] finds the feed of a URL for a user who waits for it.
 
+pub mod context;
 pub mod deliver;
+mod discovery;
 pub mod due;
-pub mod failing;
-pub mod fetch;
+mod fetch;
 pub mod forget;
 pub mod poll;
 pub mod push;
-pub mod saved;
-mod schedule;
-pub mod source;
+pub mod search;
+pub mod websub;
+
+pub use discovery::DiscoveredFeed;

@@ -1,29 +1,30 @@
-//! Fetches a source for all who follow it. What goes wrong with the address is the source's to say, never the job's: it
-//! moves the schedule, and the entries stay.
+//! Fetches a source for all users who follow it. If the fetch fails, the job succeeds all the same: the failure is recorded in
+//! the source, which schedules the next fetch, and the entries stay.
 
 use std::collections::HashSet;
 
 use database::Transaction;
 use entity::id::{FeedSourceId, UserId};
+use entity::time::Timestamp;
 use entity::{feed, feed_source, job};
+use errors::Error;
+use jobs::{JobError, Priority};
+use library::feeds::source::{self, FetchFailure, Validators};
+use library::owned_transaction::begin_owned_by_followers;
 use sandbox::SandboxError;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use web::{FetchError, PageUrl};
 
-use super::fetch::{self, Answer, Brought, Unfetched, Validators};
-use super::push;
-use super::source::{self, Fault};
-use crate::ingest::context::IngestContext;
-use errors::Error;
-use crate::ingest::attempt::JobError;
-use jobs::Priority;
-use library::owned_transaction::begin_owned_by_followers;
-
-/// Said of an address at which a feed stands that no mend makes readable.
-pub const BROKEN: &str = "the feed at this URL is malformed and cannot be read";
+use super::context::FeedContext;
+use super::fetch::{self, FeedFetchError, FetchedContent, FetchedUrl, MALFORMED_FEED};
+use super::push::MIN_PUSH_INTERVAL;
 
 /// Runs the job.
-pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
+///
+/// # Errors
+/// [`JobError::HostBusy`] when the host is being fetched from or asks for no requests, and no user waits;
+/// [`JobError::LeaseLost`]; [`JobError::Internal`].
+pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     let id = FeedSourceId(job.subject);
     let now = ctx.core.clock.now();
     let found = feed_source::Entity::find_by_id(id).one(ctx.core.db.read()).await?;
@@ -31,54 +32,59 @@ pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> 
         jobs::finish(ctx.core.db.write(), job, now).await?;
         return Ok(());
     };
-    let answer = match PageUrl::parse(&source.url) {
+    let result = match PageUrl::parse(&source.url) {
         Ok(url) => {
-            // What somebody waits for is the host's matter only where this feed itself asked to be left alone.
+            // A refresh that a user waits for ignores the throttle of the host: only this source's own `wait_until` holds it
+            // back.
             let permit = ctx.host_throttle.acquire(&url, None);
             if let (Err(wait), Priority::Backlog) = (&permit, Priority::of(job)) {
                 return Err(JobError::HostBusy(*wait));
             }
-            let has_copy = source::copy(ctx.core.db.read(), id).await?.is_some();
+            let has_copy = source::load_copy(ctx.core.db.read(), id).await?.is_some();
             let validators = if has_copy { source::validators(&source) } else { Validators::default() };
-            let answer = fetch::fetch(ctx, &url, validators).await;
-            if let Err(Unfetched::Fetch(error)) = &answer {
+            let result = fetch::fetch(ctx, &url, validators).await;
+            if let Err(FeedFetchError::Fetch(error)) = &result {
                 ctx.host_throttle.record_retry_after(error);
             }
-            answer
+            result
         }
         Err(rejection) => Err(FetchError::Rejected(rejection).into()),
     };
-    match answer {
-        Err(Unfetched::Inside(error)) => Err(error.into()),
-        Err(Unfetched::Sandbox(error @ SandboxError::Unavailable(_))) => Err(Error::internal(error).into()),
-        Ok(_) | Err(Unfetched::Fetch(_) | Unfetched::Sandbox(_)) => store(ctx, job, &source, answer).await,
+    match result {
+        Err(FeedFetchError::Internal(error)) => Err(error.into()),
+        Err(FeedFetchError::Sandbox(error @ SandboxError::Unavailable(_))) => {
+            Err(Error::internal(error).into())
+        }
+        Ok(_) | Err(FeedFetchError::Fetch(_) | FeedFetchError::Sandbox(_)) => {
+            store(ctx, job, &source, result).await
+        }
     }
 }
 
-/// Writes down how the fetch of a source, as it was then, ended.
+/// Stores the result of a fetch. `fetched` is the row of the source before the fetch.
 async fn store(
-    ctx: &IngestContext,
+    ctx: &FeedContext,
     job: &job::Model,
     fetched: &feed_source::Model,
-    answer: Result<Answer, Unfetched>,
+    result: Result<FetchedUrl, FeedFetchError>,
 ) -> Result<(), JobError> {
     let now = ctx.core.clock.now();
-    let (txn, held) = begin(ctx, fetched, &answer).await?;
+    let (txn, locked_users) = begin(ctx, fetched, &result).await?;
     if !jobs::finish(&txn, job, now).await? {
         return Err(JobError::LeaseLost);
     }
-    if let Some(source) = lock_sources(&txn, fetched, &answer).await? {
+    if let Some(source) = lock_sources(&txn, fetched, &result).await? {
         let times = source.next_fetch_at.zip(fetched.next_fetch_at);
-        let has_hub_called = times.is_some_and(|(now, then)| now < then);
-        match answer {
-            Ok(answer) => {
-                arrived(&txn, job, source, &held, answer, now).await?;
-                if has_hub_called {
-                    // What its hub announced may not have been there yet when its server was asked.
-                    source::fetch_by(&txn, fetched.id, now + push::APART).await?;
+        let was_notified = times.is_some_and(|(now, before)| now < before);
+        match result {
+            Ok(response) => {
+                store_response(&txn, job, source, &locked_users, response, now).await?;
+                if was_notified {
+                    // The hub notified during the fetch, so the response may be older than what it announced.
+                    source::advance_next_fetch(&txn, fetched.id, now + MIN_PUSH_INTERVAL).await?;
                 }
             }
-            Err(error) => source::failed(&txn, source, fault(&error), now).await?,
+            Err(error) => source::record_failure(&txn, source, fetch_failure(&error), now).await?,
         }
     }
     txn.commit().await?;
@@ -86,43 +92,43 @@ async fn store(
     Ok(())
 }
 
-/// Locks the source, and the one at the address that it moved to, in the order in which imports lock sources
-/// (`imports::take`).
+/// Locks the source, and the source to whose URL it moved, in the order in which imports lock sources (`library::imports`).
 async fn lock_sources(
     txn: &impl ConnectionTrait,
     fetched: &feed_source::Model,
-    answer: &Result<Answer, Unfetched>,
+    result: &Result<FetchedUrl, FeedFetchError>,
 ) -> Result<Option<feed_source::Model>, Error> {
     let own = feed_source::Entity::find_by_id(fetched.id).lock_exclusive();
-    let to = match answer {
-        Ok(Answer { from, moved: true, .. }) => from.normalized(),
+    let target_url = match result {
+        Ok(FetchedUrl { url, has_moved: true, .. }) => url.normalized(),
         Ok(_) | Err(_) => return Ok(own.one(txn).await?),
     };
-    let other = feed_source::Entity::find().filter(feed_source::Column::Url.eq(&to)).lock_exclusive();
-    if to < fetched.url {
-        other.one(txn).await?;
+    let target =
+        feed_source::Entity::find().filter(feed_source::Column::Url.eq(&target_url)).lock_exclusive();
+    if target_url < fetched.url {
+        target.one(txn).await?;
         return Ok(own.one(txn).await?);
     }
     let source = own.one(txn).await?;
-    other.one(txn).await?;
+    target.one(txn).await?;
     Ok(source)
 }
 
-/// Begins the transaction; also the users whose counts it holds. A move changes the feeds of all followers, and the addresses of
-/// feeds count towards their libraries.
+/// Begins the transaction, and returns the users whose rows of `library_usage` it locks. A move changes the feeds of all
+/// followers, and the URLs of feeds count towards their libraries.
 async fn begin(
-    ctx: &IngestContext,
+    ctx: &FeedContext,
     source: &feed_source::Model,
-    answer: &Result<Answer, Unfetched>,
+    result: &Result<FetchedUrl, FeedFetchError>,
 ) -> Result<(Transaction, HashSet<UserId>), Error> {
-    match answer {
-        Ok(answer) if answer.moved => Ok(begin_owned_by_followers(&ctx.core.db, source.id).await?),
+    match result {
+        Ok(response) if response.has_moved => Ok(begin_owned_by_followers(&ctx.core.db, source.id).await?),
         Ok(_) | Err(_) => Ok((ctx.core.db.begin().await?, HashSet::new())),
     }
 }
 
-/// Whether everybody who follows the source is among these users. The row of the source is locked by then, and a new feed refers
-/// to it: nobody begins to follow it before the transaction ends.
+/// Returns whether all followers of the source are among these users. The row of the source is locked and a new feed refers to
+/// it, so no user can begin to follow it before the transaction ends.
 async fn are_all_followers(
     txn: &impl ConnectionTrait,
     source: FeedSourceId,
@@ -133,54 +139,69 @@ async fn are_all_followers(
     Ok(followers.iter().all(|follower| users.contains(follower)))
 }
 
-async fn arrived(
+async fn store_response(
     txn: &impl ConnectionTrait,
     job: &job::Model,
     row: feed_source::Model,
-    held: &HashSet<UserId>,
-    answer: Answer,
-    now: entity::time::Timestamp,
+    locked_users: &HashSet<UserId>,
+    response: FetchedUrl,
+    now: Timestamp,
 ) -> Result<(), Error> {
-    let Answer { brought, from, moved } = answer;
-    // Where somebody began to follow after the counts were locked, the move waits for the next fetch: to lock one more count now
-    // could be a deadlock.
-    let moved = moved && are_all_followers(txn, row.id, held).await?;
-    let row = match &brought {
-        Brought::Unchanged | Brought::Feed(..) if moved => source::moved(txn, &row, &from, now).await?,
-        Brought::Unchanged | Brought::Feed(..) | Brought::Page(_) | Brought::Broken => row,
+    let FetchedUrl { content, url, has_moved } = response;
+    // If a user began to follow after the rows were locked, the move waits for the next fetch: locking one more row now could
+    // end in a deadlock.
+    let has_moved = has_moved && are_all_followers(txn, row.id, locked_users).await?;
+    let row = match &content {
+        FetchedContent::Unchanged | FetchedContent::Feed(..) if has_moved => {
+            source::move_to(txn, &row, &url, now).await?
+        }
+        FetchedContent::Unchanged
+        | FetchedContent::Feed(..)
+        | FetchedContent::Page(_)
+        | FetchedContent::Malformed => row,
     };
-    match brought {
-        Brought::Feed(feed, validators) => {
+    match content {
+        FetchedContent::Feed(feed, validators) => {
             let (id, first) = (row.id, (Priority::of(job) == Priority::Now).then_some(job.user_id));
-            source::arrived(txn, row, &feed, validators, now).await?;
-            source::ask_deliveries(txn, id, first, now).await
+            source::record_feed(txn, row, &feed, validators, now).await?;
+            source::enqueue_deliveries(txn, id, first, now).await
         }
-        Brought::Unchanged => {
-            let copy = source::copy(txn, row.id).await?.unwrap_or_default();
-            source::unchanged(txn, row, &copy, now).await
+        FetchedContent::Unchanged => {
+            let copy = source::load_copy(txn, row.id).await?.unwrap_or_default();
+            source::record_unchanged(txn, row, &copy, now).await
         }
-        other @ (Brought::Page(_) | Brought::Broken) => {
-            let is_broken = matches!(other, Brought::Broken);
-            let why = if is_broken { BROKEN } else { "the URL returns something other than a feed" };
-            let reason = why.to_owned();
-            source::failed(txn, row, Fault { reason, wait: None, gone: false }, now).await
+        FetchedContent::Page(_) => {
+            record_unreadable(txn, row, "the URL returns something other than a feed", now).await
         }
+        FetchedContent::Malformed => record_unreadable(txn, row, MALFORMED_FEED, now).await,
     }
 }
 
-fn fault(error: &Unfetched) -> Fault {
-    let (wait, gone) = match error {
-        Unfetched::Fetch(error) => {
+async fn record_unreadable(
+    txn: &impl ConnectionTrait,
+    row: feed_source::Model,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let failure = FetchFailure { reason: reason.to_owned(), retry_after: None, is_gone: false };
+    source::record_failure(txn, row, failure, now).await
+}
+
+fn fetch_failure(error: &FeedFetchError) -> FetchFailure {
+    let (retry_after, is_gone) = match error {
+        FeedFetchError::Fetch(error) => {
             (error.retry_after(), matches!(error, FetchError::Status { status: 410, .. }))
         }
-        Unfetched::Sandbox(_) | Unfetched::Inside(_) => (None, false),
+        FeedFetchError::Sandbox(_) | FeedFetchError::Internal(_) => (None, false),
     };
     let reason = match error {
-        Unfetched::Fetch(FetchError::Rejected(rejection)) => format!("URL_REJECTED: {rejection}"),
-        Unfetched::Fetch(_) if gone => {
+        FeedFetchError::Fetch(FetchError::Rejected(rejection)) => format!("URL_REJECTED: {rejection}"),
+        FeedFetchError::Fetch(_) if is_gone => {
             "the server says that the feed is gone for good (status 410)".to_owned()
         }
-        Unfetched::Fetch(_) | Unfetched::Sandbox(_) | Unfetched::Inside(_) => error.to_string(),
+        FeedFetchError::Fetch(_) | FeedFetchError::Sandbox(_) | FeedFetchError::Internal(_) => {
+            error.to_string()
+        }
     };
-    Fault { reason, wait, gone }
+    FetchFailure { reason, retry_after, is_gone }
 }

@@ -1,34 +1,35 @@
-//! Searches for feeds on behalf of users who wait: how many run at the same time, and how requests for one URL share one.
+//! Limits the searches for feeds that users wait for, and lets requests for one URL share a search.
 //!
-//! A feed that many follow at the same moment is searched once, and its followers are stored one after another. If all of them
-//! searched, its server would be asked by each, and their transactions would wait for each other at the writer (SQLite) or at the
-//! row of the source (PostgreSQL) until the last ones run out of time.
+//! A feed that many users follow at the same moment is searched once, and its followers are stored one after another. If all of
+//! them searched, its server would be asked by each, and their transactions would wait for each other at the writer (SQLite) or
+//! at the row of the source (PostgreSQL) until the last ones run out of time.
 
 use std::time::{Duration, Instant};
 
 use entity::id::UserId;
+use errors::Error;
+use parse::feed::FeedLink;
 use runtime::{FairPermit, FairSemaphore, KeyedWeakMap, QUEUE_RETRY_AFTER};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::timeout;
 use web::PageUrl;
 
-use super::find::{self, Found};
-use crate::ingest::context::IngestContext;
-use errors::Error;
+use super::context::FeedContext;
+use super::discovery::{self, DiscoveredFeed};
 
 /// Searches that run at the same time. Each may fetch several URLs.
 const MAX_SEARCHES: usize = 8;
 /// Longest wait for a permit to search.
 const MAX_PERMIT_WAIT: Duration = Duration::from_secs(10);
-/// Longest wait for the requests that came before for the same URL. The first of them may search for 25 seconds; the others take
-/// the time of a transaction each.
+/// Longest wait for earlier requests for the same URL. The first of them may search for 25 seconds; each of the others takes
+/// the time of a transaction.
 const MAX_TURN_WAIT: Duration = Duration::from_secs(40);
 
 /// The searches of all users. Clones share them.
 #[derive(Clone, Debug)]
 pub struct FeedSearches {
     permits: FairSemaphore<UserId>,
-    /// By normalised URL, those whose result a request waits for or uses.
+    /// The searches whose result a request waits for or uses, by normalised URL.
     by_url: KeyedWeakMap<String, Mutex<Option<FinishedSearch>>>,
 }
 
@@ -37,14 +38,14 @@ pub struct FeedSearches {
 struct FinishedSearch {
     at: Instant,
     /// The feed, or why there is none.
-    result: Result<Found, String>,
+    result: Result<DiscoveredFeed, String>,
 }
 
 /// The feed that a search has found. Other requests for the same URL wait until this is dropped.
 #[derive(Debug)]
 pub struct SharedSearch {
     /// The feed.
-    pub found: Found,
+    pub found: DiscoveredFeed,
     search: OwnedMutexGuard<Option<FinishedSearch>>,
 }
 
@@ -55,31 +56,51 @@ impl Default for FeedSearches {
 }
 
 impl FeedSearches {
-    /// Waits until this user may search, which is until the permit is dropped. Users take turns.
-    ///
-    /// # Errors
-    /// [`Error::Busy`] when no permit became available in time.
-    pub async fn acquire(&self, user: UserId) -> Result<FairPermit<UserId>, Error> {
+    /// Waits for the permit to search. Users take turns.
+    async fn acquire(&self, user: UserId) -> Result<FairPermit<UserId>, Error> {
         Ok(self.permits.acquire(user).await?)
     }
 
-    /// Finds the feed at a URL as [`find::find`] does. A request that had to wait for another one takes over what that one found
-    /// meanwhile.
+    /// Lists the feeds of a URL: the one at the URL itself, else those to which the page there links, else the first at a
+    /// common path of the site.
     ///
     /// # Errors
-    /// As [`find::find`]; [`Error::Busy`] when the requests before this one for the same URL did not end in time.
-    pub async fn find(&self, ctx: &IngestContext, user: UserId, url: PageUrl) -> Result<SharedSearch, Error> {
+    /// [`Error::FeedNotFound`] when there is none, it has no entries, or the search takes too long; [`Error::UrlRejected`] when
+    /// the URL may not be fetched; [`Error::Busy`] when too many searches are running.
+    pub async fn list_candidates(
+        &self,
+        ctx: &FeedContext,
+        user: UserId,
+        url: PageUrl,
+    ) -> Result<Vec<FeedLink>, Error> {
+        let _permit = self.acquire(user).await?;
+        discovery::list_candidates(ctx, url).await
+    }
+
+    /// Finds the feed at a URL, or the first one with entries to which the page there links. A request that waited for another
+    /// one takes over what that one found meanwhile.
+    ///
+    /// # Errors
+    /// As [`Self::list_candidates`]; [`Error::Busy`] also when the earlier requests for the same URL did not end in time.
+    pub async fn find_feed(
+        &self,
+        ctx: &FeedContext,
+        user: UserId,
+        url: PageUrl,
+    ) -> Result<SharedSearch, Error> {
         let began = Instant::now();
         let search = self.by_url.get_or_default(url.normalized());
         let turn = timeout(MAX_TURN_WAIT, search.lock_owned()).await;
         let mut search = turn.map_err(|_| Error::Busy(QUEUE_RETRY_AFTER))?;
-        // Not an older result: the site may have changed since.
-        let taken_over = search.as_ref().filter(|finished| finished.at >= began);
-        let taken_over = taken_over.map(|finished| finished.result.clone());
-        let result = match taken_over {
+        // Only a result of a search that ended after this request began: the site may have changed since an older one.
+        let shared = search.as_ref().filter(|finished| finished.at >= began);
+        let shared = shared.map(|finished| finished.result.clone());
+        let result = match shared {
             Some(result) => result,
             None => {
-                let result = shareable(find::find(ctx, user, url).await)?;
+                let permit = self.acquire(user).await?;
+                let result = shareable_result(discovery::find_feed(ctx, url).await)?;
+                drop(permit);
                 *search = Some(FinishedSearch { at: Instant::now(), result: result.clone() });
                 result
             }
@@ -89,9 +110,10 @@ impl FeedSearches {
     }
 }
 
-/// What other requests may take over: the feed, or that there is none. Other failures may be over when the next one searches.
-fn shareable(searched: Result<Found, Error>) -> Result<Result<Found, String>, Error> {
-    match searched {
+/// Returns what other requests may take over: the feed, or that there is none. Other failures are not shared, because the next
+/// search may succeed.
+fn shareable_result(result: Result<DiscoveredFeed, Error>) -> Result<Result<DiscoveredFeed, String>, Error> {
+    match result {
         Ok(found) => Ok(Ok(found)),
         Err(Error::FeedNotFound(reason)) => Ok(Err(reason)),
         Err(error) => Err(error),
@@ -99,7 +121,7 @@ fn shareable(searched: Result<Found, Error>) -> Result<Result<Found, String>, Er
 }
 
 impl SharedSearch {
-    /// Ends the turn of a request that has stored the feed: those that take it over need not store it again.
+    /// Ends the turn of a request that has stored the feed, so that the requests which take it over do not store it again.
     pub fn end_stored(mut self) {
         if let Some(FinishedSearch { result: Ok(found), .. }) = self.search.as_mut() {
             found.fetched = None;

@@ -1,35 +1,36 @@
-//! Listing and showing entries.
+//! Lists and shows entries.
 
 use entity::id::{EntryId, FeedId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{entry, feed};
+use errors::Error;
 use schemars::JsonSchema;
 use sea_orm::sea_query::ExprTrait;
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
-
-use super::published;
-use super::view::{self, EntryResponse, EntryView};
-use crate::context::OperationContext;
-use crate::auth::caller::Caller;
-use errors::Error;
 use validation::{Field, Kind, Values};
-use crate::operations::page::{CURSOR, PageOf};
-use crate::operations::target::Target;
-use crate::pipeline::Operation;
 
+use super::publication_time;
+use super::view::{self, EntryResponse, EntryView};
+use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
+use crate::operations::page::{CURSOR, ListPage, PageRequest};
+use crate::operations::target::Target;
+
+/// Entries of a page if the request names no limit.
 const DEFAULT_LIMIT: u64 = 50;
 
 /// A page of entries.
 #[derive(Debug)]
 pub struct ListEntries {
-    page: PageOf,
-    filter: Filter,
+    page: PageRequest,
+    filter: EntryFilter,
 }
 
 #[derive(Debug)]
-struct Filter {
+struct EntryFilter {
     feed: Option<FeedId>,
     unread: Option<bool>,
     starred: Option<bool>,
@@ -55,14 +56,14 @@ impl ListEntries {
 
     /// Reads the parameters.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        let filter = Filter {
+        let filter = EntryFilter {
             feed: values.id("feedId").map(FeedId),
             unread: values.flag("unread"),
             starred: values.flag("starred"),
             after: values.time("after"),
             before: values.time("before"),
         };
-        Ok(Self { page: PageOf::read(&mut values, DEFAULT_LIMIT), filter })
+        Ok(Self { page: PageRequest::read(&mut values, DEFAULT_LIMIT), filter })
     }
 }
 
@@ -74,9 +75,9 @@ pub struct ListEntriesResponse {
     next_cursor: Option<String>,
 }
 
-/// The last row of the page before.
+/// The last row of a page: its position in the order, in milliseconds, and its id.
 #[derive(Serialize, Deserialize)]
-struct Position(i64, EntryId);
+struct EntryPosition(i64, EntryId);
 
 impl Operation for ListEntries {
     type Reply = ListEntriesResponse;
@@ -88,33 +89,41 @@ impl Operation for ListEntries {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListEntriesResponse, Error> {
         let (user, db) = (caller.user, ctx.core.db.read());
-        let list = format!("entries:{:?}", self.filter);
-        let after: Option<Position> = self.page.position(ctx, user, &list)?;
+        let list = self.page.of_list(ctx, caller, self.filter.list_name());
+        let after: Option<EntryPosition> = list.position()?;
         if let Some(id) = self.filter.feed {
             feed::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found())?;
         }
         let mut query = entry::Entity::owned_by(user).filter(self.filter.condition());
-        if let Some(Position(at, id)) = after {
+        if let Some(EntryPosition(at, id)) = after {
             let at = Timestamp::from_millis(at);
             let same = Condition::all().add(entry::Column::SortedAt.eq(at)).add(entry::Column::Id.lt(id));
             query = query.filter(Condition::any().add(entry::Column::SortedAt.lt(at)).add(same));
         }
         let query = query.order_by_desc(entry::Column::SortedAt).order_by_desc(entry::Column::Id);
-        let mut rows = query.limit(self.page.limit + 1).all(db).await?;
-        let position = |row: &entry::Model| Position(row.sorted_at.millis(), row.id);
-        let next_cursor = self.page.cut(ctx, user, &list, &mut rows, position);
-        Ok(ListEntriesResponse { entries: view::many(db, user, rows).await?, next_cursor })
+        let position = |row: &entry::Model| EntryPosition(row.sorted_at.millis(), row.id);
+        let ListPage { rows, next_cursor } = list.fetch(query, position).await?;
+        Ok(ListEntriesResponse { entries: view::load_many(db, user, rows).await?, next_cursor })
     }
 }
 
-impl Filter {
+impl EntryFilter {
+    /// Returns the name of the list, with which cursors are signed: a cursor continues only the list that it was made for.
+    /// Cursors that clients hold become invalid if it changes.
+    fn list_name(&self) -> String {
+        let Self { feed, unread, starred, after, before } = self;
+        format!(
+            "entries:Filter {{ feed: {feed:?}, unread: {unread:?}, starred: {starred:?}, after: {after:?}, before: {before:?} }}"
+        )
+    }
+
     fn condition(&self) -> Condition {
         Condition::all()
             .add_option(self.feed.map(|feed| entry::Column::FeedId.eq(feed)))
             .add_option(self.unread.map(|unread| entry::Column::Read.eq(!unread)))
             .add_option(self.starred.map(|starred| entry::Column::Starred.eq(starred)))
-            .add_option(self.after.map(|after| published().gt(after)))
-            .add_option(self.before.map(|before| published().lt(before)))
+            .add_option(self.after.map(|after| publication_time().gt(after)))
+            .add_option(self.before.map(|before| publication_time().lt(before)))
     }
 }
 
@@ -123,10 +132,13 @@ impl Filter {
 pub struct ShowEntry(EntryId);
 
 impl ShowEntry {
-    /// It takes none.
+    /// There are none.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when the id is malformed.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
@@ -137,7 +149,8 @@ impl Operation for ShowEntry {
     const SCOPES: &'static [Scope] = &[Scope::ReadEntries];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<EntryResponse, Error> {
-        let found = entry::Entity::one_of(caller.user, self.0).one(ctx.core.db.read()).await?;
-        Ok(EntryResponse { entry: view::one(ctx.core.db.read(), found.ok_or(Error::not_found())?).await? })
+        let row = entry::Entity::one_of(caller.user, self.0).one(ctx.core.db.read()).await?;
+        let entry = view::load_one(ctx.core.db.read(), row.ok_or(Error::not_found())?).await?;
+        Ok(EntryResponse { entry })
     }
 }

@@ -1,26 +1,26 @@
-//! Marking entries as read and starring them.
+//! Marks entries as read and stars them.
 
 use entity::id::{EntryId, FeedId};
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{entry, feed};
+use errors::Error;
+use library::owned_transaction::begin_request;
 use schemars::JsonSchema;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use serde::Serialize;
-
-use super::published;
-use super::view::{self, EntryResponse};
-use crate::context::OperationContext;
-use crate::auth::caller::Caller;
-use errors::Error;
 use validation::{Field, Kind, Values};
-use crate::operations::target::Target;
-use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
 
-/// What changes of one entry.
+use super::publication_time;
+use super::view::{self, EntryResponse};
+use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
+use crate::operations::target::Target;
+
+/// The changes of one entry.
 #[derive(Debug)]
 pub struct ChangeEntry {
     id: EntryId,
@@ -36,6 +36,9 @@ impl ChangeEntry {
     ];
 
     /// Reads path and body.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when the id is malformed.
     pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
         Ok(Self { id: target.id(0)?, read: values.flag("read"), starred: values.flag("starred") })
     }
@@ -46,23 +49,23 @@ impl Operation for ChangeEntry {
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<EntryResponse, Error> {
-        let txn = begin_request(&ctx.core.db, caller).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let mut row =
             entry::Entity::one_of(caller.user, self.id).one(&txn).await?.ok_or(Error::not_found())?;
         if self.read.is_some() || self.starred.is_some() {
             let mut changed = row.into_active_model();
-            // What was not asked for stays as whoever else sets it.
+            // Only the columns of the request are written: another request may change the others at the same time.
             changed.read = self.read.map_or(changed.read, Set);
             changed.starred = self.starred.map_or(changed.starred, Set);
             row = changed.update(&txn).await?;
         }
-        let entry = view::one(&txn, row).await?;
+        let entry = view::load_one(&txn, row).await?;
         txn.commit().await?;
         Ok(EntryResponse { entry })
     }
 }
 
-/// Marks all as read: of one feed, or up to a moment, where that is said.
+/// Marks entries as read: all, those of one feed, or those that were published before a time.
 #[derive(Debug)]
 pub struct MarkEntries {
     feed: Option<FeedId>,
@@ -104,9 +107,9 @@ impl Operation for MarkEntries {
             unread = unread.filter(entry::Column::FeedId.eq(feed));
         }
         if let Some(before) = self.before {
-            unread = unread.filter(published().lt(before));
+            unread = unread.filter(publication_time().lt(before));
         }
-        let txn = begin_request(&ctx.core.db, caller).await?;
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let marked = unread.exec(&txn).await?.rows_affected;
         txn.commit().await?;
         Ok(MarkEntriesResponse { marked })

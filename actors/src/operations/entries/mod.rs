@@ -1,4 +1,4 @@
-//! Entries of followed feeds: listing, reading marks and stars (contract.md, section 6).
+//! Entries of followed feeds: lists, read marks, stars and transcripts (contract.md, section 6).
 
 mod list;
 mod mark;
@@ -13,7 +13,7 @@ pub use view::{EntryResponse, EntryView};
 use entity::entry;
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 
-/// When an entry was published; where its feed does not say, when it came.
-fn published() -> SimpleExpr {
+/// Returns the expression for the time at which an entry was published, or arrived if its feed names no time.
+fn publication_time() -> SimpleExpr {
     Expr::col(entry::Column::PublishedAt).if_null(Expr::col(entry::Column::CreatedAt))
 }

@@ -1,30 +1,33 @@
-//! Hearing the recording that comes with an entry: its transcript becomes the entry's text. What the feed says of the episode
-//! stays in the entry's summary.
+//! Transcribes the recording of an entry. The transcript becomes the entry's text; the feed's description of the episode stays
+//! in the entry's summary.
 
 use entity::entry;
 use entity::id::EntryId;
 use entity::scope::Scope;
+use errors::Error;
+use jobs::{JobKind, Priority};
+use library::owned_transaction::begin_request;
+use validation::{Field, Values};
 
 use super::view::{self, EntryResponse};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Values};
+use crate::context::OperationContext;
 use crate::ingest::media;
-use jobs::{Priority, JobKind};
+use crate::operation::Operation;
 use crate::operations::target::Target;
-use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
 
-/// Which.
+/// The entry.
 #[derive(Debug)]
 pub struct TranscribeEntry(EntryId);
 
 impl TranscribeEntry {
-    /// It takes none.
+    /// There are none.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when the id is malformed.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
@@ -35,17 +38,17 @@ impl Operation for TranscribeEntry {
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<EntryResponse, Error> {
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let row = entry::Entity::one_of(caller.user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
+        let (user, now) = (caller.user, ctx.core.clock.now());
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let row = entry::Entity::one_of(user, self.0).one(&txn).await?.ok_or(Error::not_found())?;
         if row.enclosure_url.is_none() {
             return Err(Error::Conflict("the entry has no recording"));
         }
-        let document = row.document_id.0;
-        if media::is_heard(&txn, caller.user, row.document_id).await? {
-            return Ok(EntryResponse { entry: view::one(&txn, row).await? });
+        if media::has_transcript(&txn, user, row.document_id).await? {
+            return Ok(EntryResponse { entry: view::load_one(&txn, row).await? });
         }
-        jobs::enqueue(&txn, caller.user, JobKind::Transcribe, document, Priority::Now, ctx.core.clock.now()).await?;
-        let entry = view::one(&txn, row).await?;
+        jobs::enqueue(&txn, user, JobKind::Transcribe, row.document_id.0, Priority::Now, now).await?;
+        let entry = view::load_one(&txn, row).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
         Ok(EntryResponse { entry })

@@ -1,15 +1,14 @@
-//! An entry as its follower is shown it, gathered for many at once.
+//! The view of an entry, loaded for many entries together.
 
 use std::collections::HashMap;
 
 use entity::id::{BookmarkId, DocumentId, EntryId, FeedId, UserId};
 use entity::time::Timestamp;
 use entity::{document, entry};
+use errors::Error;
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
-
-use errors::Error;
 
 /// An entry of a feed (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -45,32 +44,32 @@ pub struct EntryResponse {
     pub entry: EntryView,
 }
 
-/// Shows one.
-pub async fn one(db: &impl ConnectionTrait, row: entry::Model) -> Result<EntryView, Error> {
-    many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
+/// Loads the view of one entry.
+pub async fn load_one(db: &impl ConnectionTrait, row: entry::Model) -> Result<EntryView, Error> {
+    load_many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }
 
-/// Shows many of one user, in their order.
-pub async fn many(
+/// Loads the views of entries of one user, in their order.
+pub async fn load_many(
     db: &impl ConnectionTrait,
     user: UserId,
     rows: Vec<entry::Model>,
 ) -> Result<Vec<EntryView>, Error> {
     let documents = rows.iter().map(|row| row.document_id);
-    let saved = document::Entity::of(user)
+    let bookmarked = document::Entity::of(user)
         .filter(document::Column::Id.is_in(documents))
         .filter(document::Column::BookmarkId.is_not_null())
         .select_only()
         .columns([document::Column::Id, document::Column::BookmarkId]);
-    let saved: Vec<(DocumentId, BookmarkId)> = saved.into_tuple().all(db).await?;
-    let saved: HashMap<DocumentId, BookmarkId> = saved.into_iter().collect();
-    let shown = rows.into_iter().map(|row| {
+    let bookmarks: Vec<(DocumentId, BookmarkId)> = bookmarked.into_tuple().all(db).await?;
+    let bookmarks: HashMap<DocumentId, BookmarkId> = bookmarks.into_iter().collect();
+    let views = rows.into_iter().map(|row| {
         let (media_type, bytes) = (row.enclosure_type, row.enclosure_bytes);
         EntryView {
             entry_id: row.id,
             feed_id: row.feed_id,
             document_id: row.document_id,
-            bookmark_id: saved.get(&row.document_id).copied(),
+            bookmark_id: bookmarks.get(&row.document_id).copied(),
             title: row.title,
             url: row.url,
             author: row.author,
@@ -81,5 +80,5 @@ pub async fn many(
             enclosure: row.enclosure_url.map(|url| EnclosureView { url, media_type, bytes }),
         }
     });
-    Ok(shown.collect())
+    Ok(views.collect())
 }

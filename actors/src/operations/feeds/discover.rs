@@ -1,26 +1,26 @@
-//! The feeds at an address, before one is followed (contract.md, section 6: POST /feeds/discover).
+//! Lists the feeds of a URL before one is followed (contract.md, section 6: POST /feeds/discover).
 
 use entity::scope::Scope;
+use errors::Error;
+use library::feeds;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use super::follow::{followed, parse};
-use super::{find, kinds};
-use crate::context::OperationContext;
-use crate::auth::caller::Caller;
-use errors::Error;
 use validation::{Field, Values};
-use crate::operations::target::Target;
-use crate::pipeline::Operation;
 
-/// Where to look.
+use super::fields;
+use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
+use crate::operations::target::Target;
+
+/// The URL whose feeds are listed.
 #[derive(Debug)]
 pub struct DiscoverFeeds(String);
 
 impl DiscoverFeeds {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] =
-        &[Field::required("url", kinds::URL, "URL of a feed, or of a page that links to feeds.")];
+        &[Field::required("url", fields::URL, "URL of a feed, or of a page that links to feeds.")];
 
     /// Reads the body.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
@@ -53,10 +53,11 @@ impl Operation for DiscoverFeeds {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DiscoverFeedsResponse, Error> {
+        let url = feeds::parse_url(&self.0)?;
         let mut candidates = Vec::new();
-        for link in find::candidates(ctx, caller.user, parse(&self.0)?).await? {
-            let Ok(url) = parse(&link.url) else { continue };
-            let followed = followed(ctx.core.db.read(), caller.user, &url).await?.is_some();
+        for link in ctx.feed_searches.list_candidates(&ctx.feeds, caller.user, url).await? {
+            let Ok(url) = feeds::parse_url(&link.url) else { continue };
+            let followed = feeds::find_followed(ctx.core.db.read(), caller.user, &url).await?.is_some();
             candidates.push(FeedCandidate {
                 url: link.url,
                 title: link.title,

@@ -1,31 +1,24 @@
-//! Following a feed (contract.md, section 6: POST /feeds).
+//! Follows a feed (contract.md, section 6: POST /feeds).
 
-use entity::feed;
-use entity::id::{FeedId, UserId};
 use entity::scope::Scope;
-use entity::time::Timestamp;
+use errors::Error;
+use library::feeds::{self, NewFeed};
+use library::library_quota::LibraryRoom;
+use library::owned_transaction::begin_request;
 use runtime::Lane;
 use schemars::JsonSchema;
-use sea_orm::sea_query::OnConflict;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, TryInsertResult};
 use serde::Serialize;
-use web::PageUrl;
-
-use super::find::Found;
-use super::kinds;
-use super::view::{self, FeedView};
-use crate::context::OperationContext;
-use crate::auth::caller::Caller;
-use errors::Error;
 use validation::{Field, Kind, Values};
-use crate::ingest::feed::deliver;
-use library::feeds::source;
-use library::library_quota::LibraryRoom;
-use crate::operations::target::Target;
-use library::owned_transaction::begin_request;
-use crate::pipeline::Operation;
 
-/// Which feed, and how it is kept.
+use super::fields::{self, trim_name};
+use super::view::{self, FeedView};
+use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::ingest::feed::deliver;
+use crate::operation::Operation;
+use crate::operations::target::Target;
+
+/// The URL of the feed, and what the follower sets.
 #[derive(Debug)]
 pub struct FollowFeed {
     url: String,
@@ -37,9 +30,9 @@ pub struct FollowFeed {
 impl FollowFeed {
     /// The fields of the body.
     pub const FIELDS: &'static [Field] = &[
-        Field::required("url", kinds::URL, "URL of a feed, or of a page that links to one."),
-        Field::optional("title", kinds::NAME, "A title that replaces the feed's own."),
-        Field::optional("folder", kinds::NAME, "The folder of the feed."),
+        Field::required("url", fields::URL, "URL of a feed, or of a page that links to one."),
+        Field::optional("title", fields::NAME, "A title that replaces the feed's own."),
+        Field::optional("folder", fields::NAME, "The folder of the feed."),
         Field::optional(
             "fullText",
             Kind::Flag,
@@ -51,17 +44,11 @@ impl FollowFeed {
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
         Ok(Self {
             url: values.text("url").unwrap_or_default(),
-            title: values.text("title").and_then(tidy),
-            folder: values.text("folder").and_then(tidy),
+            title: values.text("title").and_then(trim_name),
+            folder: values.text("folder").and_then(trim_name),
             full_text: values.flag("fullText").unwrap_or(false),
         })
     }
-}
-
-/// A name without white space around it; none where it is empty.
-pub fn tidy(name: String) -> Option<String> {
-    let name = name.trim();
-    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// The followed feed.
@@ -78,88 +65,32 @@ impl Operation for FollowFeed {
     const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<FollowFeedResponse, Error> {
-        let url = parse(&self.url)?;
-        if let Some(row) = followed(ctx.core.db.read(), caller.user, &url).await? {
-            return Ok(FollowFeedResponse { feed: view::one(ctx.core.db.read(), row).await?, created: false });
+        let (user, owner) = (caller.user, caller.owner());
+        let url = feeds::parse_url(&self.url)?;
+        if let Some(row) = feeds::find_followed(ctx.core.db.read(), user, &url).await? {
+            let feed = view::load_one(ctx.core.db.read(), row).await?;
+            return Ok(FollowFeedResponse { feed, created: false });
         }
-        let search = ctx.feed_searches.find(ctx, caller.user, url).await?;
-        let (feed, address) = (search.found.feed.clone(), search.found.url.as_str().to_owned());
-        let coming = ctx.core.workers.run(Lane::Foreground, move || deliver::prepare(feed, &address)).await?;
+        let search = ctx.feed_searches.find_feed(&ctx.feeds, user, url).await?;
+        let (feed, feed_url) = (search.found.feed.clone(), search.found.url.as_str().to_owned());
+        let prepare = move || deliver::prepare_entries(feed, &feed_url);
+        let incoming = ctx.core.workers.run(Lane::Foreground, prepare).await?;
         let now = ctx.core.clock.now();
-        let txn = begin_request(&ctx.core.db, caller).await?;
-        let room = LibraryRoom::of_caller(&txn, ctx, caller).await?;
-        let (row, created) = self.follow(&txn, caller.user, &search.found, now).await?;
+        let txn = begin_request(&ctx.core.db, &owner).await?;
+        let room = LibraryRoom::of_request(&txn, &ctx.core, &owner).await?;
+        let found = &search.found;
+        let Self { title, folder, full_text, .. } = self;
+        let new = NewFeed { user, url: &found.url, title, folder, full_text };
+        let (row, created) = feeds::follow_found(&txn, new, &found.feed, found.fetched.clone(), now).await?;
         if created {
             room.must_fit(0)?;
-            deliver::deliver(&txn, &row, coming, now).await?;
+            deliver::deliver_entries(&txn, &row, incoming, now).await?;
             room.must_hold(&txn).await?;
         }
-        let feed = view::one(&txn, row).await?;
+        let feed = view::load_one(&txn, row).await?;
         txn.commit().await?;
         search.end_stored();
         ctx.job_signal.notify();
         Ok(FollowFeedResponse { feed, created })
     }
-}
-
-impl FollowFeed {
-    async fn follow(
-        self,
-        txn: &impl ConnectionTrait,
-        user: UserId,
-        found: &Found,
-        now: Timestamp,
-    ) -> Result<(feed::Model, bool), Error> {
-        let there = source::settle(txn, &found.url, now).await?;
-        let id = there.id;
-        if let Some(validators) = &found.fetched {
-            source::arrived(txn, there, &found.feed, validators.clone(), now).await?;
-            // The one fetch serves the others too.
-            source::ask_deliveries(txn, id, None, now).await?;
-        }
-        let row = feed::Model {
-            id: FeedId::new(now),
-            user_id: user,
-            source_id: id,
-            url: found.url.as_str().to_owned(),
-            title: self.title,
-            folder: self.folder,
-            full_text: self.full_text,
-            created_at: now,
-        };
-        insert(txn, row).await
-    }
-}
-
-/// Follows a source; the row that is there where it is followed already (`false`).
-pub async fn insert(txn: &impl ConnectionTrait, row: feed::Model) -> Result<(feed::Model, bool), Error> {
-    let taken = OnConflict::columns([feed::Column::SourceId, feed::Column::UserId]).do_nothing().to_owned();
-    let made = feed::Entity::insert(row.clone().into_active_model())
-        .on_conflict(taken)
-        .try_insert()
-        .exec_without_returning(txn)
-        .await?;
-    if matches!(made, TryInsertResult::Inserted(1)) {
-        return Ok((row, true));
-    }
-    let there = feed::Entity::owned_by(row.user_id).filter(feed::Column::SourceId.eq(row.source_id));
-    Ok((there.one(txn).await?.ok_or(Error::StillRunning)?, false))
-}
-
-/// An address as it was given.
-///
-/// # Errors
-/// [`Error::UrlRejected`].
-pub fn parse(url: &str) -> Result<PageUrl, Error> {
-    Ok(PageUrl::parse(url)?)
-}
-
-/// The user's feed of this very address.
-pub async fn followed(
-    db: &impl ConnectionTrait,
-    user: UserId,
-    url: &PageUrl,
-) -> Result<Option<feed::Model>, Error> {
-    let Some(source) = source::with_address(db, &url.normalized()).await? else { return Ok(None) };
-    Ok(feed::Entity::owned_by(user).filter(feed::Column::SourceId.eq(source.id)).one(db).await?)
 }

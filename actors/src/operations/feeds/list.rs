@@ -1,26 +1,27 @@
-//! Listing and showing feeds.
+//! Lists and shows feeds.
 
 use entity::feed;
 use entity::id::FeedId;
 use entity::scope::Scope;
+use errors::Error;
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use serde::Serialize;
+use validation::{Field, Kind, Values};
 
 use super::view::{self, FeedResponse, FeedView};
-use crate::context::OperationContext;
 use crate::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Kind, Values};
-use crate::operations::page::{CURSOR, PageOf};
+use crate::context::OperationContext;
+use crate::operation::Operation;
+use crate::operations::page::{CURSOR, ListPage, PageRequest};
 use crate::operations::target::Target;
-use crate::pipeline::Operation;
 
+/// Feeds of a page if the request names no limit.
 const DEFAULT_LIMIT: u64 = 50;
 
 /// A page of feeds.
 #[derive(Debug)]
-pub struct ListFeeds(PageOf);
+pub struct ListFeeds(PageRequest);
 
 impl ListFeeds {
     /// The parameters of the route.
@@ -31,7 +32,7 @@ impl ListFeeds {
 
     /// Reads the parameters.
     pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self(PageOf::read(&mut values, DEFAULT_LIMIT)))
+        Ok(Self(PageRequest::read(&mut values, DEFAULT_LIMIT)))
     }
 }
 
@@ -52,14 +53,15 @@ impl Operation for ListFeeds {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListFeedsResponse, Error> {
-        let after: Option<FeedId> = self.0.position(ctx, caller.user, "feeds")?;
+        let list = self.0.of_list(ctx, caller, "feeds");
+        let after: Option<FeedId> = list.position()?;
         let mut query = feed::Entity::owned_by(caller.user).order_by_asc(feed::Column::Id);
         if let Some(after) = after {
             query = query.filter(feed::Column::Id.gt(after));
         }
-        let mut rows = query.limit(self.0.limit + 1).all(ctx.core.db.read()).await?;
-        let next_cursor = self.0.cut(ctx, caller.user, "feeds", &mut rows, |row| row.id);
-        Ok(ListFeedsResponse { feeds: view::many(ctx.core.db.read(), caller.user, rows).await?, next_cursor })
+        let ListPage { rows, next_cursor } = list.fetch(query, |row: &feed::Model| row.id).await?;
+        let feeds = view::load_many(ctx.core.db.read(), caller.user, rows).await?;
+        Ok(ListFeedsResponse { feeds, next_cursor })
     }
 }
 
@@ -68,10 +70,13 @@ impl Operation for ListFeeds {
 pub struct ShowFeed(FeedId);
 
 impl ShowFeed {
-    /// It takes none.
+    /// There are none.
     pub const FIELDS: &'static [Field] = &[];
 
     /// Reads the path.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when the id is malformed.
     pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
@@ -82,7 +87,8 @@ impl Operation for ShowFeed {
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<FeedResponse, Error> {
-        let found = feed::Entity::one_of(caller.user, self.0).one(ctx.core.db.read()).await?;
-        Ok(FeedResponse { feed: view::one(ctx.core.db.read(), found.ok_or(Error::not_found())?).await? })
+        let row = feed::Entity::one_of(caller.user, self.0).one(ctx.core.db.read()).await?;
+        let feed = view::load_one(ctx.core.db.read(), row.ok_or(Error::not_found())?).await?;
+        Ok(FeedResponse { feed })
     }
 }

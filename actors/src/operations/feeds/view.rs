@@ -1,17 +1,17 @@
-//! A feed as its follower is shown it, gathered for many at once.
+//! The view of a followed feed, loaded for many feeds together.
 
 use std::collections::HashMap;
 
-use entity::id::{FeedId, FeedSourceId, UserId};
+use entity::id::{FeedId, UserId};
 use entity::kind::JobState;
 use entity::time::Timestamp;
-use entity::{entry, feed, feed_source, job};
-use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
-use serde::Serialize;
-
+use entity::{entry, feed, job};
 use errors::Error;
 use jobs::JobKind;
+use library::feeds::{display_title, source};
+use schemars::JsonSchema;
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+use serde::Serialize;
 
 /// A followed feed (contract.md, section 6).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -30,28 +30,6 @@ pub struct FeedView {
     next_fetch_at: Option<Timestamp>,
 }
 
-impl FeedView {
-    /// Its address, in the follower's spelling.
-    pub fn url(&self) -> &str {
-        &self.url
-    }
-
-    /// The page that it is the feed of.
-    pub fn site_url(&self) -> Option<&str> {
-        self.site_url.as_deref()
-    }
-
-    /// Its title.
-    pub fn title(&self) -> &str {
-        &self.title
-    }
-
-    /// The folder that it stands in.
-    pub fn folder(&self) -> Option<&str> {
-        self.folder.as_deref()
-    }
-}
-
 /// A followed feed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FeedResponse {
@@ -59,46 +37,43 @@ pub struct FeedResponse {
     pub feed: FeedView,
 }
 
-/// Shows one.
-pub async fn one(db: &impl ConnectionTrait, row: feed::Model) -> Result<FeedView, Error> {
-    many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
+/// Loads the view of one feed.
+pub async fn load_one(db: &impl ConnectionTrait, row: feed::Model) -> Result<FeedView, Error> {
+    load_many(db, row.user_id, vec![row]).await?.pop().ok_or(Error::not_found())
 }
 
-/// Shows many of one user, in their order, with four queries however many they are.
-pub async fn many(
+/// Loads the views of feeds of one user, in their order, with four queries for any number of them.
+pub async fn load_many(
     db: &impl ConnectionTrait,
     user: UserId,
     rows: Vec<feed::Model>,
 ) -> Result<Vec<FeedView>, Error> {
-    let sources: Vec<FeedSourceId> = rows.iter().map(|row| row.source_id).collect();
-    let sources = feed_source::Entity::find().filter(feed_source::Column::Id.is_in(sources)).all(db).await?;
-    let sources: HashMap<FeedSourceId, feed_source::Model> =
-        sources.into_iter().map(|row| (row.id, row)).collect();
+    let sources = source::find_many(db, rows.iter().map(|row| row.source_id)).await?;
     let ids: Vec<FeedId> = rows.iter().map(|row| row.id).collect();
-    let all = counts(db, user, &ids, false).await?;
-    let unread = counts(db, user, &ids, true).await?;
-    let mut undelivered = undelivered(db, user, &ids).await?;
-    let shown = rows.into_iter().filter_map(|row| {
+    let entry_counts = count_entries(db, user, &ids, false).await?;
+    let unread_counts = count_entries(db, user, &ids, true).await?;
+    let mut delivery_errors = delivery_errors(db, user, &ids).await?;
+    let views = rows.into_iter().filter_map(|row| {
         let source = sources.get(&row.source_id)?;
         Some(FeedView {
             feed_id: row.id,
             site_url: source.site_url.clone(),
-            title: row.title.or_else(|| source.title.clone()).unwrap_or_else(|| row.url.clone()),
+            title: display_title(&row, source),
             url: row.url,
             folder: row.folder,
             full_text: row.full_text,
-            entry_count: all.get(&row.id).copied().unwrap_or(0),
-            unread_count: unread.get(&row.id).copied().unwrap_or(0),
+            entry_count: entry_counts.get(&row.id).copied().unwrap_or(0),
+            unread_count: unread_counts.get(&row.id).copied().unwrap_or(0),
             last_fetched_at: source.fetched_at,
-            last_error: undelivered.remove(&row.id).or_else(|| source.error.clone()),
+            last_error: delivery_errors.remove(&row.id).or_else(|| source.error.clone()),
             next_fetch_at: source.next_fetch_at,
         })
     });
-    Ok(shown.collect())
+    Ok(views.collect())
 }
 
-/// Why entries of these feeds did not reach their follower, such as a full library. It is tried again.
-async fn undelivered(
+/// Returns why entries of these feeds were not delivered, such as a full library. The delivery is retried.
+async fn delivery_errors(
     db: &impl ConnectionTrait,
     user: UserId,
     feeds: &[FeedId],
@@ -112,21 +87,22 @@ async fn undelivered(
     Ok(failed.into_iter().filter_map(|job| Some((FeedId(job.subject), job.error?))).collect())
 }
 
-async fn counts(
+async fn count_entries(
     db: &impl ConnectionTrait,
     user: UserId,
     feeds: &[FeedId],
-    unread: bool,
+    only_unread: bool,
 ) -> Result<HashMap<FeedId, i64>, Error> {
-    let mut of = entry::Entity::owned_by(user).filter(entry::Column::FeedId.is_in(feeds.iter().copied()));
-    if unread {
-        of = of.filter(entry::Column::Read.eq(false));
+    let mut entries =
+        entry::Entity::owned_by(user).filter(entry::Column::FeedId.is_in(feeds.iter().copied()));
+    if only_unread {
+        entries = entries.filter(entry::Column::Read.eq(false));
     }
-    let counted = of
+    let counts = entries
         .select_only()
         .column(entry::Column::FeedId)
         .column_as(entry::Column::Id.count(), "entries")
         .group_by(entry::Column::FeedId);
-    let rows: Vec<(FeedId, i64)> = counted.into_tuple().all(db).await?;
+    let rows: Vec<(FeedId, i64)> = counts.into_tuple().all(db).await?;
     Ok(rows.into_iter().collect())
 }

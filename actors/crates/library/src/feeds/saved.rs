@@ -1,22 +1,25 @@
-//! Where entries and bookmarks meet: an entry that is saved keeps its one document, whatever becomes of either.
+//! Entries that are bookmarked. An entry and its bookmark share one document, which stays when either of them is removed.
 
 use std::collections::HashMap;
 
 use entity::id::{BookmarkId, FeedId, UserId};
 use entity::time::Timestamp;
 use entity::{bookmark, document, entry, feed};
-use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
-
 use errors::Error;
-use jobs::{Priority, JobKind};
+use jobs::{JobKind, Priority};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
+use uuid::Uuid;
 
-/// Entries of one address that are looked at.
-const LOOKED_AT: u64 = 100;
+/// Entries of one URL that are considered.
+const MAX_ENTRIES_PER_URL: u64 = 100;
 
-/// The entry of this normalised address whose document is still nobody's bookmark. A page that several entries of a feed
-/// name is the page of none of them.
-pub async fn entry_at(
+/// Returns the entry with this normalised URL whose document is not bookmarked. A URL that several entries of one feed name
+/// does not identify any of them.
+///
+/// # Errors
+/// The database fails.
+pub async fn find_unsaved_entry(
     txn: &impl ConnectionTrait,
     user: UserId,
     normalized: &str,
@@ -24,14 +27,14 @@ pub async fn entry_at(
     let rows = entry::Entity::owned_by(user)
         .filter(entry::Column::NormalizedUrl.eq(normalized))
         .order_by_asc(entry::Column::Id)
-        .limit(LOOKED_AT)
+        .limit(MAX_ENTRIES_PER_URL)
         .all(txn)
         .await?;
-    let mut in_feed: HashMap<FeedId, usize> = HashMap::new();
+    let mut entries_by_feed: HashMap<FeedId, usize> = HashMap::new();
     for row in &rows {
-        *in_feed.entry(row.feed_id).or_default() += 1;
+        *entries_by_feed.entry(row.feed_id).or_default() += 1;
     }
-    for row in rows.into_iter().filter(|row| in_feed.get(&row.feed_id) == Some(&1)) {
+    for row in rows.into_iter().filter(|row| entries_by_feed.get(&row.feed_id) == Some(&1)) {
         let document = document::Entity::one_of(user, row.document_id)
             .filter(document::Column::BookmarkId.is_null())
             .one(txn)
@@ -43,8 +46,11 @@ pub async fn entry_at(
     Ok(None)
 }
 
-/// Makes an entry's document the bookmark's too, or the entry's alone again.
-pub async fn attach(
+/// Sets the bookmark that shares an entry's document; `None` leaves the document to the entry alone.
+///
+/// # Errors
+/// The database fails.
+pub async fn set_bookmark(
     txn: &impl ConnectionTrait,
     document: &document::Model,
     bookmark: Option<BookmarkId>,
@@ -60,8 +66,11 @@ pub async fn attach(
     Ok(())
 }
 
-/// Reads the entry and its document again; returns the given ones if they were deleted.
-pub async fn reread(
+/// Reads an entry and its document again; returns the given ones if they were deleted.
+///
+/// # Errors
+/// The database fails.
+pub async fn reload_entry(
     txn: &impl ConnectionTrait,
     entry: &entry::Model,
     document: document::Model,
@@ -72,9 +81,12 @@ pub async fn reread(
     Ok((fresh_entry.unwrap_or_else(|| entry.clone()), fresh_document.unwrap_or(document)))
 }
 
-/// Whether the page of an entry is to be fetched although the feed gave something: that is a summary, and the person
-/// wants the pages of this feed, or saved this one. A recording is fetched for who saved it alone.
-pub async fn wants_page(txn: &impl ConnectionTrait, document: &document::Model) -> Result<bool, Error> {
+/// Returns whether the page of an entry is to be fetched because the feed contains only a summary: the user bookmarked the
+/// entry, or wants the pages of this feed. A page that is the entry's recording is fetched only for a bookmark.
+///
+/// # Errors
+/// The database fails.
+pub async fn needs_page(txn: &impl ConnectionTrait, document: &document::Model) -> Result<bool, Error> {
     let Some(id) = document.entry_id else { return Ok(false) };
     let Some(row) = entry::Entity::one_of(document.user_id, id).one(txn).await? else { return Ok(false) };
     if row.whole || document.bookmark_id.is_some() {
@@ -87,9 +99,9 @@ pub async fn wants_page(txn: &impl ConnectionTrait, document: &document::Model) 
     Ok(feed.is_some_and(|feed| feed.full_text))
 }
 
-/// Takes a left feed's mark off the documents that are bookmarked: those stay. What belongs to a deleted bookmark goes out
-/// of sight with it, until that is restored or gone for good.
-pub async fn keep_bookmarked(
+/// Detaches the bookmarked documents of a feed that is being removed, so that they stay. A document whose bookmarks are all
+/// deleted is hidden until one of them is restored.
+pub(super) async fn detach_bookmarked(
     txn: &impl ConnectionTrait,
     user: UserId,
     feed: FeedId,
@@ -98,30 +110,30 @@ pub async fn keep_bookmarked(
     let of_feed = document::Entity::of(user).filter(document::Column::FeedId.eq(feed));
     let of_feed = of_feed.select_only().column(document::Column::Id);
     let rows = bookmark::Entity::with_deleted(user)
-        .filter(bookmark::Column::DocumentId.in_subquery(sea_orm::QueryTrait::into_query(of_feed)))
+        .filter(bookmark::Column::DocumentId.in_subquery(of_feed.into_query()))
         .order_by_desc(bookmark::Column::Id)
         .all(txn)
         .await?;
-    // The living one of a document comes first; the newest of the deleted ones otherwise.
-    let mut kept: HashMap<_, bookmark::Model> = HashMap::new();
+    // For each document the bookmark that is not deleted, else the newest of the deleted ones.
+    let mut bookmarks: HashMap<_, bookmark::Model> = HashMap::new();
     for row in rows {
-        let there = kept.entry(row.document_id).or_insert_with(|| row.clone());
+        let best = bookmarks.entry(row.document_id).or_insert_with(|| row.clone());
         if row.deleted_at.is_none() {
-            *there = row;
+            *best = row;
         }
     }
-    for (document, row) in kept {
+    for (document, row) in bookmarks {
         document::Entity::update_many()
             .col_expr(document::Column::BookmarkId, Expr::value(Some(row.id)))
-            .col_expr(document::Column::EntryId, Expr::value(None::<uuid::Uuid>))
-            .col_expr(document::Column::FeedId, Expr::value(None::<uuid::Uuid>))
+            .col_expr(document::Column::EntryId, Expr::value(None::<Uuid>))
+            .col_expr(document::Column::FeedId, Expr::value(None::<Uuid>))
             .col_expr(document::Column::HiddenAt, Expr::value(row.deleted_at))
             .filter(document::Column::UserId.eq(user))
             .filter(document::Column::Id.eq(document))
             .exec(txn)
             .await?;
-        let work = if row.deleted_at.is_some() { JobKind::RemoveFromIndex } else { JobKind::UpdateLabels };
-        jobs::enqueue(txn, user, work, document.0, Priority::Now, now).await?;
+        let kind = if row.deleted_at.is_some() { JobKind::RemoveFromIndex } else { JobKind::UpdateLabels };
+        jobs::enqueue(txn, user, kind, document.0, Priority::Now, now).await?;
     }
     Ok(())
 }

@@ -1,31 +1,71 @@
-//! The rows of sources: made when somebody follows an address first, and written after each fetch.
+//! The rows of sources: created when the first user follows a URL, and written after each fetch.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use entity::id::{FeedSourceId, UserId};
 use entity::time::Timestamp;
 use entity::{feed, feed_copy, feed_source};
+use errors::Error;
+use jobs::{JobKind, Priority};
 use parse::feed::Feed;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, LockBehavior, LockType, OnConflict, Query};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use web::PageUrl;
 
-use super::fetch::Validators;
-use super::push::offer;
-use super::schedule;
-use errors::Error;
-use jobs::{Priority, JobKind};
+use super::{hub, schedule};
 
-const FIRST_INTERVAL: i64 = 6 * 3600;
+const INITIAL_INTERVAL_SECONDS: i64 = 6 * 3600;
 
-/// The source of this normalised address.
-pub async fn with_address(db: &impl ConnectionTrait, url: &str) -> Result<Option<feed_source::Model>, Error> {
-    Ok(feed_source::Entity::find().filter(feed_source::Column::Url.eq(url)).one(db).await?)
+/// The values by which a server tells whether a feed has changed (RFC 9110, section 8.8).
+#[derive(Clone, Debug, Default)]
+pub struct Validators {
+    /// `ETag`.
+    pub etag: Option<String>,
+    /// `Last-Modified`.
+    pub last_modified: Option<String>,
 }
 
-/// The source of this address, made where nobody follows it yet; a new one is due at once.
-pub async fn settle(
+/// Why a fetch failed.
+#[derive(Debug)]
+pub struct FetchFailure {
+    /// The reason that followers see. It contains no part of a URL.
+    pub reason: String,
+    /// How long the server asks not to be requested again.
+    pub retry_after: Option<Duration>,
+    /// The server says that the feed is gone for good: it is not fetched again unless a user asks for it.
+    pub is_gone: bool,
+}
+
+/// Returns the source with this normalised URL.
+///
+/// # Errors
+/// The database fails.
+pub async fn find_by_url(
+    db: &impl ConnectionTrait,
+    normalized: &str,
+) -> Result<Option<feed_source::Model>, Error> {
+    Ok(feed_source::Entity::find().filter(feed_source::Column::Url.eq(normalized)).one(db).await?)
+}
+
+/// Returns the sources with these ids.
+///
+/// # Errors
+/// The database fails.
+pub async fn find_many(
+    db: &impl ConnectionTrait,
+    ids: impl IntoIterator<Item = FeedSourceId>,
+) -> Result<HashMap<FeedSourceId, feed_source::Model>, Error> {
+    let rows = feed_source::Entity::find().filter(feed_source::Column::Id.is_in(ids)).all(db).await?;
+    Ok(rows.into_iter().map(|row| (row.id, row)).collect())
+}
+
+/// Returns the source of a URL. A new source is created if there is none; its first fetch is due now.
+///
+/// # Errors
+/// The database fails.
+pub async fn get_or_create(
     txn: &impl ConnectionTrait,
     url: &PageUrl,
     now: Timestamp,
@@ -41,34 +81,40 @@ pub async fn settle(
         fetched_at: None,
         next_fetch_at: Some(now),
         wait_until: None,
-        interval_seconds: FIRST_INTERVAL,
+        interval_seconds: INITIAL_INTERVAL_SECONDS,
         failures: 0,
         error: None,
         created_at: now,
     };
-    // Writing the row that is there locks it, so that no clean-up takes it away before it is followed.
-    let there =
+    // An existing row is written to lock it: otherwise `delete_unfollowed` could remove it before it is followed.
+    let existing =
         OnConflict::column(feed_source::Column::Url).update_column(feed_source::Column::Url).to_owned();
     feed_source::Entity::insert(row.into_active_model())
-        .on_conflict(there)
+        .on_conflict(existing)
         .exec_without_returning(txn)
         .await?;
-    with_address(txn, &url).await?.ok_or_else(|| Error::internal("a source went while it was made"))
+    find_by_url(txn, &url).await?.ok_or_else(|| Error::internal("a source was removed while it was created"))
 }
 
-/// What the last good fetch brought.
-pub async fn copy(db: &impl ConnectionTrait, source: FeedSourceId) -> Result<Option<Feed>, Error> {
+/// Returns what the last successful fetch returned.
+///
+/// # Errors
+/// The database fails.
+pub async fn load_copy(db: &impl ConnectionTrait, source: FeedSourceId) -> Result<Option<Feed>, Error> {
     let row = feed_copy::Entity::find_by_id(source).one(db).await?;
     Ok(row.and_then(|row| serde_json::from_str(&row.body).ok()))
 }
 
-/// By what the source's server tells whether its copy is still right.
+/// Returns the validators of a source's copy.
 pub fn validators(source: &feed_source::Model) -> Validators {
     Validators { etag: source.etag.clone(), last_modified: source.last_modified.clone() }
 }
 
-/// Writes down a fetch that brought a feed, and asks that each follower gets what is new.
-pub async fn arrived(
+/// Stores the feed that a fetch returned as the source's copy, and schedules the next fetch.
+///
+/// # Errors
+/// The database fails.
+pub async fn record_feed(
     txn: &impl ConnectionTrait,
     source: feed_source::Model,
     feed: &Feed,
@@ -77,12 +123,15 @@ pub async fn arrived(
 ) -> Result<(), Error> {
     let body = serde_json::to_string(feed).map_err(Error::internal)?;
     let row = feed_copy::Model { source_id: source.id, body };
-    let newer =
+    let replace =
         OnConflict::column(feed_copy::Column::SourceId).update_column(feed_copy::Column::Body).to_owned();
-    feed_copy::Entity::insert(row.into_active_model()).on_conflict(newer).exec_without_returning(txn).await?;
-    offer::keep(txn, source.id, feed, now).await?;
+    feed_copy::Entity::insert(row.into_active_model())
+        .on_conflict(replace)
+        .exec_without_returning(txn)
+        .await?;
+    hub::store_offer(txn, source.id, feed, now).await?;
     let interval = schedule::interval(feed, now);
-    let mut changed = good(source, interval, now);
+    let mut changed = mark_fetched(source, interval, now);
     changed.title = Set(feed.title.clone());
     changed.site_url = Set(feed.site_url.clone());
     changed.etag = Set(validators.etag);
@@ -91,61 +140,59 @@ pub async fn arrived(
     Ok(())
 }
 
-/// Writes down a fetch that brought nothing new: the next one comes a little later than this one did.
-pub async fn unchanged(
+/// Records a fetch that found the copy unchanged, and schedules the next one.
+///
+/// # Errors
+/// The database fails.
+pub async fn record_unchanged(
     txn: &impl ConnectionTrait,
     source: feed_source::Model,
     copy: &Feed,
     now: Timestamp,
 ) -> Result<(), Error> {
     let interval = schedule::interval(copy, now);
-    good(source, interval, now).update(txn).await?;
+    mark_fetched(source, interval, now).update(txn).await?;
     Ok(())
 }
 
-fn good(source: feed_source::Model, interval: Duration, now: Timestamp) -> feed_source::ActiveModel {
+fn mark_fetched(source: feed_source::Model, interval: Duration, now: Timestamp) -> feed_source::ActiveModel {
     let next = now + schedule::spread(source.id, interval);
     let mut changed = source.into_active_model();
     changed.fetched_at = Set(Some(now));
     changed.next_fetch_at = Set(Some(next));
     changed.wait_until = Set(None);
-    changed.interval_seconds = Set(i64::try_from(interval.as_secs()).unwrap_or(FIRST_INTERVAL));
+    changed.interval_seconds = Set(i64::try_from(interval.as_secs()).unwrap_or(INITIAL_INTERVAL_SECONDS));
     changed.failures = Set(0);
     changed.error = Set(None);
     changed
 }
 
-/// How a fetch failed.
-#[derive(Debug)]
-pub struct Fault {
-    /// For people, without any part of an address.
-    pub reason: String,
-    /// Its server asks not to be asked again before that.
-    pub wait: Option<Duration>,
-    /// Its server says that it is gone for good: it is not fetched again unless somebody asks.
-    pub gone: bool,
-}
-
-/// Writes down a fetch that failed; what was there before stays.
-pub async fn failed(
+/// Records a failed fetch and schedules a retry. The copy stays.
+///
+/// # Errors
+/// The database fails.
+pub async fn record_failure(
     txn: &impl ConnectionTrait,
     source: feed_source::Model,
-    fault: Fault,
+    failure: FetchFailure,
     now: Timestamp,
 ) -> Result<(), Error> {
     let failures = source.failures.saturating_add(1);
-    let wait = schedule::spread(source.id, schedule::after_failure(failures, fault.wait));
+    let wait = schedule::spread(source.id, schedule::retry_delay(failures, failure.retry_after));
     let mut changed = source.into_active_model();
-    changed.next_fetch_at = Set((!fault.gone).then_some(now + wait));
-    changed.wait_until = Set(fault.wait.map(|asked| now + asked));
+    changed.next_fetch_at = Set((!failure.is_gone).then_some(now + wait));
+    changed.wait_until = Set(failure.retry_after.map(|asked| now + asked));
     changed.failures = Set(failures);
-    changed.error = Set(Some(fault.reason));
+    changed.error = Set(Some(failure.reason));
     changed.update(txn).await?;
     Ok(())
 }
 
-/// The next fetch is due by then: something came up since the last one began.
-pub async fn fetch_by(
+/// Makes the next fetch due at this time, unless it is due earlier or never.
+///
+/// # Errors
+/// The database fails.
+pub async fn advance_next_fetch(
     txn: &impl ConnectionTrait,
     source: FeedSourceId,
     time: Timestamp,
@@ -159,17 +206,20 @@ pub async fn fetch_by(
     Ok(())
 }
 
-/// Asks that followers get what is new: `first` before everybody else.
-pub async fn ask_deliveries(
+/// Enqueues the delivery of the copy to every follower. The job of the user `first` runs before the others.
+///
+/// # Errors
+/// The database fails.
+pub async fn enqueue_deliveries(
     txn: &impl ConnectionTrait,
     source: FeedSourceId,
     first: Option<UserId>,
     now: Timestamp,
 ) -> Result<(), Error> {
-    deliver_to(txn, feed::Entity::followers_of(source).all(txn).await?, first, now).await
+    enqueue_delivery_to(txn, feed::Entity::followers_of(source).all(txn).await?, first, now).await
 }
 
-async fn deliver_to(
+async fn enqueue_delivery_to(
     txn: &impl ConnectionTrait,
     followers: Vec<feed::Model>,
     first: Option<UserId>,
@@ -182,35 +232,39 @@ async fn deliver_to(
     Ok(())
 }
 
-/// The address has moved for good. Where the new one is a source already its followers become one; who follows both keeps
-/// both. The transaction holds the counts of all followers ([`crate::owned_transaction::begin_owned_by_followers`]).
-pub async fn moved(
+/// Moves a source to the URL to which its server redirects permanently. If that URL is a source already, the followers change
+/// to it, except those who follow both: they keep both. The transaction must hold the counts of all followers
+/// ([`crate::owned_transaction::begin_owned_by_followers`]).
+///
+/// # Errors
+/// The database fails.
+pub async fn move_to(
     txn: &impl ConnectionTrait,
     source: &feed_source::Model,
     to: &PageUrl,
     now: Timestamp,
 ) -> Result<feed_source::Model, Error> {
-    let address = to.normalized();
+    let url = to.normalized();
     let followers = feed::Entity::update_many()
         .col_expr(feed::Column::Url, Expr::value(to.as_str()))
         .filter(feed::Column::SourceId.eq(source.id));
-    match with_address(txn, &address).await? {
-        Some(there) if there.id == source.id => {}
-        Some(there) => {
-            let both = Query::select()
+    match find_by_url(txn, &url).await? {
+        Some(target) if target.id == source.id => {}
+        Some(target) => {
+            let followers_of_target = Query::select()
                 .column(feed::Column::UserId)
                 .from(feed::Entity)
-                .and_where(feed::Column::SourceId.eq(there.id))
+                .and_where(feed::Column::SourceId.eq(target.id))
                 .to_owned();
             let new = feed::Entity::followers_of(source.id);
-            let new = new.filter(feed::Column::UserId.not_in_subquery(both)).all(txn).await?;
+            let new = new.filter(feed::Column::UserId.not_in_subquery(followers_of_target)).all(txn).await?;
             if !new.is_empty() {
                 let ids = new.iter().map(|follower| follower.id);
-                let followers = followers.col_expr(feed::Column::SourceId, Expr::value(there.id));
+                let followers = followers.col_expr(feed::Column::SourceId, Expr::value(target.id));
                 followers.filter(feed::Column::Id.is_in(ids)).exec(txn).await?;
-                // A fetch may say that nothing is new there, but to new followers everything is.
-                deliver_to(txn, new, None, now).await?;
-                let mut due = there.into_active_model();
+                // The next fetch may find nothing new, but new followers have none of the entries yet.
+                enqueue_delivery_to(txn, new, None, now).await?;
+                let mut due = target.into_active_model();
                 due.next_fetch_at = Set(Some(now));
                 due.update(txn).await?;
             }
@@ -218,23 +272,27 @@ pub async fn moved(
         None => {
             followers.exec(txn).await?;
             let mut changed = source.clone().into_active_model();
-            changed.url = Set(address);
+            changed.url = Set(url);
             return Ok(changed.update(txn).await?);
         }
     }
     Ok(source.clone())
 }
 
-/// Removes the sources without followers, with their copies. A source that is being followed at this moment is locked: it is
-/// skipped, because waiting for it while holding others could end in a deadlock.
-pub async fn sweep(db: &impl ConnectionTrait) -> Result<(), Error> {
+/// Deletes the sources without followers, with their copies. A source that is being followed at this moment is locked and is
+/// skipped: waiting for it while other rows are held could end in a deadlock.
+///
+/// # Errors
+/// The database fails.
+pub async fn delete_unfollowed(db: &impl ConnectionTrait) -> Result<(), Error> {
     let followed = Query::select().column(feed::Column::SourceId).from(feed::Entity).to_owned();
-    let left = Query::select()
+    let unfollowed = Query::select()
         .column(feed_source::Column::Id)
         .from(feed_source::Entity)
         .and_where(feed_source::Column::Id.not_in_subquery(followed))
         .lock_with_behavior(LockType::Update, LockBehavior::SkipLocked)
         .to_owned();
-    feed_source::Entity::delete_many().filter(feed_source::Column::Id.in_subquery(left)).exec(db).await?;
+    let deleted = feed_source::Entity::delete_many();
+    deleted.filter(feed_source::Column::Id.in_subquery(unfollowed)).exec(db).await?;
     Ok(())
 }

@@ -1,22 +1,22 @@
-//! The feeds whose last fetch failed, for the operator.
+//! The sources whose last fetch failed, for the operator.
 
 use entity::feed_source::{Column, Entity, Model};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
 };
 
-/// What is known of the feeds that all users follow.
+/// The state of the sources that all users follow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FeedHealth {
-    /// How many feeds there are, each once.
+    /// Number of sources.
     pub feeds: u64,
-    /// How many of them could not be fetched the last time.
+    /// Number of sources whose last fetch failed.
     pub failing: u64,
-    /// Those of them that failed most often in a row.
+    /// The failing sources with the most failures in a row.
     pub worst: Vec<Model>,
 }
 
-/// Looks at every feed; names at most this many of those that fail.
+/// Counts the sources and those that fail, and returns at most `max_named` of the failing ones.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.

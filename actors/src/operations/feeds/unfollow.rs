@@ -1,0 +1,50 @@
+//! Ends following a feed (contract.md, section 6: DELETE /feeds/:id).
+
+use entity::id::FeedId;
+use entity::scope::Scope;
+use errors::Error;
+use library::feeds::unfollow;
+use library::owned_transaction::begin_request;
+use schemars::JsonSchema;
+use serde::Serialize;
+use validation::{Field, Values};
+
+use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+use crate::operation::Operation;
+use crate::operations::target::Target;
+
+/// The feed that the user no longer follows.
+#[derive(Debug)]
+pub struct UnfollowFeed(FeedId);
+
+impl UnfollowFeed {
+    /// There are none.
+    pub const FIELDS: &'static [Field] = &[];
+
+    /// Reads the path.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when the id is malformed.
+    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+        Ok(Self(target.id(0)?))
+    }
+}
+
+/// The feed is no longer followed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct UnfollowFeedResponse {}
+
+impl Operation for UnfollowFeed {
+    type Reply = UnfollowFeedResponse;
+    const SCOPES: &'static [Scope] = &[Scope::WriteFeeds];
+    const NEEDS_SPACE: bool = false;
+
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<UnfollowFeedResponse, Error> {
+        let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        unfollow(&txn, caller.user, self.0, ctx.core.clock.now()).await?;
+        txn.commit().await?;
+        ctx.job_signal.notify();
+        Ok(UnfollowFeedResponse {})
+    }
+}
