@@ -185,7 +185,7 @@ async fn views(ctx: &OperationContext, user: UserId, jobs: Vec<job::Model>) -> R
     for job in jobs {
         let Some(document) = documents.get(&DocumentId(job.subject)).cloned() else { continue };
         let hears = JobKind::named(&job.kind) == Some(JobKind::Transcribe);
-        let progress = if hears { media::progress(ctx, &document).await? } else { None };
+        let progress = if hears { media::transcript_progress(ctx.core.db.read(), &document).await? } else { None };
         views.push(WorkView::of(job, document, progress));
     }
     Ok(views)

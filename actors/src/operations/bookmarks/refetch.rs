@@ -13,7 +13,7 @@ use crate::context::OperationContext;
 use crate::auth::caller::Caller;
 use errors::Error;
 use validation::{Field, Values};
-use crate::ingest::media::{self, place};
+use crate::ingest::media::{self, recording_url};
 use jobs::{Priority, JobKind};
 use crate::operations::target::Target;
 use library::owned_transaction::begin_request;
@@ -58,7 +58,7 @@ async fn work(txn: &impl ConnectionTrait, row: &bookmark::Model) -> Result<JobKi
     let found = document::Entity::one_of(row.user_id, row.document_id).lock(LockType::NoKeyUpdate);
     let found = found.one(txn).await?;
     let Some(document) = found.filter(|_| row.kind == BookmarkKind::Page) else { return Ok(of_kind) };
-    let is_heard = media::is_heard(txn, row.user_id, document.id).await?;
-    let stands_elsewhere = place::beside(txn, &document).await?.is_some();
+    let is_heard = media::has_transcript(txn, row.user_id, document.id).await?;
+    let stands_elsewhere = recording_url::find_separate(txn, &document).await?.is_some();
     Ok(if is_heard && stands_elsewhere { JobKind::Transcribe } else { of_kind })
 }
