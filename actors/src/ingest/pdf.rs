@@ -70,7 +70,7 @@ fn missing_reason(metadata: &PdfMetadata, pages: usize) -> Option<String> {
 /// not found is placed at the entry before it on the same page, or at the beginning of the page.
 fn locate_headings(entries: Vec<OutlineEntry>, text: &str, pages: &[PageSpan]) -> Vec<Heading> {
     let pages_with_entries: HashSet<u32> = entries.iter().filter_map(|entry| entry.page).collect();
-    let mut lines: HashMap<u32, Vec<Line>> = HashMap::new();
+    let mut lines: HashMap<u32, Vec<PageLine>> = HashMap::new();
     let mut rest = text;
     for (span, number) in pages.iter().zip(1u32..) {
         let (page, following) = split_at_char(rest, span.end - span.start);
@@ -93,29 +93,29 @@ fn locate_headings(entries: Vec<OutlineEntry>, text: &str, pages: &[PageSpan]) -
 }
 
 /// A line of a page.
-struct Line {
+struct PageLine {
     /// Where it begins in the text, in Unicode scalar values.
     offset: usize,
     /// Its letters and digits in lower case.
     key: String,
 }
 
-fn lines_of_page(page: &str, start: usize) -> Vec<Line> {
+fn lines_of_page(page: &str, start: usize) -> Vec<PageLine> {
     let mut offset = start;
     let lines = page.split_inclusive('\n').take(MAX_PAGE_LINES).map(|line| {
-        let found = Line { offset, key: matching_key(line) };
+        let found = PageLine { offset, key: matching_key(line) };
         offset += text::char_count(line);
         found
     });
-    let lines: Vec<Line> = lines.collect();
-    if lines.is_empty() { vec![Line { offset: start, key: String::new() }] } else { lines }
+    let lines: Vec<PageLine> = lines.collect();
+    if lines.is_empty() { vec![PageLine { offset: start, key: String::new() }] } else { lines }
 }
 
 /// Finds the line of a title: the line that equals it, else one that is its beginning, as of a title that is broken into
 /// lines, or that begins with it.
-fn find_title(title: &str, lines: &[Line]) -> Option<usize> {
+fn find_title(title: &str, lines: &[PageLine]) -> Option<usize> {
     let title = matching_key(title);
-    let is_partial = |line: &&Line| {
+    let is_partial = |line: &&PageLine| {
         line.key.len() >= MIN_PREFIX_BYTES && title.starts_with(&line.key)
             || title.len() >= MIN_PREFIX_BYTES && line.key.starts_with(&title)
     };
