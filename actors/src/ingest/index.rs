@@ -15,7 +15,7 @@ use search::lexical;
 
 use super::index_removal;
 use super::indexing::IndexingContext;
-use crate::ai::budget::{self, Spent};
+use crate::ai::budget::{self, ModelUse};
 use crate::retrieval::{Put, Vectors};
 
 /// Passages that a job indexes before it yields: seconds of work for the model. In between, a book yields to other
@@ -61,7 +61,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
         ctx.retrieval.embed(texts).await?
     };
     let model = vectors.as_ref().map(|vectors| vectors.model.clone());
-    let spent = vectors.as_ref().map(tokens_spent);
+    let spent = vectors.as_ref().map(model_use);
     let points = build_points(&ctx.core, &document, labels, rows, vectors).await?;
     let version = i64::from(document.version);
     ctx.retrieval.put(Put { user: job.user_id, document: id, version, points, last: !has_more }).await?;
@@ -94,9 +94,9 @@ struct IndexedPassages {
     is_awaiting_vectors: bool,
 }
 
-fn tokens_spent(vectors: &Vectors) -> Spent {
+fn model_use(vectors: &Vectors) -> ModelUse {
     let to_i64 = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    Spent { times: to_i64(vectors.vectors.len()), tokens: to_i64(vectors.tokens) }
+    ModelUse { times: to_i64(vectors.vectors.len()), tokens: to_i64(vectors.tokens) }
 }
 
 /// Ends the job and marks the document as ready, unless a newer text was stored meanwhile: then the job of that text marks it.

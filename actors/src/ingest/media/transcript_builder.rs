@@ -19,7 +19,7 @@ use sea_orm::{
 
 use super::decoded_audio::to_seconds;
 use super::recording_file;
-use crate::ai::budget::{self, Spent};
+use crate::ai::budget::{self, ModelUse};
 
 /// Tokens of the AI budget that a second of audio counts for: hosted models count one for each tenth of a second.
 const TOKENS_PER_SECOND: i64 = 10;
@@ -198,6 +198,6 @@ async fn charge(
     now: Timestamp,
 ) -> Result<(), Error> {
     let tokens = i64::try_from(samples).unwrap_or(i64::MAX) * TOKENS_PER_SECOND / i64::from(SAMPLE_RATE_HZ);
-    let spent = Spent { times: i64::from(is_finished), tokens };
+    let spent = ModelUse { times: i64::from(is_finished), tokens };
     budget::spend(db, user, now.month(), BudgetGroup::Transcription, spent).await
 }
