@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use actors::ingest::again;
+use actors::ingest::reindex;
 use serde::Serialize;
 
 use super::failure::Failure;
@@ -13,7 +13,7 @@ use crate::settings::Settings;
 /// Leaves a job for each document that has a text.
 pub async fn run(settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
-    let documents = again::ask_for_all(&core.db, core.clock.now()).await?;
+    let documents = reindex::enqueue_all(&core.db, core.clock.now()).await?;
     CommandOutput::of(&QueuedReindex { documents, server_running: probe::runs(settings).await })
 }
 

@@ -2,7 +2,8 @@
 
 use actix_web::rt::task::JoinHandle;
 use actors::context::OperationContext;
-use actors::ingest::model::{embedding, speech};
+use actors::ingest::indexing::IndexingContext;
+use actors::ingest::model::{SpeechModelContext, load_embedding_model, load_speech_model};
 use inference::models::{self, Catalogue, Model, Purpose, Store};
 use tracing::{info, warn};
 
@@ -21,10 +22,20 @@ pub fn await_models(settings: &Settings, ctx: &OperationContext, wanted: Option<
         }
     }
     if let Some(model) = wanted {
-        waiting.push(actix_web::rt::spawn(embedding::arrives(ctx.clone(), store.clone(), model)));
+        let indexing = IndexingContext {
+            core: ctx.core.clone(),
+            retrieval: ctx.retrieval.clone(),
+            job_signal: ctx.job_signal.clone(),
+        };
+        waiting.push(actix_web::rt::spawn(load_embedding_model(indexing, store.clone(), model)));
     }
     if local {
-        waiting.push(actix_web::rt::spawn(speech::arrives(ctx.clone(), store, hearing)));
+        let speech = SpeechModelContext {
+            core: ctx.core.clone(),
+            speech: ctx.speech.clone(),
+            job_signal: ctx.job_signal.clone(),
+        };
+        waiting.push(actix_web::rt::spawn(load_speech_model(speech, store, hearing)));
     }
     waiting
 }

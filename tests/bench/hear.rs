@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use actors::ingest::media::windows::Windows;
+use actors::ingest::media::windows::WindowCutter;
 use inference::transcriber::{Transcriber, Whisper};
 use sandbox::{SUBCOMMAND, Sandbox, SandboxCommand, SandboxSettings};
 use serde_json::json;
@@ -45,7 +45,7 @@ async fn hear(
     let (began, mut hearing, mut heard, mut samples) = (Instant::now(), Duration::ZERO, 0, 0);
     let mut sound = sandbox.open_audio(File::open(file)?).await?;
     let (mut windows, mut text, mut language) =
-        (Windows::new(whisper.max_window_samples(), 0), Vec::new(), None);
+        (WindowCutter::new(whisper.max_window_samples(), 0), Vec::new(), None);
     loop {
         let piece = sound.next_piece().await?;
         let ended = piece.is_none();

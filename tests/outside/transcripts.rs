@@ -9,7 +9,8 @@ use std::time::Duration;
 use jobs::{Later, Priority};
 use jobs::JobError;
 use library::documents::{ChunkedDocument, replace_text};
-use actors::ingest::{Text, media};
+use actors::ingest::{media, sequencer};
+use library::documents::ExtractedDocument as Text;
 use entity::id::{DocumentId, UserId};
 use entity::kind::{ContentType, JobState};
 use entity::plan::Plan;
@@ -179,7 +180,7 @@ async fn keep(server: &Server, document: &document::Model, job: Option<&job::Mod
 async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, Failure> {
     let waiter = Waiter { account: job.user_id, priority: job.priority };
     let permit = server.app().speech.acquire(waiter).await.expect("somebody hears");
-    let text = media::text(server.app(), job, file, &*permit.transcriber).await?;
+    let text = media::transcribe(server.app(), job, file, &*permit.transcriber).await?;
     Ok(text.expect("nobody else waits"))
 }
 
@@ -367,7 +368,7 @@ async fn without_a_speech_model_a_recording_waits_and_a_file_without_sound_says_
     let server = Server::start().await;
     let (_, _, job) = held(&server).await;
 
-    let waits = media::run(server.app(), &job).await;
+    let waits = sequencer::run_transcription(server.app(), &job).await;
     assert!(matches!(waits, Err(Failure::Waiting { reason: media::NO_MODEL, .. })), "{waits:?}");
 
     server.app().speech.set_transcriber(Arc::new(Counting::default()));
@@ -713,7 +714,7 @@ async fn with_concurrent_transcript<T>(
         finished: true,
     };
     transcript::Entity::insert(transcribed.into_active_model()).exec_without_returning(&txn).await.unwrap();
-    media::make_whole(&txn, &row).await.unwrap();
+    media::supersede_other_texts(&txn, &row).await.unwrap();
     let commit = async {
         await_lock_wait(server).await;
         txn.commit().await.unwrap();

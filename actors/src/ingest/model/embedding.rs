@@ -1,22 +1,23 @@
-//! The embedding model arrives: until its files are there search goes by words alone; then it is opened, and what the
-//! library holds is embedded behind everything else.
+//! Loads the embedding model. Until then search works by words alone; afterwards the documents that have no vectors of the
+//! model are embedded with the priority of a backlog.
 
 use std::sync::Arc;
 
+use errors::Error;
 use inference::embedder::MiniLm;
 use inference::models::{Model, Store};
 use runtime::Lane;
 use tracing::{info, warn};
 
-use super::found;
-use crate::ingest::context::IngestContext;
-use errors::Error;
-use crate::ingest::again;
+use super::await_model;
+use crate::ingest::indexing::IndexingContext;
+use crate::ingest::reindex;
 
-/// Waits for the model, opens it, and asks for the vectors that are lacking. Ends when that is done.
-pub async fn arrives(ctx: IngestContext, store: Store, model: Model) {
-    let meanwhile = "the embedding model is not there yet: search goes by words alone until it is";
-    let (model, folder) = found(&store, &[model], meanwhile).await;
+/// Waits for the files of the model, loads it, and enqueues the documents that lack its vectors. Returns when that is done,
+/// or when the model could not be loaded.
+pub async fn load_embedding_model(ctx: IndexingContext, store: Store, model: Model) {
+    let waiting_message = "the embedding model is not there yet: search goes by words alone until it is";
+    let (model, folder) = await_model(&store, &[model], waiting_message).await;
     match ctx.core.workers.run(Lane::Long, move || MiniLm::open(&folder)).await {
         Ok(Ok(embedder)) => ctx.retrieval.set_model(Arc::new(embedder)),
         Ok(Err(error)) => {
@@ -30,7 +31,7 @@ pub async fn arrives(ctx: IngestContext, store: Store, model: Model) {
         }
     }
     info!(model.name, "the embedding model is there: search goes by meaning too");
-    match again::ask_for_vectors(&ctx.core.db, &model.name, ctx.core.clock.now()).await {
+    match reindex::enqueue_missing_vectors(&ctx.core.db, &model.name, ctx.core.clock.now()).await {
         Ok(0) => {}
         Ok(documents) => {
             info!(documents, "the vectors of what was saved before are being made");

@@ -1,7 +1,8 @@
-//! Models come later than the service that uses them: it waits for their files, and then does what waited for them.
+//! Loads models once their files are there. The service starts without them; the documents that waited for a model are
+//! processed when it is loaded.
 
-pub mod embedding;
-pub mod speech;
+mod embedding;
+mod speech;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,19 +10,22 @@ use std::time::Duration;
 use inference::models::{Model, Store};
 use tracing::warn;
 
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+pub use embedding::load_embedding_model;
+pub use speech::{SpeechModelContext, load_speech_model};
 
-/// Waits until one of these is there, the first of them for preference; says once that it waits, and what for.
-async fn found(store: &Store, models: &[Model], meanwhile: &'static str) -> (Model, PathBuf) {
-    let mut told = false;
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Waits until the files of one of the models are there, the first of them by preference. Logs once that it waits.
+async fn await_model(store: &Store, models: &[Model], waiting_message: &'static str) -> (Model, PathBuf) {
+    let mut is_logged = false;
     loop {
         if let Some(found) = models.iter().find_map(|model| Some((model.clone(), store.find(model)?))) {
             return found;
         }
-        if !told {
-            told = true;
-            warn!("{meanwhile}");
+        if !is_logged {
+            is_logged = true;
+            warn!("{waiting_message}");
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
     }
 }

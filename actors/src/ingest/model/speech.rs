@@ -1,23 +1,35 @@
-//! The speech model arrives: until its files are there recordings wait; then they are caught up by themselves.
+//! Loads the speech model. Until then recordings wait; afterwards their jobs are due.
 
 use std::sync::Arc;
 
+use entity::id::UserId;
 use inference::models::{Model, Store};
-use inference::transcriber::Whisper;
+use inference::transcriber::{SpeechService, Whisper};
+use jobs::JobSignal;
+use library::context::CoreContext;
 use tracing::{info, warn};
 
-use super::found;
-use crate::ingest::context::IngestContext;
-use crate::ingest::media::NO_MODEL;
+use super::await_model;
+use crate::ingest::media::MODEL_MISSING_REASON;
 
+/// The services that the loading of the speech model changes. Clones share them.
+#[derive(Clone)]
+pub struct SpeechModelContext {
+    /// The rows of jobs, and the clock.
+    pub core: CoreContext,
+    /// Gets the model.
+    pub speech: SpeechService<UserId>,
+    /// Tells the worker that a job may be due.
+    pub job_signal: JobSignal,
+}
 
-/// Waits for one of the models, the first of them for preference, and wakes the recordings that wait for it.
-pub async fn arrives(ctx: IngestContext, store: Store, models: Vec<Model>) {
-    let meanwhile = "the speech model is not there yet: recordings wait until it is";
-    let (model, folder) = found(&store, &models, meanwhile).await;
+/// Waits for the files of one of the models, the first of them by preference, and wakes the recordings that wait for it.
+pub async fn load_speech_model(ctx: SpeechModelContext, store: Store, models: Vec<Model>) {
+    let waiting_message = "the speech model is not there yet: recordings wait until it is";
+    let (model, folder) = await_model(&store, &models, waiting_message).await;
     ctx.speech.set_transcriber(Arc::new(Whisper::new(&model.name, &folder)));
     info!(model.name, "the speech model is there: recordings are transcribed");
-    match jobs::end_wait(ctx.core.db.write(), NO_MODEL, ctx.core.clock.now()).await {
+    match jobs::end_wait(ctx.core.db.write(), MODEL_MISSING_REASON, ctx.core.clock.now()).await {
         Ok(()) => ctx.job_signal.notify(),
         Err(error) => warn!(%error, "could not wake the recordings that wait; they look by themselves"),
     }

@@ -1,54 +1,64 @@
-//! The text of a page, with what the page says of itself.
+//! The article of an HTML page, with its metadata.
 
 use entity::job;
+use errors::Error;
+use jobs::JobError;
+use library::documents::{ExtractedDocument, parser_job_error};
 use parse::html::{Article, ArticleError};
 use sandbox::Page;
 
-use super::super::attempt::JobError;
-use super::super::store::Text;
-use super::super::{file, unread};
-use super::LONGEST_TITLE;
-use crate::ingest::context::IngestContext;
-use errors::Error;
+use crate::ingest::document_row::{MAX_TITLE_CHARS, replace_url_title};
+use crate::ingest::extraction::ExtractionContext;
 
-/// Has a page read.
-pub async fn article(
-    ctx: &IngestContext,
+/// Extracts the article of a page in the sandbox. `user_title` is the title that the user gave the document.
+pub async fn read_article(
+    ctx: &ExtractionContext,
     html: String,
     url: String,
     user_title: Option<String>,
 ) -> Result<Article, JobError> {
-    ctx.sandbox.read_article(Page { html, url, user_title }).await.map_err(unread)
+    ctx.sandbox.read_article(Page { html, url, user_title }).await.map_err(parser_job_error)
 }
 
-/// What is kept of a page that was read.
-pub async fn text_of(ctx: &IngestContext, job: &job::Model, article: Article) -> Result<Text, JobError> {
+/// Converts an article to the content of the job's document.
+///
+/// # Errors
+/// [`JobError::Permanent`] when the page has no text. The document gets its title all the same.
+pub async fn document_of_article(
+    ctx: &ExtractionContext,
+    job: &job::Model,
+    article: Article,
+) -> Result<ExtractedDocument, JobError> {
     if article.text.is_empty() {
-        // A page of pictures, or of a script, is known by its title all the same.
-        return Err(with_title_alone(ctx, job, article.title).await?);
+        // A page of images, or one that a script draws, is still recognised by its title.
+        return Err(keep_title_alone(ctx, job, article.title).await?);
     }
-    Ok(from_article(article))
+    Ok(convert(article))
 }
 
-/// Keeps the title of a page that has nothing else; why its document has no text.
-async fn with_title_alone(ctx: &IngestContext, job: &job::Model, title: Option<String>) -> Result<JobError, Error> {
-    file::name_in_place_of_address(ctx, job, |_| title.map(|title| text::cut(&title, LONGEST_TITLE))).await?;
+/// Keeps the title of a page that has no text, and returns the reason why its document has none.
+async fn keep_title_alone(
+    ctx: &ExtractionContext,
+    job: &job::Model,
+    title: Option<String>,
+) -> Result<JobError, Error> {
+    replace_url_title(&ctx.core, job, |_| title.map(|title| text::cut(&title, MAX_TITLE_CHARS))).await?;
     Ok(JobError::Permanent(ArticleError::NoText.to_string()))
 }
 
-fn from_article(article: Article) -> Text {
-    Text {
+fn convert(article: Article) -> ExtractedDocument {
+    ExtractedDocument {
         text: article.text,
         html: article.html,
         outline: article.outline,
-        title: article.title.map(|title| text::cut(&title, LONGEST_TITLE)),
-        author: article.author.map(|author| text::cut(&author, LONGEST_TITLE)),
-        site_name: article.site_name.map(|name| text::cut(&name, LONGEST_TITLE)),
+        title: article.title.map(|title| text::cut(&title, MAX_TITLE_CHARS)),
+        author: article.author.map(|author| text::cut(&author, MAX_TITLE_CHARS)),
+        site_name: article.site_name.map(|name| text::cut(&name, MAX_TITLE_CHARS)),
         description: article.description,
         image_url: article.image_url,
         published_at: article.published_at,
         canonical_url: article.canonical_url,
         language: article.language,
-        ..Text::default()
+        ..ExtractedDocument::default()
     }
 }

@@ -1,5 +1,5 @@
-//! Compares the index with the rows, both ways and page by page: documents whose passages are not there are put in again,
-//! and passages that are in no row are taken out.
+//! Compares the index with the rows, in both directions and page by page. Documents whose passages are missing are indexed
+//! again, and passages that have no row are removed.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -8,58 +8,61 @@ use std::time::Duration;
 use entity::id::{ChunkId, DocumentId, UserId};
 use entity::time::Timestamp;
 use entity::{chunk, document};
+use errors::Error;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
+use super::context::RepairContext;
 use super::rows::{self, IndexedDocument};
 use super::watch::StalePeriod;
-use crate::ingest::context::IngestContext;
-use errors::Error;
 
-/// Documents that are compared at a time: with ten passages each that is a read of a few milliseconds.
+/// Documents that are compared at a time. With ten passages each, their rows are read in a few milliseconds.
 const MAX_PAGE_DOCUMENTS: u64 = 100;
 /// Passages of the documents that are compared at a time. One document may have tens of thousands: it is compared alone.
 const MAX_PAGE_PASSAGES: i64 = 5000;
 /// Rows of passages that are read at a time, of each document of a page.
-const ORDINALS_AT_ONCE: u16 = 1000;
-/// Passages that the index is asked for, or lists, at a time.
-const PASSAGES_AT_ONCE: usize = 1000;
+const SLICE_ORDINALS: u16 = 1000;
+/// Passages that are looked up in the index, or listed by it, at a time.
+const BATCH_PASSAGES: usize = 1000;
 
-/// When the comparison may be possible again: the lock is looked at every two seconds.
-const LOCK_RETRY: Duration = Duration::from_secs(2);
+/// When a comparison may be possible again: the lock is checked every two seconds.
+const LOCK_RETRY_DELAY: Duration = Duration::from_secs(2);
 
-/// What a comparison found, and has begun to mend.
+/// What a comparison found, and has begun to repair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Documents that are being put in again.
+    /// Documents that are being indexed again.
     pub documents_lost: u64,
-    /// Passages that were taken out.
+    /// Passages that were removed.
     pub passages_removed: u64,
 }
 
-/// Compares the whole index with the rows. Documents that the index was told of within the stale period count as lost,
-/// whatever it holds of them. The newest documents come first.
-pub(super) async fn compare(ctx: &IngestContext, stale: Option<StalePeriod>) -> Result<Findings, Error> {
+/// Compares the whole index with the rows, the newest documents first. Documents that were indexed within the stale period
+/// count as lost, whatever the index holds of them.
+///
+/// # Errors
+/// [`Error::Busy`] when this service stops being the maintainer meanwhile; the errors of the database and the index.
+pub(super) async fn compare(ctx: &RepairContext, stale: Option<StalePeriod>) -> Result<Findings, Error> {
     let documents_lost = find_lost(ctx, stale).await?;
     let passages_removed = remove_strays(ctx).await?;
     Ok(Findings { documents_lost, passages_removed })
 }
 
-/// Ends a comparison once another service maintains the index: the rows no longer describe this one.
-fn must_be_maintainer(ctx: &IngestContext) -> Result<(), Error> {
-    if ctx.index_watch.is_maintainer() { Ok(()) } else { Err(Error::Busy(LOCK_RETRY)) }
+/// Ends a comparison once another service maintains its index: the rows no longer describe this one.
+fn ensure_maintainer(ctx: &RepairContext) -> Result<(), Error> {
+    if ctx.index_watch.is_maintainer() { Ok(()) } else { Err(Error::Busy(LOCK_RETRY_DELAY)) }
 }
 
-async fn find_lost(ctx: &IngestContext, stale: Option<StalePeriod>) -> Result<u64, Error> {
-    // An empty index need not be asked for each passage.
+async fn find_lost(ctx: &RepairContext, stale: Option<StalePeriod>) -> Result<u64, Error> {
+    // Nothing needs to be looked up in an empty index.
     let is_empty = ctx.retrieval.count().await? == 0;
     let (mut before, mut lost) = (None, 0);
     loop {
-        must_be_maintainer(ctx)?;
-        let page = cut_page(held_documents(ctx, before).await?);
+        ensure_maintainer(ctx)?;
+        let page = cut_page(load_indexed_documents(ctx, before).await?);
         let Some(last) = page.last() else { return Ok(lost) };
         before = Some(last.id);
-        let missing = if is_empty { HashSet::new() } else { with_missing_passages(ctx, &page).await? };
+        let missing = if is_empty { HashSet::new() } else { find_incomplete(ctx, &page).await? };
         let now = ctx.core.clock.now();
         let is_stale =
             |held: &IndexedDocument| stale.is_some_and(|stale| stale.includes(held.indexed_at, now));
@@ -72,8 +75,11 @@ async fn find_lost(ctx: &IngestContext, stale: Option<StalePeriod>) -> Result<u6
     }
 }
 
-/// The next documents in sight that the index is to hold, newest first.
-async fn held_documents(ctx: &IngestContext, before: Option<DocumentId>) -> Result<Vec<IndexedDocument>, Error> {
+/// Loads the next visible documents that the index is to hold, newest first.
+async fn load_indexed_documents(
+    ctx: &RepairContext,
+    before: Option<DocumentId>,
+) -> Result<Vec<IndexedDocument>, Error> {
     use document::Column;
     let mut held = document::Entity::of_every_user().filter(Column::IndexedVersion.gt(0));
     if let Some(before) = before {
@@ -101,7 +107,8 @@ async fn held_documents(ctx: &IngestContext, before: Option<DocumentId>) -> Resu
     Ok(held.collect())
 }
 
-/// The first documents of a page that have no more passages together than are compared at a time; at least one.
+/// Cuts a page to its first documents that together have at most as many passages as are compared at a time; at least one
+/// document remains.
 fn cut_page(mut page: Vec<IndexedDocument>) -> Vec<IndexedDocument> {
     let mut passages = 0;
     let within = page.iter().take_while(|held| {
@@ -113,14 +120,17 @@ fn cut_page(mut page: Vec<IndexedDocument>) -> Vec<IndexedDocument> {
     page
 }
 
-/// Those of the documents of which the index lacks a passage.
-async fn with_missing_passages(ctx: &IngestContext, page: &[IndexedDocument]) -> Result<HashSet<DocumentId>, Error> {
+/// Returns those of the documents of which the index lacks a passage.
+async fn find_incomplete(
+    ctx: &RepairContext,
+    page: &[IndexedDocument],
+) -> Result<HashSet<DocumentId>, Error> {
     let longest = page.iter().map(|held| held.passages).max().unwrap_or(0);
     let mut lacking = HashSet::new();
     for ordinals in ordinal_slices(longest) {
-        let expected = expected_passages(ctx, page, ordinals).await?;
+        let expected = load_expected_passages(ctx, page, ordinals).await?;
         let ids: Vec<Uuid> = expected.keys().copied().collect();
-        for asked in ids.chunks(PASSAGES_AT_ONCE) {
+        for asked in ids.chunks(BATCH_PASSAGES) {
             let missing = ctx.retrieval.missing(asked.to_vec()).await?;
             lacking.extend(missing.iter().filter_map(|id| expected.get(id).copied()));
         }
@@ -128,27 +138,28 @@ async fn with_missing_passages(ctx: &IngestContext, page: &[IndexedDocument]) ->
     Ok(lacking)
 }
 
-/// The ordinals of so many passages, slice by slice.
+/// Divides the ordinals of a number of passages into slices.
 fn ordinal_slices(passages: i32) -> impl Iterator<Item = Range<i32>> {
-    let starts = (0..passages).step_by(usize::from(ORDINALS_AT_ONCE));
-    starts.map(|start| start..start.saturating_add(i32::from(ORDINALS_AT_ONCE)))
+    let starts = (0..passages).step_by(usize::from(SLICE_ORDINALS));
+    starts.map(|start| start..start.saturating_add(i32::from(SLICE_ORDINALS)))
 }
 
-/// The passages with these ordinals that the index is to hold of the documents.
-async fn expected_passages(
-    ctx: &IngestContext,
+/// Loads the passages with these ordinals that the index is to hold of the documents.
+async fn load_expected_passages(
+    ctx: &RepairContext,
     page: &[IndexedDocument],
     ordinals: Range<i32>,
 ) -> Result<HashMap<Uuid, DocumentId>, Error> {
     let versions: HashMap<DocumentId, i32> = page.iter().map(|held| (held.id, held.version)).collect();
     let distinct: HashSet<i32> = versions.values().copied().collect();
-    // With the versions, so that the index `chunk_place` leads to a slice of a long document without a pass over the rest.
+    // With the versions, so that the database finds a slice of a long document by its index `chunk_place`, without reading the
+    // rest.
     let slice = Condition::all()
         .add(chunk::Column::DocumentId.is_in(versions.keys().copied()))
         .add(chunk::Column::Version.is_in(distinct))
         .add(chunk::Column::Ordinal.gte(ordinals.start))
         .add(chunk::Column::Ordinal.lt(ordinals.end));
-    let rows = passages_in_rows(ctx, slice).await?.into_iter();
+    let rows = load_passage_rows(ctx, slice).await?.into_iter();
     let expected = rows.filter(|(_, passage)| versions.get(&passage.document) == Some(&passage.version));
     Ok(expected.map(|(id, passage)| (id, passage.document)).collect())
 }
@@ -159,8 +170,11 @@ struct PassageRow {
     version: i32,
 }
 
-/// The rows of passages, by their ids.
-async fn passages_in_rows(ctx: &IngestContext, which: Condition) -> Result<HashMap<Uuid, PassageRow>, Error> {
+/// Loads the rows of passages, by their ids.
+async fn load_passage_rows(
+    ctx: &RepairContext,
+    which: Condition,
+) -> Result<HashMap<Uuid, PassageRow>, Error> {
     let rows = chunk::Entity::of_every_user()
         .filter(which)
         .select_only()
@@ -173,14 +187,15 @@ async fn passages_in_rows(ctx: &IngestContext, which: Condition) -> Result<HashM
     Ok(rows.into_iter().map(|(id, document, version)| (id.0, PassageRow { document, version })).collect())
 }
 
-/// Takes passages out of the index that are in no row, or in one that the index is not to hold; how many.
-async fn remove_strays(ctx: &IngestContext) -> Result<u64, Error> {
+/// Removes passages from the index that have no row, or that the index is not to hold. Returns their number.
+async fn remove_strays(ctx: &RepairContext) -> Result<u64, Error> {
     let (mut from, mut removed) = (None, 0);
     loop {
-        must_be_maintainer(ctx)?;
-        // The index before the rows: a row is there before its passage, so none that comes in meanwhile is taken for a stray.
-        let page = ctx.retrieval.passages(from, PASSAGES_AT_ONCE).await?;
-        let strays = strays(ctx, page.ids).await?;
+        ensure_maintainer(ctx)?;
+        // The index is read before the rows: a row is written before its passage is indexed, so no passage that is indexed meanwhile
+        // counts as a stray.
+        let page = ctx.retrieval.passages(from, BATCH_PASSAGES).await?;
+        let strays = find_strays(ctx, page.ids).await?;
         if !strays.is_empty() {
             removed += strays.len() as u64;
             ctx.retrieval.remove(strays).await?;
@@ -192,11 +207,11 @@ async fn remove_strays(ctx: &IngestContext) -> Result<u64, Error> {
     }
 }
 
-async fn strays(ctx: &IngestContext, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
+async fn find_strays(ctx: &RepairContext, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
     let listed = chunk::Column::Id.is_in(passages.iter().copied().map(ChunkId));
-    let found = passages_in_rows(ctx, Condition::all().add(listed)).await?;
+    let found = load_passage_rows(ctx, Condition::all().add(listed)).await?;
     let ids: HashSet<DocumentId> = found.values().map(|passage| passage.document).collect();
-    let documents: HashMap<DocumentId, Versions> = document::Entity::of_every_user_with_hidden()
+    let documents: HashMap<DocumentId, IndexableVersions> = document::Entity::of_every_user_with_hidden()
         .filter(document::Column::Id.is_in(ids))
         .select_only()
         .column(document::Column::Id)
@@ -207,7 +222,9 @@ async fn strays(ctx: &IngestContext, passages: Vec<Uuid>) -> Result<Vec<Uuid>, E
         .all(ctx.core.db.read())
         .await?
         .into_iter()
-        .map(|(id, newest, indexed, hidden)| (id, Versions { newest, indexed, is_hidden: hidden.is_some() }))
+        .map(|(id, newest, indexed, hidden)| {
+            (id, IndexableVersions { newest, indexed, is_hidden: hidden.is_some() })
+        })
         .collect();
     let belongs = |id: &Uuid| {
         found.get(id).is_some_and(|passage| {
@@ -219,17 +236,17 @@ async fn strays(ctx: &IngestContext, passages: Vec<Uuid>) -> Result<Vec<Uuid>, E
 
 /// The versions of a document whose passages may be in the index.
 #[derive(Clone, Copy, Debug)]
-struct Versions {
-    /// Of the text that readers see.
+struct IndexableVersions {
+    /// The version of the text that readers see.
     newest: i32,
-    /// That the index is to hold.
+    /// The version that the index is to hold.
     indexed: i32,
-    /// Its bookmark was deleted.
+    /// Whether its bookmark was deleted.
     is_hidden: bool,
 }
 
-impl Versions {
-    /// Whether a passage of this version may be there: it is to be held, or is being put in.
+impl IndexableVersions {
+    /// Whether a passage of this version may be in the index: it is to be there, or is being indexed.
     fn include(self, version: i32) -> bool {
         version == self.indexed || (version == self.newest && !self.is_hidden)
     }
@@ -239,7 +256,7 @@ impl Versions {
 mod tests {
     use super::*;
 
-    /// The numbers of passages of the documents that stay on a page of these.
+    /// Returns the numbers of passages of the documents that remain on a page of these.
     fn cut(passages: &[i32]) -> Vec<i32> {
         let document = |passages: &i32| IndexedDocument {
             id: DocumentId(Uuid::nil()),
@@ -261,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_of_ordinals_hold_each_once() {
+    fn ordinal_slices_include_each_ordinal_once() {
         let slices = |passages| ordinal_slices(passages).map(|slice| (slice.start, slice.end));
 
         assert_eq!(slices(0).count(), 0);
@@ -270,22 +287,22 @@ mod tests {
     }
 
     #[test]
-    fn passages_that_are_held_or_come_in_stay() {
-        let changing = Versions { newest: 3, indexed: 2, is_hidden: false };
-        let lost = Versions { newest: 3, indexed: 0, is_hidden: false };
+    fn indexed_and_incoming_passages_are_not_strays() {
+        let changing = IndexableVersions { newest: 3, indexed: 2, is_hidden: false };
+        let lost = IndexableVersions { newest: 3, indexed: 0, is_hidden: false };
 
         assert!(changing.include(2) && changing.include(3));
         assert!(lost.include(3));
     }
 
     #[test]
-    fn passages_of_old_texts_and_deleted_documents_go() {
-        let ready = Versions { newest: 3, indexed: 3, is_hidden: false };
-        let taken_out = Versions { newest: 3, indexed: 0, is_hidden: true };
-        let to_be_taken_out = Versions { newest: 3, indexed: 3, is_hidden: true };
+    fn passages_of_old_texts_and_deleted_documents_are_strays() {
+        let ready = IndexableVersions { newest: 3, indexed: 3, is_hidden: false };
+        let removed = IndexableVersions { newest: 3, indexed: 0, is_hidden: true };
+        let to_be_removed = IndexableVersions { newest: 3, indexed: 3, is_hidden: true };
 
         assert!(!ready.include(2));
-        assert!(!taken_out.include(3));
-        assert!(to_be_taken_out.include(3), "its job takes it out");
+        assert!(!removed.include(3));
+        assert!(to_be_removed.include(3), "its job removes it");
     }
 }

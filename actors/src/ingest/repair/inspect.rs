@@ -1,32 +1,32 @@
-//! What can be told of an index without opening it: for `carrel doctor`, which may run beside the service.
+//! Inspects an index without opening it: for `carrel doctor`, which may run beside the service.
 
 use std::path::Path;
 
 use database::Db;
+use errors::Error;
 use search::index::{AuditReason, IndexFolder, Marker};
 
 use super::rows;
-use errors::Error;
 use crate::service_state::{self, ServiceStateKey};
 
-/// What can be told of the index of a data folder from outside of the service.
+/// The state of the index of a data folder, as seen from outside the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inspection {
-    /// Why it is to be compared with the database; none where it is the one that the service left, or has open.
+    /// Why it is to be compared with the database; none if it is the one that the service left, or has open.
     pub audit_reason: Option<AuditReason>,
-    /// How many passages it is to hold.
+    /// The number of passages that it is to hold.
     pub expected_passages: u64,
-    /// How many documents it lost and has not got back.
+    /// The number of documents that it lost and that are not restored yet.
     pub lost_documents: u64,
 }
 
-/// Looks at the index of a data folder without opening it.
+/// Inspects the index of a data folder without opening it.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn inspect(db: &Db, data_dir: &Path) -> Result<Inspection, Error> {
     let id = IndexFolder::read_id(data_dir);
-    // The row before the folder: a service that runs raises the marker of the folder first.
+    // The row is read before the folder, because a running service raises the marker of the folder first.
     let recorded = match id {
         Some(id) => service_state::read(db.read(), ServiceStateKey::IndexMarker(id)).await?,
         None => None,

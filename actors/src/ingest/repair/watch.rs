@@ -1,29 +1,34 @@
-//! What the watch over the index remembers from one check to the next.
+//! What the checks of the index remember from one to the next.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use entity::time::Timestamp;
+use library::clock::Clock;
 use search::index::{AuditReason, IndexFolder, Marker, OpenedIndex, PassageIndex};
 use tokio::sync::Mutex;
 
-use library::clock::Clock;
-
-/// Watches the index of a running service.
+/// The state of the watch over the index of a running service.
 pub struct IndexWatch {
     pub(super) folder: IndexFolder,
     pub(super) is_maintainer: AtomicBool,
-    pub(super) watched: Mutex<Watched>,
+    pub(super) state: Mutex<WatchState>,
 }
 
 impl IndexWatch {
+    /// Whether this service fills and repairs the index.
+    #[must_use]
+    pub fn is_maintainer(&self) -> bool {
+        self.is_maintainer.load(Ordering::SeqCst)
+    }
+
     pub(super) fn new(opened: OpenedIndex, clock: &dyn Clock) -> Self {
         let OpenedIndex { folder, index: _, audit_reason, found, recorded } = opened;
         let start = clock.elapsed();
-        let watched = Watched {
-            // The row, not the folder: a folder that is one ahead is written again with the same number, so it never gets
-            // further ahead however often the row cannot be written.
+        let state = WatchState {
+            // The marker of the row, not that of the folder: a folder that is one ahead is written again with the same number, so
+            // it never gets further ahead, however often the row cannot be written.
             marker: recorded,
             suspicion: audit_reason.map(|reason| Suspicion::new(reason, found.as_ref(), clock.now())),
             marked_at: start,
@@ -32,35 +37,36 @@ impl IndexWatch {
             counted_twice: 0,
             low_counts: 0,
             comparison_failed_at: None,
-            doubted_count_at: None,
-            set_aside_at: None,
+            count_suspected_at: None,
+            moved_aside_at: None,
             damage: None,
             reopened_at: None,
-            left: (0, start),
-            given_up: Vec::new(),
+            remaining_documents: 0,
+            remaining_since: start,
+            abandoned: Vec::new(),
         };
-        Self { folder, is_maintainer: AtomicBool::new(false), watched: Mutex::new(watched) }
+        Self { folder, is_maintainer: AtomicBool::new(false), state: Mutex::new(state) }
     }
 }
 
-/// Why the index must be compared with the database, and since when documents are stale because of it.
+/// Why the index is to be compared with the database, and which documents are stale because of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspicion {
     pub reason: AuditReason,
     pub stale: Option<StalePeriod>,
 }
 
-/// What the index was told of within this period counts as lost, whatever it holds.
+/// Documents that were indexed within this period count as lost, whatever the index holds of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StalePeriod {
     pub since: Timestamp,
-    /// When the doubt was raised: what was put in afterwards is not stale.
+    /// When the suspicion arose: documents that were indexed later are not stale.
     pub until: Timestamp,
 }
 
 impl StalePeriod {
-    /// Whether it includes a document that the index was last told of at this time, or before such times were kept. A time after
-    /// `now` was written before the clock was set back, so before the doubt.
+    /// Whether it includes a document that was last indexed at this time, or before such times were recorded. A time after `now`
+    /// was recorded before the clock was set back, so before the suspicion arose.
     pub fn includes(self, indexed_at: Option<Timestamp>, now: Timestamp) -> bool {
         indexed_at.is_none_or(|at| at >= self.since && (at < self.until || at > now))
     }
@@ -73,7 +79,7 @@ impl Suspicion {
     }
 }
 
-/// What became of an index that failed to answer reads, until another one is open.
+/// What has become of an index that failed to answer reads, until another one is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Damage {
     /// It is to be moved aside.
@@ -82,38 +88,42 @@ pub(super) enum Damage {
     MovedAside,
 }
 
-/// Times are those of the clock's [`Clock::elapsed`], which never goes back.
-pub(super) struct Watched {
-    /// The marker that folder and database have; none until both have one.
+/// What the checks remember. Times are those of [`Clock::elapsed`], which never goes back.
+pub(super) struct WatchState {
+    /// The marker of both the folder and the database; none until both have one.
     pub marker: Option<Marker>,
-    /// Why the index is to be compared with the database; none where it was, or need not be.
+    /// Why the index is to be compared with the database, if it is.
     pub suspicion: Option<Suspicion>,
+    /// When the marker was last raised.
     pub marked_at: Duration,
-    /// The changes of the index that the marker follows.
+    /// The number of changes of the index that the marker covers.
     pub marked_changes: u64,
+    /// When the passages were last counted.
     pub counted_at: Duration,
-    /// So many passages are counted twice by an estimate, as far as is known.
+    /// Passages that an estimate counts twice, as of the last exact count.
     pub counted_twice: u64,
     /// Counts in a row that were too low.
     pub low_counts: u32,
     /// When the last comparison failed.
     pub comparison_failed_at: Option<Duration>,
-    /// When a count raised a doubt.
-    pub doubted_count_at: Option<Duration>,
+    /// When a count last was a reason for a comparison.
+    pub count_suspected_at: Option<Duration>,
     /// When an index was last moved aside because it failed to answer reads.
-    pub set_aside_at: Option<Duration>,
+    pub moved_aside_at: Option<Duration>,
     /// How far the replacement of an index is that failed to answer reads.
     pub damage: Option<Damage>,
-    /// When another index was last tried to be opened, where the one that is searched is to be replaced and could not be yet.
+    /// When a replacement was last tried to be opened, while the index that is searched could not be replaced yet.
     pub reopened_at: Option<Duration>,
-    /// Documents that were left to be put in, and since when they are as many.
-    pub left: (u64, Duration),
-    /// Indexes that were given up because their folder was gone. They keep it locked, so one whose folder comes back is taken
-    /// up again.
-    pub given_up: Vec<Arc<dyn PassageIndex>>,
+    /// Lost documents that a rebuild had not restored yet at the last check.
+    pub remaining_documents: u64,
+    /// Since when their number has not changed.
+    pub remaining_since: Duration,
+    /// Indexes that were abandoned because their folder was gone. They keep it locked, so one whose folder comes back can be
+    /// resumed.
+    pub abandoned: Vec<Arc<dyn PassageIndex>>,
 }
 
-/// Whether a period has passed since then, or there is no such time.
+/// Whether a period has passed since a time, or there is no such time.
 pub(super) fn has_passed(since: Option<Duration>, period: Duration, now: Duration) -> bool {
     since.is_none_or(|since| now.saturating_sub(since) >= period)
 }
@@ -127,18 +137,18 @@ mod tests {
     }
 
     #[test]
-    fn stale_is_what_was_indexed_within_the_period() {
+    fn documents_indexed_within_the_period_are_stale() {
         let period = StalePeriod { since: at(10), until: at(20) };
         let includes = |minute| period.includes(Some(at(minute)), at(30));
 
         assert!(includes(10) && includes(19));
         assert!(!includes(9), "the old copy holds it");
-        assert!(!includes(20) && !includes(30), "it was put in after the doubt");
+        assert!(!includes(20) && !includes(30), "it was indexed after the suspicion");
         assert!(period.includes(None, at(30)));
     }
 
     #[test]
-    fn stale_is_what_was_indexed_before_the_clock_was_set_back() {
+    fn documents_indexed_before_clock_was_set_back_are_stale() {
         let period = StalePeriod { since: at(10), until: at(20) };
 
         assert!(period.includes(Some(at(70)), at(21)));

@@ -1,0 +1,77 @@
+//! Changes to the row of a job's document that several stages make.
+
+use entity::kind::ContentType;
+use entity::{document, job};
+use errors::Error;
+use library::context::CoreContext;
+use library::library_quota::LibraryRoom;
+use library::owned_transaction::begin_owned;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+
+/// Titles, authors and names of sites are cut to this length.
+pub const MAX_TITLE_CHARS: usize = 300;
+
+/// Refuses to fetch or to read the first text of a document when its owner's library is full. A text that replaces another
+/// may be smaller, so it is judged when it is stored.
+///
+/// # Errors
+/// [`Error::LibraryFull`] when the library is full; [`Error::NotFound`] when the account does not exist any more;
+/// [`Error::Internal`] when the database fails.
+pub async fn ensure_library_has_room(core: &CoreContext, document: &document::Model) -> Result<(), Error> {
+    if document.version > 0 {
+        return Ok(());
+    }
+    LibraryRoom::of_owner(core.db.read(), core, document.user_id).await?.must_fit(0)
+}
+
+/// Whether documents of this type are transcribed.
+pub fn is_recording(content_type: ContentType) -> bool {
+    matches!(content_type, ContentType::Audio | ContentType::Video)
+}
+
+/// Sets the content type of the job's document, if it has another one.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn set_content_type(
+    core: &CoreContext,
+    job: &job::Model,
+    content_type: ContentType,
+) -> Result<(), Error> {
+    document::Entity::update_many()
+        .col_expr(document::Column::ContentType, Expr::value(content_type))
+        .filter(document::Column::UserId.eq(job.user_id))
+        .filter(document::Column::Id.eq(job.subject))
+        .filter(document::Column::ContentType.ne(content_type))
+        .exec(core.db.write())
+        .await?;
+    Ok(())
+}
+
+/// Gives the job's document a title if its URL stands in place of one. `title_of` receives that URL, and is called only
+/// then.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn replace_url_title(
+    core: &CoreContext,
+    job: &job::Model,
+    title_of: impl FnOnce(&str) -> Option<String>,
+) -> Result<(), Error> {
+    let own = document::Entity::of(job.user_id).filter(document::Column::Id.eq(job.subject));
+    let Some(document) = own.one(core.db.read()).await? else { return Ok(()) };
+    let url = document.url.filter(|url| *url == document.title && !document.title_given);
+    let Some(title) = url.as_deref().and_then(title_of) else { return Ok(()) };
+    let txn = begin_owned(&core.db, job.user_id).await?;
+    document::Entity::update_many()
+        .col_expr(document::Column::Title, Expr::value(title))
+        .filter(document::Column::UserId.eq(job.user_id))
+        .filter(document::Column::Id.eq(job.subject))
+        // The user may have set a title since the row was read.
+        .filter(document::Column::Title.eq(url))
+        .filter(document::Column::TitleGiven.eq(false))
+        .exec(&txn)
+        .await?;
+    Ok(txn.commit().await?)
+}

@@ -1,0 +1,50 @@
+//! Removes documents from the index that are not visible any more.
+
+use entity::id::{DocumentId, UserId};
+use entity::{document, job};
+use errors::Error;
+use jobs::JobError;
+use library::context::CoreContext;
+use library::owned_transaction::begin_owned;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+
+use super::indexing::IndexingContext;
+
+/// Runs a job of kind [`JobKind::RemoveFromIndex`](jobs::JobKind::RemoveFromIndex). A document that was restored meanwhile
+/// stays.
+///
+/// # Errors
+/// [`JobError`], as every job.
+pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
+    let id = DocumentId(job.subject);
+    if document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await?.is_none() {
+        record_removal(&ctx.core, job.user_id, [id]).await?;
+        ctx.retrieval.forget(job.user_id, id).await?;
+    }
+    jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
+    Ok(())
+}
+
+/// Records that the index is not to hold these documents. Called before they are removed from it, so that the index never
+/// holds less than the rows say.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn record_removal(
+    core: &CoreContext,
+    user: UserId,
+    documents: impl IntoIterator<Item = DocumentId>,
+) -> Result<(), Error> {
+    let txn = begin_owned(&core.db, user).await?;
+    document::Entity::update_many()
+        .col_expr(document::Column::IndexedVersion, Expr::value(0))
+        .col_expr(document::Column::IndexedPassages, Expr::value(0))
+        .col_expr(document::Column::VectorsOf, Expr::value(None::<String>))
+        .col_expr(document::Column::IndexLostAt, Expr::value(None::<i64>))
+        .filter(document::Column::UserId.eq(user))
+        .filter(document::Column::Id.is_in(documents))
+        .exec(&txn)
+        .await?;
+    Ok(txn.commit().await?)
+}

@@ -1,0 +1,22 @@
+//! Tells a recording from another one, so that a transcript is continued only for the same bytes.
+
+use std::io::{Result, SeekFrom};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use tokio::fs::File;
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+
+/// Bytes at each end of a file that are hashed. Reading all of a file of gigabytes would take too long.
+const END_BYTES: u64 = 64 * 1024;
+
+/// Returns the length of a file and a hash over its two ends.
+pub async fn fingerprint(file: &Path) -> Result<String> {
+    let mut file = File::open(file).await?;
+    let bytes = file.metadata().await?.len();
+    let mut ends = Vec::new();
+    (&mut file).take(END_BYTES).read_to_end(&mut ends).await?;
+    file.seek(SeekFrom::Start(bytes.saturating_sub(END_BYTES))).await?;
+    (&mut file).take(END_BYTES).read_to_end(&mut ends).await?;
+    Ok(format!("{bytes}-{}", text::hexadecimal(&Sha256::digest(&ends))))
+}

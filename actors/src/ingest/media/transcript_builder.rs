@@ -1,0 +1,203 @@
+//! The rows of a transcript in progress: how far it is, and the segments until there. Each window is one transaction that
+//! also renews the lease of its job, so nothing is transcribed twice and nothing is lost if the process ends.
+
+use database::insert_all;
+use entity::id::UserId;
+use entity::kind::BudgetGroup;
+use entity::time::Timestamp;
+use entity::{document, job, transcript, transcript_segment};
+use errors::Error;
+use inference::transcriber::{SAMPLE_RATE_HZ, Segment, Transcription};
+use jobs::JobError;
+use library::context::CoreContext;
+use library::owned_transaction::begin_owned;
+use sea_orm::ActiveValue::Set;
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, ModelTrait,
+    QueryFilter, QueryOrder,
+};
+
+use super::decoded_audio::to_seconds;
+use super::recording_file;
+use crate::ai::budget::{self, ModelUse};
+
+/// Tokens of the AI budget that a second of audio counts for: hosted models count one for each tenth of a second.
+const TOKENS_PER_SECOND: i64 = 10;
+/// Shortest duration of a segment: one that the model gives no duration still covers a span of the recording.
+const MIN_SEGMENT_SECONDS: f64 = 0.02;
+
+/// A transcript in progress.
+pub struct TranscriptBuilder {
+    /// Its row, as stored.
+    pub row: transcript::Model,
+    /// When the last segment ends, in seconds.
+    segments_end: f64,
+}
+
+impl TranscriptBuilder {
+    /// Continues the transcript for the document's next version if it is of the same recording and model, or starts a new
+    /// one.
+    pub async fn open(
+        core: &CoreContext,
+        document: &document::Model,
+        recording: String,
+        model: &str,
+    ) -> Result<Self, JobError> {
+        let version = document.version + 1;
+        let txn = begin_owned(&core.db, document.user_id).await?;
+        let existing = transcript::Entity::one_of(document.user_id, document.id, version).one(&txn).await?;
+        if let Some(row) = existing.as_ref().filter(|row| row.recording == recording && row.model == model) {
+            let last = load_segments(&txn, row).await?.pop();
+            let segments_end = last.map_or(0.0, |last| last.end_seconds);
+            return Ok(Self { row: row.clone(), segments_end });
+        }
+        if let Some(outdated) = existing {
+            outdated.delete(&txn).await?;
+        }
+        let row = transcript::Model {
+            document_id: document.id,
+            version,
+            user_id: document.user_id,
+            recording,
+            model: model.to_owned(),
+            language: None,
+            heard_samples: 0,
+            refused_samples: 0,
+            segments: 0,
+            progress: 0.0,
+            finished: false,
+        };
+        transcript::Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+        txn.commit().await?;
+        Ok(Self { row, segments_end: 0.0 })
+    }
+
+    /// Returns the number of samples from the start that are stored as transcribed.
+    pub fn done_samples(&self) -> u64 {
+        u64::try_from(self.row.heard_samples).unwrap_or_default()
+    }
+
+    /// Stores a step and renews the lease of the job, which has all its attempts again after this progress. Returns `false`
+    /// if the document was deleted meanwhile: the job has ended.
+    ///
+    /// # Errors
+    /// [`JobError::LeaseLost`] when another worker has the job; [`JobError::Internal`] when the database fails.
+    pub async fn append(
+        &mut self,
+        core: &CoreContext,
+        job: &job::Model,
+        step: TranscriptStep,
+    ) -> Result<bool, JobError> {
+        let now = core.clock.now();
+        let (segments, segments_end) = self.place_segments(&step);
+        let mut row = self.row.clone().into_active_model();
+        row.heard_samples = Set(i64::try_from(step.done_samples).unwrap_or(i64::MAX));
+        let refused = i64::try_from(step.refused_samples).unwrap_or(i64::MAX);
+        row.refused_samples = Set(self.row.refused_samples.saturating_add(refused));
+        row.segments = Set(self.row.segments + i32::try_from(segments.len()).unwrap_or(i32::MAX));
+        row.progress = Set(step.progress.clamp(self.row.progress, 1.0));
+        row.finished = Set(step.is_finished);
+        if step.transcription.is_language_certain && self.row.language.is_none() {
+            row.language = Set(step.transcription.language);
+        }
+        let txn = begin_owned(&core.db, job.user_id).await?;
+        if !jobs::advance(&txn, job, now).await? {
+            return Err(JobError::LeaseLost);
+        }
+        let updated = row.update(&txn).await?;
+        insert_all::<transcript_segment::Entity>(&txn, segments, None).await?;
+        charge(&txn, self.row.user_id, step.submitted_samples, step.is_finished, now).await?;
+        let document = document::Entity::one_of(self.row.user_id, self.row.document_id).one(&txn).await?;
+        if document.is_none() {
+            recording_file::release(&txn, self.row.document_id).await?;
+            jobs::finish(&txn, job, now).await?;
+        }
+        txn.commit().await?;
+        (self.row, self.segments_end) = (updated, segments_end);
+        Ok(document.is_some())
+    }
+
+    /// Places the segments of a window in the recording, in order: models give times that overlap now and then, so none
+    /// begins before the one before it ends. Returns them with the end of the last one.
+    fn place_segments(&self, step: &TranscriptStep) -> (Vec<transcript_segment::Model>, f64) {
+        let mut previous_end = self.segments_end;
+        let to_row = |(segment, ordinal): (&Segment, i32)| {
+            let start = (step.start_seconds + segment.start).max(previous_end);
+            let end = (step.start_seconds + segment.end).max(start + MIN_SEGMENT_SECONDS);
+            previous_end = end;
+            transcript_segment::Model {
+                document_id: self.row.document_id,
+                version: self.row.version,
+                ordinal,
+                user_id: self.row.user_id,
+                start_seconds: start,
+                end_seconds: end,
+                text: segment.text.clone(),
+            }
+        };
+        let segments = step.transcription.segments.iter().zip(self.row.segments..).map(to_row).collect();
+        (segments, previous_end)
+    }
+}
+
+/// A window, or a stretch of silence, that is to be stored.
+pub struct TranscriptStep {
+    /// Where it begins, in seconds.
+    pub start_seconds: f64,
+    /// The segments of a window; none for silence.
+    pub transcription: Transcription,
+    /// Samples before it that the transcriber refused.
+    pub refused_samples: usize,
+    /// Samples that the transcriber was given.
+    pub submitted_samples: usize,
+    /// Samples from the start of the recording that are done with it.
+    pub done_samples: u64,
+    /// The part of the recording that is done with it, from 0 to 1.
+    pub progress: f64,
+    /// Whether it is the last one.
+    pub is_finished: bool,
+}
+
+impl TranscriptStep {
+    /// A stretch of silence that ends at this sample.
+    pub fn silence(done_samples: u64, progress: f64) -> Self {
+        Self {
+            start_seconds: to_seconds(done_samples),
+            transcription: Transcription::default(),
+            refused_samples: 0,
+            submitted_samples: 0,
+            done_samples,
+            progress,
+            is_finished: false,
+        }
+    }
+}
+
+/// Loads the segments of a transcript, in order.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
+pub async fn load_segments(
+    db: &impl ConnectionTrait,
+    row: &transcript::Model,
+) -> Result<Vec<transcript_segment::Model>, DbErr> {
+    transcript_segment::Entity::owned_by(row.user_id)
+        .filter(transcript_segment::Column::DocumentId.eq(row.document_id))
+        .filter(transcript_segment::Column::Version.eq(row.version))
+        .order_by_asc(transcript_segment::Column::Ordinal)
+        .all(db)
+        .await
+}
+
+/// Charges the samples to the user's AI budget of this month. A recording counts once, when it is finished.
+async fn charge(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    samples: usize,
+    is_finished: bool,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let tokens = i64::try_from(samples).unwrap_or(i64::MAX) * TOKENS_PER_SECOND / i64::from(SAMPLE_RATE_HZ);
+    let spent = ModelUse { times: i64::from(is_finished), tokens };
+    budget::spend(db, user, now.month(), BudgetGroup::Transcription, spent).await
+}

@@ -1,0 +1,64 @@
+//! Content that was handed over with a document, such as by an import or a feed, and is read in place of its page.
+
+use entity::id::DocumentId;
+use entity::kind::SourceForm;
+use entity::{document, job, source};
+use errors::Error;
+use jobs::{JobError, JobKind};
+use library::documents::ExtractedDocument;
+use runtime::Lane;
+use sea_orm::ConnectionTrait;
+
+use super::article::{document_of_article, read_article};
+use super::fetch::user_title;
+use crate::ingest::extraction::ExtractionContext;
+
+/// Finds the handed-over content that the job is to read. Content that could not be read, and whose own job was given up, is
+/// left aside: the page is fetched instead.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn find_readable_source(
+    ctx: &ExtractionContext,
+    job: &job::Model,
+    id: DocumentId,
+) -> Result<Option<source::Model>, Error> {
+    let source = source::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await?;
+    let is_unreadable = source.is_some() && has_given_up_source(ctx.core.db.read(), job).await?;
+    Ok(source.filter(|_| !is_unreadable))
+}
+
+/// Whether the job that reads the handed-over content of this job's document was given up.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn has_given_up_source(db: &impl ConnectionTrait, job: &job::Model) -> Result<bool, Error> {
+    let reads_source = JobKind::named(&job.kind) == Some(JobKind::Text);
+    Ok(!reads_source && jobs::is_given_up(db, JobKind::Text, job.subject).await?)
+}
+
+/// Reads handed-over content: plain text as it is, HTML like a page.
+///
+/// # Errors
+/// [`JobError::Permanent`] when the content has no text, and the errors of the sandbox and the database.
+pub async fn read_source(
+    ctx: &ExtractionContext,
+    job: &job::Model,
+    document: &document::Model,
+    source: source::Model,
+) -> Result<ExtractedDocument, JobError> {
+    match source.form {
+        SourceForm::Text => {
+            let source::Model { body, html, outline, .. } = source;
+            let outline =
+                outline.as_deref().map(serde_json::from_str).transpose().map_err(Error::internal)?;
+            let text = ctx.core.workers.run(Lane::Background, move || text::as_given(&body)).await?;
+            Ok(ExtractedDocument { text, html, outline: outline.unwrap_or_default(), ..Default::default() })
+        }
+        SourceForm::Html => {
+            let url = document.url.clone().unwrap_or_default();
+            let article = read_article(ctx, source.body, url, user_title(document)).await?;
+            document_of_article(ctx, job, article).await
+        }
+    }
+}

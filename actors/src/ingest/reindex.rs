@@ -1,0 +1,59 @@
+//! Enqueues the index jobs of many documents again: of all, or of those that lack the vectors of a model. It writes only
+//! jobs, so the command line may run it beside a running service. The newest documents come first.
+
+use std::collections::BTreeMap;
+
+use database::Db;
+use entity::document;
+use entity::id::UserId;
+use entity::time::Timestamp;
+use errors::Error;
+use jobs::{JobKind, Priority};
+use library::owned_transaction::begin_owned;
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+use uuid::Uuid;
+
+const BATCH_DOCUMENTS: u64 = 500;
+
+/// Enqueues every document that has a text. Returns the number of documents.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn enqueue_all(db: &Db, now: Timestamp) -> Result<u64, Error> {
+    enqueue_matching(db, Condition::all().add(document::Column::Version.gt(0)), now).await
+}
+
+/// Enqueues every document with a text whose vectors are not of this model. Returns the number of documents.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn enqueue_missing_vectors(db: &Db, model: &str, now: Timestamp) -> Result<u64, Error> {
+    let has_no_vectors_of_model = Condition::any()
+        .add(document::Column::VectorsOf.is_null())
+        .add(document::Column::VectorsOf.ne(model));
+    let with_text = Condition::all().add(document::Column::Version.gt(0)).add(has_no_vectors_of_model);
+    enqueue_matching(db, with_text, now).await
+}
+
+async fn enqueue_matching(db: &Db, condition: Condition, now: Timestamp) -> Result<u64, Error> {
+    let (mut before, mut enqueued) = (None, 0);
+    loop {
+        let mut query = document::Entity::of_every_user().filter(condition.clone());
+        if let Some(before) = before {
+            query = query.filter(document::Column::Id.lt(before));
+        }
+        let batch = query.order_by_desc(document::Column::Id).limit(BATCH_DOCUMENTS).all(db.read()).await?;
+        let Some(last) = batch.last() else { return Ok(enqueued) };
+        before = Some(last.id);
+        enqueued += batch.len() as u64;
+        let mut by_user: BTreeMap<UserId, Vec<Uuid>> = BTreeMap::new();
+        for document in &batch {
+            by_user.entry(document.user_id).or_default().push(document.id.0);
+        }
+        for (user, documents) in by_user {
+            let txn = begin_owned(db, user).await?;
+            jobs::enqueue_all(&txn, user, JobKind::Index, documents, Priority::Backlog, now).await?;
+            txn.commit().await?;
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The context of the repair of the index.
+
+use std::sync::Arc;
+
+use disk::DiskSpace;
+use jobs::JobSignal;
+use library::context::CoreContext;
+
+use super::watch::IndexWatch;
+use crate::retrieval::Retrieval;
+
+/// The services that compare the index with the database and repair it. Clones share them.
+#[derive(Clone)]
+pub struct RepairContext {
+    /// Rows and the clock.
+    pub core: CoreContext,
+    /// The index.
+    pub retrieval: Retrieval,
+    /// What the checks of the index remember.
+    pub index_watch: Arc<IndexWatch>,
+    /// The free-space floor. Below it the index is not repaired.
+    pub disk: DiskSpace,
+    /// Tells the worker that a job may be due.
+    pub job_signal: JobSignal,
+}

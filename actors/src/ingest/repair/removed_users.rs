@@ -1,0 +1,22 @@
+//! Removes the passages of users whose accounts were removed.
+
+use errors::Error;
+
+use super::context::RepairContext;
+use crate::service_state::{self, ServiceStateKey};
+
+/// Removes the passages of removed users from the index, if this service maintains it. The rows of these users are gone, so
+/// the service state lists them.
+///
+/// # Errors
+/// The database or the index fails; the next call continues.
+pub async fn purge_removed_users(ctx: &RepairContext) -> Result<(), Error> {
+    if !ctx.index_watch.is_maintainer() {
+        return Ok(());
+    }
+    for user in service_state::removed_users(ctx.core.db.read()).await? {
+        ctx.retrieval.forget_user(user).await?;
+        service_state::forget(ctx.core.db.write(), ServiceStateKey::RemovedUser(user)).await?;
+    }
+    Ok(())
+}
