@@ -1,6 +1,6 @@
-//! Rows taken in: a lot of them in one transaction, with what became of each.
+//! Applies the rows of a batch in one transaction, and records what became of each.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use database::insert_all;
 use entity::id::ImportRowId;
@@ -8,226 +8,116 @@ use entity::import::{self, Column};
 use entity::import_row;
 use entity::kind::{ImportState, ImportedKind, RowOutcome};
 use entity::time::Timestamp;
-use parse::bookmarks::{BookmarkDraft, Row, RowContent};
+use parse::bookmarks::RowContent;
 use parse::feed::Outline;
-use sandbox::SandboxError;
 use sandbox::import::ImportReader;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use uuid::Uuid;
 
-use super::extension::Extensions;
-use super::faults::{self, Faults};
-use super::folders::Folders;
-use super::restore::{self, Brought};
-use super::row_trace::RowTrace;
-use super::{Means, fingerprint, line};
+use super::bookmark_rows::fields::{self, URL_NOT_FETCHABLE};
+use super::reading::{ReadError, RowInput, read_batch};
+use super::rows::faults::{self, RowFaults};
+use super::rows::result::{ProcessedRow, RowResult};
+use super::rows::trace::RowTrace;
+use super::session::ImportSession;
+use super::{fingerprint, restore};
+use crate::feeds;
 use errors::Error;
-use actors::operations::feeds;
 
-/// Why a row is passed over.
-pub(super) const MAY_NOT: &str = "the URL may not be fetched";
-
-/// What became of a row.
-#[derive(Debug)]
-pub enum Became {
-    /// Something was made.
-    Created(ImportedKind, Uuid, RowTrace),
-    /// It was there already.
-    Updated(ImportedKind, Uuid, RowTrace),
-    /// Nothing, because the row is faulty; the reason.
-    Passed(String),
-    /// Nothing, because a limit of the plan is reached; the row is valid.
-    OverPlan(String),
-}
-
-/// How many rows became what.
+/// Numbers of rows by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+struct RowTally {
     created: i32,
     updated: i32,
     skipped: i32,
 }
 
-/// A row that was taken, and what was made for it on the way: collections for its folders, a project for notes, highlights
-/// in its page.
-pub(super) struct Took {
-    pub(super) line: i64,
-    pub(super) source: Option<Uuid>,
-    /// What a dry run calls it.
-    pub(super) name: Option<String>,
-    pub(super) became: Became,
-    pub(super) beside: Vec<Became>,
-}
-
-/// A row, with the file that came with it.
-pub struct Given {
-    pub(super) row: Row,
-    file: Option<Brought>,
-}
-
-impl Given {
-    /// A row by itself.
-    pub fn of(row: Row) -> Self {
-        Self { row, file: None }
-    }
-}
-
-/// Why the next rows are not to be had.
-#[derive(Debug, thiserror::Error)]
-pub enum Unread {
-    /// The file cannot be read on.
-    #[error(transparent)]
-    Sandbox(#[from] SandboxError),
-    /// The store or the database does not take what comes.
-    #[error(transparent)]
-    Inside(#[from] Error),
-}
-
-/// An import on its way.
-pub struct Taking {
-    means: Means,
-    import: import::Model,
-    folders: Folders,
-    /// What lines of an export became, by the ids that they had.
-    pub(super) known: HashMap<Uuid, (ImportedKind, Uuid)>,
-    /// What lines of this import became.
-    pub(super) taken: HashSet<(ImportedKind, Uuid)>,
-    /// What this batch created.
-    created_now: HashSet<(ImportedKind, Uuid)>,
-    /// Bookmarks to which this batch adds something.
-    pub(super) extensions: Extensions,
-    /// Addresses that a dry run has seen.
-    pub(super) seen: HashSet<String>,
-    /// Bytes of files that a dry run has seen.
-    pub(super) bytes: u64,
-}
-
-impl Taking {
-    /// Goes on where the import's row says.
-    pub fn new(means: Means, import: import::Model) -> Self {
-        Self {
-            means,
-            import,
-            folders: Folders::default(),
-            known: HashMap::new(),
-            taken: HashSet::new(),
-            created_now: HashSet::new(),
-            extensions: Extensions::default(),
-            seen: HashSet::new(),
-            bytes: 0,
+impl RowTally {
+    fn count(&mut self, result: &RowResult) {
+        match result {
+            RowResult::Created(..) => self.created += 1,
+            RowResult::Updated(..) => self.updated += 1,
+            RowResult::Skipped(_) | RowResult::OverPlan(_) => self.skipped += 1,
         }
     }
+}
 
-    /// The import, as far as it is.
-    pub fn import(&self) -> &import::Model {
-        &self.import
-    }
-
-    /// What it is made with.
-    pub(super) fn means(&self) -> &Means {
-        &self.means
-    }
-
-    /// The collections that were found or made so far.
-    pub(super) fn folders(&mut self) -> &mut Folders {
-        &mut self.folders
-    }
-
-    /// Comes to the first row that is still to be taken. A dry run looks at those before it again: it has kept them in mind
-    /// alone.
+impl ImportSession {
+    /// Moves the reader to the first row that is not done. A dry run previews the rows before it again, because it stores nowhere what
+    /// it has seen.
     ///
     /// # Errors
-    /// [`Unread`].
-    pub async fn go_on(&mut self, reading: &mut ImportReader) -> Result<(), Unread> {
+    /// [`ReadError`].
+    pub async fn skip_done_rows(&mut self, reader: &mut ImportReader) -> Result<(), ReadError> {
         let mut left = u64::try_from(self.import.done).unwrap_or_default();
         if !self.import.dry_run {
-            return Ok(reading.skip_rows(left).await?);
+            return Ok(reader.skip_rows(left).await?);
         }
         while left > 0 {
-            let lot = self.read(reading).await?;
-            if lot.is_empty() {
+            let batch = read_batch(self.context(), self.import(), reader).await?;
+            if batch.is_empty() {
                 break;
             }
-            left = left.saturating_sub(lot.len() as u64);
-            let db = self.means.core.db.clone();
-            self.look(db.read(), lot).await?;
+            left = left.saturating_sub(batch.len() as u64);
+            let db = self.context().core.db.clone();
+            self.preview_batch(db.read(), batch).await?;
         }
         Ok(())
     }
 
-    /// The next rows, with the files that they name brought in; none at the end.
+    /// Applies a batch of rows, or previews it in a dry run. The caller's transaction holds the lock of the library. After an error the
+    /// session must be dropped.
     ///
     /// # Errors
-    /// [`Unread`].
-    pub async fn read(&self, reading: &mut ImportReader) -> Result<Vec<Given>, Unread> {
-        let rows = reading.next_rows().await?;
-        let (mut given, mut brought) = (Vec::with_capacity(rows.len()), 0);
-        for mut row in rows {
-            if self.import.dry_run {
-                summed(reading, &mut row).await?;
-                given.push(Given::of(row));
-                continue;
-            }
-            let file = match restore::file_of(&row) {
-                Some(file) => {
-                    let came = restore::bring(&self.means, &self.import, reading, &file, brought).await?;
-                    brought += if matches!(came, Brought::Here(..)) { file.bytes } else { 0 };
-                    Some(came)
-                }
-                None => None,
-            };
-            given.push(Given { row, file });
-        }
-        Ok(given)
-    }
-
-    /// Takes a lot of rows in, within the caller's transaction, which holds the library. After an error nothing more is to be taken with this.
-    ///
-    /// # Errors
-    /// The database.
-    pub async fn take(&mut self, txn: &impl ConnectionTrait, lot: Vec<Given>) -> Result<(), Error> {
-        let now = self.means.core.clock.now();
-        let (mut rows, mut tally, count) = (Vec::new(), Tally::default(), lot.len());
-        self.created_now.clear();
-        let mut all =
-            if self.import.dry_run { self.look(txn, lot).await? } else { self.all(txn, lot, now).await? };
-        let fingerprints = self.fingerprints(txn, &all).await?;
+    /// [`Error::Internal`] when the database fails.
+    pub async fn apply(&mut self, txn: &impl ConnectionTrait, batch: Vec<RowInput>) -> Result<(), Error> {
+        let now = self.context().core.clock.now();
+        let (mut rows, mut tally, count) = (Vec::new(), RowTally::default(), batch.len());
+        self.begin_batch();
+        let mut processed = if self.import.dry_run {
+            self.preview_batch(txn, batch).await?
+        } else {
+            self.apply_rows(txn, batch, now).await?
+        };
+        let fingerprints = self.compute_fingerprints(txn, &processed).await?;
         self.renew_fingerprints(txn).await?;
-        // In the order of the file, so that a run of faults is one there too.
-        all.sort_by_key(|took| took.line);
-        let (mut faults, last_line) = (Faults::of(&self.import)?, all.last().map_or(0, |took| took.line));
-        for Took { line, source, name, became, beside } in all {
-            tally.count(&became);
-            let is_kept = match &became {
-                Became::Created(..) | Became::Updated(..) => {
+        // In the order of the file, so that consecutive faults are consecutive here too.
+        processed.sort_by_key(|row| row.line);
+        let last_line = processed.last().map_or(0, |row| row.line);
+        let mut faults = RowFaults::from_import(&self.import)?;
+        for ProcessedRow { line, source, name, result, side_results } in processed {
+            tally.count(&result);
+            let is_listed = match &result {
+                RowResult::Created(..) | RowResult::Updated(..) => {
                     faults.record_good();
                     true
                 }
-                Became::Passed(why) => faults.record_faulty(why),
-                Became::OverPlan(why) => faults.record_refused(why),
+                RowResult::Skipped(reason) => faults.record_faulty(reason),
+                RowResult::OverPlan(reason) => faults.record_refused(reason),
             };
-            for became in beside {
-                let row = self.row((line, None), None, became.with_fingerprint(&fingerprints), now);
+            for result in side_results {
+                let row = self.import_row((line, None), None, result.with_fingerprint(&fingerprints), now);
                 rows.push(import_row::Model { outcome: RowOutcome::Beside, ..row });
             }
-            if is_kept {
-                rows.push(self.row((line, source), name, became.with_fingerprint(&fingerprints), now));
+            if is_listed {
+                let result = result.with_fingerprint(&fingerprints);
+                rows.push(self.import_row((line, source), name, result, now));
             }
         }
         insert_all::<import_row::Entity>(txn, rows, None).await?;
-        self.advance(txn, count, tally, &faults).await?;
+        self.record_progress(txn, count, tally, &faults).await?;
         if faults.is_run_too_long() { self.stop(txn, last_line, now).await } else { Ok(()) }
     }
 
-    /// Whether a run of faults ended it: nothing more of it is taken unless its user resumes it.
+    /// Whether a run of faults ended the import. It continues only when the user resumes it.
     pub fn is_stopped(&self) -> bool {
         self.import.state == ImportState::Failed
     }
 
-    /// Ends it after a run of faults. Resumed, it may meet as long a run again.
+    /// Ends the import after a run of faults. Once resumed, it counts a new run.
     async fn stop(&mut self, txn: &impl ConnectionTrait, line: i64, now: Timestamp) -> Result<(), Error> {
-        let reason = faults::message(line);
+        let reason = faults::stop_reason(line);
         import::Entity::update_many()
             .col_expr(Column::State, Expr::value(ImportState::Failed))
             .col_expr(Column::Error, Expr::value(Some(reason.clone())))
@@ -244,12 +134,12 @@ impl Taking {
         Ok(())
     }
 
-    /// Every row was taken.
+    /// Marks the import as finished, or the dry run as done. Returns the import's row.
     ///
     /// # Errors
-    /// The database.
-    pub async fn end(self, db: &impl ConnectionTrait) -> Result<import::Model, Error> {
-        let now = self.means.core.clock.now();
+    /// [`Error::Internal`] when the database fails.
+    pub async fn finish(self, db: &impl ConnectionTrait) -> Result<import::Model, Error> {
+        let now = self.context().core.clock.now();
         let state = if self.import.dry_run { ImportState::Checked } else { ImportState::Done };
         import::Entity::update_many()
             .col_expr(Column::State, Expr::value(state))
@@ -263,115 +153,93 @@ impl Taking {
         Ok(import::Model { state, finished_at: Some(now), ..self.import })
     }
 
-    /// Takes every row: feeds first, saved pages together and last. The others keep their order, because they may build on one
-    /// another.
-    async fn all(
+    /// Applies every row: feeds first, saved pages together and last. The others keep their order, because a line of an export may refer
+    /// to an earlier one.
+    async fn apply_rows(
         &mut self,
         txn: &impl ConnectionTrait,
-        mut lot: Vec<Given>,
+        mut batch: Vec<RowInput>,
         now: Timestamp,
-    ) -> Result<Vec<Took>, Error> {
-        sort_feeds(&mut lot);
-        let (mut all, mut saves) = (Vec::with_capacity(lot.len()), Vec::new());
-        for Given { row, file } in lot {
-            let (line, source, mut beside) = (row.line(), restore::id_of(&row), Vec::new());
-            let became = match row.content {
-                RowContent::Bookmark(save) => {
-                    saves.push((line, save, file));
+    ) -> Result<Vec<ProcessedRow>, Error> {
+        sort_feeds(&mut batch);
+        let (mut processed, mut pages) = (Vec::with_capacity(batch.len()), Vec::new());
+        for input in batch {
+            let (line, source, mut side_results) = (input.row.line(), input.source_id(), Vec::new());
+            let RowInput { row, file } = input;
+            let result = match row.content {
+                RowContent::Bookmark(draft) => {
+                    pages.push((line, draft, file));
                     continue;
                 }
                 RowContent::Note(note) => {
-                    let (became, project) = self.note(txn, note, now).await?;
-                    beside.extend(project.map(|id| Became::of(ImportedKind::Project, id.0, true)));
-                    became
+                    let (result, project) = self.save_note(txn, note, now).await?;
+                    side_results.extend(project.map(|id| RowResult::of(ImportedKind::Project, id.0, true)));
+                    result
                 }
-                RowContent::Feed(outline) => self.feed(txn, &outline, now).await?,
-                RowContent::Record(value) => restore::record(self, txn, value, file, now).await?,
-                RowContent::Skipped(why) => Became::Passed(why),
+                RowContent::Feed(outline) => self.follow_feed(txn, &outline, now).await?,
+                RowContent::Record(value) => restore::restore_record(self, txn, value, file, now).await?,
+                RowContent::Skipped(reason) => RowResult::Skipped(reason),
             };
-            self.knows(source, &became);
-            self.record_created(&became);
-            all.push(Took { line, source, name: None, became, beside });
+            self.record_source(source, &result);
+            self.record_created(&result);
+            processed.push(ProcessedRow { line, source, name: None, result, side_results });
         }
-        all.extend(self.pages(txn, saves, now).await?);
-        Ok(all)
+        processed.extend(self.save_pages(txn, pages, now).await?);
+        Ok(processed)
     }
 
-    async fn feed(
+    async fn follow_feed(
         &self,
         txn: &impl ConnectionTrait,
         outline: &Outline,
         now: Timestamp,
-    ) -> Result<Became, Error> {
-        let Some(url) = feeds::followable(&outline.url, &self.means.guard) else {
-            return Ok(Became::Passed(line::refused_address(MAY_NOT, &outline.url)));
+    ) -> Result<RowResult, Error> {
+        let Some(url) = feeds::followable_url(&outline.url, &self.context().guard) else {
+            return Ok(RowResult::Skipped(fields::refused_url_reason(URL_NOT_FETCHABLE, &outline.url)));
         };
-        let (feed, created) =
+        let (feed, is_created) =
             feeds::follow_listed(txn, self.import.user_id, &url, outline, false, now).await?;
-        Ok(Became::of(ImportedKind::Feed, feed.0, created))
+        Ok(RowResult::of(ImportedKind::Feed, feed.0, is_created))
     }
 
-    /// Remembers what a line of an export became.
-    pub(super) fn knows(&mut self, source: Option<Uuid>, became: &Became) {
-        if let (Some(source), Some(thing)) = (source, became.thing()) {
-            self.known.insert(source, thing);
-            self.taken.insert(thing);
-        }
-    }
-
-    /// Remembers that a thing is this line's: another line of the same bytes becomes another one.
-    pub(super) fn takes(&mut self, became: &Became) {
-        self.taken.extend(became.thing());
-    }
-
-    /// Remembers what this batch created: what it adds to that later is no addition to a thing that existed before.
-    pub(super) fn record_created(&mut self, became: &Became) {
-        if let Became::Created(kind, id, _) = became {
-            self.created_now.insert((*kind, *id));
-        }
-    }
-
-    /// Whether this batch created that thing.
-    pub(super) fn is_created_now(&self, kind: ImportedKind, id: Uuid) -> bool {
-        self.created_now.contains(&(kind, id))
-    }
-
-    /// The fingerprints of what was made.
-    async fn fingerprints(
+    /// Computes the fingerprints of what the batch created.
+    async fn compute_fingerprints(
         &self,
         txn: &impl ConnectionTrait,
-        all: &[Took],
+        processed: &[ProcessedRow],
     ) -> Result<HashMap<Uuid, String>, Error> {
         if self.import.dry_run {
             return Ok(HashMap::new());
         }
-        let mut made: HashMap<ImportedKind, Vec<Uuid>> = HashMap::new();
-        for became in all.iter().flat_map(|took| took.beside.iter().chain([&took.became])) {
-            if let Became::Created(kind, id, _) = became {
-                made.entry(*kind).or_default().push(*id);
+        let mut created: HashMap<ImportedKind, Vec<Uuid>> = HashMap::new();
+        for result in processed.iter().flat_map(|row| row.side_results.iter().chain([&row.result])) {
+            if let RowResult::Created(kind, id, _) = result {
+                created.entry(*kind).or_default().push(*id);
             }
         }
         let mut fingerprints = HashMap::new();
-        for (kind, ids) in made {
-            fingerprints.extend(fingerprint::of(txn, self.import.user_id, kind, &ids).await?);
+        for (kind, ids) in created {
+            fingerprints.extend(fingerprint::compute(txn, self.import.user_id, kind, &ids).await?);
         }
         Ok(fingerprints)
     }
 
-    fn row(
+    fn import_row(
         &self,
         (line, source): (i64, Option<Uuid>),
         name: Option<String>,
-        became: Became,
+        result: RowResult,
         now: Timestamp,
     ) -> import_row::Model {
-        let made_id = became.thing().map(|(_, id)| id).filter(|_| !self.import.dry_run);
-        // A dry run adds nothing, and its rows have no thing to be named by.
+        let made_id = result.thing().map(|(_, id)| id).filter(|_| !self.import.dry_run);
+        // A dry run leaves no trace. Its rows store their names, because they have no thing whose name could be looked up.
         let detail = |trace: &RowTrace| if self.import.dry_run { name } else { trace.to_detail() };
-        let (outcome, kind, detail) = match became {
-            Became::Created(kind, _, trace) => (RowOutcome::Created, Some(kind), detail(&trace)),
-            Became::Updated(kind, _, trace) => (RowOutcome::Updated, Some(kind), detail(&trace)),
-            Became::Passed(why) | Became::OverPlan(why) => (RowOutcome::Skipped, None, Some(why)),
+        let (outcome, kind, detail) = match result {
+            RowResult::Created(kind, _, trace) => (RowOutcome::Created, Some(kind), detail(&trace)),
+            RowResult::Updated(kind, _, trace) => (RowOutcome::Updated, Some(kind), detail(&trace)),
+            RowResult::Skipped(reason) | RowResult::OverPlan(reason) => {
+                (RowOutcome::Skipped, None, Some(reason))
+            }
         };
         import_row::Model {
             id: ImportRowId::new(now),
@@ -386,12 +254,12 @@ impl Taking {
         }
     }
 
-    async fn advance(
+    async fn record_progress(
         &mut self,
         txn: &impl ConnectionTrait,
         rows: usize,
-        tally: Tally,
-        faults: &Faults,
+        tally: RowTally,
+        faults: &RowFaults,
     ) -> Result<(), Error> {
         let import = &mut self.import;
         import.done += i64::try_from(rows).unwrap_or_default();
@@ -416,77 +284,24 @@ impl Taking {
     }
 }
 
-/// Puts feeds first, in the order of their addresses. The row of a feed's source belongs to all who follow it and stays locked
-/// until the transaction ends, so two imports that locked the same sources in different orders would wait for each other.
-fn sort_feeds(lot: &mut [Given]) {
-    lot.sort_by_cached_key(|given| {
-        let source = restore::source_of(&given.row);
-        (source.is_none(), source)
+/// Puts feeds first, in the order of their URLs. The row of a feed's source is shared by all its followers and stays locked until the
+/// transaction ends, so two imports that locked the same sources in different orders would deadlock.
+fn sort_feeds(batch: &mut [RowInput]) {
+    batch.sort_by_cached_key(|input| {
+        let url = input.feed_url();
+        (url.is_none(), url)
     });
-}
-
-/// Tells a file's sum where its list does not: a dry run knows by it what is there already.
-async fn summed(reading: &mut ImportReader, row: &mut Row) -> Result<(), Unread> {
-    if let RowContent::Bookmark(BookmarkDraft { file: Some(file), .. }) = &mut row.content
-        && file.sha256.is_none()
-    {
-        file.sha256 = restore::sum_of(reading, file).await?;
-    }
-    Ok(())
-}
-
-impl Became {
-    /// Something that was made, or was there.
-    pub fn of(kind: ImportedKind, id: Uuid, created: bool) -> Self {
-        let nothing = RowTrace::default();
-        if created { Became::Created(kind, id, nothing) } else { Became::Updated(kind, id, nothing) }
-    }
-
-    /// The same with another trace.
-    pub(super) fn with_trace(self, trace: RowTrace) -> Self {
-        match self {
-            Became::Created(kind, id, _) => Became::Created(kind, id, trace),
-            Became::Updated(kind, id, _) => Became::Updated(kind, id, trace),
-            other @ (Became::Passed(_) | Became::OverPlan(_)) => other,
-        }
-    }
-
-    /// What was made, with its fingerprint.
-    fn with_fingerprint(self, fingerprints: &HashMap<Uuid, String>) -> Self {
-        match self {
-            Became::Created(kind, id, trace) => {
-                Became::Created(kind, id, RowTrace { fingerprint: fingerprints.get(&id).cloned(), ..trace })
-            }
-            other @ (Became::Updated(..) | Became::Passed(_) | Became::OverPlan(_)) => other,
-        }
-    }
-
-    pub(super) fn thing(&self) -> Option<(ImportedKind, Uuid)> {
-        match self {
-            Became::Created(kind, id, _) | Became::Updated(kind, id, _) => Some((*kind, *id)),
-            Became::Passed(_) | Became::OverPlan(_) => None,
-        }
-    }
-}
-
-impl Tally {
-    fn count(&mut self, became: &Became) {
-        match became {
-            Became::Created(..) => self.created += 1,
-            Became::Updated(..) => self.updated += 1,
-            Became::Passed(_) | Became::OverPlan(_) => self.skipped += 1,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use parse::bookmarks::Row;
     use serde_json::json;
 
     use super::*;
 
-    fn row(line: u64, content: RowContent) -> Given {
-        Given::of(Row { line, content })
+    fn row(line: u64, content: RowContent) -> RowInput {
+        RowInput::without_file(Row { line, content })
     }
 
     fn outline(url: &str) -> RowContent {
@@ -498,19 +313,19 @@ mod tests {
     }
 
     #[test]
-    fn feeds_are_followed_first_and_in_the_order_of_their_addresses() {
-        let mut lot = vec![
+    fn feeds_are_followed_first_in_the_order_of_their_urls() {
+        let mut batch = vec![
             row(1, record("bookmark", "https://a.example/")),
             row(2, outline("https://b.example/feed")),
-            row(3, outline("no address")),
+            row(3, outline("no URL")),
             row(4, record("feed", "HTTPS://a.example:443/feed?utm_source=x")),
             row(5, outline("https://b.example/feed#again")),
             row(6, record("entry", "https://a.example/1")),
         ];
 
-        sort_feeds(&mut lot);
+        sort_feeds(&mut batch);
 
-        let lines: Vec<_> = lot.iter().map(|given| given.row.line()).collect();
+        let lines: Vec<_> = batch.iter().map(|input| input.row.line()).collect();
         assert_eq!(lines, [4, 2, 5, 1, 3, 6]);
     }
 }

@@ -1,4 +1,4 @@
-//! What an import created, as its rows say.
+//! The things that an import created, by its rows.
 
 use entity::id::CollectionId;
 use entity::kind::{ImportedKind, RowOutcome};
@@ -6,11 +6,11 @@ use entity::{import, import_row};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-/// Returns the bookmarks that it created and that no undo deleted.
+/// Lists the bookmarks that an import created and that no undo deleted.
 ///
 /// # Errors
 /// The database fails.
-pub async fn bookmarks(db: &impl ConnectionTrait, import: &import::Model) -> Result<Vec<Uuid>, DbErr> {
+pub async fn list_bookmarks(db: &impl ConnectionTrait, import: &import::Model) -> Result<Vec<Uuid>, DbErr> {
     import_row::Entity::within(import.user_id, import.id)
         .filter(import_row::Column::Outcome.eq(RowOutcome::Created))
         .filter(import_row::Column::Kind.eq(ImportedKind::Bookmark))
@@ -22,11 +22,11 @@ pub async fn bookmarks(db: &impl ConnectionTrait, import: &import::Model) -> Res
         .await
 }
 
-/// Returns the collections that it created and that no undo deleted, the latest first: inner ones before those that they are in.
+/// Lists the collections that an import created and that no undo deleted, the latest first: inner ones before their parents.
 ///
 /// # Errors
 /// The database fails.
-pub async fn collections(
+pub async fn list_collections(
     db: &impl ConnectionTrait,
     import: &import::Model,
 ) -> Result<Vec<CollectionId>, DbErr> {

@@ -8,11 +8,12 @@ use sea_orm::{ConnectionTrait, EntityTrait, QuerySelect};
 
 use errors::Error;
 
-/// Locks a user's library against other batches of imports until the transaction ends. To be taken before anything in it is locked.
+/// Locks a user's library against other batches of imports until the transaction ends. Must be called before anything in the library
+/// is locked.
 ///
 /// # Errors
 /// [`Error::NotFound`] when the account was removed; [`Error::Internal`] when the database fails.
-pub async fn hold(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
+pub async fn lock_library(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
     let owner = user::Entity::find_by_id(user).lock(LockType::NoKeyUpdate);
     owner.one(txn).await?.map(drop).ok_or(Error::not_found())
 }

@@ -1,17 +1,17 @@
-//! Files of imports come in one after another for each user: how many imports are under way is checked before a file comes,
-//! and a file that comes is none of them yet.
+//! Serializes the uploads of files to import, per user. The number of a user's imports in progress is checked before a file is
+//! received, and the file counts as one of them only after its last byte.
 
 use entity::id::UserId;
 use runtime::KeyedWeakMap;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-/// Whose file comes in. Clones share it.
+/// One lock per user who uploads a file to import. Clones share the locks.
 #[derive(Clone, Debug, Default)]
-pub struct Arriving(KeyedWeakMap<UserId, Mutex<()>>);
+pub struct UploadLocks(KeyedWeakMap<UserId, Mutex<()>>);
 
-impl Arriving {
-    /// Waits until no other file of this person comes in.
-    pub async fn alone(&self, user: UserId) -> OwnedMutexGuard<()> {
+impl UploadLocks {
+    /// Waits until no other file of the user is being received. The lock is held until the guard is dropped.
+    pub async fn acquire(&self, user: UserId) -> OwnedMutexGuard<()> {
         self.0.get_or_default(user).lock_owned().await
     }
 }
@@ -23,13 +23,14 @@ mod tests {
     use super::*;
 
     #[actix::test]
-    async fn of_each_person_one_comes_in() {
-        let (arriving, user) = (Arriving::default(), |n| UserId(uuid::Uuid::from_u128(n)));
+    async fn second_upload_of_a_user_waits_for_the_first() {
+        let (locks, user) = (UploadLocks::default(), |n| UserId(uuid::Uuid::from_u128(n)));
 
-        let first = arriving.alone(user(1)).await;
-        let mut second = Box::pin(arriving.alone(user(1)));
+        let first = locks.acquire(user(1)).await;
+        let mut second = Box::pin(locks.acquire(user(1)));
+
         assert!((&mut second).now_or_never().is_none());
-        assert!(arriving.alone(user(2)).now_or_never().is_some());
+        assert!(locks.acquire(user(2)).now_or_never().is_some());
         drop(first);
         assert!(second.now_or_never().is_some());
     }

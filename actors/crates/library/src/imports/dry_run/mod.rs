@@ -1,4 +1,6 @@
-//! A dry run: what would become of each row, with nothing made.
+//! A dry run: what would become of each row. Nothing is created.
+
+mod records;
 
 use entity::kind::ImportedKind;
 use parse::bookmarks::{BookmarkDraft, RowContent};
@@ -7,86 +9,94 @@ use sea_orm::ConnectionTrait;
 use uuid::Uuid;
 use web::PageUrl;
 
-use super::names::name_in_file;
-use super::take::{Became, Given, MAY_NOT, Taking, Took};
-use super::{line, restore};
+use super::bookmark_rows::fields::{self, URL_NOT_FETCHABLE};
+use super::bookmark_rows::upload;
+use super::reading::{RowInput, archive_file};
+use super::report::name_in_file;
+use super::rows::result::{ProcessedRow, RowResult};
+use super::session::ImportSession;
+use crate::{bookmarks, feeds};
 use errors::Error;
-use crate::bookmarks::save;
-use actors::operations::feeds;
 
-impl Taking {
-    /// What would become of rows. What a row says of those before it in the file is kept in mind.
+impl ImportSession {
+    /// Previews the rows of a batch. The session remembers what later rows repeat.
     ///
     /// # Errors
-    /// The database.
-    pub(super) async fn look(
+    /// [`Error::Internal`] when the database fails.
+    pub(super) async fn preview_batch(
         &mut self,
         db: &impl ConnectionTrait,
-        lot: Vec<Given>,
-    ) -> Result<Vec<Took>, Error> {
-        let mut all = Vec::with_capacity(lot.len());
-        for Given { row, .. } in lot {
-            let (line, source, name) = (row.line(), restore::id_of(&row), name_in_file(&row.content));
-            let became = match row.content {
-                RowContent::Bookmark(given) => self.would_save(db, given).await?,
-                RowContent::Note(note) => self.would_note(db, note).await?,
-                RowContent::Feed(outline) => self.would_follow(db, &outline).await?,
-                RowContent::Record(value) => restore::would(self, db, value).await?,
-                RowContent::Skipped(why) => Became::Passed(why),
+        batch: Vec<RowInput>,
+    ) -> Result<Vec<ProcessedRow>, Error> {
+        let mut processed = Vec::with_capacity(batch.len());
+        for input in batch {
+            let (line, source) = (input.row.line(), input.source_id());
+            let name = name_in_file(&input.row.content);
+            let result = match input.row.content {
+                RowContent::Bookmark(draft) => self.preview_page(db, draft).await?,
+                RowContent::Note(note) => self.preview_note(db, note).await?,
+                RowContent::Feed(outline) => self.preview_feed(db, &outline).await?,
+                RowContent::Record(value) => records::preview(self, db, value).await?,
+                RowContent::Skipped(reason) => RowResult::Skipped(reason),
             };
-            self.knows(source, &became);
-            all.push(Took { line, source, name, became, beside: Vec::new() });
+            self.record_source(source, &result);
+            processed.push(ProcessedRow { line, source, name, result, side_results: Vec::new() });
         }
-        Ok(all)
+        Ok(processed)
     }
 
-    async fn would_save(
+    async fn preview_page(
         &mut self,
         db: &impl ConnectionTrait,
-        mut given: BookmarkDraft,
-    ) -> Result<Became, Error> {
-        if let Some(file) = given.file.take()
-            && let Some(sum) = &file.sha256
-            && restore::refusal(self.means(), self.import(), &file, self.bytes).await?.is_none()
+        mut draft: BookmarkDraft,
+    ) -> Result<RowResult, Error> {
+        if let Some(file) = draft.file.take()
+            && let Some(sha256) = &file.sha256
+            && archive_file::check_limits(self.context(), self.import(), &file, self.previewed_bytes)
+                .await?
+                .is_none()
         {
-            return self.would_upload(db, given, sum, file.bytes).await;
+            return self.preview_upload(db, draft, sha256, file.bytes).await;
         }
-        let new = match line::read(given.fields, &self.means().guard) {
+        let new = match fields::read(draft.fields, &self.context().guard) {
             Ok(new) => new,
-            Err(why) => return Ok(Became::Passed(why)),
+            Err(reason) => return Ok(RowResult::Skipped(reason)),
         };
         let key = PageUrl::parse(&new.url)?.key();
-        let there = save::with_address(db, self.import().user_id, &key).await?;
-        let id = there.as_ref().map_or(Uuid::nil(), |there| there.id.0);
-        Ok(Became::of(ImportedKind::Bookmark, id, there.is_none() && self.seen.insert(key)))
+        let existing = bookmarks::find_by_url(db, self.import().user_id, &key).await?;
+        let id = existing.as_ref().map_or(Uuid::nil(), |row| row.id.0);
+        Ok(RowResult::of(ImportedKind::Bookmark, id, existing.is_none() && self.record_seen(key)))
     }
 
-    async fn would_upload(
+    async fn preview_upload(
         &mut self,
         db: &impl ConnectionTrait,
-        given: BookmarkDraft,
-        sum: &str,
+        draft: BookmarkDraft,
+        sha256: &str,
         bytes: u64,
-    ) -> Result<Became, Error> {
-        if let Err(why) = line::read_whole(given.fields) {
-            return Ok(Became::Passed(why));
+    ) -> Result<RowResult, Error> {
+        if let Err(reason) = fields::read_unfetched(draft.fields) {
+            return Ok(RowResult::Skipped(reason));
         }
-        let there = restore::same_file(self, db, sum).await?;
-        let Some(there) = there else {
-            self.bytes += bytes;
-            return Ok(Became::of(ImportedKind::Bookmark, Uuid::nil(), true));
+        let Some(existing) = upload::find_same_file(self, db, sha256).await? else {
+            self.previewed_bytes += bytes;
+            return Ok(RowResult::of(ImportedKind::Bookmark, Uuid::nil(), true));
         };
-        let became = Became::of(ImportedKind::Bookmark, there.id.0, false);
-        self.takes(&became);
-        Ok(became)
+        let result = RowResult::of(ImportedKind::Bookmark, existing.id.0, false);
+        self.claim(&result);
+        Ok(result)
     }
 
-    async fn would_follow(&mut self, db: &impl ConnectionTrait, outline: &Outline) -> Result<Became, Error> {
-        let Some(url) = feeds::followable(&outline.url, &self.means().guard) else {
-            return Ok(Became::Passed(line::refused_address(MAY_NOT, &outline.url)));
+    async fn preview_feed(
+        &mut self,
+        db: &impl ConnectionTrait,
+        outline: &Outline,
+    ) -> Result<RowResult, Error> {
+        let Some(url) = feeds::followable_url(&outline.url, &self.context().guard) else {
+            return Ok(RowResult::Skipped(fields::refused_url_reason(URL_NOT_FETCHABLE, &outline.url)));
         };
-        let there = feeds::followed(db, self.import().user_id, &url).await?;
-        let new = there.is_none() && self.seen.insert(url.normalized());
-        Ok(Became::of(ImportedKind::Feed, Uuid::nil(), new))
+        let existing = feeds::find_followed(db, self.import().user_id, &url).await?;
+        let is_new = existing.is_none() && self.record_seen(url.normalized());
+        Ok(RowResult::of(ImportedKind::Feed, Uuid::nil(), is_new))
     }
 }

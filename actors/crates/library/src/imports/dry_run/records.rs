@@ -1,7 +1,6 @@
-//! What a line of an export would become: a dry run looks for what is there, by the same rules by which it is found when it
-//! is taken in, and makes nothing.
+//! Previews the lines of an export. A dry run finds existing things by the same rules as the import, and creates nothing.
 
-use entity::id::{BookmarkId, CollectionId, FeedId, ProjectId};
+use entity::id::{BookmarkId, CollectionId, FeedId};
 use entity::kind::ImportedKind;
 use entity::{bookmark, project, project_item};
 use parse::archive::{
@@ -12,178 +11,196 @@ use serde_json::Value;
 use uuid::Uuid;
 use web::PageUrl;
 
-use super::super::take::{Became, Taking};
-use super::{UNKNOWN, bookmarks, entries, files, lost, name_of, projects, same_collection};
+use super::super::bookmark_rows::upload;
+use super::super::reading::archive_file;
+use super::super::restore;
+use super::super::rows::result::RowResult;
+use super::super::session::ImportSession;
+use crate::{bookmarks, feeds};
 use errors::Error;
-use crate::bookmarks::save;
-use actors::operations::feeds;
 
-/// What a line would become. A thing that would be made has no id yet, and nothing stands within it.
+/// Previews a line of an export. A thing that would be created has no id yet, and so is not found as the parent of another.
 ///
 /// # Errors
-/// The database.
-pub async fn would(taking: &mut Taking, db: &impl ConnectionTrait, value: Value) -> Result<Became, Error> {
-    let Some(record) = super::read(value) else { return Ok(unknown()) };
-    let user = taking.import().user_id;
+/// [`Error::Internal`] when the database fails.
+pub async fn preview(
+    session: &mut ImportSession,
+    db: &impl ConnectionTrait,
+    line: Value,
+) -> Result<RowResult, Error> {
+    let Some(record) = restore::read_record(line) else { return Ok(RowResult::unknown_record()) };
+    let user = session.import().user_id;
     match record {
-        Record::Collection(given) => collection(taking, db, &given).await,
-        Record::Feed(given) => feed(taking, db, &given).await,
-        Record::Bookmark(given) => page(taking, db, &given).await,
-        Record::Highlight(given) => highlight(taking, db, given).await,
-        Record::Entry(given) => entry(taking, db, &given).await,
-        Record::Project(given) if given.name.trim().is_empty() => Ok(unknown()),
-        Record::Project(given) => {
-            let there = projects::same_project(user, &given).one(db).await?;
-            Ok(found(ImportedKind::Project, there.map(|there| there.id.0)))
+        Record::Collection(record) => preview_collection(session, db, &record).await,
+        Record::Feed(record) => preview_feed(session, db, &record).await,
+        Record::Bookmark(record) => preview_bookmark(session, db, &record).await,
+        Record::Highlight(record) => preview_highlight(session, db, record).await,
+        Record::Entry(record) => preview_entry(session, db, &record).await,
+        Record::Project(record) if record.name.trim().is_empty() => Ok(RowResult::unknown_record()),
+        Record::Project(record) => {
+            let existing = restore::projects::same_project(user, &record).one(db).await?;
+            Ok(created_unless(ImportedKind::Project, existing.map(|row| row.id.0)))
         }
-        Record::Decision(given) => {
-            let same = async |project| {
-                let there = projects::same_decision(&project, &given).one(db).await?;
-                Ok(there.map(|there| there.id.0))
+        Record::Decision(record) => {
+            let find = async |project| {
+                let existing = restore::projects::same_decision(&project, &record).one(db).await?;
+                Ok(existing.map(|row| row.id.0))
             };
-            within(taking, db, (ImportedKind::Decision, given.project), same).await
+            preview_in_project(session, db, (ImportedKind::Decision, record.project), find).await
         }
-        Record::Note(given) => {
-            let same = async |project| {
-                let there = projects::same_note(&project, &given).one(db).await?;
-                Ok(there.map(|there| there.id.0))
+        Record::Note(record) => {
+            let find = async |project| {
+                let existing = restore::projects::same_note(&project, &record).one(db).await?;
+                Ok(existing.map(|row| row.id.0))
             };
-            within(taking, db, (ImportedKind::Note, given.project), same).await
+            preview_in_project(session, db, (ImportedKind::Note, record.project), find).await
         }
-        Record::Item(given) => item(taking, db, &given).await,
+        Record::Item(record) => preview_item(session, db, &record).await,
     }
 }
 
-fn unknown() -> Became {
-    Became::Passed(UNKNOWN.to_owned())
+/// The result of a line whose thing exists, or would be created.
+fn created_unless(kind: ImportedKind, existing: Option<Uuid>) -> RowResult {
+    RowResult::of(kind, existing.unwrap_or_default(), existing.is_none())
 }
 
-fn found(kind: ImportedKind, there: Option<Uuid>) -> Became {
-    Became::of(kind, there.unwrap_or_default(), there.is_none())
-}
-
-async fn collection(
-    taking: &Taking,
+async fn preview_collection(
+    session: &ImportSession,
     db: &impl ConnectionTrait,
-    given: &CollectionRecord,
-) -> Result<Became, Error> {
-    let Some(name) = name_of(given) else { return Ok(unknown()) };
-    let parent = match given.parent {
-        Some(parent) => taking.became_a(db, ImportedKind::Collection, parent).await?.map(CollectionId),
+    record: &CollectionRecord,
+) -> Result<RowResult, Error> {
+    let Some(name) = restore::collections::read_name(record) else {
+        return Ok(RowResult::unknown_record());
+    };
+    let parent = match record.parent {
+        Some(parent) => {
+            let parent = session.find_imported_of_kind(db, ImportedKind::Collection, parent).await?;
+            parent.map(CollectionId)
+        }
         None => None,
     };
-    let there = same_collection(taking, db, parent, &name).await?;
-    Ok(found(ImportedKind::Collection, there.map(|id| id.0)))
+    let existing = restore::collections::find_same(session, db, parent, &name).await?;
+    Ok(created_unless(ImportedKind::Collection, existing.map(|id| id.0)))
 }
 
-async fn feed(taking: &Taking, db: &impl ConnectionTrait, given: &FeedRecord) -> Result<Became, Error> {
-    let Ok(url) = PageUrl::parse(&given.url) else { return Ok(unknown()) };
-    let there = feeds::followed(db, taking.import().user_id, &url).await?;
-    Ok(found(ImportedKind::Feed, there.map(|there| there.id.0)))
-}
-
-async fn page(
-    taking: &mut Taking,
+async fn preview_feed(
+    session: &ImportSession,
     db: &impl ConnectionTrait,
-    given: &BookmarkRecord,
-) -> Result<Became, Error> {
-    let new = match bookmarks::read(taking, given) {
+    record: &FeedRecord,
+) -> Result<RowResult, Error> {
+    let Ok(url) = PageUrl::parse(&record.url) else { return Ok(RowResult::unknown_record()) };
+    let existing = feeds::find_followed(db, session.import().user_id, &url).await?;
+    Ok(created_unless(ImportedKind::Feed, existing.map(|row| row.id.0)))
+}
+
+async fn preview_bookmark(
+    session: &mut ImportSession,
+    db: &impl ConnectionTrait,
+    record: &BookmarkRecord,
+) -> Result<RowResult, Error> {
+    let new = match restore::bookmarks::read(session, record) {
         Ok(new) => new,
-        Err(why) => return Ok(Became::Passed(why)),
+        Err(skipped) => return Ok(skipped),
     };
-    let (user, key) = (taking.import().user_id, PageUrl::parse(&new.url)?.key());
-    let there = match &given.file {
-        None => save::with_address(db, user, &key).await?,
+    let (user, key) = (session.import().user_id, PageUrl::parse(&new.url)?.key());
+    let existing = match &record.file {
+        None => bookmarks::find_by_url(db, user, &key).await?,
         Some(file) => {
-            let refusal = files::refusal(taking.means(), taking.import(), file, taking.bytes).await?;
+            let (context, import) = (session.context(), session.import());
+            let refusal = archive_file::check_limits(context, import, file, session.previewed_bytes).await?;
             if let Some(refusal) = refusal {
-                return Ok(refusal.outcome());
+                return Ok(refusal.into_row_result());
             }
             match &file.sha256 {
-                Some(sum) => bookmarks::same_file(taking, db, sum).await?,
+                Some(sha256) => upload::find_same_file(session, db, sha256).await?,
                 None => None,
             }
         }
     };
-    if there.is_none() {
-        taking.bytes += given.file.as_ref().map_or(0, |file| file.bytes);
+    if existing.is_none() {
+        session.previewed_bytes += record.file.as_ref().map_or(0, |file| file.bytes);
     }
-    let again = there.is_none() && given.file.is_none() && !taking.seen.insert(key);
-    Ok(if again {
-        Became::of(ImportedKind::Bookmark, Uuid::nil(), false)
+    let is_repeated = existing.is_none() && record.file.is_none() && !session.record_seen(key);
+    Ok(if is_repeated {
+        RowResult::of(ImportedKind::Bookmark, Uuid::nil(), false)
     } else {
-        found(ImportedKind::Bookmark, there.map(|row| row.id.0))
+        created_unless(ImportedKind::Bookmark, existing.map(|row| row.id.0))
     })
 }
 
-/// What stands in a project, which may be one that would be made.
-async fn within(
-    taking: &Taking,
+/// Previews a thing of a project, which may itself be one that would be created.
+async fn preview_in_project(
+    session: &ImportSession,
     db: &impl ConnectionTrait,
     (kind, project): (ImportedKind, Uuid),
-    same: impl AsyncFnOnce(project::Model) -> Result<Option<Uuid>, Error>,
-) -> Result<Became, Error> {
-    if taking.became_a(db, ImportedKind::Project, project).await?.is_none() {
-        return Ok(lost());
+    find: impl AsyncFnOnce(project::Model) -> Result<Option<Uuid>, Error>,
+) -> Result<RowResult, Error> {
+    if session.find_imported_of_kind(db, ImportedKind::Project, project).await?.is_none() {
+        return Ok(RowResult::missing_parent());
     }
-    let there = match projects::project_of(taking, db, project).await? {
-        Some(project) => same(project).await?,
+    let existing = match restore::projects::project_of(session, db, project).await? {
+        Some(project) => find(project).await?,
         None => None,
     };
-    Ok(found(kind, there))
+    Ok(created_unless(kind, existing))
 }
 
-async fn highlight(
-    taking: &Taking,
+async fn preview_highlight(
+    session: &ImportSession,
     db: &impl ConnectionTrait,
-    mut given: HighlightRecord,
-) -> Result<Became, Error> {
-    let Some(id) = taking.became_a(db, ImportedKind::Bookmark, given.bookmark).await?.map(BookmarkId) else {
-        return Ok(lost());
-    };
-    if !bookmarks::is_marked(&given) {
-        return Ok(unknown());
+    mut record: HighlightRecord,
+) -> Result<RowResult, Error> {
+    let bookmark = session.find_imported_of_kind(db, ImportedKind::Bookmark, record.bookmark).await?;
+    let Some(id) = bookmark.map(BookmarkId) else { return Ok(RowResult::missing_parent()) };
+    if !restore::highlights::is_valid(&record) {
+        return Ok(RowResult::unknown_record());
     }
-    let user = taking.import().user_id;
+    let user = session.import().user_id;
     if let Some(saved) = bookmark::Entity::one_of(user, id).one(db).await? {
-        given = bookmarks::in_place(db, &saved, given).await?;
+        record = restore::highlights::relocate(db, &saved, record).await?;
     }
-    let there = bookmarks::same_highlight(taking, db, id, &given).await?;
-    Ok(found(ImportedKind::Highlight, there.map(|there| there.id.0)))
+    let existing = restore::highlights::find_same(session, db, id, &record).await?;
+    Ok(created_unless(ImportedKind::Highlight, existing.map(|row| row.id.0)))
 }
 
-async fn entry(taking: &Taking, db: &impl ConnectionTrait, given: &EntryRecord) -> Result<Became, Error> {
-    let Some(feed) = taking.became_a(db, ImportedKind::Feed, given.feed).await?.map(FeedId) else {
-        return Ok(if PageUrl::parse(&given.url).is_ok() { lost() } else { unknown() });
-    };
-    let Some((key, _)) = entries::sums(given).filter(|_| PageUrl::parse(&given.url).is_ok()) else {
-        return Ok(unknown());
-    };
-    let there = entries::same_entry(taking.import().user_id, feed, &key).one(db).await?;
-    Ok(found(ImportedKind::Entry, there.map(|there| there.id.0)))
-}
-
-async fn item(
-    taking: &Taking,
+async fn preview_entry(
+    session: &ImportSession,
     db: &impl ConnectionTrait,
-    given: &ProjectItemRecord,
-) -> Result<Became, Error> {
-    let project = taking.became_a(db, ImportedKind::Project, given.project).await?.map(ProjectId);
-    let (Some(_), Some((kind, _))) = (project, taking.became(db, given.thing).await?) else {
-        return Ok(lost());
+    record: &EntryRecord,
+) -> Result<RowResult, Error> {
+    let is_url_valid = PageUrl::parse(&record.url).is_ok();
+    let feed = session.find_imported_of_kind(db, ImportedKind::Feed, record.feed).await?;
+    let Some(feed) = feed.map(FeedId) else {
+        return Ok(if is_url_valid { RowResult::missing_parent() } else { RowResult::unknown_record() });
     };
-    if !projects::may_stand(kind) {
-        return Ok(lost());
+    let Some((key_hash, _)) = restore::feeds::hashes(record).filter(|_| is_url_valid) else {
+        return Ok(RowResult::unknown_record());
+    };
+    let existing = restore::feeds::same_entry(session.import().user_id, feed, &key_hash).one(db).await?;
+    Ok(created_unless(ImportedKind::Entry, existing.map(|row| row.id.0)))
+}
+
+async fn preview_item(
+    session: &ImportSession,
+    db: &impl ConnectionTrait,
+    record: &ProjectItemRecord,
+) -> Result<RowResult, Error> {
+    let project = session.find_imported_of_kind(db, ImportedKind::Project, record.project).await?;
+    let (Some(_), Some((kind, _))) = (project, session.find_imported(db, record.thing).await?) else {
+        return Ok(RowResult::missing_parent());
+    };
+    if !restore::projects::can_be_item(kind) {
+        return Ok(RowResult::missing_parent());
     }
-    let there = match projects::project_of(taking, db, given.project).await? {
-        Some(project) => match projects::thing_of(taking, db, given).await? {
-            Some(chosen) => {
-                let same = project_item::Entity::within(&project);
-                same.filter(project_item::Column::Thing.eq(chosen.thing())).one(db).await?
+    let existing = match restore::projects::project_of(session, db, record.project).await? {
+        Some(project) => match restore::projects::resolve_thing(session, db, record).await? {
+            Some(thing) => {
+                let items = project_item::Entity::within(&project);
+                items.filter(project_item::Column::Thing.eq(thing.thing())).one(db).await?
             }
             None => None,
         },
         None => None,
     };
-    Ok(found(ImportedKind::Item, there.map(|there| there.id.0)))
+    Ok(created_unless(ImportedKind::Item, existing.map(|row| row.id.0)))
 }

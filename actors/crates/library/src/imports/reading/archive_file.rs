@@ -1,4 +1,4 @@
-//! Files that come in an archive, brought into the store before the transaction that gives them to their uploads.
+//! Files inside an archive. They are copied into the store before the transaction that attaches them to their uploads.
 
 use std::fmt;
 
@@ -11,156 +11,161 @@ use sha2::{Digest, Sha256};
 use text::hexadecimal;
 use tokio_util::bytes::Bytes;
 
-use super::super::Means;
-use super::super::take::{Became, Unread};
-use errors::Error;
+use super::super::context::ImportContext;
+use super::super::rows::result::RowResult;
+use super::error::ReadError;
 use crate::stored_files::{Held, Written};
 use crate::uploads::{self, MediaType};
+use errors::Error;
 
-/// What came of bringing a file.
-pub enum Brought {
-    /// It is in the store, with this sum, and waits to be given to its upload.
-    Here(Held, String),
-    /// It is not taken, and why.
-    Refused(Refusal),
+/// What became of a file inside an archive.
+pub enum ArchiveFile {
+    /// It is in the store, with this SHA-256 in hexadecimal digits, and belongs to nothing yet.
+    Stored(Held, String),
+    /// It was not copied.
+    Refused(FileRefusal),
 }
 
-/// Why a file is not restored.
+/// Why a file inside an archive is not copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The archive is faulty.
+pub enum FileRefusal {
+    /// The archive is faulty; the reason.
     Faulty(&'static str),
-    /// A limit of the plan is reached.
+    /// A limit of the plan is reached; the reason.
     OverPlan(&'static str),
 }
 
-impl Refusal {
-    /// The outcome of a row that holds only the file.
-    pub fn outcome(self) -> Became {
+impl FileRefusal {
+    /// Returns the result of a row that holds only the file.
+    pub fn into_row_result(self) -> RowResult {
         match self {
-            Self::Faulty(why) => Became::Passed(why.to_owned()),
-            Self::OverPlan(why) => Became::OverPlan(why.to_owned()),
+            Self::Faulty(why) => RowResult::Skipped(why.to_owned()),
+            Self::OverPlan(why) => RowResult::OverPlan(why.to_owned()),
         }
     }
 }
 
-impl fmt::Debug for Brought {
+impl fmt::Debug for ArchiveFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Brought::Here(..) => "Here",
-            Brought::Refused(_) => "Refused",
+            ArchiveFile::Stored(..) => "Stored",
+            ArchiveFile::Refused(_) => "Refused",
         })
     }
 }
 
-/// Brings a file out of the archive into the store; `before` are bytes that were brought and are not counted yet.
+/// Copies a file from the archive into the store. `uncounted_bytes` are those of the files that this batch copied before: they count
+/// towards the limit of the plan, but no upload has them yet.
 ///
 /// # Errors
-/// The store, or the child that reads the archive.
-pub async fn bring(
-    means: &Means,
+/// [`ReadError`] when the store fails, or the child process that reads the archive.
+pub async fn store(
+    context: &ImportContext,
     import: &import::Model,
-    reading: &mut ImportReader,
+    reader: &mut ImportReader,
     file: &FileRecord,
-    before: u64,
-) -> Result<Brought, Unread> {
-    if let Some(why) = refusal(means, import, file, before).await? {
-        return Ok(Brought::Refused(why));
+    uncounted_bytes: u64,
+) -> Result<ArchiveFile, ReadError> {
+    if let Some(refusal) = check_limits(context, import, file, uncounted_bytes).await? {
+        return Ok(ArchiveFile::Refused(refusal));
     }
-    match reading.open_file(file.path.clone()).await {
+    match reader.open_file(file.path.clone()).await {
         Ok(()) => {}
         Err(SandboxError::Import(_)) => {
-            return Ok(Brought::Refused(Refusal::Faulty("its file is not in the archive")));
+            return Ok(ArchiveFile::Refused(FileRefusal::Faulty("its file is not in the archive")));
         }
         Err(error) => return Err(error.into()),
     }
-    let store = &*means.store;
-    let mut written = Written::begin(&means.core, store).await?;
-    match copy(reading, Some(&mut written), file).await {
-        Ok(Some(sum)) => Ok(Brought::Here(written.finish(&means.core, store).await?, sum)),
+    let (core, store) = (&context.core, &*context.store);
+    let mut written = Written::begin(core, store).await?;
+    match copy(reader, Some(&mut written), file).await {
+        Ok(Some(sha256)) => Ok(ArchiveFile::Stored(written.finish(core, store).await?, sha256)),
         Ok(None) => {
-            written.abort(&means.core, store).await;
-            Ok(Brought::Refused(Refusal::Faulty("its file does not match the export")))
+            written.abort(core, store).await;
+            Ok(ArchiveFile::Refused(FileRefusal::Faulty("its file does not match the export")))
         }
-        Err(Unread::Sandbox(SandboxError::Import(_))) => {
-            written.abort(&means.core, store).await;
-            Ok(Brought::Refused(Refusal::Faulty("its file is damaged")))
+        Err(ReadError::Sandbox(SandboxError::Import(_))) => {
+            written.abort(core, store).await;
+            Ok(ArchiveFile::Refused(FileRefusal::Faulty("its file is damaged")))
         }
         Err(error) => {
-            written.abort(&means.core, store).await;
+            written.abort(core, store).await;
             Err(error)
         }
     }
 }
 
-/// The sum of a file that is left where it is; `None` where it is not as the list says.
+/// Returns the SHA-256 of a file without copying it; `None` when the file is missing or is not as its record says.
 ///
 /// # Errors
-/// The child that reads the archive.
-pub async fn sum_of(reading: &mut ImportReader, file: &FileRecord) -> Result<Option<String>, Unread> {
-    let sum = match reading.open_file(file.path.clone()).await {
-        Ok(()) => copy(reading, None, file).await,
+/// [`ReadError`] when the child process that reads the archive fails.
+pub async fn digest(reader: &mut ImportReader, file: &FileRecord) -> Result<Option<String>, ReadError> {
+    let sha256 = match reader.open_file(file.path.clone()).await {
+        Ok(()) => copy(reader, None, file).await,
         Err(error) => Err(error.into()),
     };
-    match sum {
-        Err(Unread::Sandbox(SandboxError::Import(_))) => Ok(None),
-        sum => sum,
+    match sha256 {
+        Err(ReadError::Sandbox(SandboxError::Import(_))) => Ok(None),
+        sha256 => sha256,
     }
 }
 
-/// Why a file is not even looked at.
+/// Returns why a file is refused before it is read: by its type, its length, or the limits of the plan. `uncounted_bytes` are added to
+/// the bytes of the user's uploads.
 ///
 /// # Errors
-/// The database.
-pub async fn refusal(
-    means: &Means,
+/// [`Error::Internal`] when the database fails.
+pub async fn check_limits(
+    context: &ImportContext,
     import: &import::Model,
     file: &FileRecord,
-    before: u64,
-) -> Result<Option<Refusal>, Error> {
-    let db = means.core.db.read();
+    uncounted_bytes: u64,
+) -> Result<Option<FileRefusal>, Error> {
+    let db = context.core.db.read();
     let Some(owner) = user::Entity::find_by_id(import.user_id).one(db).await? else {
-        return Ok(Some(Refusal::Faulty("the account was removed")));
+        return Ok(Some(FileRefusal::Faulty("the account was removed")));
     };
-    let limits = means.core.plans.limits(owner.plan);
+    let limits = context.core.plans.limits(owner.plan);
     if MediaType::parse(&file.content_type).and_then(|kind| kind.content_type()).is_none() {
-        return Ok(Some(Refusal::Faulty("its file type is not supported")));
+        return Ok(Some(FileRefusal::Faulty("its file type is not supported")));
     }
     if file.bytes == 0 {
-        return Ok(Some(Refusal::Faulty("its file is empty")));
+        return Ok(Some(FileRefusal::Faulty("its file is empty")));
     }
     if file.bytes > limits.upload_bytes {
-        return Ok(Some(Refusal::OverPlan("its file is larger than the plan allows")));
+        return Ok(Some(FileRefusal::OverPlan("its file is larger than the plan allows")));
     }
-    let stored = uploads::stored_bytes(db, owner.id, means.core.clock.now()).await?;
-    let full = stored.saturating_add(before).saturating_add(file.bytes) > limits.stored_bytes;
-    Ok(full.then_some(Refusal::OverPlan(
+    let stored = uploads::stored_bytes(db, owner.id, context.core.clock.now()).await?;
+    let is_full = stored.saturating_add(uncounted_bytes).saturating_add(file.bytes) > limits.stored_bytes;
+    Ok(is_full.then_some(FileRefusal::OverPlan(
         "its file does not fit: the bytes of uploads that the plan allows are used up",
     )))
 }
 
-/// The sum of what was copied; `None` where it is not what was said.
+/// Reads the opened file to its end, and writes it where it is to be written. Returns its SHA-256; `None` when its length or its digest
+/// is not that of its record.
 async fn copy(
-    reading: &mut ImportReader,
+    reader: &mut ImportReader,
     mut written: Option<&mut Written>,
     file: &FileRecord,
-) -> Result<Option<String>, Unread> {
-    let (mut sum, mut got) = (Sha256::new(), 0_u64);
+) -> Result<Option<String>, ReadError> {
+    let (mut digest, mut length) = (Sha256::new(), 0_u64);
     loop {
-        let piece = reading.next_piece().await?;
+        let piece = reader.next_piece().await?;
         if piece.is_empty() {
             break;
         }
-        got += piece.len() as u64;
-        if got > file.bytes {
+        length += piece.len() as u64;
+        if length > file.bytes {
             return Ok(None);
         }
-        sum.update(&piece);
+        digest.update(&piece);
         if let Some(written) = &mut written {
             written.write(Bytes::from(piece)).await?;
         }
     }
-    let sum = hexadecimal(&sum.finalize());
-    let same = got == file.bytes && file.sha256.as_ref().is_none_or(|said| *said == sum);
-    Ok(same.then_some(sum))
+    let sha256 = hexadecimal(&digest.finalize());
+    let is_as_recorded =
+        length == file.bytes && file.sha256.as_ref().is_none_or(|declared| *declared == sha256);
+    Ok(is_as_recorded.then_some(sha256))
 }

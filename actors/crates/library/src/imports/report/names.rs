@@ -1,7 +1,7 @@
-//! What the rows of an import are called when they are shown: by their titles, or by their URLs where they have none.
+//! The names under which the rows of an import are shown: titles, or URLs where there is no title.
 //!
-//! Of what a row made or found the name is looked up, so that it is the one of today and goes with the thing. A dry run makes
-//! nothing: its rows keep the name that stands in the file.
+//! The name of a thing that a row created or found is looked up, so that it is the current one and disappears with the thing. A dry run
+//! creates nothing: its rows keep the name in the file.
 
 use std::collections::HashMap;
 
@@ -14,17 +14,17 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Que
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::BATCH_ROWS;
 use errors::Error;
-use crate::bookmarks::save::AT_ONCE;
 
-/// Characters of a name; a longer one is cut.
-const MAX_NAME_CHARS: usize = 200;
+/// Characters of a shown name; a longer one is cut.
+const MAX_SHOWN_CHARS: usize = 200;
 
-/// Returns the names of rows of an import. Skipped rows, and rows whose thing is gone, have none.
+/// Loads the names of rows of an import. Skipped rows, and rows whose thing was deleted, have none.
 ///
 /// # Errors
-/// The database fails.
-pub async fn row_names(
+/// [`Error::Internal`] when the database fails.
+pub async fn load_row_names(
     db: &impl ConnectionTrait,
     import: &import::Model,
     rows: &[Model],
@@ -39,16 +39,16 @@ pub async fn row_names(
     }
     let mut names = HashMap::new();
     for (kind, ids) in ids {
-        for some in ids.chunks(AT_ONCE) {
-            names.extend(names_of(db, import.user_id, kind, some.to_vec()).await?);
+        for batch in ids.chunks(BATCH_ROWS) {
+            names.extend(load_names(db, import.user_id, kind, batch.to_vec()).await?);
         }
     }
-    let name = |row: &Model| Some((row.id, text::cut(names.get(&row.made_id?)?, MAX_NAME_CHARS)));
+    let name = |row: &Model| Some((row.id, text::cut(names.get(&row.made_id?)?, MAX_SHOWN_CHARS)));
     Ok(rows.iter().filter_map(name).collect())
 }
 
-/// Returns the names of things of a kind, by their ids. A place in a project has none of its own.
-async fn names_of(
+/// Loads the names of things of a kind, by their ids. An item of a project has none of its own.
+async fn load_names(
     db: &impl ConnectionTrait,
     user: UserId,
     kind: ImportedKind,
@@ -59,41 +59,41 @@ async fn names_of(
             use document::Column::{BookmarkId, ContentType as Type, Title};
             // A note on a bookmark is a document of it too.
             let texts = document::Entity::readable_by(user).filter(Type.ne(ContentType::Note));
-            named(db, texts, (BookmarkId, Title), ids).await
+            select_names(db, texts, (BookmarkId, Title), ids).await
         }
         ImportedKind::Collection => {
             use collection::Column::{Id, Name};
-            named(db, collection::Entity::owned_by(user), (Id, Name), ids).await
+            select_names(db, collection::Entity::owned_by(user), (Id, Name), ids).await
         }
         ImportedKind::Feed => {
             use feed::Column::{Id, Url};
-            named(db, feed::Entity::owned_by(user), (Id, Url), ids).await
+            select_names(db, feed::Entity::owned_by(user), (Id, Url), ids).await
         }
         ImportedKind::Entry => {
             use entry::Column::{Id, Title};
-            named(db, entry::Entity::owned_by(user), (Id, Title), ids).await
+            select_names(db, entry::Entity::owned_by(user), (Id, Title), ids).await
         }
         ImportedKind::Highlight => {
             use highlight::Column::{Id, Text};
-            named(db, highlight::Entity::owned_by(user), (Id, Text), ids).await
+            select_names(db, highlight::Entity::owned_by(user), (Id, Text), ids).await
         }
         ImportedKind::Project => {
             use project::Column::{Id, Name};
-            named(db, project::Entity::owned_by(user), (Id, Name), ids).await
+            select_names(db, project::Entity::owned_by(user), (Id, Name), ids).await
         }
         ImportedKind::Decision => {
             use decision::Column::{Id, Title};
-            named(db, decision::Entity::owned_by(user), (Id, Title), ids).await
+            select_names(db, decision::Entity::owned_by(user), (Id, Title), ids).await
         }
         ImportedKind::Note => {
             use note::Column::{Id, Title};
-            named(db, note::Entity::owned_by(user), (Id, Title), ids).await
+            select_names(db, note::Entity::owned_by(user), (Id, Title), ids).await
         }
         ImportedKind::Item => Ok(Vec::new()),
     }
 }
 
-async fn named<E: EntityTrait>(
+async fn select_names<E: EntityTrait>(
     db: &impl ConnectionTrait,
     things: Select<E>,
     (id, name): (E::Column, E::Column),
@@ -102,8 +102,8 @@ async fn named<E: EntityTrait>(
     things.filter(id.is_in(ids)).select_only().column(id).column(name).into_tuple().all(db).await
 }
 
-/// Returns the name of a row as it stands in the file, cut; nothing for one that cannot be taken in.
-pub(super) fn name_in_file(content: &RowContent) -> Option<String> {
+/// Returns the name of a row in the file, cut; `None` for a row that cannot be imported.
+pub fn name_in_file(content: &RowContent) -> Option<String> {
     let name = match content {
         RowContent::Bookmark(save) => {
             save.fields.get("title").or_else(|| save.fields.get("url"))?.as_str()?
@@ -113,10 +113,10 @@ pub(super) fn name_in_file(content: &RowContent) -> Option<String> {
         RowContent::Record(record) => name_of_record(record)?,
         RowContent::Skipped(_) => return None,
     };
-    Some(text::cut(&text::one_line(name), MAX_NAME_CHARS)).filter(|name| !name.is_empty())
+    Some(text::cut(&text::one_line(name), MAX_SHOWN_CHARS)).filter(|name| !name.is_empty())
 }
 
-/// The title of a thing or of its text, its name, its URL, or the words of a highlight: whichever a line of an export has.
+/// The title of a thing or of its text, its name, its URL, or the words of a highlight: the first that a line of an export has.
 fn name_of_record(record: &Value) -> Option<&str> {
     let paths = ["/title", "/text/title", "/name", "/url", "/text"];
     paths.into_iter().find_map(|path| record.pointer(path)?.as_str())

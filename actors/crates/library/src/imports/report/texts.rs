@@ -1,4 +1,4 @@
-//! How far the texts are of what an import saved.
+//! The progress of the texts of the bookmarks that an import created.
 
 use std::collections::BTreeMap;
 
@@ -8,34 +8,34 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
-use super::made::bookmarks;
+use super::super::created;
+use crate::BATCH_ROWS;
 use crate::context::CoreContext;
 use errors::Error;
-use crate::bookmarks::save::AT_ONCE;
 
-/// Texts of bookmarks that an import made.
+/// How many texts of an import's bookmarks are in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Texts {
-    /// Those that wait to be read or are being read.
+pub struct TextCounts {
+    /// Texts that wait to be fetched or extracted, or are being processed.
     pub processing: i64,
-    /// Those that can be read and searched.
+    /// Texts that can be read and searched.
     pub ready: i64,
-    /// Those whose last try failed.
+    /// Texts whose last attempt failed.
     pub failed: i64,
 }
 
-/// Counts the texts of what an import made. It reads a row for each bookmark, so it is slow for a large import.
+/// Counts the texts of the bookmarks that an import created. Reads a row for each bookmark, so it is slow for a large import.
 ///
 /// # Errors
-/// The database fails.
-pub async fn texts(core: &CoreContext, import: &import::Model) -> Result<Texts, Error> {
-    let made = bookmarks(core.db.read(), import).await?;
-    let mut counted: BTreeMap<&str, i64> = BTreeMap::new();
-    // By short lists of ids: a table that has just grown has no statistics, and a join over it may take minutes.
-    for some in made.chunks(AT_ONCE) {
-        let found: Vec<(DocumentStatus, i64)> = document::Entity::readable_by(import.user_id)
-            .filter(document::Column::BookmarkId.is_in(some.iter().copied()))
+/// [`Error::Internal`] when the database fails.
+pub async fn count_texts(core: &CoreContext, import: &import::Model) -> Result<TextCounts, Error> {
+    let bookmarks = created::list_bookmarks(core.db.read(), import).await?;
+    let mut totals: BTreeMap<&str, i64> = BTreeMap::new();
+    // Short lists of ids: a table that has just grown has no statistics, and a join over it may take minutes.
+    for batch in bookmarks.chunks(BATCH_ROWS) {
+        let counts: Vec<(DocumentStatus, i64)> = document::Entity::readable_by(import.user_id)
+            .filter(document::Column::BookmarkId.is_in(batch.iter().copied()))
             .filter(document::Column::ContentType.ne(ContentType::Note))
             .select_only()
             .column(document::Column::Status)
@@ -44,12 +44,12 @@ pub async fn texts(core: &CoreContext, import: &import::Model) -> Result<Texts, 
             .into_tuple()
             .all(core.db.read())
             .await?;
-        found.into_iter().for_each(|(status, n)| *counted.entry(status.name()).or_default() += n);
+        counts.into_iter().for_each(|(status, n)| *totals.entry(status.name()).or_default() += n);
     }
-    let of = |status: DocumentStatus| counted.get(status.name()).copied().unwrap_or_default();
-    Ok(Texts {
-        processing: of(DocumentStatus::Processing),
-        ready: of(DocumentStatus::Ready),
-        failed: of(DocumentStatus::Failed),
+    let total = |status: DocumentStatus| totals.get(status.name()).copied().unwrap_or_default();
+    Ok(TextCounts {
+        processing: total(DocumentStatus::Processing),
+        ready: total(DocumentStatus::Ready),
+        failed: total(DocumentStatus::Failed),
     })
 }

@@ -7,42 +7,42 @@ use entity::import;
 
 use errors::Error;
 
-/// Faulty rows that are kept one by one, with their lines.
+/// Faulty rows that are stored one by one, with their lines.
 pub const MAX_LISTED_FAULTS: i32 = 10_000;
-/// Faulty rows in a row after which an import ends.
-pub const MAX_FAULTS_IN_A_ROW: i32 = 10_000;
-/// Reasons by which the rest is counted. There are few, but one may name a file of an archive.
+/// Consecutive faulty rows after which an import ends.
+pub const MAX_CONSECUTIVE_FAULTS: i32 = 10_000;
+/// Different reasons by which the rest is counted. There are usually few, but a reason may name a file of an archive.
 const MAX_REASONS: usize = 100;
-/// Where rows are counted whose reasons are too many.
+/// The reason under which the rows beyond [`MAX_REASONS`] are counted.
 const OTHER_REASONS: &str = "other reasons";
 
-/// The faulty rows of an import, as far as it is.
+/// The faulty rows of an import so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Faults {
+pub struct RowFaults {
     listed: i32,
     unlisted: BTreeMap<String, u64>,
     in_a_row: i32,
 }
 
-impl Faults {
-    /// As the import's row says.
+impl RowFaults {
+    /// Reads the counts of an import's row.
     ///
     /// # Errors
     /// [`Error::Internal`] when the row is damaged.
-    pub fn of(import: &import::Model) -> Result<Self, Error> {
+    pub fn from_import(import: &import::Model) -> Result<Self, Error> {
         Ok(Self {
             listed: import.skipped.min(MAX_LISTED_FAULTS),
-            unlisted: unlisted(import)?,
+            unlisted: unlisted_faults(import)?,
             in_a_row: import.faults_in_a_row,
         })
     }
 
-    /// Counts a row that was taken in.
+    /// Counts a row that was imported.
     pub fn record_good(&mut self) {
         self.in_a_row = 0;
     }
 
-    /// Counts a faulty row. Returns whether it is to be kept by itself.
+    /// Counts a faulty row. Returns whether it is to be listed individually.
     pub fn record_faulty(&mut self, reason: &str) -> bool {
         self.in_a_row = self.in_a_row.saturating_add(1);
         self.list(reason)
@@ -68,45 +68,45 @@ impl Faults {
         false
     }
 
-    /// Whether the import is to end here.
+    /// Whether the import must end here.
     pub fn is_run_too_long(&self) -> bool {
-        self.in_a_row >= MAX_FAULTS_IN_A_ROW
+        self.in_a_row >= MAX_CONSECUTIVE_FAULTS
     }
 
-    /// The length of the current run, for the import's row.
+    /// Returns the length of the current run, for the import's row.
     pub fn in_a_row(&self) -> i32 {
         self.in_a_row
     }
 
-    /// The counts by reason as JSON, for the import's row; nothing for none.
+    /// Returns the counts by reason as JSON, for the import's row; `None` when there are none.
     ///
     /// # Errors
     /// [`Error::Internal`] when they cannot be written.
     pub fn unlisted_json(&self) -> Result<Option<String>, Error> {
-        let some = (!self.unlisted.is_empty()).then_some(&self.unlisted);
-        some.map(|counts| serde_json::to_string(counts).map_err(Error::internal)).transpose()
+        let unlisted = (!self.unlisted.is_empty()).then_some(&self.unlisted);
+        unlisted.map(|counts| serde_json::to_string(counts).map_err(Error::internal)).transpose()
     }
 }
 
-/// A reason without what it quotes of its row between backticks, so that rows with the same fault are counted together.
+/// Removes what a reason quotes of its row between backticks, so that rows with the same fault are counted together.
 fn without_quotations(reason: &str) -> String {
     let words: String = reason.split('`').step_by(2).collect();
     words.replace(": ;", ";").replace(" ;", ";").trim_end_matches([':', ' ']).to_owned()
 }
 
-/// How many faulty rows of an import are not kept by themselves, by reason.
+/// Returns the faulty rows of an import that are not listed individually: their number by reason.
 ///
 /// # Errors
 /// [`Error::Internal`] when the row is damaged.
-pub fn unlisted(import: &import::Model) -> Result<BTreeMap<String, u64>, Error> {
+pub fn unlisted_faults(import: &import::Model) -> Result<BTreeMap<String, u64>, Error> {
     let counts = import.unlisted_faults.as_deref();
     counts.map_or_else(|| Ok(BTreeMap::new()), |json| serde_json::from_str(json).map_err(Error::internal))
 }
 
-/// Why an import ended after a run of faults.
-pub fn message(line: i64) -> String {
+/// Returns the error of an import that ended after a run of faults.
+pub fn stop_reason(line: i64) -> String {
     format!(
-        "stopped after line {line}: none of the last {MAX_FAULTS_IN_A_ROW} rows could be imported, so the file may not be of \
+        "stopped after line {line}: none of the last {MAX_CONSECUTIVE_FAULTS} rows could be imported, so the file may not be of \
          this format; resume the import to continue anyway"
     )
 }
@@ -116,11 +116,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_over_the_bound_are_counted_by_reason() {
-        let mut faults = Faults::default();
+    fn faults_over_the_limit_are_counted_by_reason() {
+        let mut faults = RowFaults::default();
 
-        let kept = (0..MAX_LISTED_FAULTS).filter(|_| faults.record_faulty("a")).count();
-        assert_eq!(kept, 10_000);
+        let listed = (0..MAX_LISTED_FAULTS).filter(|_| faults.record_faulty("a")).count();
+        assert_eq!(listed, 10_000);
         for reason in ["a", "b", "a"] {
             assert!(!faults.record_faulty(reason));
         }
@@ -129,8 +129,8 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_counted_without_what_they_quote() {
-        let mut faults = Faults { listed: MAX_LISTED_FAULTS, ..Faults::default() };
+    fn reasons_are_counted_without_their_quotations() {
+        let mut faults = RowFaults { listed: MAX_LISTED_FAULTS, ..RowFaults::default() };
 
         for n in 0..1_000 {
             faults.record_faulty(&format!("not an http(s) address: `mailto:{n}`"));
@@ -143,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn reasons_without_end_are_counted_together() {
-        let mut faults = Faults { listed: MAX_LISTED_FAULTS, ..Faults::default() };
+    fn reasons_over_the_limit_are_counted_together() {
+        let mut faults = RowFaults { listed: MAX_LISTED_FAULTS, ..RowFaults::default() };
 
         for n in 0..1_000 {
             faults.record_faulty(&format!("file {n} is not read"));
@@ -155,24 +155,24 @@ mod tests {
     }
 
     #[test]
-    fn rows_over_the_plan_do_not_count_as_a_run_of_faults() {
-        let mut faults = Faults::default();
-        for _ in 1..MAX_FAULTS_IN_A_ROW {
+    fn rows_over_the_plan_are_no_run_of_faults() {
+        let mut faults = RowFaults::default();
+        for _ in 1..MAX_CONSECUTIVE_FAULTS {
             faults.record_faulty("a");
         }
 
-        let kept = (0..20_000).filter(|_| faults.record_refused("b")).count();
+        let listed = (0..20_000).filter(|_| faults.record_refused("b")).count();
 
         assert!(!faults.is_run_too_long() && faults.in_a_row() == 0);
-        assert_eq!(kept, 1);
+        assert_eq!(listed, 1);
         assert_eq!(faults.unlisted_json().unwrap().as_deref(), Some(r#"{"b":19999}"#));
     }
 
     #[test]
     fn good_row_ends_a_run_of_faults() {
-        let mut faults = Faults::default();
+        let mut faults = RowFaults::default();
 
-        for _ in 1..MAX_FAULTS_IN_A_ROW {
+        for _ in 1..MAX_CONSECUTIVE_FAULTS {
             faults.record_faulty("a");
         }
         assert!(!faults.is_run_too_long());
@@ -180,7 +180,7 @@ mod tests {
         faults.record_faulty("a");
         assert!(!faults.is_run_too_long() && faults.in_a_row() == 1);
 
-        for _ in 1..MAX_FAULTS_IN_A_ROW {
+        for _ in 1..MAX_CONSECUTIVE_FAULTS {
             faults.record_faulty("a");
         }
         assert!(faults.is_run_too_long());

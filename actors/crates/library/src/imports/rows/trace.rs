@@ -1,4 +1,4 @@
-//! What a row of an import keeps for the undo of its import and for later imports of the same file.
+//! What a row of an import stores for the undo of its import and for later imports of the same file.
 
 /// Stored as words in `import_row.detail` of a row that is neither skipped nor part of a dry run. The undo clears it once it has
 /// decided about the row, so an undo that was interrupted continues with the other rows.
@@ -8,7 +8,7 @@ pub struct RowTrace {
     pub is_addition: bool,
     /// The row starred an entry of a feed that the import created.
     pub is_star: bool,
-    /// The fingerprint of what the row created ([`super::fingerprint`]).
+    /// The fingerprint of what the row created ([`super::super::fingerprint`]).
     pub fingerprint: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl RowTrace {
         Self { is_addition, ..Self::default() }
     }
 
-    /// Writes the trace; `None` when there is nothing to keep.
+    /// Writes the trace; `None` when it is empty.
     pub fn to_detail(&self) -> Option<String> {
         let flag = |is_set: bool, word| is_set.then_some(word);
         let words = [flag(self.is_addition, ADDITION), flag(self.is_star, STAR), self.fingerprint.as_deref()];
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trace_is_read_as_it_was_written() {
+    fn written_trace_is_read_back() {
         let fingerprint = Some("0a1b".to_owned());
         for trace in [
             RowTrace::default(),

@@ -1,4 +1,4 @@
-//! Folders of other programs as collections: one for each name within the one above it, made where there is none.
+//! Folders of other programs as collections: one for each name within its parent folder, created where it does not exist.
 
 use std::collections::HashMap;
 
@@ -7,36 +7,38 @@ use entity::id::{CollectionId, UserId};
 use entity::time::Timestamp;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, Select};
 
+use super::super::limits::MAX_NAME_CHARS;
 use errors::Error;
 
-/// Characters of a name.
-const LONGEST: usize = 300;
-
-/// The collections that were found or made so far.
+/// The collections that were found or created so far, by parent and name.
 #[derive(Debug, Default)]
-pub struct Folders(HashMap<(Option<CollectionId>, String), CollectionId>);
+pub struct FolderCollections(HashMap<(Option<CollectionId>, String), CollectionId>);
 
-impl Folders {
-    /// The innermost of these folders, and which were made for it; none for no folders.
-    pub async fn find(
+impl FolderCollections {
+    /// Returns the collection of the innermost folder of a path, and those that were created for the path; no collection for an empty
+    /// path.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails.
+    pub async fn get_or_create(
         &mut self,
         txn: &impl ConnectionTrait,
         user: UserId,
         path: &[String],
         now: Timestamp,
     ) -> Result<(Option<CollectionId>, Vec<CollectionId>), Error> {
-        let (mut parent, mut made) = (None, Vec::new());
+        let (mut parent, mut created) = (None, Vec::new());
         for name in path {
-            let name = text::cut(name, LONGEST);
-            let (id, new) = self.one(txn, user, parent, name, now).await?;
-            made.extend(new.then_some(id));
+            let name = text::cut(name, MAX_NAME_CHARS);
+            let (id, is_new) = self.get_or_create_one(txn, user, parent, name, now).await?;
+            created.extend(is_new.then_some(id));
             parent = Some(id);
         }
-        Ok((parent, made))
+        Ok((parent, created))
     }
 
-    /// The collection of this name within another; whether it was made.
-    async fn one(
+    /// Returns the collection of this name within another, and whether it was created.
+    async fn get_or_create_one(
         &mut self,
         txn: &impl ConnectionTrait,
         user: UserId,
@@ -44,22 +46,22 @@ impl Folders {
         name: String,
         now: Timestamp,
     ) -> Result<(CollectionId, bool), Error> {
-        let place = (parent, name);
-        if let Some(id) = self.0.get(&place) {
+        let key = (parent, name);
+        if let Some(id) = self.0.get(&key) {
             return Ok((*id, false));
         }
-        if let Some(there) = named(user, parent, &place.1).one(txn).await? {
-            self.0.insert(place, there.id);
-            return Ok((there.id, false));
+        if let Some(existing) = collections_named(user, parent, &key.1).one(txn).await? {
+            self.0.insert(key, existing.id);
+            return Ok((existing.id, false));
         }
-        let id = make(txn, user, parent, place.1.clone(), None, now).await?;
-        self.0.insert(place, id);
+        let id = create_collection(txn, user, parent, key.1.clone(), None, now).await?;
+        self.0.insert(key, id);
         Ok((id, true))
     }
 }
 
-/// The collections of this name within another, or within none; the oldest first.
-pub fn named(user: UserId, parent: Option<CollectionId>, name: &str) -> Select<Entity> {
+/// Selects the collections of this name within another, or within none; the oldest first.
+pub fn collections_named(user: UserId, parent: Option<CollectionId>, name: &str) -> Select<Entity> {
     let same = Entity::owned_by(user).filter(Column::Name.eq(name));
     let same = match parent {
         Some(parent) => same.filter(Column::ParentId.eq(parent)),
@@ -68,8 +70,11 @@ pub fn named(user: UserId, parent: Option<CollectionId>, name: &str) -> Select<E
     same.order_by_asc(Column::Id)
 }
 
-/// Makes a collection.
-pub async fn make(
+/// Creates a collection.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn create_collection(
     txn: &impl ConnectionTrait,
     user: UserId,
     parent: Option<CollectionId>,

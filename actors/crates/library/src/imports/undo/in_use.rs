@@ -1,4 +1,4 @@
-//! Whether a thing of an import is in use, and the locks under which that is looked at.
+//! Whether a thing of an import is in use, and the locks under which that is checked.
 
 use std::collections::HashSet;
 
@@ -12,10 +12,9 @@ use sea_orm::sea_query::IntoCondition;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::super::row_trace::RowTrace;
+use super::super::rows::trace::RowTrace;
+use crate::{BATCH_ROWS, projects};
 use errors::Error;
-use crate::bookmarks::save::AT_ONCE;
-use actors::operations::projects;
 
 /// Whether the thing of a row is in use, other than by the import itself: a bookmark or a note in a project, a feed with an entry that is
 /// starred or in a project.
@@ -30,7 +29,7 @@ pub async fn is_in_use(
 ) -> Result<bool, Error> {
     match kind {
         ImportedKind::Bookmark => {
-            // Its text, whose highlights may be in a project too, and its notes.
+            // The document of the text, by which a project refers to highlights too, and that of the notes.
             let own = document::Column::BookmarkId.eq(BookmarkId(id));
             let documents = lock_documents(txn, row.user_id, own).await?;
             is_in_project(txn, row, &documents).await
@@ -53,26 +52,26 @@ pub async fn is_in_use(
     }
 }
 
-/// Locks documents against being put into a project, which refers to them: a transaction that does so now is waited for, so its item
-/// is seen.
+/// Locks documents against being added to a project, whose item refers to them. Waits for a transaction that adds one now, so that its
+/// item is seen.
 async fn lock_documents(
     txn: &impl ConnectionTrait,
     user: UserId,
-    chosen: impl IntoCondition,
+    which: impl IntoCondition,
 ) -> Result<Vec<DocumentId>, Error> {
-    let own = document::Entity::of(user).filter(chosen).select_only().column(document::Column::Id);
+    let own = document::Entity::of(user).filter(which).select_only().column(document::Column::Id);
     Ok(own.order_by_asc(document::Column::Id).lock_exclusive().into_tuple().all(txn).await?)
 }
 
-/// Whether one of these documents is in a project, unless the import put it there.
+/// Whether one of these documents is in a project to which the import did not add it.
 async fn is_in_project(
     txn: &impl ConnectionTrait,
     row: &Model,
     documents: &[DocumentId],
 ) -> Result<bool, Error> {
-    for some in documents.chunks(AT_ONCE) {
+    for batch in documents.chunks(BATCH_ROWS) {
         let items = project_item::Entity::owned_by(row.user_id)
-            .filter(project_item::Column::DocumentId.is_in(some.iter().copied()))
+            .filter(project_item::Column::DocumentId.is_in(batch.iter().copied()))
             .select_only()
             .column(project_item::Column::Id);
         let items: Vec<ProjectItemId> = items.into_tuple().all(txn).await?;
@@ -99,27 +98,27 @@ async fn has_entry_in_use(txn: &impl ConnectionTrait, row: &Model, id: FeedId) -
     is_in_project(txn, row, &documents).await
 }
 
-/// Whether there is one among these things that no such row of the import speaks of.
+/// Whether one of these things is named by no row of the import that matches.
 async fn has_others(
     txn: &impl ConnectionTrait,
     row: &Model,
     things: &[Uuid],
-    is_such: impl Fn(&Model) -> bool,
+    is_match: impl Fn(&Model) -> bool,
 ) -> Result<bool, Error> {
-    for some in things.chunks(AT_ONCE) {
-        let rows = Entity::owned_by(row.user_id).filter(Column::MadeId.is_in(some.iter().copied()));
+    for batch in things.chunks(BATCH_ROWS) {
+        let rows = Entity::owned_by(row.user_id).filter(Column::MadeId.is_in(batch.iter().copied()));
         let rows = rows.all(txn).await?.into_iter();
-        let own = rows.filter(|own| own.import_id == row.import_id && is_such(own));
+        let own = rows.filter(|own| own.import_id == row.import_id && is_match(own));
         let own: HashSet<Uuid> = own.filter_map(|own| own.made_id).collect();
-        if some.iter().any(|thing| !own.contains(thing)) {
+        if batch.iter().any(|thing| !own.contains(thing)) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// Locks a thing as its changes do: what belongs to a project by the project, a feed with its entries. Bookmarks and collections are
-/// locked by the batch.
+/// Locks a thing in the way in which its changes lock it: notes and decisions by their project, a feed with its entries. Bookmarks and
+/// collections are locked per batch.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -153,7 +152,7 @@ pub async fn lock(
         | ImportedKind::Item => None,
     };
     match project {
-        Some(project) => match projects::locked(txn, user, project).await {
+        Some(project) => match projects::lock(txn, user, project).await {
             Ok(_) | Err(Error::NotFound(_)) => Ok(()),
             Err(error) => Err(error),
         },

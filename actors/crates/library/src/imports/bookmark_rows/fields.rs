@@ -1,65 +1,71 @@
-//! The fields of a saved page as a save. What is too long is cut rather than refused: an import brings what other programs let in
+//! Reads the fields of a saved page. Texts that are too long are cut rather than refused, because other programs have other limits
 //! (contract.md, section 11: v1). The reason for skipping a row quotes the unknown field or the refused URL between backticks, and
-//! nothing else of what stands in the row: the row is its user's, and reasons are in no log.
+//! nothing else of the row: it is the user's text. Reasons are not logged.
 
 use serde_json::{Map, Value};
 use url::Url;
 use web::{Guard, PageUrl, UrlRejection};
 
+use crate::bookmarks::{self, NewBookmark};
 use errors::{Error, Invalid};
-use validation::{self, Kind};
-use actors::operations::bookmarks::CreateBookmark;
-use crate::bookmarks::save::{self, NewBookmark};
+use validation::Kind;
 
-/// Why a row is passed over that names a collection of nobody, or of somebody else.
+/// Why a feed is skipped whose URL may not be fetched.
+pub const URL_NOT_FETCHABLE: &str = "the URL may not be fetched";
+/// Why a row is skipped that names a collection that does not exist, or belongs to another user.
 pub const FOREIGN_COLLECTION: &str = "collectionIds names a collection that the account does not have";
 
-/// Characters of a field name or a URL that are quoted.
+/// Characters of a field name or a URL that a reason quotes.
 const MAX_QUOTED_CHARS: usize = 120;
-/// Faults of a row that are named.
+/// Faults of a row that a reason names; it counts the others.
 const MAX_NAMED_FAULTS: usize = 5;
 
-/// The save that fields ask for, or why it is passed over.
+/// Reads the fields of a page that is fetched unless they have its content.
+///
+/// # Errors
+/// The reason for skipping the row.
 pub fn read(fields: Map<String, Value>, guard: &Guard) -> Result<NewBookmark, String> {
-    let new = read_whole(fields)?;
+    let new = read_unfetched(fields)?;
     if new.content.is_none() {
-        save::may_fetch(&new.url, guard).map_err(|error| told(&error, Some(&new.url)))?;
+        bookmarks::require_fetchable(&new.url, guard).map_err(|error| skip_reason(&error, Some(&new.url)))?;
     }
     Ok(new)
 }
 
-/// The same for what comes with its text by another way: nothing of it is fetched.
-pub fn read_whole(fields: Map<String, Value>) -> Result<NewBookmark, String> {
+/// Reads the fields of a page that is never fetched, because its text or its file comes by another way. Its URL may lead anywhere.
+///
+/// # Errors
+/// The reason for skipping the row.
+pub fn read_unfetched(fields: Map<String, Value>) -> Result<NewBookmark, String> {
     let url = fields.get("url").and_then(Value::as_str).map(str::to_owned);
-    // Nothing is touched yet, so whatever is wrong is wrong with the row.
-    parse(fields).map_err(|error| told(&error, url.as_deref()))
+    // Nothing but the row was read, so every error is one of the row.
+    parse(fields).map_err(|error| skip_reason(&error, url.as_deref()))
 }
 
 fn parse(mut members: Map<String, Value>) -> Result<NewBookmark, Error> {
-    cut(&mut members);
-    let CreateBookmark(new) =
-        CreateBookmark::from_values(fields::read_map(members, CreateBookmark::FIELDS)?)?;
-    save::must_be_address(&new.url)?;
+    cut_texts(&mut members);
+    let new = NewBookmark::from_values(validation::read_map(members, NewBookmark::FIELDS)?)?;
+    bookmarks::require_url(&new.url)?;
     Ok(new)
 }
 
-fn told(error: &Error, url: Option<&str>) -> String {
+fn skip_reason(error: &Error, url: Option<&str>) -> String {
     if let (Error::UrlRejected(why), Some(url)) = (error, url) {
-        return refused_address(why, url);
+        return refused_url_reason(why, url);
     }
-    reason(error).unwrap_or_else(|| error.to_string())
+    row_fault(error).unwrap_or_else(|| error.to_string())
 }
 
-/// Why a row is skipped whose URL is refused, with the URL.
-pub fn refused_address(why: &str, url: &str) -> String {
+/// Returns the reason for skipping a row whose URL is refused, with the URL.
+pub fn refused_url_reason(why: &str, url: &str) -> String {
     let why = match PageUrl::parse(url) {
         Err(UrlRejection::NotHttp) => "not an http(s) address",
         Ok(_) | Err(_) => why,
     };
-    format!("{why}: {}", quoted(&without_credentials(url)))
+    format!("{why}: {}", quote(&without_credentials(url)))
 }
 
-/// Takes the user name and the password out of a URL: the reason is kept and shown for longer than the file.
+/// Removes the user name and the password from a URL, because the reason is kept and shown for longer than the file.
 fn without_credentials(url: &str) -> String {
     let Ok(mut parsed) = Url::parse(url) else { return url.to_owned() };
     let has_credentials = !parsed.username().is_empty() || parsed.password().is_some();
@@ -69,15 +75,15 @@ fn without_credentials(url: &str) -> String {
     url.to_owned()
 }
 
-/// A text of the file between backticks, on one line and cut.
-fn quoted(text: &str) -> String {
+/// Puts a text of the file between backticks, on one line and cut.
+fn quote(text: &str) -> String {
     let cut = text::cut(&text::one_line(text).replace('`', "'"), MAX_QUOTED_CHARS);
     format!("`{cut}`")
 }
 
-/// Cuts texts to the length that their fields may have; an address that is cut would be another one.
-fn cut(members: &mut Map<String, Value>) {
-    for field in CreateBookmark::FIELDS.iter().filter(|field| field.name != "url") {
+/// Cuts texts to the length that their fields may have, except the URL: a cut one would be another URL.
+fn cut_texts(members: &mut Map<String, Value>) {
+    for field in NewBookmark::FIELDS.iter().filter(|field| field.name != "url") {
         if let Some(value) = members.get_mut(field.name) {
             cut_value(value, &field.kind);
         }
@@ -96,10 +102,10 @@ fn cut_value(value: &mut Value, kind: &Kind) {
     }
 }
 
-/// Why a row is passed over; `None` where the row is not to blame, and the next would fare no better.
-pub fn reason(error: &Error) -> Option<String> {
+/// Returns what is wrong with a row; `None` for an error that the row did not cause, so that the next row would fail too.
+fn row_fault(error: &Error) -> Option<String> {
     if let Error::Invalid(invalid) = error {
-        return Some(faults(invalid));
+        return Some(join_faults(invalid));
     }
     if let Error::UrlRejected(why) = error {
         return Some(why.clone());
@@ -110,30 +116,30 @@ pub fn reason(error: &Error) -> Option<String> {
     None
 }
 
-fn faults(invalid: &Invalid) -> String {
-    let mut told: Vec<String> = Vec::new();
+fn join_faults(invalid: &Invalid) -> String {
+    let mut reasons: Vec<String> = Vec::new();
     for fault in &invalid.faults {
-        let words = if fault.field == "body" || is_known(&fault.field) {
+        let reason = if fault.field == "body" || is_known(&fault.field) {
             format!("{} {}", fault.field, fault.reason)
         } else {
-            format!("unknown field {}", quoted(&fault.field))
+            format!("unknown field {}", quote(&fault.field))
         };
-        if !told.contains(&words) {
-            told.push(words);
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
         }
     }
-    if told.len() > MAX_NAMED_FAULTS {
-        let more = told.len() - MAX_NAMED_FAULTS;
-        told.truncate(MAX_NAMED_FAULTS);
-        told.push(format!("{more} more faults"));
+    if reasons.len() > MAX_NAMED_FAULTS {
+        let more = reasons.len() - MAX_NAMED_FAULTS;
+        reasons.truncate(MAX_NAMED_FAULTS);
+        reasons.push(format!("{more} more faults"));
     }
-    told.join("; ")
+    reasons.join("; ")
 }
 
-/// Whether the path begins with a field of ours; another name is the user's own text.
+/// Whether the path begins with a known field. Any other name is the user's own text.
 fn is_known(path: &str) -> bool {
     let name = path.split(['.', '[']).next().unwrap_or(path);
-    CreateBookmark::FIELDS.iter().any(|field| field.name == name)
+    NewBookmark::FIELDS.iter().any(|field| field.name == name)
 }
 
 #[cfg(test)]
@@ -149,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_the_fields_of_a_save() {
+    fn line_has_the_fields_of_a_bookmark() {
         let new = new(r#"{"url": "https://a.example/", "title": "T", "tags": ["x", "y"], "favorite": true}"#);
 
         assert_eq!((new.url.as_str(), new.title.as_deref()), ("https://a.example/", Some("T")));
@@ -157,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_cut_between_characters() {
+    fn long_texts_are_cut_between_characters() {
         let line = serde_json::json!({
             "url": "https://a.example/", "title": "ä".repeat(301), "tags": ["é".repeat(101)], "notes": "a\0b",
         });
@@ -192,16 +198,16 @@ mod tests {
     fn row_with_many_faults_names_the_first() {
         let fields = (0..20).map(|n| format!(r#", "canary{n:02}": 1"#)).collect::<String>();
 
-        let told = refused(&format!(r#"{{"url": "https://a.example/"{fields}}}"#));
+        let reason = refused(&format!(r#"{{"url": "https://a.example/"{fields}}}"#));
 
         assert!(
-            told.starts_with("unknown field `canary00`; ") && told.ends_with("; 15 more faults"),
-            "{told}"
+            reason.starts_with("unknown field `canary00`; ") && reason.ends_with("; 15 more faults"),
+            "{reason}"
         );
     }
 
     #[test]
-    fn an_address_that_leads_inside_is_taken_with_its_content_only() {
+    fn private_url_is_accepted_only_with_content() {
         assert_eq!(
             refused(r#"{"url": "http://10.0.0.1/"}"#),
             "the URL leads to a private or reserved IP address: `http://10.0.0.1/`"
@@ -210,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_lines_fault_stops_the_import() {
-        assert_eq!(reason(&Error::internal("the disk is full")), None);
+    fn internal_error_is_no_fault_of_the_row() {
+        assert_eq!(row_fault(&Error::internal("the disk is full")), None);
     }
 }

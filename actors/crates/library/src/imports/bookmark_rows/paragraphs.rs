@@ -1,20 +1,21 @@
-//! Notes on a bookmark as paragraphs: several imports and the user may have written some.
+//! Notes on a bookmark as paragraphs, because several imports and the user may each have written some.
 
 /// Separates paragraphs.
-const BREAK: &str = "\n\n";
+const SEPARATOR: &str = "\n\n";
 
-/// Returns the notes with another text behind them.
+/// Returns the notes with a text appended as a paragraph.
 pub fn append(notes: &str, text: &str) -> String {
-    if notes.is_empty() { text.to_owned() } else { format!("{notes}{BREAK}{text}") }
+    if notes.is_empty() { text.to_owned() } else { format!("{notes}{SEPARATOR}{text}") }
 }
 
-/// Whether the text stands in the notes as whole paragraphs.
+/// Whether the notes contain the text as whole paragraphs.
 pub fn contain(notes: &str, text: &str) -> bool {
     let is_whole = |at: usize| {
         let (Some(before), Some(behind)) = (notes.get(..at), notes.get(at + text.len()..)) else {
             return false;
         };
-        (before.is_empty() || before.ends_with(BREAK)) && (behind.is_empty() || behind.starts_with(BREAK))
+        (before.is_empty() || before.ends_with(SEPARATOR))
+            && (behind.is_empty() || behind.starts_with(SEPARATOR))
     };
     notes.rmatch_indices(text).any(|(at, _)| is_whole(at))
 }
@@ -24,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_appended_as_a_paragraph() {
+    fn appended_text_is_a_paragraph() {
         assert_eq!(append("", "Two"), "Two");
         assert_eq!(append("One", "Two"), "One\n\nTwo");
     }

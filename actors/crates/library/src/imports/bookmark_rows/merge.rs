@@ -1,4 +1,4 @@
-//! What an import adds to a bookmark that exists: tags and collections, and marks, progress and notes where it has none.
+//! What a row adds to a bookmark that exists: tags and collections, and marks, progress and notes that it lacks.
 
 use std::collections::HashSet;
 
@@ -6,17 +6,17 @@ use entity::id::{BookmarkId, CollectionId, UserId};
 use entity::kind::ImportedKind;
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, note};
+use jobs::Priority;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 
+use super::super::rows::result::RowResult;
+use super::super::rows::trace::RowTrace;
+use super::super::session::ImportSession;
 use super::paragraphs;
-use super::row_trace::RowTrace;
-use super::take::{Became, Taking};
+use crate::bookmarks::{self, NewBookmark};
+use crate::notes;
 use errors::Error;
-use jobs::Priority;
-use actors::operations::bookmarks::relabel;
-use crate::bookmarks::save::{self, NewBookmark};
-use actors::operations::notes;
 
 /// Characters of the notes on a bookmark.
 const MAX_NOTES_CHARS: usize = 100_000;
@@ -26,35 +26,35 @@ const MAX_NOTES_CHARS: usize = 100_000;
 /// # Errors
 /// [`Error::Internal`] when the database fails.
 pub async fn add_to_bookmark(
-    taking: &mut Taking,
+    session: &mut ImportSession,
     txn: &impl ConnectionTrait,
     row: bookmark::Model,
     page: &NewBookmark,
     now: Timestamp,
-) -> Result<Became, Error> {
+) -> Result<RowResult, Error> {
     let user = row.user_id;
-    save::lock(txn, bookmark::Entity::one_of(user, row.id)).await?;
+    bookmarks::lock(txn, bookmark::Entity::one_of(user, row.id)).await?;
     // Read again: it may have changed before the lock was taken.
     let Some(row) = bookmark::Entity::one_of(user, row.id).one(txn).await? else {
-        return Ok(Became::Passed("was deleted during the import".to_owned()));
+        return Ok(RowResult::Skipped("was deleted during the import".to_owned()));
     };
-    let is_own = taking.extend(txn, row.id).await?;
-    let missing = Missing::of(txn, &row, page).await?;
+    let is_own = session.record_extension(txn, row.id).await?;
+    let missing = MissingAttributes::find(txn, &row, page).await?;
     let has_new_notes = add_notes(txn, &row, page.notes.as_deref().unwrap_or_default(), now).await?;
-    save::add_tags(txn, &row, &missing.tags).await?;
+    bookmarks::add_tags(txn, &row, &missing.tags).await?;
     for collection in &missing.collections {
-        save::put_in(txn, user, *collection, row.id, now).await?;
+        bookmarks::add_to_collection(txn, user, *collection, row.id, now).await?;
     }
     let id = row.id;
     let is_changed = has_new_notes || missing.is_some();
     if is_changed {
         write(txn, row, &missing, now).await?;
     }
-    Ok(Became::Updated(ImportedKind::Bookmark, id.0, RowTrace::addition(is_changed && !is_own)))
+    Ok(RowResult::Updated(ImportedKind::Bookmark, id.0, RowTrace::addition(is_changed && !is_own)))
 }
 
 /// What a page has and its bookmark lacks, without notes.
-struct Missing {
+struct MissingAttributes {
     tags: Vec<String>,
     collections: Vec<CollectionId>,
     favorite: bool,
@@ -62,8 +62,8 @@ struct Missing {
     progress: Option<f64>,
 }
 
-impl Missing {
-    async fn of(
+impl MissingAttributes {
+    async fn find(
         txn: &impl ConnectionTrait,
         row: &bookmark::Model,
         page: &NewBookmark,
@@ -73,7 +73,7 @@ impl Missing {
         let tagged: HashSet<String> = tagged.into_iter().map(|tag| tag.name).collect();
         let filed = collection_bookmark::Entity::owned_by(row.user_id);
         let filed = filed.filter(collection_bookmark::Column::BookmarkId.eq(row.id)).all(txn).await?;
-        let filed: HashSet<CollectionId> = filed.into_iter().map(|place| place.collection_id).collect();
+        let filed: HashSet<CollectionId> = filed.into_iter().map(|filing| filing.collection_id).collect();
         let is_unread = row.progress <= 0.0;
         Ok(Self {
             tags: page.tags.iter().filter(|tag| !tagged.contains(*tag)).cloned().collect(),
@@ -93,11 +93,11 @@ impl Missing {
     }
 }
 
-/// Writes the marks and the time of the change, and tells the index of new collections.
+/// Writes the marks and the time of the change, and has the index learn of new collections.
 async fn write(
     txn: &impl ConnectionTrait,
     row: bookmark::Model,
-    missing: &Missing,
+    missing: &MissingAttributes,
     now: Timestamp,
 ) -> Result<(), Error> {
     bookmark::Entity::update_many()
@@ -108,8 +108,12 @@ async fn write(
         .filter(bookmark::Column::Id.eq(row.id))
         .exec(txn)
         .await?;
-    let row = save::touch(txn, row, now).await?;
-    if missing.collections.is_empty() { Ok(()) } else { relabel(txn, &row, now).await }
+    let row = bookmarks::touch(txn, row, now).await?;
+    if missing.collections.is_empty() {
+        Ok(())
+    } else {
+        bookmarks::enqueue_label_update(txn, &row, now).await
+    }
 }
 
 /// Appends notes to those that exist, unless they contain them or would be too long. Returns whether anything was written.
@@ -122,7 +126,7 @@ async fn add_notes(
     if new.is_empty() {
         return Ok(false);
     }
-    let body = notes_on(txn, row.user_id, row.id).await?;
+    let body = existing_notes(txn, row.user_id, row.id).await?;
     if paragraphs::contain(&body, new) {
         return Ok(false);
     }
@@ -134,7 +138,7 @@ async fn add_notes(
     Ok(true)
 }
 
-async fn notes_on(txn: &impl ConnectionTrait, user: UserId, id: BookmarkId) -> Result<String, Error> {
+async fn existing_notes(txn: &impl ConnectionTrait, user: UserId, id: BookmarkId) -> Result<String, Error> {
     let note = note::Entity::owned_by(user).filter(note::Column::BookmarkId.eq(id)).one(txn).await?;
     Ok(note.map(|note| note.body).unwrap_or_default())
 }
