@@ -44,8 +44,8 @@ impl RowTally {
 }
 
 impl ImportSession {
-    /// Moves the reader to the first row that is not done. A dry run previews the rows before it again, because it stores nowhere what
-    /// it has seen.
+    /// Moves the reader to the first row that is not done. A dry run previews the rows before it again, because it stores nowhere
+    /// what it has seen.
     ///
     /// # Errors
     /// [`ReadError`].
@@ -66,8 +66,8 @@ impl ImportSession {
         Ok(())
     }
 
-    /// Applies a batch of rows, or previews it in a dry run. The caller's transaction holds the lock of the library. After an error the
-    /// session must be dropped.
+    /// Applies a batch of rows, or previews it in a dry run. The caller's transaction holds the lock of the library. After an
+    /// error the session must be dropped.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.
@@ -153,8 +153,8 @@ impl ImportSession {
         Ok(import::Model { state, finished_at: Some(now), ..self.import })
     }
 
-    /// Applies every row: feeds first, saved pages together and last. The others keep their order, because a line of an export may refer
-    /// to an earlier one.
+    /// Applies every row: feeds first, saved pages together and last. The others keep their order, because a line of an export
+    /// may refer to an earlier one.
     async fn apply_rows(
         &mut self,
         txn: &impl ConnectionTrait,
@@ -284,8 +284,8 @@ impl ImportSession {
     }
 }
 
-/// Puts feeds first, in the order of their URLs. The row of a feed's source is shared by all its followers and stays locked until the
-/// transaction ends, so two imports that locked the same sources in different orders would deadlock.
+/// Puts feeds first, in the order of their URLs. The row of a feed's source is shared by all its followers and stays locked until
+/// the transaction ends, so two imports that locked the same sources in different orders would deadlock.
 fn sort_feeds(batch: &mut [RowInput]) {
     batch.sort_by_cached_key(|input| {
         let url = input.feed_url();

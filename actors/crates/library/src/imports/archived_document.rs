@@ -1,4 +1,5 @@
-//! Restores documents from an export: their metadata, their passages and their transcripts. Nothing is fetched or transcribed again.
+//! Restores documents from an export: their metadata, their passages and their transcripts. Nothing is fetched or transcribed
+//! again.
 
 use database::insert_all;
 use entity::kind::DocumentStatus;
@@ -144,8 +145,8 @@ pub async fn restore_text(
     Ok(true)
 }
 
-/// Marks a document as failed whose text could not be extracted where the export was made. It is not tried again here unless the user
-/// asks for it.
+/// Marks a document as failed whose text could not be extracted where the export was made. It is not tried again here unless the
+/// user asks for it.
 async fn mark_failed(
     txn: &impl ConnectionTrait,
     document: &document::Model,

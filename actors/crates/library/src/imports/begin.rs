@@ -79,8 +79,8 @@ const MAX_WAITING_FILES: usize = 5;
 /// Begins the import of a file that was written to the store. Releases the files of the user's older dry runs and failed imports.
 ///
 /// # Errors
-/// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`]; [`Error::Internal`] when the database fails. Then
-/// there is no import.
+/// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`]; [`Error::Internal`] when the database
+/// fails. Then there is no import.
 pub async fn begin(core: &CoreContext, new: NewImport, file: Held) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let row = new.row(now);
@@ -109,7 +109,8 @@ pub(super) async fn require_file(txn: &impl ConnectionTrait, id: ImportId) -> Re
 /// Checks that the user may begin another import. Called before a file is received; [`begin`] checks it again.
 ///
 /// # Errors
-/// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`]; [`Error::Internal`] when the database fails.
+/// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`]; [`Error::Internal`] when the database
+/// fails.
 pub async fn ensure_can_begin(core: &CoreContext, user: UserId) -> Result<(), Error> {
     let txn = begin_owned(&core.db, user).await?;
     make_room(&txn, core, user).await
@@ -166,8 +167,8 @@ pub(super) async fn enqueue_job(
 /// Starts the import of a dry run that has finished. Deletes the rows of the dry run.
 ///
 /// # Errors
-/// [`Error::NotFound`]; [`Error::Conflict`] when it is no finished dry run or its file was deleted; [`Error::Internal`] when the database
-/// fails.
+/// [`Error::NotFound`]; [`Error::Conflict`] when it is no finished dry run or its file was deleted; [`Error::Internal`] when the
+/// database fails.
 pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;

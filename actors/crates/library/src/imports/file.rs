@@ -23,7 +23,8 @@ impl<'a> ImportFile<'a> {
     /// Begins a file of this announced length in bytes; 0 when it is not known.
     ///
     /// # Errors
-    /// [`Error::TransfersFull`] when it does not fit into the user's quota; those of the store and of the database. Then there is no file.
+    /// [`Error::TransfersFull`] when it does not fit into the user's quota; those of the store and of the database. Then there is
+    /// no file.
     pub async fn begin(
         core: &'a CoreContext,
         store: &'a dyn BlobStore,

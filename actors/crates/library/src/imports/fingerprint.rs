@@ -1,5 +1,5 @@
-//! Fingerprints of what imports create. The undo of an import deletes a thing only while its current fingerprint equals the one that
-//! the import stored last, so this file defines what counts as a change:
+//! Fingerprints of what imports create. The undo of an import deletes a thing only while its current fingerprint equals the one
+//! that the import stored last, so this file defines what counts as a change:
 //!
 //! | Thing | Fingerprint |
 //! |---|---|
@@ -104,7 +104,8 @@ async fn bookmark_digests(
         };
     }
     let mut parts: BTreeMap<BookmarkId, BookmarkParts> = BTreeMap::new();
-    // A title that was not given comes with the text of the page, so it is no change. The document of the notes always has a given title.
+    // A title that was not given comes with the text of the page, so it is no change. The document of the notes always has a
+    // given title.
     let titled = rows_of!(document, of)
         .filter(document::Column::TitleGiven.eq(true))
         .filter(document::Column::ContentType.ne(ContentType::Note));

@@ -22,8 +22,8 @@ use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_owned;
 use errors::Error;
 
-/// Time after which the job yields to others. If it took longer to skip the rows that were done before, four times as long: otherwise a
-/// long file would be read for nothing else.
+/// Time after which the job yields to others. If it took longer to skip the rows that were done before, four times as long:
+/// otherwise a long file would be read for nothing else.
 const RUN_TIME: Duration = Duration::from_secs(30);
 /// The reason that an import shows while the user's queue of documents is full.
 const QUEUE_FULL: &str = "waiting until fewer documents are in the queue";
@@ -33,8 +33,8 @@ const QUEUE_RETRY_DELAY: Duration = Duration::from_secs(60);
 /// Runs the job of an import, or of its undo.
 ///
 /// # Errors
-/// [`JobError::Blocked`] while the user's queue is full; [`JobError::Permanent`] when the file is missing or cannot be read; others as
-/// of every job.
+/// [`JobError::Blocked`] while the user's queue is full; [`JobError::Permanent`] when the file is missing or cannot be read;
+/// others as of every job.
 pub async fn run(context: &ImportContext, job: &job::Model) -> Result<(), JobError> {
     let core = &context.core;
     let row = import::Entity::one_of(job.user_id, ImportId(job.subject)).one(core.db.read()).await?;

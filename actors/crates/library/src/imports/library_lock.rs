@@ -1,5 +1,5 @@
-//! Serializes the batches of a user's imports and undos with a row lock: two at the same time would create a collection twice, or one
-//! would delete what the other is filling.
+//! Serializes the batches of a user's imports and undos with a row lock: two at the same time would create a collection twice, or
+//! one would delete what the other is filling.
 
 use entity::id::UserId;
 use entity::user;
@@ -8,8 +8,8 @@ use sea_orm::{ConnectionTrait, EntityTrait, QuerySelect};
 
 use errors::Error;
 
-/// Locks a user's library against other batches of imports until the transaction ends. Must be called before anything in the library
-/// is locked.
+/// Locks a user's library against other batches of imports until the transaction ends. Must be called before anything in the
+/// library is locked.
 ///
 /// # Errors
 /// [`Error::NotFound`] when the account was removed; [`Error::Internal`] when the database fails.

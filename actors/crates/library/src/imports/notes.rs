@@ -22,8 +22,8 @@ use jobs::Priority;
 const PROJECT_NAME: &str = "Imported notes";
 
 impl ImportSession {
-    /// Creates a note in the project of imported notes, unless there is one with the same title and text. Also returns the project if it
-    /// was created for the note.
+    /// Creates a note in the project of imported notes, unless there is one with the same title and text. Also returns the
+    /// project if it was created for the note.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.

@@ -33,7 +33,8 @@ pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
 /// Resumes a paused import, or one that failed, from where it stopped.
 ///
 /// # Errors
-/// [`Error::NotFound`]; [`Error::Conflict`] in any other state, or when the file was deleted; [`Error::Internal`] when the database fails.
+/// [`Error::NotFound`]; [`Error::Conflict`] in any other state, or when the file was deleted; [`Error::Internal`] when the
+/// database fails.
 pub async fn resume(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Paused, ImportState::Failed];
     change(core, user, id, &from, ImportState::Running, "only a paused or failed import can be resumed").await
@@ -106,8 +107,8 @@ pub(super) async fn release_pages(
     change_pages(txn, import, release).await
 }
 
-/// Changes the jobs of the import's pages that no worker has claimed. Short lists of ids: a table that has just grown has no statistics,
-/// and a join over it may take minutes.
+/// Changes the jobs of the import's pages that no worker has claimed. Short lists of ids: a table that has just grown has no
+/// statistics, and a join over it may take minutes.
 async fn change_pages(
     txn: &impl ConnectionTrait,
     import: &import::Model,

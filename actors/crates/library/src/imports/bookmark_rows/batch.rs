@@ -1,5 +1,5 @@
-//! The saved pages of a batch: new ones are inserted with a few statements, the others one by one. A page that came with a file of the
-//! archive becomes an upload.
+//! The saved pages of a batch: new ones are inserted with a few statements, the others one by one. A page that came with a file
+//! of the archive becomes an upload.
 
 use entity::bookmark;
 use entity::id::{BookmarkId, CollectionId};

@@ -54,8 +54,8 @@ impl KnownHighlights {
         self.words.insert(words);
     }
 
-    /// Whether there is a highlight with the same words and note, or there was when an import created it. Without a note only the words
-    /// are compared.
+    /// Whether there is a highlight with the same words and note, or there was when an import created it. Without a note only the
+    /// words are compared.
     pub fn contains(&self, row: &highlight::Model) -> bool {
         let words = match_key(&row.text);
         self.imported.contains(&fingerprint::highlight_digest(row))

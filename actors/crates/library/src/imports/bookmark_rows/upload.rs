@@ -20,8 +20,8 @@ use crate::stored_files::{self, Owner};
 use crate::uploads::MediaType;
 use errors::Error;
 
-/// Creates the bookmark of a file that was copied from the archive. If there is an upload of the same bytes, its bookmark gets what it
-/// lacks instead. Without a document record the text of the file is extracted later.
+/// Creates the bookmark of a file that was copied from the archive. If there is an upload of the same bytes, its bookmark gets
+/// what it lacks instead. Without a document record the text of the file is extracted later.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

@@ -54,8 +54,8 @@ impl fmt::Debug for ArchiveFile {
     }
 }
 
-/// Copies a file from the archive into the store. `uncounted_bytes` are those of the files that this batch copied before: they count
-/// towards the limit of the plan, but no upload has them yet.
+/// Copies a file from the archive into the store. `uncounted_bytes` are those of the files that this batch copied before: they
+/// count towards the limit of the plan, but no upload has them yet.
 ///
 /// # Errors
 /// [`ReadError`] when the store fails, or the child process that reads the archive.
@@ -110,8 +110,8 @@ pub async fn digest(reader: &mut ImportReader, file: &FileRecord) -> Result<Opti
     }
 }
 
-/// Returns why a file is refused before it is read: by its type, its length, or the limits of the plan. `uncounted_bytes` are added to
-/// the bytes of the user's uploads.
+/// Returns why a file is refused before it is read: by its type, its length, or the limits of the plan. `uncounted_bytes` are
+/// added to the bytes of the user's uploads.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -142,8 +142,8 @@ pub async fn check_limits(
     )))
 }
 
-/// Reads the opened file to its end, and writes it where it is to be written. Returns its SHA-256; `None` when its length or its digest
-/// is not that of its record.
+/// Reads the opened file to its end, and writes it where it is to be written. Returns its SHA-256; `None` when its length or its
+/// digest is not that of its record.
 async fn copy(
     reader: &mut ImportReader,
     mut written: Option<&mut Written>,

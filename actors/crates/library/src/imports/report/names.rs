@@ -1,7 +1,7 @@
 //! The names under which the rows of an import are shown: titles, or URLs where there is no title.
 //!
-//! The name of a thing that a row created or found is looked up, so that it is the current one and disappears with the thing. A dry run
-//! creates nothing: its rows keep the name in the file.
+//! The name of a thing that a row created or found is looked up, so that it is the current one and disappears with the thing. A
+//! dry run creates nothing: its rows keep the name in the file.
 
 use std::collections::HashMap;
 

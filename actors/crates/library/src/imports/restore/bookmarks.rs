@@ -51,8 +51,8 @@ pub async fn restore(
     Ok(result)
 }
 
-/// Reads a bookmark without its text, by the same rules as the fields of a saved page. A complete bookmark is never fetched, so its URL
-/// may lead anywhere.
+/// Reads a bookmark without its text, by the same rules as the fields of a saved page. A complete bookmark is never fetched, so
+/// its URL may lead anywhere.
 ///
 /// # Errors
 /// The result of the line, when it is skipped.

@@ -118,8 +118,8 @@ pub async fn restore_entry(
     Ok(RowResult::Created(ImportedKind::Entry, id.0, trace))
 }
 
-/// Returns the trace of an entry: whether it changed a feed that existed before the import, or starred an entry of a feed that the import
-/// created. The undo keeps a feed whose entry the user starred, but not one whose entry the import starred.
+/// Returns the trace of an entry: whether it changed a feed that existed before the import, or starred an entry of a feed that
+/// the import created. The undo keeps a feed whose entry the user starred, but not one whose entry the import starred.
 async fn entry_trace(
     session: &ImportSession,
     txn: &impl ConnectionTrait,
@@ -133,8 +133,8 @@ async fn entry_trace(
     Ok(RowTrace { is_addition: !is_own, is_star: is_own && is_star, fingerprint: None })
 }
 
-/// Returns the document of an entry: that of its bookmark, if it was saved, and otherwise a new one. `None` when the bookmark was not
-/// imported.
+/// Returns the document of an entry: that of its bookmark, if it was saved, and otherwise a new one. `None` when the bookmark was
+/// not imported.
 async fn get_or_create_document(
     session: &ImportSession,
     txn: &impl ConnectionTrait,
@@ -173,7 +173,8 @@ async fn get_or_create_document(
     Ok(Some(document))
 }
 
-/// Reads the hash by which the feed identifies an entry, and that of the content that the feed had last; `None` when one is malformed.
+/// Reads the hash by which the feed identifies an entry, and that of the content that the feed had last; `None` when one is
+/// malformed.
 pub fn hashes(record: &EntryRecord) -> Option<(Vec<u8>, Vec<u8>)> {
     decode_hash(&record.key).zip(decode_hash(&record.said))
 }

@@ -70,8 +70,8 @@ pub fn is_valid(record: &HighlightRecord) -> bool {
     !record.text.is_empty() && (is_placed || (record.start_offset, record.end_offset) == (0, 0))
 }
 
-/// Moves a highlight to where its words are in the current text of the bookmark, which may be another text than the exported one. Words
-/// that are not found keep their position.
+/// Moves a highlight to where its words are in the current text of the bookmark, which may be another text than the exported one.
+/// Words that are not found keep their position.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -99,8 +99,8 @@ pub async fn relocate(
     })
 }
 
-/// Finds the highlight at the same position of a bookmark, or of the same words without a position, that no line of this import became
-/// yet.
+/// Finds the highlight at the same position of a bookmark, or of the same words without a position, that no line of this import
+/// became yet.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

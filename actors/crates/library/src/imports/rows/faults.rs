@@ -48,8 +48,8 @@ impl RowFaults {
         self.list(reason)
     }
 
-    /// Counts a valid row that exceeds a limit of the plan. It is listed like a faulty row, and ends a run of faulty rows like a good
-    /// one. Returns whether it is to be listed individually.
+    /// Counts a valid row that exceeds a limit of the plan. It is listed like a faulty row, and ends a run of faulty rows like a
+    /// good one. Returns whether it is to be listed individually.
     pub fn record_refused(&mut self, reason: &str) -> bool {
         self.in_a_row = 0;
         self.list(reason)

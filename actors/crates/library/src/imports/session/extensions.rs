@@ -1,5 +1,5 @@
-//! Bookmarks to which an import adds something. What it adds to a bookmark that it created itself, such as a page that is twice in its
-//! file or a highlight in a later row, must not count as a change when the import is undone.
+//! Bookmarks to which an import adds something. What it adds to a bookmark that it created itself, such as a page that is twice
+//! in its file or a highlight in a later row, must not count as a change when the import is undone.
 
 use std::collections::HashMap;
 
@@ -31,8 +31,8 @@ enum Origin {
 }
 
 impl ImportSession {
-    /// Records that something is about to be added to a bookmark, which the caller has locked. Returns whether this import created the
-    /// bookmark.
+    /// Records that something is about to be added to a bookmark, which the caller has locked. Returns whether this import
+    /// created the bookmark.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.

@@ -15,8 +15,8 @@ use errors::Error;
 pub struct FolderCollections(HashMap<(Option<CollectionId>, String), CollectionId>);
 
 impl FolderCollections {
-    /// Returns the collection of the innermost folder of a path, and those that were created for the path; no collection for an empty
-    /// path.
+    /// Returns the collection of the innermost folder of a path, and those that were created for the path; no collection for an
+    /// empty path.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.

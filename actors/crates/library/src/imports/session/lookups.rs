@@ -64,8 +64,8 @@ impl ImportSession {
         Ok(row.one(db).await?.is_some())
     }
 
-    /// Returns the collection that a line became, and keeps it from being deleted until the transaction ends; `None` when the user has
-    /// deleted it.
+    /// Returns the collection that a line became, and keeps it from being deleted until the transaction ends; `None` when the
+    /// user has deleted it.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.

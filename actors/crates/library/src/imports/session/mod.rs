@@ -15,7 +15,8 @@ use self::folders::FolderCollections;
 use super::context::ImportContext;
 use super::rows::result::RowResult;
 
-/// An import in progress. It must be dropped after an error, because its maps may name things of a transaction that was rolled back.
+/// An import in progress. It must be dropped after an error, because its maps may name things of a transaction that was rolled
+/// back.
 pub struct ImportSession {
     context: ImportContext,
     /// The import's row, which is written after each batch.

@@ -19,8 +19,8 @@ use crate::owned_transaction::begin_owned;
 use errors::Error;
 use jobs::JobError;
 
-/// Deletes the import's collections that are unchanged and empty. Repeats until a pass deletes none: an outer collection becomes empty
-/// when its inner ones are deleted.
+/// Deletes the import's collections that are unchanged and empty. Repeats until a pass deletes none: an outer collection becomes
+/// empty when its inner ones are deleted.
 ///
 /// # Errors
 /// [`JobError`], as of every job.
@@ -100,8 +100,8 @@ async fn rows_that_created(
     Ok(rows.filter(|row| row.import_id == import.id && row.has_created()).collect())
 }
 
-/// Locks the collections until the transaction ends, so that they are not changed and nothing is added to them. Returns those that have the
-/// fingerprint of their row.
+/// Locks the collections until the transaction ends, so that they are not changed and nothing is added to them. Returns those
+/// that have the fingerprint of their row.
 async fn lock_unchanged(
     txn: &impl ConnectionTrait,
     import: &import::Model,

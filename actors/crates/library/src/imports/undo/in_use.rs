@@ -16,8 +16,8 @@ use super::super::rows::trace::RowTrace;
 use crate::{BATCH_ROWS, projects};
 use errors::Error;
 
-/// Whether the thing of a row is in use, other than by the import itself: a bookmark or a note in a project, a feed with an entry that is
-/// starred or in a project.
+/// Whether the thing of a row is in use, other than by the import itself: a bookmark or a note in a project, a feed with an entry
+/// that is starred or in a project.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -52,8 +52,8 @@ pub async fn is_in_use(
     }
 }
 
-/// Locks documents against being added to a project, whose item refers to them. Waits for a transaction that adds one now, so that its
-/// item is seen.
+/// Locks documents against being added to a project, whose item refers to them. Waits for a transaction that adds one now, so
+/// that its item is seen.
 async fn lock_documents(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -117,8 +117,8 @@ async fn has_others(
     Ok(false)
 }
 
-/// Locks a thing in the way in which its changes lock it: notes and decisions by their project, a feed with its entries. Bookmarks and
-/// collections are locked per batch.
+/// Locks a thing in the way in which its changes lock it: notes and decisions by their project, a feed with its entries.
+/// Bookmarks and collections are locked per batch.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

@@ -1,8 +1,8 @@
 //! Undoing an import.
 //!
-//! The undo deletes what the import created and what was not changed since: bookmarks, feeds, collections and projects, and the notes
-//! and decisions of projects. Their parts are deleted with them: tags, notes on a bookmark, highlights, entries, places in collections
-//! and projects. A deleted bookmark can be restored as after any deletion.
+//! The undo deletes what the import created and what was not changed since: bookmarks, feeds, collections and projects, and the
+//! notes and decisions of projects. Their parts are deleted with them: tags, notes on a bookmark, highlights, entries, places in
+//! collections and projects. A deleted bookmark can be restored as after any deletion.
 //!
 //! Everything else stays as it is:
 //!
@@ -11,8 +11,8 @@
 //!   (unless the import itself did it), a collection or a project that is not empty;
 //! - what the import added to things that existed before it.
 //!
-//! An undo is a job of many transactions. It decides about each row of the import once, and stores the decision with the row: an undo
-//! that was interrupted, also by the end of the process, continues with the other rows.
+//! An undo is a job of many transactions. It decides about each row of the import once, and stores the decision with the row: an
+//! undo that was interrupted, also by the end of the process, continues with the other rows.
 
 mod collections;
 mod decision;
@@ -74,7 +74,8 @@ pub async fn undo(core: &CoreContext, user: UserId, id: ImportId) -> Result<impo
     if begun.rows_affected == 0 {
         return Err(Error::Conflict("only a finished, paused or failed import can be undone"));
     }
-    // Pages that stay are fetched as if the import had not been paused. The jobs of the others find that their documents are deleted.
+    // Pages that stay are fetched as if the import had not been paused. The jobs of the others find that their documents are
+    // deleted.
     release_pages(&txn, &row, now).await?;
     begin::enqueue_job(&txn, &row, now).await?;
     txn.commit().await?;
@@ -153,9 +154,9 @@ async fn delete_unchanged(
     Ok(false)
 }
 
-/// Returns the last undecided rows of a phase before a line of the file, the last first. A line has at most one such row. They include
-/// rows that found their thing rather than creating it: with the outcome in the query, SQLite may sort all rows of the import for each
-/// batch.
+/// Returns the last undecided rows of a phase before a line of the file, the last first. A line has at most one such row. They
+/// include rows that found their thing rather than creating it: with the outcome in the query, SQLite may sort all rows of the
+/// import for each batch.
 async fn next_batch(
     txn: &impl ConnectionTrait,
     import: &import::Model,

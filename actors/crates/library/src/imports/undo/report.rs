@@ -20,8 +20,8 @@ pub struct UndoReport {
     pub deleted: u64,
     /// Things that the import created and that stay, because they were changed since or are in use.
     pub kept: u64,
-    /// Rows of the file that added something to a thing that existed before the import, such as tags, notes, highlights, or a place in a
-    /// project. What they added stays.
+    /// Rows of the file that added something to a thing that existed before the import, such as tags, notes, highlights, or a
+    /// place in a project. What they added stays.
     pub additions_kept: u64,
 }
 

@@ -16,8 +16,8 @@ use crate::{bookmarks, feeds, notes, projects};
 use errors::Error;
 use jobs::Priority;
 
-/// Decides about the thing that a row created, and deletes it if it is unchanged and not in use. The caller has locked it if it is a
-/// bookmark.
+/// Decides about the thing that a row created, and deletes it if it is unchanged and not in use. The caller has locked it if it
+/// is a bookmark.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
