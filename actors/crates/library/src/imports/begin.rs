@@ -16,7 +16,7 @@ use super::retention::release_files;
 use crate::context::CoreContext;
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_owned;
-use crate::stored_files::{self, Held, Owner};
+use crate::stored_files::{self, FileLease, FileOwner};
 use errors::Error;
 use jobs::{JobKind, Priority};
 
@@ -81,13 +81,13 @@ const MAX_WAITING_FILES: usize = 5;
 /// # Errors
 /// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`]; [`Error::Internal`] when the database
 /// fails. Then there is no import.
-pub async fn begin(core: &CoreContext, new: NewImport, file: Held) -> Result<import::Model, Error> {
+pub async fn begin(core: &CoreContext, new: NewImport, file: FileLease) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let row = new.row(now);
     let txn = begin_owned(&core.db, row.user_id).await?;
     make_room(&txn, core, row.user_id).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
-    if !stored_files::give(&txn, file.id, Owner::Import(row.id)).await? {
+    if !stored_files::assign(&txn, file.id, FileOwner::Import(row.id)).await? {
         return Err(Error::internal("a file was removed while it was written"));
     }
     enqueue_job(&txn, &row, now).await?;

@@ -5,7 +5,7 @@ use storage::blobs::BlobStore;
 use tokio_util::bytes::Bytes;
 
 use crate::context::CoreContext;
-use crate::stored_files::{self, Held, Written};
+use crate::stored_files::{self, FileLease, FileWriter};
 use crate::transfer_quota::{self, TransferKind};
 use errors::Error;
 
@@ -14,7 +14,7 @@ pub struct ImportFile<'a> {
     core: &'a CoreContext,
     store: &'a dyn BlobStore,
     user: UserId,
-    written: Written,
+    writer: FileWriter,
     reserved: u64,
     length: u64,
 }
@@ -31,9 +31,10 @@ impl<'a> ImportFile<'a> {
         user: UserId,
         announced: u64,
     ) -> Result<Self, Error> {
-        let held = transfer_quota::hold(core, user, TransferKind::Import, announced).await?;
-        let written = Written::of(core, store, held, (announced > 0).then_some(announced)).await?;
-        Ok(Self { core, store, user, written, reserved: announced, length: 0 })
+        let lease = transfer_quota::lease(core, user, TransferKind::Import, announced).await?;
+        let writer =
+            FileWriter::begin_leased(core, store, lease, (announced > 0).then_some(announced)).await?;
+        Ok(Self { core, store, user, writer, reserved: announced, length: 0 })
     }
 
     /// Appends bytes. Nothing more can be appended after an error.
@@ -44,25 +45,25 @@ impl<'a> ImportFile<'a> {
     pub async fn write(&mut self, part: Bytes) -> Result<(), Error> {
         let length = self.length.saturating_add(part.len() as u64);
         if length > self.reserved {
-            let (core, file) = (self.core, self.written.id());
+            let (core, file) = (self.core, self.writer.id());
             transfer_quota::reserve(core, self.user, file, TransferKind::Import, length).await?;
             self.reserved = length;
         }
         self.length = length;
-        self.written.write(part).await
+        self.writer.write(part).await
     }
 
     /// Finishes the file. It must be attached to its import before the result is dropped.
     ///
     /// # Errors
     /// Those of the store and of the database. Then the file is deleted.
-    pub async fn finish(self) -> Result<Held, Error> {
-        let Self { core, store, user, written, length, .. } = self;
-        let held = written.finish(core, store).await?;
-        match transfer_quota::record_bytes(core.db.write(), user, held.id, length).await {
-            Ok(()) => Ok(held),
+    pub async fn finish(self) -> Result<FileLease, Error> {
+        let Self { core, store, user, writer, length, .. } = self;
+        let lease = writer.finish(core, store).await?;
+        match transfer_quota::record_bytes(core.db.write(), user, lease.id, length).await {
+            Ok(()) => Ok(lease),
             Err(error) => {
-                stored_files::discard(core, store, held).await;
+                stored_files::discard(core, store, lease).await;
                 Err(error)
             }
         }
@@ -70,6 +71,6 @@ impl<'a> ImportFile<'a> {
 
     /// Deletes what was written.
     pub async fn abort(self) {
-        self.written.abort(self.core, self.store).await;
+        self.writer.abort(self.core, self.store).await;
     }
 }

@@ -16,7 +16,7 @@ use super::super::rows::result::RowResult;
 use super::super::session::ImportSession;
 use super::merge::add_to_bookmark;
 use crate::bookmarks::{self, NewBookmark};
-use crate::stored_files::{self, Owner};
+use crate::stored_files::{self, FileOwner};
 use crate::uploads::MediaType;
 use errors::Error;
 
@@ -35,8 +35,8 @@ pub async fn save_upload(
     now: Timestamp,
 ) -> Result<RowResult, Error> {
     let user = session.import().user_id;
-    let (held, sha256) = match file {
-        Some(ArchiveFile::Stored(held, sha256)) => (held, sha256),
+    let (lease, sha256) = match file {
+        Some(ArchiveFile::Stored(lease, sha256)) => (lease, sha256),
         Some(ArchiveFile::Refused(refusal)) => return Ok(refusal.into_row_result()),
         None => return Ok(RowResult::missing_parent()),
     };
@@ -75,7 +75,7 @@ pub async fn save_upload(
     bookmark::Entity::insert(row.clone().into_active_model()).exec_without_returning(txn).await?;
     let completed = upload_row(&row, upload, record, sha256, now);
     upload::Entity::insert(completed.into_active_model()).exec_without_returning(txn).await?;
-    if !stored_files::give(txn, held.id, Owner::Upload(upload)).await? {
+    if !stored_files::assign(txn, lease.id, FileOwner::Upload(upload)).await? {
         return Err(Error::internal("a file was removed while it was written"));
     }
     bookmarks::add_attributes(txn, &row, &document, new, Priority::Backlog, now).await?;

@@ -14,14 +14,14 @@ use tokio_util::bytes::Bytes;
 use super::super::context::ImportContext;
 use super::super::rows::result::RowResult;
 use super::error::ReadError;
-use crate::stored_files::{Held, Written};
+use crate::stored_files::{FileLease, FileWriter};
 use crate::uploads::{self, MediaType};
 use errors::Error;
 
 /// What became of a file inside an archive.
 pub enum ArchiveFile {
     /// It is in the store, with this SHA-256 in hexadecimal digits, and belongs to nothing yet.
-    Stored(Held, String),
+    Stored(FileLease, String),
     /// It was not copied.
     Refused(FileRefusal),
 }
@@ -77,19 +77,19 @@ pub async fn store(
         Err(error) => return Err(error.into()),
     }
     let (core, store) = (&context.core, &*context.store);
-    let mut written = Written::begin(core, store).await?;
-    match copy(reader, Some(&mut written), file).await {
-        Ok(Some(sha256)) => Ok(ArchiveFile::Stored(written.finish(core, store).await?, sha256)),
+    let mut writer = FileWriter::begin(core, store).await?;
+    match copy(reader, Some(&mut writer), file).await {
+        Ok(Some(sha256)) => Ok(ArchiveFile::Stored(writer.finish(core, store).await?, sha256)),
         Ok(None) => {
-            written.abort(core, store).await;
+            writer.abort(core, store).await;
             Ok(ArchiveFile::Refused(FileRefusal::Faulty("its file does not match the export")))
         }
         Err(ReadError::Sandbox(SandboxError::Import(_))) => {
-            written.abort(core, store).await;
+            writer.abort(core, store).await;
             Ok(ArchiveFile::Refused(FileRefusal::Faulty("its file is damaged")))
         }
         Err(error) => {
-            written.abort(core, store).await;
+            writer.abort(core, store).await;
             Err(error)
         }
     }
@@ -146,7 +146,7 @@ pub async fn check_limits(
 /// digest is not that of its record.
 async fn copy(
     reader: &mut ImportReader,
-    mut written: Option<&mut Written>,
+    mut writer: Option<&mut FileWriter>,
     file: &FileRecord,
 ) -> Result<Option<String>, ReadError> {
     let (mut digest, mut length) = (Sha256::new(), 0_u64);
@@ -160,8 +160,8 @@ async fn copy(
             return Ok(None);
         }
         digest.update(&piece);
-        if let Some(written) = &mut written {
-            written.write(Bytes::from(piece)).await?;
+        if let Some(writer) = &mut writer {
+            writer.write(Bytes::from(piece)).await?;
         }
     }
     let sha256 = hexadecimal(&digest.finalize());
