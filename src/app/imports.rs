@@ -68,7 +68,7 @@ async fn begin(
         return Err(too_large(ctx));
     }
     let _alone = ctx.arriving.alone(caller.user).await;
-    imports::may_begin(&ctx.core, caller.user).await?;
+    imports::ensure_can_begin(&ctx.core, caller.user).await?;
     let reading = Reading { app, user: caller.user, announced, until: Instant::now() + LONGEST };
     perform_for(ctx, &caller, async || read(request, &reading, payload).await).await
 }

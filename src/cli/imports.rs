@@ -5,7 +5,7 @@ use std::fmt;
 
 use library::context::CoreContext;
 use errors::Error;
-use library::imports::{self, Texts, Wanted};
+use library::imports::{self, RowQuery, TextCounts};
 use actors::operations::import_rows::ImportRowView;
 use clap::{Args, Subcommand};
 use entity::id::{ImportId, UserId};
@@ -94,8 +94,8 @@ async fn one(
 async fn list(core: &CoreContext, owner: &OwnerArgs) -> Result<CommandOutput, Failure> {
     let owner = owner.find(core).await?;
     let mut listed = Vec::new();
-    for import in imports::latest(core, owner.id).await? {
-        let texts = imports::texts(core, &import).await?;
+    for import in imports::list_latest(core, owner.id).await? {
+        let texts = imports::count_texts(core, &import).await?;
         listed.push(ImportSummary::of(import, texts));
     }
     CommandOutput::of(&ImportList { imports: listed })
@@ -103,7 +103,7 @@ async fn list(core: &CoreContext, owner: &OwnerArgs) -> Result<CommandOutput, Fa
 
 async fn show(core: &CoreContext, settings: &Settings, import: &import::Model) -> Result<CommandOutput, Failure> {
     let report = Report::of(core, import, probe::runs(settings).await).await?;
-    let texts = imports::texts(core, import).await?;
+    let texts = imports::count_texts(core, import).await?;
     let import::Model { id, done, created_at, finished_at, .. } = *import;
     let is_under_way = matches!(import.state, ImportState::Running | ImportState::Undoing);
     let error = import.error.clone();
@@ -124,7 +124,7 @@ async fn rows(core: &CoreContext, args: RowsArgs) -> Result<CommandOutput, Failu
     let import = one(core, import, imports::find).await?;
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
-        let some = imports::rows(core, &import, Wanted { outcome, after, most: PAGE_ROWS }).await?;
+        let some = imports::list_rows(core, &import, RowQuery { outcome, after, limit: PAGE_ROWS }).await?;
         let Some(last) = some.last() else { break };
         after = Some((last.line, last.id));
         rows.extend(ImportRowView::from_rows(core.db.read(), &import, some).await?);
@@ -150,13 +150,13 @@ struct ImportSummary {
     created: i32,
     updated: i32,
     skipped_lines: i32,
-    texts: Texts,
+    texts: TextCounts,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
 }
 
 impl ImportSummary {
-    fn of(row: import::Model, texts: Texts) -> Self {
+    fn of(row: import::Model, texts: TextCounts) -> Self {
         Self {
             import_id: row.id,
             status: row.state,
@@ -183,7 +183,7 @@ impl fmt::Display for ImportList {
             let format = import.format.clone().unwrap_or_else(|| "-".to_owned());
             let file = import.file_name.as_deref().map_or_else(|| "-".to_owned(), shown);
             let (id, started) = (import.import_id.to_string(), import.created_at.to_string());
-            let Texts { processing, ready, failed } = import.texts;
+            let TextCounts { processing, ready, failed } = import.texts;
             let [rows, waiting, ready, failed] =
                 [import.rows, processing, ready, failed].map(|count| count.to_string());
             [id, import.status.to_string(), started, format, rows, waiting, ready, failed, file]
@@ -204,7 +204,7 @@ struct ShownImport {
     /// Rows of the file that are done.
     rows: i64,
     /// How far the texts are of what was saved.
-    texts: Texts,
+    texts: TextCounts,
     /// Why it does not continue, where it does not.
     error: Option<String>,
     created_at: Timestamp,
@@ -219,7 +219,7 @@ impl fmt::Display for ShownImport {
         let of_file = of_file.unwrap_or_default();
         writeln!(f, "import {}{of_file}: {}, {} rows", self.id, self.report.status, self.rows)?;
         self.report.write_rows(f)?;
-        let Texts { processing, ready, failed } = self.texts;
+        let TextCounts { processing, ready, failed } = self.texts;
         writeln!(f, "texts: {processing} waiting, {ready} ready, {failed} failed")?;
         if let Some(error) = &self.error {
             writeln!(f, "{}", shown(error))?;

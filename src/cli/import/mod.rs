@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use library::context::CoreContext;
 use errors::Error;
-use library::imports::{self, New};
+use library::imports::{self, NewImport};
 use jobs::JobKind;
 use clap::Args;
 use entity::import;
@@ -44,11 +44,11 @@ pub struct ImportArgs {
 pub async fn run(args: ImportArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
     let owner = args.owner.find(&core).await?;
-    imports::may_begin(&core, owner.id).await?;
+    imports::ensure_can_begin(&core, owner.id).await?;
     let store = server::files(settings).map_err(Failure::Service)?;
     let file = file::stored(&core, &*store, owner.id, &args.file).await?;
     let file_name = file_name(&args.file);
-    let new = New { user: owner.id, file_name, format: args.format, dry_run: args.dry_run };
+    let new = NewImport { user: owner.id, file_name, format: args.format, dry_run: args.dry_run };
     let begun = imports::begin(&core, new, file).await?;
     match ended(&core, settings, &begun).await? {
         Some(import) => report(&core, &import, settings).await,

@@ -49,7 +49,7 @@ struct SkippedRow {
 impl Report {
     /// Of an import that has ended.
     pub async fn of(core: &CoreContext, import: &import::Model, server_running: bool) -> Result<Self, Error> {
-        let skipped = imports::skipped(core, import).await?;
+        let skipped = imports::list_skipped_rows(core, import).await?;
         Ok(Self {
             import_id: import.id,
             status: import.state,
@@ -62,7 +62,7 @@ impl Report {
             skipped_lines: import.skipped,
             unlisted_faults: imports::unlisted_faults(import)?,
             unread_columns: imports::unread_columns(import),
-            undo: imports::undo_report(core, import).await?,
+            undo: imports::load_undo_report(core, import).await?,
             server_running,
         })
     }

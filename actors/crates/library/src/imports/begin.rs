@@ -1,8 +1,8 @@
-//! The beginning of an import: its row, its file and its job, in one transaction.
+//! Begins an import: its row, its file and its job, in one transaction. A dry run becomes an import when it is started.
 
 use entity::id::{ImportId, UserId};
 use entity::import::{self, Column, Entity};
-use entity::kind::{ImportState, RowOutcome};
+use entity::kind::ImportState;
 use entity::time::Timestamp;
 use entity::{import_row, stored_file, user};
 use parse::bookmarks::Format;
@@ -12,38 +12,37 @@ use sea_orm::{
     QuerySelect,
 };
 
-use super::faults::MAX_LISTED_FAULTS;
-use super::release_files;
+use super::retention::release_files;
 use crate::context::CoreContext;
-use errors::Error;
-use jobs::{Priority, JobKind};
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_owned;
-use crate::stored_files::{self, Held, Owner};
+use crate::stored_files::{self, FileLease, FileOwner};
+use errors::Error;
+use jobs::{JobKind, Priority};
 
-/// Imports that are listed.
-const LISTED: u64 = 50;
+/// Imports in a list.
+const MAX_LISTED_IMPORTS: u64 = 50;
 
-/// What is asked for.
+/// An import that is about to begin.
 #[derive(Clone, Debug)]
-pub struct New {
-    /// Whose library.
+pub struct NewImport {
+    /// The user into whose library the file is imported.
     pub user: UserId,
-    /// Name of the file, where it has one.
+    /// Name of the file, if it has one.
     pub file_name: Option<String>,
-    /// Which program wrote the file; none is to be found out.
+    /// Format of the file; `None` to detect it.
     pub format: Option<Format>,
-    /// It is only looked at what would come of it.
+    /// Whether the import only previews what would become of the rows.
     pub dry_run: bool,
 }
 
-impl New {
-    /// The row of it.
+impl NewImport {
+    /// Returns the import's row, with a new id.
     pub fn row(self, now: Timestamp) -> import::Model {
         import::Model {
             id: ImportId::new(now),
             user_id: self.user,
-            file_name: self.file_name.as_deref().and_then(kept_file_name),
+            file_name: self.file_name.as_deref().and_then(clean_file_name),
             state: ImportState::Running,
             dry_run: self.dry_run,
             format: self.format.map(|format| format.name().to_owned()),
@@ -61,68 +60,73 @@ impl New {
     }
 }
 
-/// Characters of a file name that are kept.
+/// Characters of a stored file name; a longer one is cut.
 const MAX_FILE_NAME_CHARS: usize = 255;
 
 /// Returns the name of a file without its folders and without control characters, which PostgreSQL or a terminal may not take.
-fn kept_file_name(name: &str) -> Option<String> {
+fn clean_file_name(name: &str) -> Option<String> {
     let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    let kept: String = name.chars().filter(|c| !c.is_control()).take(MAX_FILE_NAME_CHARS).collect();
-    (!kept.trim().is_empty()).then_some(kept)
+    let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_FILE_NAME_CHARS).collect();
+    (!name.trim().is_empty()).then_some(name)
 }
 
-/// Imports of one user whose files are still to be read. Another one is refused beyond it.
-const MAX_UNDER_WAY: usize = 5;
-const _: () = assert!(MAX_UNDER_WAY == 5, "the message of `make_room` has this number");
-/// Files of one user's imports that are kept after a dry run or a failure: the latest.
+/// Imports of one user that are running, paused or being undone and have their files. Another one is refused.
+const MAX_OPEN_IMPORTS: usize = 5;
+const _: () = assert!(MAX_OPEN_IMPORTS == 5, "the message of `make_room` has this number");
+/// Files of one user's dry runs and failed imports that are kept: the latest.
 const MAX_WAITING_FILES: usize = 5;
 
-/// Begins an import of a file that was written. Of the user's dry runs and failed imports the latest few keep their files.
+/// Begins the import of a file that was written to the store. Releases the files of the user's older dry runs and failed imports.
 ///
 /// # Errors
-/// [`Error::Conflict`] where as many are under way as may be, [`Error::LibraryFull`]; the database. Then there is no import.
-pub async fn begin(core: &CoreContext, new: New, file: Held) -> Result<import::Model, Error> {
+/// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`]; [`Error::Internal`] when the database
+/// fails. Then there is no import.
+pub async fn begin(core: &CoreContext, new: NewImport, file: FileLease) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let row = new.row(now);
     let txn = begin_owned(&core.db, row.user_id).await?;
     make_room(&txn, core, row.user_id).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
-    if !stored::give(&txn, file.id, Owner::Import(row.id)).await? {
+    if !stored_files::assign(&txn, file.id, FileOwner::Import(row.id)).await? {
         return Err(Error::internal("a file was removed while it was written"));
     }
-    ask(&txn, &row, now).await?;
+    enqueue_job(&txn, &row, now).await?;
     txn.commit().await?;
     Ok(row)
 }
 
-/// Refuses to start or resume an import whose file was deleted: it is kept for a while only.
-pub(super) async fn must_have_file(txn: &impl ConnectionTrait, id: ImportId) -> Result<(), Error> {
+/// Refuses to start or resume an import whose file was deleted because it had been kept long enough.
+///
+/// # Errors
+/// [`Error::Conflict`] without a file; [`Error::Internal`] when the database fails.
+pub(super) async fn require_file(txn: &impl ConnectionTrait, id: ImportId) -> Result<(), Error> {
     match stored_file::Entity::of_import(id).one(txn).await? {
         Some(_) => Ok(()),
         None => Err(Error::Conflict("the file of the import was deleted: import it again")),
     }
 }
 
-/// Whether another file may come: asked before one is read, and again when it is here.
+/// Checks that the user may begin another import. Called before a file is received; [`begin`] checks it again.
 ///
 /// # Errors
-/// [`Error::Conflict`] where as many are under way as may be, [`Error::LibraryFull`]; the database.
-pub async fn may_begin(core: &CoreContext, user: UserId) -> Result<(), Error> {
+/// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`]; [`Error::Internal`] when the database
+/// fails.
+pub async fn ensure_can_begin(core: &CoreContext, user: UserId) -> Result<(), Error> {
     let txn = begin_owned(&core.db, user).await?;
     make_room(&txn, core, user).await
 }
 
 async fn make_room(txn: &impl ConnectionTrait, core: &CoreContext, user: UserId) -> Result<(), Error> {
-    // Held, so that two that begin at once count each other.
+    // Locked, so that of two imports that begin at the same time the second counts the first.
     user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::not_found())?;
     LibraryRoom::of_owner(txn, core, user).await?.must_fit(0)?;
-    let under_way = [ImportState::Running, ImportState::Undoing, ImportState::Paused];
-    let kept = Entity::owned_by(user)
+    let open_states = [ImportState::Running, ImportState::Undoing, ImportState::Paused];
+    let with_file = Entity::owned_by(user)
         .filter(Expr::col(Column::Id).in_subquery(stored_file::Entity::imports()))
         .order_by_desc(Column::Id);
-    let (going_on, ended): (Vec<_>, Vec<_>) =
-        kept.all(txn).await?.into_iter().partition(|import| under_way.contains(&import.state));
-    if going_on.len() >= MAX_UNDER_WAY {
+    let (open, ended): (Vec<_>, Vec<_>) =
+        with_file.all(txn).await?.into_iter().partition(|import| open_states.contains(&import.state));
+    if open.len() >= MAX_OPEN_IMPORTS {
         return Err(Error::Conflict(
             "5 imports are running or paused, and no more are allowed: wait for one to finish, or undo one",
         ));
@@ -131,38 +135,28 @@ async fn make_room(txn: &impl ConnectionTrait, core: &CoreContext, user: UserId)
     release_files(txn, Condition::all().add(Column::Id.is_in(older))).await
 }
 
-/// An import of this person, as far as it is.
+/// Finds an import of a user.
 ///
 /// # Errors
-/// [`Error::NotFound`].
+/// [`Error::NotFound`] when it does not exist or belongs to another user; [`Error::Internal`] when the database fails.
 pub async fn find(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     Entity::one_of(user, id).one(core.db.read()).await?.ok_or(Error::not_found())
 }
 
-/// The imports of this person, the latest first.
+/// Lists the latest 50 imports of a user, the latest first.
 ///
 /// # Errors
-/// The database.
-pub async fn latest(core: &CoreContext, user: UserId) -> Result<Vec<import::Model>, Error> {
-    let latest = Entity::owned_by(user).order_by_desc(Column::Id).limit(LISTED);
+/// [`Error::Internal`] when the database fails.
+pub async fn list_latest(core: &CoreContext, user: UserId) -> Result<Vec<import::Model>, Error> {
+    let latest = Entity::owned_by(user).order_by_desc(Column::Id).limit(MAX_LISTED_IMPORTS);
     Ok(latest.all(core.db.read()).await?)
 }
 
-/// The rows of an import that were passed over, the first of them: where they stand, and why.
+/// Enqueues the job of an import, in the transaction that sets its state.
 ///
 /// # Errors
-/// The database.
-pub async fn skipped(core: &CoreContext, import: &import::Model) -> Result<Vec<(i64, String)>, Error> {
-    let rows = import_row::Entity::within(import.user_id, import.id)
-        .filter(import_row::Column::Outcome.eq(RowOutcome::Skipped))
-        .order_by_asc(import_row::Column::Line)
-        .limit(u64::from(MAX_LISTED_FAULTS.unsigned_abs()))
-        .all(core.db.read())
-        .await?;
-    Ok(rows.into_iter().map(|row| (row.line, row.detail.unwrap_or_default())).collect())
-}
-
-pub(super) async fn ask(
+/// [`Error::Internal`] when the database fails.
+pub(super) async fn enqueue_job(
     txn: &impl ConnectionTrait,
     import: &import::Model,
     now: Timestamp,
@@ -170,10 +164,11 @@ pub(super) async fn ask(
     Ok(jobs::enqueue(txn, import.user_id, JobKind::Import, import.id.0, Priority::Now, now).await?)
 }
 
-/// Takes in what was only looked at.
+/// Starts the import of a dry run that has finished. Deletes the rows of the dry run.
 ///
 /// # Errors
-/// [`Error::NotFound`], [`Error::Conflict`] where it is not waiting for that.
+/// [`Error::NotFound`]; [`Error::Conflict`] when it is no finished dry run or its file was deleted; [`Error::Internal`] when the
+/// database fails.
 pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;
@@ -196,13 +191,13 @@ pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
     if started.rows_affected == 0 {
         return Err(Error::Conflict("only a finished dry run can be started"));
     }
-    must_have_file(&txn, row.id).await?;
+    require_file(&txn, row.id).await?;
     import_row::Entity::delete_many()
         .filter(import_row::Column::UserId.eq(user))
         .filter(import_row::Column::ImportId.eq(row.id))
         .exec(&txn)
         .await?;
-    ask(&txn, &row, now).await?;
+    enqueue_job(&txn, &row, now).await?;
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
     txn.commit().await?;
     Ok(row)

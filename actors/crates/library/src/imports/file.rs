@@ -1,41 +1,43 @@
-//! The file of an import on its way into the store. Never more of it is written than is reserved for it.
+//! Writes the file of an import to the store. Never more bytes are written than are reserved in the user's quota.
 
 use entity::id::UserId;
 use storage::blobs::BlobStore;
 use tokio_util::bytes::Bytes;
 
 use crate::context::CoreContext;
-use errors::Error;
+use crate::stored_files::{self, FileLease, FileWriter};
 use crate::transfer_quota::{self, TransferKind};
-use crate::stored_files::{self, Held, Written};
+use errors::Error;
 
-/// A file that is being written. Dropped before [`ImportFile::finish`] it is left to the clean-up.
+/// A file that is being written. If it is dropped before [`ImportFile::finish`], the clean-up of the store deletes it.
 pub struct ImportFile<'a> {
     core: &'a CoreContext,
     store: &'a dyn BlobStore,
     user: UserId,
-    written: Written,
+    writer: FileWriter,
     reserved: u64,
     length: u64,
 }
 
 impl<'a> ImportFile<'a> {
-    /// Begins a file of this announced length; 0 when it is not known.
+    /// Begins a file of this announced length in bytes; 0 when it is not known.
     ///
     /// # Errors
-    /// [`Error::TransfersFull`] when it does not fit; those of the store and of the database. Then there is no file.
+    /// [`Error::TransfersFull`] when it does not fit into the user's quota; those of the store and of the database. Then there is
+    /// no file.
     pub async fn begin(
         core: &'a CoreContext,
         store: &'a dyn BlobStore,
         user: UserId,
         announced: u64,
     ) -> Result<Self, Error> {
-        let held = transfer_quota::hold(core, user, TransferKind::Import, announced).await?;
-        let written = Written::of(core, store, held, (announced > 0).then_some(announced)).await?;
-        Ok(Self { core, store, user, written, reserved: announced, length: 0 })
+        let lease = transfer_quota::lease(core, user, TransferKind::Import, announced).await?;
+        let writer =
+            FileWriter::begin_leased(core, store, lease, (announced > 0).then_some(announced)).await?;
+        Ok(Self { core, store, user, writer, reserved: announced, length: 0 })
     }
 
-    /// Adds bytes at the end; nothing more can be added after an error.
+    /// Appends bytes. Nothing more can be appended after an error.
     ///
     /// # Errors
     /// [`Error::TransfersFull`] when the file became longer than announced and does not fit; those of the store and of the
@@ -43,32 +45,32 @@ impl<'a> ImportFile<'a> {
     pub async fn write(&mut self, part: Bytes) -> Result<(), Error> {
         let length = self.length.saturating_add(part.len() as u64);
         if length > self.reserved {
-            let (core, file) = (self.core, self.written.id());
+            let (core, file) = (self.core, self.writer.id());
             transfer_quota::reserve(core, self.user, file, TransferKind::Import, length).await?;
             self.reserved = length;
         }
         self.length = length;
-        self.written.write(part).await
+        self.writer.write(part).await
     }
 
-    /// The file is whole and in its place; it is to be given to its import as long as the result lives.
+    /// Finishes the file. It must be attached to its import before the result is dropped.
     ///
     /// # Errors
-    /// Those of the store and of the database; nothing is left then.
-    pub async fn finish(self) -> Result<Held, Error> {
-        let Self { core, store, user, written, length, .. } = self;
-        let held = written.finish(core, store).await?;
-        match transfer_quota::record_bytes(core.db.write(), user, held.id, length).await {
-            Ok(()) => Ok(held),
+    /// Those of the store and of the database. Then the file is deleted.
+    pub async fn finish(self) -> Result<FileLease, Error> {
+        let Self { core, store, user, writer, length, .. } = self;
+        let lease = writer.finish(core, store).await?;
+        match transfer_quota::record_bytes(core.db.write(), user, lease.id, length).await {
+            Ok(()) => Ok(lease),
             Err(error) => {
-                stored::discard(core, store, held).await;
+                stored_files::discard(core, store, lease).await;
                 Err(error)
             }
         }
     }
 
-    /// Takes back what was written.
+    /// Deletes what was written.
     pub async fn abort(self) {
-        self.written.abort(self.core, self.store).await;
+        self.writer.abort(self.core, self.store).await;
     }
 }

@@ -1,18 +1,18 @@
-//! Fingerprints of what imports create. The undo of an import deletes a thing only while its fingerprint is still the one that the
-//! import took last, so this file defines what counts as a change:
+//! Fingerprints of what imports create. The undo of an import deletes a thing only while its current fingerprint equals the one
+//! that the import stored last, so this file defines what counts as a change:
 //!
 //! | Thing | Fingerprint |
 //! |---|---|
-//! | bookmark | the title if it was given (by the file or by the user, not by the page), tags, notes, favourite, archived, progress, time of saving, collections, and its highlights with their words, notes and colours |
+//! | bookmark | the title if the file or the user gave it (not if it came from the page), tags, notes, favourite, archived, progress, time of saving, collections, and its highlights with their words, notes and colours |
 //! | collection | name, description, parent |
-//! | feed | title and folder of the user's own, whether full texts are fetched |
+//! | feed | the user's title and folder, whether full texts are fetched |
 //! | project | name, description, instructions, status |
 //! | note of a project | title, text, pinned |
 //! | decision | title, text, status, when it was decided |
 //!
-//! It does not matter who made the change: the user, a program, or another import. What the service does by itself changes no
-//! fingerprint: fetching a page, reading its text, finding the place of a highlight. Beyond the fingerprint, a thing stays that is in
-//! use ([`super::undo()`]).
+//! It does not matter whether the user, a program or another import made the change. What the service does on its own changes no
+//! fingerprint: fetching a page, reading its text, finding the position of a highlight. Apart from the fingerprint, the undo keeps
+//! things that are in use ([`super::undo()`]).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,45 +28,45 @@ use sha2::{Digest, Sha256};
 use text::hexadecimal;
 use uuid::Uuid;
 
+use crate::BATCH_ROWS;
+use crate::highlights::match_key;
 use errors::Error;
-use crate::highlights::key;
-use crate::bookmarks::save::AT_ONCE;
 
-/// Returns the current fingerprints of things of a kind, by their ids. A thing that does not exist has none, nor does one that is
-/// only part of another: an entry of a feed, a place in a project.
+/// Computes the current fingerprints of things of a kind, by their ids. A thing that does not exist has none, nor does one that is
+/// only part of another: an entry of a feed, an item of a project.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
-pub async fn of(
+pub async fn compute(
     txn: &impl ConnectionTrait,
     user: UserId,
     kind: ImportedKind,
     ids: &[Uuid],
 ) -> Result<HashMap<Uuid, String>, Error> {
     let mut fingerprints = HashMap::new();
-    for some in ids.chunks(AT_ONCE) {
-        fingerprints.extend(of_some(txn, user, kind, some).await?);
+    for ids in ids.chunks(BATCH_ROWS) {
+        fingerprints.extend(compute_batch(txn, user, kind, ids).await?);
     }
     Ok(fingerprints)
 }
 
-async fn of_some(
+async fn compute_batch(
     txn: &impl ConnectionTrait,
     user: UserId,
     kind: ImportedKind,
-    some: &[Uuid],
+    ids: &[Uuid],
 ) -> Result<Vec<(Uuid, String)>, Error> {
     /// The rows of a table, each with the digest of what a user may change.
     macro_rules! digests {
         ($entity:ident, |$row:ident| $digest:expr) => {{
             let rows = $entity::Entity::owned_by(user);
-            let rows = rows.filter($entity::Column::Id.is_in(some.iter().copied())).all(txn).await?;
+            let rows = rows.filter($entity::Column::Id.is_in(ids.iter().copied())).all(txn).await?;
             rows.iter().map(|$row| ($row.id.0, $digest)).collect()
         }};
     }
     Ok(match kind {
-        ImportedKind::Bookmark => of_bookmarks(txn, user, some).await?,
-        ImportedKind::Highlight => digests!(highlight, |row| of_highlight(row)),
+        ImportedKind::Bookmark => bookmark_digests(txn, user, ids).await?,
+        ImportedKind::Highlight => digests!(highlight, |row| highlight_digest(row)),
         ImportedKind::Collection => {
             digests!(collection, |row| digest(&json!([row.name, row.description, row.parent_id])))
         }
@@ -82,9 +82,9 @@ async fn of_some(
     })
 }
 
-/// What belongs to a bookmark and stands in other tables, in an order that does not depend on the database.
+/// The parts of a bookmark that other tables hold.
 #[derive(Default)]
-struct Parts {
+struct BookmarkParts {
     title: Option<String>,
     tags: Vec<String>,
     notes: Option<String>,
@@ -92,19 +92,20 @@ struct Parts {
     highlights: Vec<String>,
 }
 
-async fn of_bookmarks(
+async fn bookmark_digests(
     txn: &impl ConnectionTrait,
     user: UserId,
-    some: &[Uuid],
+    ids: &[Uuid],
 ) -> Result<Vec<(Uuid, String)>, Error> {
     /// The rows of a table that belong to these bookmarks.
     macro_rules! rows_of {
         ($entity:ident, $owned:ident) => {
-            $entity::Entity::$owned(user).filter($entity::Column::BookmarkId.is_in(some.iter().copied()))
+            $entity::Entity::$owned(user).filter($entity::Column::BookmarkId.is_in(ids.iter().copied()))
         };
     }
-    let mut parts: BTreeMap<BookmarkId, Parts> = BTreeMap::new();
-    // A title that was not given comes with the text. The document of the notes always has a given one.
+    let mut parts: BTreeMap<BookmarkId, BookmarkParts> = BTreeMap::new();
+    // A title that was not given comes with the text of the page, so it is no change. The document of the notes always has a
+    // given title.
     let titled = rows_of!(document, of)
         .filter(document::Column::TitleGiven.eq(true))
         .filter(document::Column::ContentType.ne(ContentType::Note));
@@ -125,24 +126,25 @@ async fn of_bookmarks(
         parts.entry(row.bookmark_id).or_default().collections.push(row.collection_id.0);
     }
     for row in rows_of!(highlight, owned_by).all(txn).await? {
-        parts.entry(row.bookmark_id).or_default().highlights.push(of_highlight(&row));
+        parts.entry(row.bookmark_id).or_default().highlights.push(highlight_digest(&row));
     }
-    let saved = bookmark::Entity::owned_by(user).filter(bookmark::Column::Id.is_in(some.iter().copied()));
+    let saved = bookmark::Entity::owned_by(user).filter(bookmark::Column::Id.is_in(ids.iter().copied()));
     let rows = saved.all(txn).await?;
     Ok(rows
         .iter()
-        .map(|row| (row.id.0, of_bookmark(row, parts.remove(&row.id).unwrap_or_default())))
+        .map(|row| (row.id.0, bookmark_digest(row, parts.remove(&row.id).unwrap_or_default())))
         .collect())
 }
 
-fn of_bookmark(row: &bookmark::Model, mut parts: Parts) -> String {
+fn bookmark_digest(row: &bookmark::Model, mut parts: BookmarkParts) -> String {
+    // The database returns them in any order.
     parts.tags.sort_unstable();
     parts.collections.sort_unstable();
     parts.highlights.sort_unstable();
     digest(&json!([
         parts.title,
         parts.tags,
-        // Notes that were emptied are none.
+        // Emptied notes count as no notes.
         parts.notes.filter(|notes| !notes.is_empty()),
         parts.collections,
         parts.highlights,
@@ -153,9 +155,10 @@ fn of_bookmark(row: &bookmark::Model, mut parts: Parts) -> String {
     ]))
 }
 
-/// Returns the fingerprint of a highlight: its words, note and colour. It stays the same when the words find their place in a text.
-pub fn of_highlight(row: &highlight::Model) -> String {
-    digest(&json!([key(&row.text), row.note, row.color]))
+/// Computes the fingerprint of a highlight from its words, note and colour. It stays the same when the words are found at another
+/// position of the text.
+pub fn highlight_digest(row: &highlight::Model) -> String {
+    digest(&json!([match_key(&row.text), row.note, row.color]))
 }
 
 fn digest(value: &Value) -> String {

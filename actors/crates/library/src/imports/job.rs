@@ -1,78 +1,84 @@
-//! The job of an import: its file's rows, some at a time, until there are none, somebody pauses it, or others are to have a
-//! turn.
+//! The job of an import: reads the file and applies its rows in batches, until it ends, is paused, or yields to other jobs.
 
 use std::time::{Duration, Instant};
 
 use entity::id::ImportId;
 use entity::kind::ImportState;
 use entity::{import, job, stored_file};
+use jobs::{JobError, Priority};
 use sandbox::import::ImportReader;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use storage::blobs::BlobError;
 
-use super::take::{Taking, Unread};
-use super::{Means, library, release_file, undo};
-use actors::context::CoreContext;
-use errors::Error;
-use jobs::Priority;
-use jobs::JobError;
-use crate::documents::unread;
+use super::context::ImportContext;
+use super::library_lock::lock_library;
+use super::reading::{ReadError, read_batch};
+use super::retention::release_file;
+use super::session::ImportSession;
+use super::undo;
+use crate::documents;
 use crate::library_quota::LibraryRoom;
 use crate::owned_transaction::begin_owned;
+use errors::Error;
 
-/// After so long others have a turn: or after four times as long as it took to come to the place where the turn before ended,
-/// so that a long file is not read for that alone.
-pub(super) const TURN: Duration = Duration::from_secs(30);
-/// Told of an import that waits until more may be asked for.
-const FULL: &str = "waiting until fewer documents are in the queue";
-const LOOK_AGAIN: Duration = Duration::from_secs(60);
+/// Time after which the job yields to others. If it took longer to skip the rows that were done before, four times as long:
+/// otherwise a long file would be read for nothing else.
+const RUN_TIME: Duration = Duration::from_secs(30);
+/// The reason that an import shows while the user's queue of documents is full.
+const QUEUE_FULL: &str = "waiting until fewer documents are in the queue";
+/// Time after which a job that waits for the queue of documents is tried again.
+const QUEUE_RETRY_DELAY: Duration = Duration::from_secs(60);
 
-/// Runs the job.
+/// Runs the job of an import, or of its undo.
 ///
 /// # Errors
-/// [`JobError`], as every job.
-pub async fn run(core: &CoreContext, job: &job::Model) -> Result<(), JobError> {
-    let found = import::Entity::one_of(job.user_id, ImportId(job.subject)).one(core.db.read()).await?;
-    match found {
-        Some(import) if import.state == ImportState::Running => take(ctx, job, import).await,
-        Some(import) if import.state == ImportState::Undoing => undo::run(ctx, job, &import).await,
+/// [`JobError::Blocked`] while the user's queue is full; [`JobError::Permanent`] when the file is missing or cannot be read;
+/// others as of every job.
+pub async fn run(context: &ImportContext, job: &job::Model) -> Result<(), JobError> {
+    let core = &context.core;
+    let row = import::Entity::one_of(job.user_id, ImportId(job.subject)).one(core.db.read()).await?;
+    match row {
+        Some(import) if import.state == ImportState::Running => apply_file(context, job, import).await,
+        Some(import) if import.state == ImportState::Undoing => {
+            undo::run(context, job, &import, Instant::now() + RUN_TIME).await
+        }
         Some(_) | None => Ok(jobs::finish(core.db.write(), job, core.clock.now()).await.map(drop)?),
     }
 }
 
-/// What an import is made with, of the running service.
-pub fn means(core: &CoreContext) -> Means {
-    Means { core: core.clone(), guard: ctx.fetcher.guard().clone(), store: ctx.uploads.store.clone() }
-}
-
-async fn take(core: &CoreContext, job: &job::Model, import: import::Model) -> Result<(), JobError> {
-    let mut reading = open(ctx, &import).await?;
-    let import = known(ctx, import, &reading).await?;
-    let (mut began, mut taking) = (Instant::now(), Taking::new(means(ctx), import));
-    taking.go_on(&mut reading).await.map_err(not_read)?;
-    let turn = TURN.max(began.elapsed() * 4);
+async fn apply_file(
+    context: &ImportContext,
+    job: &job::Model,
+    import: import::Model,
+) -> Result<(), JobError> {
+    let core = &context.core;
+    let mut reader = open(context, &import).await?;
+    let import = record_format(context, import, &reader).await?;
+    let (mut began, mut session) = (Instant::now(), ImportSession::new(context.clone(), import));
+    session.skip_done_rows(&mut reader).await.map_err(job_error)?;
+    let run_time = RUN_TIME.max(began.elapsed() * 4);
     began = Instant::now();
-    let asks = !taking.import().dry_run;
+    let is_import = !session.import().dry_run;
     loop {
-        if asks && !jobs::has_room(core.db.read(), job.user_id, Priority::Backlog).await? {
-            return Err(JobError::Blocked { reason: FULL, after: LOOK_AGAIN });
+        if is_import && !jobs::has_room(core.db.read(), job.user_id, Priority::Backlog).await? {
+            return Err(JobError::Blocked { reason: QUEUE_FULL, after: QUEUE_RETRY_DELAY });
         }
-        let lot = taking.read(&mut reading).await.map_err(not_read)?;
+        let batch = read_batch(context, session.import(), &mut reader).await.map_err(job_error)?;
         let now = core.clock.now();
         let txn = begin_owned(&core.db, job.user_id).await?;
-        if asks {
-            library::hold(&txn, job.user_id).await?;
+        if is_import {
+            lock_library(&txn, job.user_id).await?;
         }
         let own = import::Entity::one_of(job.user_id, ImportId(job.subject)).lock_exclusive();
         if !own.one(&txn).await?.is_some_and(|import| import.state == ImportState::Running) {
-            // Paused, or the account is gone.
+            // The user paused it, or the account was removed.
             jobs::finish(&txn, job, now).await?;
             return Ok(txn.commit().await?);
         }
-        if lot.is_empty() {
+        if batch.is_empty() {
             if jobs::finish(&txn, job, now).await? {
-                let ended = taking.end(&txn).await?;
+                let ended = session.finish(&txn).await?;
                 // A dry run reads its file again when it is started.
                 if ended.state == ImportState::Done {
                     release_file(&txn, ended.id).await?;
@@ -81,75 +87,80 @@ async fn take(core: &CoreContext, job: &job::Model, import: import::Model) -> Re
             }
             return Ok(());
         }
-        if asks && !jobs::has_room(&txn, job.user_id, Priority::Backlog).await? {
-            return Err(JobError::Blocked { reason: FULL, after: LOOK_AGAIN });
+        // Asked again under the lock, because other jobs may have filled the queue while the batch was read.
+        if is_import && !jobs::has_room(&txn, job.user_id, Priority::Backlog).await? {
+            return Err(JobError::Blocked { reason: QUEUE_FULL, after: QUEUE_RETRY_DELAY });
         }
         if !jobs::advance(&txn, job, now).await? {
             return Err(JobError::LeaseLost);
         }
-        let room = LibraryRoom::of_owner(&txn, ctx, job.user_id).await?;
-        taking.take(&txn, lot).await?;
-        // Nothing of a lot is taken that does not fit: the import ends, and goes on with this lot when it is resumed.
+        let room = LibraryRoom::of_owner(&txn, core, job.user_id).await?;
+        session.apply(&txn, batch).await?;
+        // A batch that does not fit is rolled back as a whole: the import fails, and continues with this batch when it is resumed.
         room.must_hold(&txn).await?;
-        if taking.is_stopped() {
+        if session.is_stopped() {
             jobs::finish(&txn, job, now).await?;
         }
         txn.commit().await?;
-        ctx.job_signal.notify();
-        if taking.is_stopped() {
+        context.job_signal.notify();
+        if session.is_stopped() {
             return Ok(());
         }
-        if began.elapsed() > turn {
-            return Ok(jobs::yield_job(core.db.write(), job, 0, Priority::of(job), core.clock.now())
-                .await
-                .map(drop)?);
+        if began.elapsed() > run_time {
+            let yielded = jobs::yield_job(core.db.write(), job, 0, Priority::of(job), core.clock.now());
+            return Ok(yielded.await.map(drop)?);
         }
     }
 }
 
-fn not_read(error: Unread) -> JobError {
+fn job_error(error: ReadError) -> JobError {
     match error {
-        Unread::Sandbox(error) => unread(error),
-        Unread::Inside(error) => error.into(),
+        ReadError::Sandbox(error) => documents::parser_job_error(error),
+        ReadError::Internal(error) => error.into(),
     }
 }
 
-/// The import's file, opened in a child.
-async fn open(core: &CoreContext, import: &import::Model) -> Result<ImportReader, JobError> {
-    let gone = || JobError::Permanent("the file of the import is missing; import it again".to_owned());
-    let stored = stored_file::Entity::of_import(import.id).one(core.db.read()).await?.ok_or_else(gone)?;
-    let local = match ctx.uploads.store.local_file(&stored.path).await {
+/// Opens the import's file in a child process.
+async fn open(context: &ImportContext, import: &import::Model) -> Result<ImportReader, JobError> {
+    let missing = || JobError::Permanent("the file of the import is missing; import it again".to_owned());
+    let stored = stored_file::Entity::of_import(import.id).one(context.core.db.read()).await?;
+    let stored = stored.ok_or_else(missing)?;
+    let local = match context.store.local_file(&stored.path).await {
         Ok(local) => local,
-        Err(BlobError::Missing) => return Err(gone()),
+        Err(BlobError::Missing) => return Err(missing()),
         Err(error) => return Err(error.into()),
     };
     let path = local.path().to_owned();
     let file = tokio::task::spawn_blocking(move || std::fs::File::open(path)).await;
     let file = file.map_err(Error::internal)?.map_err(BlobError::from)?;
     let format = import.format.as_deref().and_then(|name| name.parse().ok());
-    ctx.sandbox.open_import(file, format).await.map_err(unread)
+    context.sandbox.open_import(file, format).await.map_err(documents::parser_job_error)
 }
 
-/// Writes down what the file was found to be.
-async fn known(core: &CoreContext, import: import::Model, reading: &ImportReader) -> Result<import::Model, JobError> {
+/// Records the format that was detected, and the columns of the file that are not imported.
+async fn record_format(
+    context: &ImportContext,
+    import: import::Model,
+    reader: &ImportReader,
+) -> Result<import::Model, JobError> {
     if import.format.is_some() && import.unread_columns.is_some() {
         return Ok(import);
     }
-    let columns = serde_json::to_string(reading.unread_columns()).map_err(Error::internal)?;
-    let known = import::Model {
-        format: Some(reading.format().name().to_owned()),
+    let columns = serde_json::to_string(reader.unread_columns()).map_err(Error::internal)?;
+    let import = import::Model {
+        format: Some(reader.format().name().to_owned()),
         unread_columns: Some(columns),
         ..import
     };
-    // The names of the columns count towards the library.
-    let txn = begin_owned(&core.db, known.user_id).await?;
+    // An owned transaction, because the names of the columns count towards the library.
+    let txn = begin_owned(&context.core.db, import.user_id).await?;
     import::Entity::update_many()
-        .col_expr(import::Column::Format, Expr::value(known.format.clone()))
-        .col_expr(import::Column::UnreadColumns, Expr::value(known.unread_columns.clone()))
-        .filter(import::Column::UserId.eq(known.user_id))
-        .filter(import::Column::Id.eq(known.id))
+        .col_expr(import::Column::Format, Expr::value(import.format.clone()))
+        .col_expr(import::Column::UnreadColumns, Expr::value(import.unread_columns.clone()))
+        .filter(import::Column::UserId.eq(import.user_id))
+        .filter(import::Column::Id.eq(import.id))
         .exec(&txn)
         .await?;
     txn.commit().await?;
-    Ok(known)
+    Ok(import)
 }

@@ -1,4 +1,4 @@
-//! Texts that were kept without a page, as notes: notes belong to a project, so they get one of their own.
+//! Texts without a page, as notes. A note belongs to a project, so these get a project of their own.
 
 use entity::id::{NoteId, ProjectId, UserId};
 use entity::kind::{ImportedKind, ProjectStatus};
@@ -11,88 +11,102 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::take::{Became, Taking};
+use super::limits::MAX_NAME_CHARS;
+use super::rows::result::RowResult;
+use super::session::ImportSession;
+use crate::notes::{self, NewNote};
 use errors::Error;
 use jobs::Priority;
-use actors::operations::notes::{self, NewNote};
 
-/// The project of what imports bring without an address.
-const NAME: &str = "Imported notes";
-/// Characters of a title.
-const TITLE: usize = 300;
+/// Name of the project of imported notes.
+const PROJECT_NAME: &str = "Imported notes";
 
-impl Taking {
-    /// A note of the project for such texts; the project too, where it was made for it.
-    pub(super) async fn note(
+impl ImportSession {
+    /// Creates a note in the project of imported notes, unless there is one with the same title and text. Also returns the
+    /// project if it was created for the note.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails.
+    pub(super) async fn save_note(
         &self,
         txn: &impl ConnectionTrait,
-        given: Note,
+        draft: Note,
         now: Timestamp,
-    ) -> Result<(Became, Option<ProjectId>), Error> {
-        let new = match read(&given) {
+    ) -> Result<(RowResult, Option<ProjectId>), Error> {
+        let new = match read(&draft) {
             Ok(new) => new,
-            Err(why) => return Ok((Became::Passed(why.to_owned()), None)),
+            Err(reason) => return Ok((RowResult::Skipped(reason.to_owned()), None)),
         };
         let user = self.import().user_id;
-        // Held, so that nobody deletes it before the note is in.
-        let (project, made) = match home(user).lock(LockType::KeyShare).one(txn).await? {
+        // Locked, so that it is not deleted before the note is inserted.
+        let existing = notes_project(user).lock(LockType::KeyShare).one(txn).await?;
+        let (project, created) = match existing {
             Some(project) => (project, None),
             None => {
-                let project = make(txn, user, now).await?;
+                let project = create_project(txn, user, now).await?;
                 let id = project.id;
                 (project, Some(id))
             }
         };
-        if let Some(there) = same(&project, &new).one(txn).await? {
-            return Ok((Became::of(ImportedKind::Note, there.id.0, false), made));
+        if let Some(existing) = same_note(&project, &new).one(txn).await? {
+            return Ok((RowResult::of(ImportedKind::Note, existing.id.0, false), created));
         }
-        let passages = notes::passages(&new.body);
-        let saved_at = given.saved_at.as_deref().and_then(Timestamp::parse).unwrap_or(now);
+        let passages = notes::chunk_body(&new.body);
+        let saved_at = draft.saved_at.as_deref().and_then(Timestamp::parse).unwrap_or(now);
         let row = notes::add_to_project(txn, &project, new, passages, Priority::Backlog, now).await?;
-        notes::was_made(txn, &row, saved_at, now).await?;
-        Ok((Became::of(ImportedKind::Note, row.id.0, true), made))
+        notes::set_times(txn, &row, saved_at, now).await?;
+        Ok((RowResult::of(ImportedKind::Note, row.id.0, true), created))
     }
 
-    /// What would become of such a text.
-    pub(super) async fn would_note(
+    /// Previews [`ImportSession::save_note`] for a dry run.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails.
+    pub(super) async fn preview_note(
         &mut self,
         db: &impl ConnectionTrait,
-        given: Note,
-    ) -> Result<Became, Error> {
-        let new = match read(&given) {
+        draft: Note,
+    ) -> Result<RowResult, Error> {
+        let new = match read(&draft) {
             Ok(new) => new,
-            Err(why) => return Ok(Became::Passed(why.to_owned())),
+            Err(reason) => return Ok(RowResult::Skipped(reason.to_owned())),
         };
-        let there = match home(self.import().user_id).one(db).await? {
-            Some(project) => same(&project, &new).one(db).await?.map(|there| there.id),
+        let existing = match notes_project(self.import().user_id).one(db).await? {
+            Some(project) => same_note(&project, &new).one(db).await?.map(|note| note.id),
             None => None,
         };
-        let is_new = there.is_none() && self.seen.insert(format!("{}\n{}", new.title, new.body));
-        Ok(Became::of(ImportedKind::Note, there.map_or(Uuid::nil(), |NoteId(id)| id), is_new))
+        let is_new = existing.is_none() && self.record_seen(format!("{}\n{}", new.title, new.body));
+        Ok(RowResult::of(ImportedKind::Note, existing.map_or(Uuid::nil(), |NoteId(id)| id), is_new))
     }
 }
 
-fn read(given: &Note) -> Result<NewNote, &'static str> {
-    if text::char_count(&given.body) > notes::LONGEST {
+/// Reads a note; the reason for skipping it otherwise.
+fn read(draft: &Note) -> Result<NewNote, &'static str> {
+    if text::char_count(&draft.body) > notes::MAX_BODY_CHARS {
         return Err("is longer than the 100,000 characters of a note");
     }
-    let title = given.title.as_deref().map(|title| text::cut(title, TITLE)).filter(|title| !title.is_empty());
-    let title = title.unwrap_or_else(|| notes::first_line(&given.body));
-    Ok(NewNote { title, body: given.body.clone(), pinned: given.pinned })
+    let title = draft.title.as_deref().map(|title| text::cut(title, MAX_NAME_CHARS));
+    let title = title.filter(|title| !title.is_empty()).unwrap_or_else(|| notes::derive_title(&draft.body));
+    Ok(NewNote { title, body: draft.body.clone(), pinned: draft.pinned })
 }
 
-fn home(user: UserId) -> Select<project::Entity> {
+/// Selects the active projects of imported notes, the oldest first.
+fn notes_project(user: UserId) -> Select<project::Entity> {
     project::Entity::owned_by(user)
-        .filter(project::Column::Name.eq(NAME))
+        .filter(project::Column::Name.eq(PROJECT_NAME))
         .filter(project::Column::Status.eq(ProjectStatus::Active))
         .order_by_asc(project::Column::Id)
 }
 
-async fn make(txn: &impl ConnectionTrait, user: UserId, now: Timestamp) -> Result<project::Model, Error> {
+async fn create_project(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    now: Timestamp,
+) -> Result<project::Model, Error> {
     let row = project::Model {
         id: ProjectId::new(now),
         user_id: user,
-        name: NAME.to_owned(),
+        name: PROJECT_NAME.to_owned(),
         description: Some("Texts that imports brought and that belong to no page.".to_owned()),
         instructions: String::new(),
         status: ProjectStatus::Active,
@@ -103,8 +117,8 @@ async fn make(txn: &impl ConnectionTrait, user: UserId, now: Timestamp) -> Resul
     Ok(row)
 }
 
-/// The note that says the same.
-fn same(project: &project::Model, new: &NewNote) -> Select<note::Entity> {
+/// Selects the notes of a project with the same title and text.
+fn same_note(project: &project::Model, new: &NewNote) -> Select<note::Entity> {
     note::Entity::owned_by(project.user_id)
         .filter(note::Column::ProjectId.eq(project.id))
         .filter(note::Column::Title.eq(&new.title))

@@ -1,4 +1,4 @@
-//! Pausing: no more rows are taken, and the pages that came in are not fetched until it goes on.
+//! Pauses and resumes imports. While an import is paused, no more rows are applied, and the pages that it created are not fetched.
 
 use entity::id::{ImportId, UserId};
 use entity::import::{self, Column, Entity};
@@ -9,33 +9,33 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
 use uuid::Uuid;
 
-use super::{begin, made};
+use super::{begin, created};
+use crate::BATCH_ROWS;
 use crate::context::CoreContext;
-use errors::Error;
-use crate::bookmarks::save::AT_ONCE;
 use crate::owned_transaction::begin_owned;
+use errors::Error;
 
-/// Told of a page whose import was paused.
-const WAITS: &str = "the import of this page is paused";
-/// Longer than anybody pauses: the end of time as the database counts it.
-const LATER: Timestamp = Timestamp::from_millis(253_402_300_799_000);
+/// The error of a page's job whose import is paused.
+const PAUSED: &str = "the import of this page is paused";
+/// When a paused job is due: at the end of the year 9999, the latest time that the databases can store.
+const NEVER_DUE: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 
-/// Pauses an import, or the pages that a finished one brought.
+/// Pauses a running import, or the pages of a finished one.
 ///
 /// # Errors
-/// [`Error::NotFound`], [`Error::Conflict`] where there is nothing to pause.
+/// [`Error::NotFound`]; [`Error::Conflict`] in any other state; [`Error::Internal`] when the database fails.
 pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Running, ImportState::Done];
     change(core, user, id, &from, ImportState::Paused, "only a running or finished import can be paused")
         .await
 }
 
-/// Goes on.
+/// Resumes a paused import, or one that failed, from where it stopped.
 ///
 /// # Errors
-/// [`Error::NotFound`], [`Error::Conflict`] where it is not paused.
+/// [`Error::NotFound`]; [`Error::Conflict`] in any other state, or when the file was deleted; [`Error::Internal`] when the
+/// database fails.
 pub async fn resume(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
-    // One that failed is tried again from where it stopped.
     let from = [ImportState::Paused, ImportState::Failed];
     change(core, user, id, &from, ImportState::Running, "only a paused or failed import can be resumed").await
 }
@@ -46,20 +46,20 @@ async fn change(
     id: ImportId,
     from: &[ImportState],
     to: ImportState,
-    not: &'static str,
+    conflict: &'static str,
 ) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;
     let row = Entity::one_of(user, id).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
     if row.dry_run || !from.contains(&row.state) {
-        return Err(Error::Conflict(not));
+        return Err(Error::Conflict(conflict));
     }
-    // Every row of it was taken: only its pages go on.
-    let is_over = row.finished_at.is_some() && row.error.is_none();
-    let to = if to == ImportState::Running && is_over { ImportState::Done } else { to };
+    // All rows of a finished import were applied, so only its pages continue.
+    let is_finished = row.finished_at.is_some() && row.error.is_none();
+    let to = if to == ImportState::Running && is_finished { ImportState::Done } else { to };
     let finished_at = if to == ImportState::Running { None } else { row.finished_at };
     if to == ImportState::Running {
-        begin::must_have_file(&txn, row.id).await?;
+        begin::require_file(&txn, row.id).await?;
     }
     Entity::update_many()
         .col_expr(Column::State, Expr::value(to))
@@ -76,35 +76,39 @@ async fn change(
         release_pages(&txn, &row, now).await?;
     }
     if to == ImportState::Running {
-        begin::ask(&txn, &row, now).await?;
+        begin::enqueue_job(&txn, &row, now).await?;
     }
     txn.commit().await?;
     Ok(row)
 }
 
-/// The pages that were brought wait, where nobody works on them yet.
+/// Postpones the jobs of the import's pages that no worker has claimed.
 async fn hold_pages(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
-    let wait = job::Entity::update_many()
-        .col_expr(job::Column::RunAt, Expr::value(LATER))
+    let postpone = job::Entity::update_many()
+        .col_expr(job::Column::RunAt, Expr::value(NEVER_DUE))
         .col_expr(job::Column::Turn, Expr::value(None::<i64>))
-        .col_expr(job::Column::Error, Expr::value(Some(WAITS)));
-    change_pages(txn, import, wait).await
+        .col_expr(job::Column::Error, Expr::value(Some(PAUSED)));
+    change_pages(txn, import, postpone).await
 }
 
+/// Makes the postponed jobs of the import's pages due.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
 pub(super) async fn release_pages(
     txn: &impl ConnectionTrait,
     import: &import::Model,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let go_on = job::Entity::update_many()
+    let release = job::Entity::update_many()
         .col_expr(job::Column::RunAt, Expr::value(now))
         .col_expr(job::Column::Error, Expr::value(None::<String>))
-        .filter(job::Column::Error.eq(WAITS));
-    change_pages(txn, import, go_on).await
+        .filter(job::Column::Error.eq(PAUSED));
+    change_pages(txn, import, release).await
 }
 
-/// Changes the jobs that nobody works on yet of the pages that an import brought. By short lists of ids: a table that has
-/// just grown has no statistics, and a join over it may take minutes.
+/// Changes the jobs of the import's pages that no worker has claimed. Short lists of ids: a table that has just grown has no
+/// statistics, and a join over it may take minutes.
 async fn change_pages(
     txn: &impl ConnectionTrait,
     import: &import::Model,
@@ -112,9 +116,9 @@ async fn change_pages(
 ) -> Result<(), Error> {
     let change =
         change.filter(job::Column::UserId.eq(import.user_id)).filter(job::Column::State.eq(JobState::Queued));
-    for some in made::bookmarks(txn, import).await?.chunks(AT_ONCE) {
+    for batch in created::list_bookmarks(txn, import).await?.chunks(BATCH_ROWS) {
         let documents: Vec<Uuid> = bookmark::Entity::owned_by(import.user_id)
-            .filter(bookmark::Column::Id.is_in(some.iter().copied()))
+            .filter(bookmark::Column::Id.is_in(batch.iter().copied()))
             .select_only()
             .column(bookmark::Column::DocumentId)
             .into_tuple()

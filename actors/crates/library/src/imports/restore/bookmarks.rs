@@ -1,311 +1,112 @@
-//! Bookmarks, of pages and uploads, and what was marked in them.
+//! Restores bookmarks, of pages and of uploads.
 
-use entity::id::{BookmarkId, DocumentId, HighlightId, UploadId};
-use entity::kind::{BookmarkKind, ImportedKind};
+use entity::id::{BookmarkId, DocumentId};
 use entity::time::Timestamp;
-use entity::{bookmark, document, highlight, note, upload};
-use parse::archive::{BookmarkRecord, DocumentRecord, FileRecord, HighlightRecord};
-use sea_orm::sea_query::LockType;
-use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
-    QuerySelect,
-};
+use entity::{bookmark, document, note};
+use jobs::JobKind;
+use parse::archive::{BookmarkRecord, DocumentRecord};
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use serde_json::json;
-use web::PageUrl;
 
-use super::super::additions::add_to_bookmark;
-use super::super::line;
-use super::super::pages::known_page;
-use super::super::row_trace::RowTrace;
-use super::super::take::{Became, Taking};
-use super::files::Brought;
-use super::{UNKNOWN, WORDS, lost, texts};
+use super::super::archived_document;
+use super::super::bookmark_rows::fields;
+use super::super::bookmark_rows::save::save_page;
+use super::super::bookmark_rows::upload::save_upload;
+use super::super::reading::archive_file::ArchiveFile;
+use super::super::rows::result::RowResult;
+use super::super::session::ImportSession;
+use crate::bookmarks::NewBookmark;
+use crate::notes;
 use errors::Error;
-use crate::highlights::{self, Place};
-use jobs::{Priority, JobKind};
-use crate::bookmarks::save::{self, NewBookmark};
-use actors::operations::highlights::{Marked, must_stand};
-use actors::operations::notes;
-use crate::uploads::MediaType;
-use crate::stored_files::{self, Owner};
 
-/// Characters of a colour's name.
-const COLOR: usize = 50;
-
-/// A saved page or upload.
-pub async fn bookmark(
-    taking: &mut Taking,
+/// Restores the bookmark of a page or of an upload. An existing one gets what it lacks.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn restore(
+    session: &mut ImportSession,
     txn: &impl ConnectionTrait,
-    mut given: BookmarkRecord,
-    file: Option<Brought>,
+    mut record: BookmarkRecord,
+    file: Option<ArchiveFile>,
     now: Timestamp,
-) -> Result<Became, Error> {
-    let mut new = match read(taking, &given) {
+) -> Result<RowResult, Error> {
+    let mut new = match read(session, &record) {
         Ok(new) => new,
-        Err(why) => return Ok(Became::Passed(why)),
+        Err(skipped) => return Ok(skipped),
     };
-    for old in std::mem::take(&mut given.collections) {
-        new.collections.extend(taking.collection_of(txn, old).await?);
+    for source in std::mem::take(&mut record.collections) {
+        new.collections.extend(session.lock_imported_collection(txn, source).await?);
     }
-    let (text, upload) = (given.text.take(), given.file.take());
-    let became = match upload {
-        Some(said) => uploaded(taking, txn, new, said, file, text, now).await?,
-        None => page(taking, txn, new, text, now).await?,
+    let (text, upload) = (record.text.take(), record.file.take());
+    let result = match upload {
+        Some(upload) => save_upload(session, txn, new, upload, file, text, now).await?,
+        None => restore_page(session, txn, new, text, now).await?,
     };
-    if let (Became::Created(_, id, _), Some(at)) = (&became, given.notes_created_at) {
-        let own = note::Entity::owned_by(taking.import().user_id).filter(note::Column::BookmarkId.eq(*id));
+    if let (RowResult::Created(_, id, _), Some(created_at)) = (&result, record.notes_created_at) {
+        let own = note::Entity::owned_by(session.import().user_id).filter(note::Column::BookmarkId.eq(*id));
         if let Some(note) = own.one(txn).await? {
-            notes::was_made(txn, &note, at, given.notes_updated_at.unwrap_or(at)).await?;
+            notes::set_times(txn, &note, created_at, record.notes_updated_at.unwrap_or(created_at)).await?;
         }
     }
-    Ok(became)
+    Ok(result)
 }
 
-/// What a bookmark has beside its text, by the rules of every save; or why it is passed over. What comes whole is never
-/// fetched, so its address may lead anywhere.
-pub(super) fn read(taking: &Taking, given: &BookmarkRecord) -> Result<NewBookmark, String> {
-    if !(0.0..=1.0).contains(&given.progress) {
-        return Err(UNKNOWN.to_owned());
+/// Reads a bookmark without its text, by the same rules as the fields of a saved page. A complete bookmark is never fetched, so
+/// its URL may lead anywhere.
+///
+/// # Errors
+/// The result of the line, when it is skipped.
+pub fn read(session: &ImportSession, record: &BookmarkRecord) -> Result<NewBookmark, RowResult> {
+    if !(0.0..=1.0).contains(&record.progress) {
+        return Err(RowResult::unknown_record());
     }
-    let whole = given.file.is_some() || given.text.as_ref().is_some_and(texts::is_whole);
-    let fields = json!({
-        "url": given.url, "tags": given.tags, "favorite": given.favorite, "archived": given.archived,
-        "savedAt": given.saved_at, "notes": given.notes,
+    let is_complete =
+        record.file.is_some() || record.text.as_ref().is_some_and(archived_document::is_complete);
+    let members = json!({
+        "url": record.url, "tags": record.tags, "favorite": record.favorite, "archived": record.archived,
+        "savedAt": record.saved_at, "notes": record.notes,
     });
-    let fields = fields.as_object().cloned().unwrap_or_default();
-    let new = if whole { line::read_whole(fields) } else { line::read(fields, &taking.means().guard) }?;
-    Ok(NewBookmark { progress: given.progress, ..new })
+    let members = members.as_object().cloned().unwrap_or_default();
+    let new = if is_complete {
+        fields::read_unfetched(members)
+    } else {
+        fields::read(members, &session.context().guard)
+    };
+    Ok(NewBookmark { progress: record.progress, ..new.map_err(RowResult::Skipped)? })
 }
 
-async fn page(
-    taking: &mut Taking,
+async fn restore_page(
+    session: &mut ImportSession,
     txn: &impl ConnectionTrait,
     mut new: NewBookmark,
     text: Option<DocumentRecord>,
     now: Timestamp,
-) -> Result<Became, Error> {
-    let user = taking.import().user_id;
+) -> Result<RowResult, Error> {
+    let user = session.import().user_id;
     new.title = text.as_ref().filter(|text| text.title_given).map(|text| text.title.clone());
-    let (became, made) = known_page(taking, txn, new, now).await?;
-    let Some(row) = made else { return Ok(became) };
+    let (result, created) = save_page(session, txn, new, now).await?;
+    let Some(row) = created else { return Ok(result) };
     let document = document::Entity::one_of(user, row.document_id).one(txn).await?;
-    // A document with a text is that of a feed's entry, which was there.
+    // A document that has a text is the one of a feed's entry, which existed before.
     if let (Some(document), Some(text)) = (document.filter(|document| document.version == 0), text) {
-        let document = texts::told(document, &text);
+        let document = archived_document::with_metadata(document, &text);
         document::Entity::update(document.clone().into_active_model().reset_all()).exec(txn).await?;
-        if texts::put(txn, &document, text, now).await? {
+        if archived_document::restore_text(txn, &document, text, now).await? {
             jobs::withdraw(txn, user, JobKind::Page, document.id.0).await?;
         }
     }
-    Ok(became)
+    Ok(result)
 }
 
-/// An upload, whose file was brought; one of the same bytes gets what it lacks.
+/// Returns the document of a bookmark that was imported.
 ///
 /// # Errors
-/// The database.
-pub async fn uploaded(
-    taking: &mut Taking,
-    txn: &impl ConnectionTrait,
-    new: NewBookmark,
-    said: FileRecord,
-    file: Option<Brought>,
-    text: Option<DocumentRecord>,
-    now: Timestamp,
-) -> Result<Became, Error> {
-    let user = taking.import().user_id;
-    let (held, sum) = match file {
-        Some(Brought::Here(held, sum)) => (held, sum),
-        Some(Brought::Refused(refusal)) => return Ok(refusal.outcome()),
-        None => return Ok(lost()),
-    };
-    if let Some(there) = same_file(taking, txn, &sum).await? {
-        return add_to_bookmark(taking, txn, there, &new, now).await;
-    }
-    let text = match text {
-        Some(text) => text,
-        None => match MediaType::parse(&said.content_type).and_then(|said| said.content_type()) {
-            Some(kind) => DocumentRecord::unread(kind, said.filename.clone(), false),
-            None => return Ok(Became::Passed(UNKNOWN.to_owned())),
-        },
-    };
-    let (id, upload) = (BookmarkId::new(now), UploadId::new(now));
-    let awaited = document::Model::awaited(user, text.content_type, text.title.clone(), now);
-    let document = texts::told(document::Model { bookmark_id: Some(id), ..awaited }, &text);
-    let url = taking.means().core.url_of(&document);
-    let row = bookmark::Model {
-        id,
-        user_id: user,
-        document_id: document.id,
-        kind: BookmarkKind::Upload,
-        normalized_url: PageUrl::parse(&url).map_err(Error::internal)?.normalized(),
-        url,
-        favorite: new.favorite,
-        archived: new.archived,
-        progress: new.progress,
-        saved_at: new.saved_at.unwrap_or(now),
-        created_at: now,
-        updated_at: now,
-        deleted_at: None,
-    };
-    document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;
-    bookmark::Entity::insert(row.clone().into_active_model()).exec_without_returning(txn).await?;
-    let done = upload_row(&row, upload, said, sum, now);
-    upload::Entity::insert(done.into_active_model()).exec_without_returning(txn).await?;
-    if !stored::give(txn, held.id, Owner::Upload(upload)).await? {
-        return Err(Error::internal("a file was removed while it was written"));
-    }
-    save::complete(txn, &row, &document, new, Priority::Backlog, now).await?;
-    if !texts::put(txn, &document, text, now).await? {
-        jobs::enqueue(txn, user, JobKind::File, document.id.0, Priority::Backlog, now).await?;
-    }
-    Ok(Became::of(ImportedKind::Bookmark, row.id.0, true))
-}
-
-fn upload_row(
-    row: &bookmark::Model,
-    id: UploadId,
-    said: FileRecord,
-    sum: String,
-    now: Timestamp,
-) -> upload::Model {
-    upload::Model {
-        id,
-        user_id: row.user_id,
-        filename: text::cut(&said.filename, super::NAME),
-        content_type: said.content_type,
-        bytes: i64::try_from(said.bytes).unwrap_or(i64::MAX),
-        created_at: now,
-        expires_at: now,
-        receiving_until: Timestamp::from_millis(0),
-        arrived_at: Some(now),
-        sha256: Some(sum),
-        completed_at: Some(now),
-        document_id: Some(row.document_id),
-        bookmark_id: Some(row.id),
-    }
-}
-
-/// The bookmark of an upload with the same bytes, where no other line is that already: two of one file stay two.
-pub async fn same_file(
-    taking: &Taking,
-    txn: &impl ConnectionTrait,
-    sum: &str,
-) -> Result<Option<bookmark::Model>, Error> {
-    let user = taking.import().user_id;
-    let same = upload::Entity::owned_by(user)
-        .filter(upload::Column::Sha256.eq(sum))
-        .filter(upload::Column::CompletedAt.is_not_null());
-    for upload in same.order_by_asc(upload::Column::Id).all(txn).await? {
-        let Some(id) = upload.bookmark_id else { continue };
-        let Some(row) = bookmark::Entity::one_of(user, id).one(txn).await? else { continue };
-        if !taking.is_some_lines(txn, ImportedKind::Bookmark, id.0).await? {
-            return Ok(Some(row));
-        }
-    }
-    Ok(None)
-}
-
-/// A marked part of a bookmark's document.
-pub async fn highlight(
-    taking: &mut Taking,
-    txn: &impl ConnectionTrait,
-    given: HighlightRecord,
-    now: Timestamp,
-) -> Result<Became, Error> {
-    let user = taking.import().user_id;
-    let Some(id) = taking.became_a(txn, ImportedKind::Bookmark, given.bookmark).await?.map(BookmarkId) else {
-        return Ok(lost());
-    };
-    if !is_marked(&given) {
-        return Ok(Became::Passed(UNKNOWN.to_owned()));
-    }
-    // Held, so that nobody marks or deletes the same meanwhile.
-    let held = bookmark::Entity::one_of(user, id).lock(LockType::NoKeyUpdate);
-    let Some(saved) = held.one(txn).await? else { return Ok(lost()) };
-    let given = in_place(txn, &saved, given).await?;
-    if let Some(there) = same_highlight(taking, txn, id, &given).await? {
-        return Ok(Became::of(ImportedKind::Highlight, there.id.0, false));
-    }
-    let row = highlight::Model {
-        id: HighlightId::new(given.created_at),
-        user_id: user,
-        bookmark_id: id,
-        text: text::cut(&given.text, WORDS),
-        note: given.note.map(|note| text::cut(&note, WORDS)),
-        color: given.color.map(|color| text::cut(&color, COLOR)),
-        start_offset: given.start_offset,
-        end_offset: given.end_offset,
-        created_at: given.created_at,
-    };
-    let made = row.id.0;
-    let is_own = taking.extend(txn, id).await?;
-    highlight::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
-    if !is_own {
-        save::touch(txn, saved, now).await?;
-    }
-    Ok(Became::Created(ImportedKind::Highlight, made, RowTrace::addition(!is_own)))
-}
-
-/// Whether words are marked at all, at a place or, where none was found for them, at none.
-pub(super) fn is_marked(given: &HighlightRecord) -> bool {
-    let placed = given.start_offset >= 0 && given.end_offset > given.start_offset;
-    !given.text.is_empty() && (placed || (given.start_offset, given.end_offset) == (0, 0))
-}
-
-/// The highlight where its words stand in the text: it may be another text than the one in which they were marked. Words
-/// that are gone are marked where they were.
-pub(super) async fn in_place(
-    db: &impl ConnectionTrait,
-    saved: &bookmark::Model,
-    given: HighlightRecord,
-) -> Result<HighlightRecord, Error> {
-    let (user, id) = (saved.user_id, saved.document_id);
-    let marked = Marked { text: &given.text, start: given.start_offset, end: given.end_offset };
-    match must_stand(db, user, saved, marked).await {
-        Ok(()) => return Ok(given),
-        Err(Error::Invalid(_)) => {}
-        // Somebody deleted it meanwhile.
-        Err(Error::NotFound(_)) => return Ok(given),
-        Err(error) => return Err(error),
-    }
-    let Some(document) = document::Entity::one_of(user, id).one(db).await? else { return Ok(given) };
-    let text = marks::text_of(db, &document).await?;
-    Ok(match marks::place(&text, &given.text, given.start_offset) {
-        Some(Place { start, end, words }) => {
-            HighlightRecord { start_offset: start, end_offset: end, text: words, ..given }
-        }
-        None => given,
-    })
-}
-
-/// What is marked at the same place of a bookmark, or the same at no place, where no other line is that already.
-pub(super) async fn same_highlight(
-    taking: &Taking,
-    db: &impl ConnectionTrait,
-    bookmark: BookmarkId,
-    given: &HighlightRecord,
-) -> Result<Option<highlight::Model>, Error> {
-    let there = highlight::Entity::owned_by(taking.import().user_id)
-        .filter(highlight::Column::BookmarkId.eq(bookmark))
-        .filter(highlight::Column::StartOffset.eq(given.start_offset))
-        .filter(highlight::Column::EndOffset.eq(given.end_offset))
-        .order_by_asc(highlight::Column::Id);
-    let there = there.all(db).await?.into_iter();
-    for row in there.filter(|row| given.end_offset > 0 || row.text == given.text) {
-        if !taking.is_some_lines(db, ImportedKind::Highlight, row.id.0).await? {
-            return Ok(Some(row));
-        }
-    }
-    Ok(None)
-}
-
-/// The document of a bookmark that was taken in.
+/// [`Error::Internal`] when the database fails.
 pub async fn document_of(
-    taking: &Taking,
+    session: &ImportSession,
     txn: &impl ConnectionTrait,
     id: BookmarkId,
 ) -> Result<Option<DocumentId>, Error> {
-    let row = bookmark::Entity::one_of(taking.import().user_id, id).one(txn).await?;
+    let row = bookmark::Entity::one_of(session.import().user_id, id).one(txn).await?;
     Ok(row.map(|row| row.document_id))
 }

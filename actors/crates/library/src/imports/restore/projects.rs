@@ -1,4 +1,4 @@
-//! Projects, with their decisions, notes and the places of things in them.
+//! Restores projects, with their decisions, notes and items.
 
 use entity::id::{BookmarkId, DecisionId, EntryId, HighlightId, NoteId, ProjectId, UserId};
 use entity::kind::{ImportedKind, ItemKind};
@@ -9,201 +9,230 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
 use uuid::Uuid;
 
-use super::super::row_trace::RowTrace;
-use super::super::take::{Became, Taking};
-use super::{NAME, UNKNOWN, WORDS, lost};
+use super::super::limits::{MAX_NAME_CHARS, MAX_TEXT_CHARS};
+use super::super::rows::result::RowResult;
+use super::super::rows::trace::RowTrace;
+use super::super::session::ImportSession;
+use crate::notes::{self, NewNote};
+use crate::projects::{self, ItemRef, NewItem, ResolvedItem};
 use errors::Error;
 use jobs::Priority;
-use actors::operations::notes::{self, NewNote};
-use actors::operations::projects::{self, Chosen, Named, Wanted};
 
-/// Characters of instructions.
-const INSTRUCTIONS: usize = 20_000;
+/// Characters of the instructions of a project.
+const MAX_INSTRUCTIONS_CHARS: usize = 20_000;
 
-/// A project; one of the same name and age is the same.
-pub async fn project(
-    taking: &Taking,
+/// Restores a project. One of the same name and time of creation is the same.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn restore_project(
+    session: &ImportSession,
     txn: &impl ConnectionTrait,
-    given: ProjectRecord,
-) -> Result<Became, Error> {
-    let (user, name) = (taking.import().user_id, text::cut(given.name.trim(), NAME));
+    record: ProjectRecord,
+) -> Result<RowResult, Error> {
+    let (user, name) = (session.import().user_id, text::cut(record.name.trim(), MAX_NAME_CHARS));
     if name.is_empty() {
-        return Ok(Became::Passed(UNKNOWN.to_owned()));
+        return Ok(RowResult::unknown_record());
     }
-    if let Some(there) = same_project(user, &given).one(txn).await? {
-        return Ok(Became::of(ImportedKind::Project, there.id.0, false));
+    if let Some(existing) = same_project(user, &record).one(txn).await? {
+        return Ok(RowResult::of(ImportedKind::Project, existing.id.0, false));
     }
     let row = project::Model {
-        id: ProjectId::new(given.created_at),
+        id: ProjectId::new(record.created_at),
         user_id: user,
         name,
-        description: given.description.map(|words| text::cut(&words, WORDS)),
-        instructions: text::cut(&given.instructions, INSTRUCTIONS),
-        status: given.status,
-        created_at: given.created_at,
-        updated_at: given.updated_at,
+        description: record.description.map(|words| text::cut(&words, MAX_TEXT_CHARS)),
+        instructions: text::cut(&record.instructions, MAX_INSTRUCTIONS_CHARS),
+        status: record.status,
+        created_at: record.created_at,
+        updated_at: record.updated_at,
     };
     let id = row.id.0;
     project::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
-    Ok(Became::of(ImportedKind::Project, id, true))
+    Ok(RowResult::of(ImportedKind::Project, id, true))
 }
 
-/// The project of the same name and age.
-pub(super) fn same_project(user: UserId, given: &ProjectRecord) -> Select<project::Entity> {
+/// Selects the project of the same name and time of creation.
+pub fn same_project(user: UserId, record: &ProjectRecord) -> Select<project::Entity> {
     project::Entity::owned_by(user)
-        .filter(project::Column::Name.eq(text::cut(given.name.trim(), NAME)))
-        .filter(project::Column::CreatedAt.eq(given.created_at))
+        .filter(project::Column::Name.eq(text::cut(record.name.trim(), MAX_NAME_CHARS)))
+        .filter(project::Column::CreatedAt.eq(record.created_at))
 }
 
-/// The project that a line belongs to.
-pub(super) async fn project_of(
-    taking: &Taking,
+/// Returns the project that a line belongs to; `None` when it was not imported.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn project_of(
+    session: &ImportSession,
     txn: &impl ConnectionTrait,
-    old: Uuid,
+    source: Uuid,
 ) -> Result<Option<project::Model>, Error> {
-    let Some(id) = taking.became_a(txn, ImportedKind::Project, old).await? else { return Ok(None) };
-    Ok(project::Entity::one_of(taking.import().user_id, ProjectId(id)).one(txn).await?)
+    let project = session.find_imported_of_kind(txn, ImportedKind::Project, source).await?;
+    let Some(id) = project else { return Ok(None) };
+    Ok(project::Entity::one_of(session.import().user_id, ProjectId(id)).one(txn).await?)
 }
 
-/// A decision of a project.
-pub async fn decision(
-    taking: &Taking,
+/// Restores a decision of a project.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn restore_decision(
+    session: &ImportSession,
     txn: &impl ConnectionTrait,
-    given: DecisionRecord,
+    record: DecisionRecord,
     now: Timestamp,
-) -> Result<Became, Error> {
-    let Some(project) = project_of(taking, txn, given.project).await? else { return Ok(lost()) };
-    let title = text::cut(given.title.trim(), NAME);
-    if let Some(there) = same_decision(&project, &given).one(txn).await? {
-        return Ok(Became::of(ImportedKind::Decision, there.id.0, false));
+) -> Result<RowResult, Error> {
+    let Some(project) = project_of(session, txn, record.project).await? else {
+        return Ok(RowResult::missing_parent());
+    };
+    let title = text::cut(record.title.trim(), MAX_NAME_CHARS);
+    if let Some(existing) = same_decision(&project, &record).one(txn).await? {
+        return Ok(RowResult::of(ImportedKind::Decision, existing.id.0, false));
     }
     let row = decision::Model {
         id: DecisionId::new(now),
         user_id: project.user_id,
         project_id: project.id,
         title,
-        body: text::cut(&given.body, WORDS),
-        status: given.status,
-        decided_at: given.decided_at,
-        created_at: given.created_at,
-        updated_at: given.updated_at.unwrap_or(given.created_at),
+        body: text::cut(&record.body, MAX_TEXT_CHARS),
+        status: record.status,
+        decided_at: record.decided_at,
+        created_at: record.created_at,
+        updated_at: record.updated_at.unwrap_or(record.created_at),
     };
     let id = row.id.0;
     decision::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
-    Ok(Became::of(ImportedKind::Decision, id, true))
+    Ok(RowResult::of(ImportedKind::Decision, id, true))
 }
 
-/// The decision of the same title and age.
-pub(super) fn same_decision(project: &project::Model, given: &DecisionRecord) -> Select<decision::Entity> {
+/// Selects the decision of the same title and time of creation.
+pub fn same_decision(project: &project::Model, record: &DecisionRecord) -> Select<decision::Entity> {
     decision::Entity::within(project)
-        .filter(decision::Column::Title.eq(text::cut(given.title.trim(), NAME)))
-        .filter(decision::Column::CreatedAt.eq(given.created_at))
+        .filter(decision::Column::Title.eq(text::cut(record.title.trim(), MAX_NAME_CHARS)))
+        .filter(decision::Column::CreatedAt.eq(record.created_at))
 }
 
-/// A note of a project.
-pub async fn note(
-    taking: &Taking,
+/// Restores a note of a project.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn restore_note(
+    session: &ImportSession,
     txn: &impl ConnectionTrait,
-    given: NoteRecord,
+    record: NoteRecord,
     now: Timestamp,
-) -> Result<Became, Error> {
-    let Some(project) = project_of(taking, txn, given.project).await? else { return Ok(lost()) };
-    let new = NewNote {
-        title: text::cut(given.title.trim(), NAME),
-        body: text::cut(&given.body, WORDS),
-        pinned: given.pinned,
+) -> Result<RowResult, Error> {
+    let Some(project) = project_of(session, txn, record.project).await? else {
+        return Ok(RowResult::missing_parent());
     };
-    if let Some(there) = same_note(&project, &given).one(txn).await? {
-        return Ok(Became::of(ImportedKind::Note, there.id.0, false));
+    let new = NewNote {
+        title: text::cut(record.title.trim(), MAX_NAME_CHARS),
+        body: text::cut(&record.body, MAX_TEXT_CHARS),
+        pinned: record.pinned,
+    };
+    if let Some(existing) = same_note(&project, &record).one(txn).await? {
+        return Ok(RowResult::of(ImportedKind::Note, existing.id.0, false));
     }
-    let passages = notes::passages(&new.body);
+    let passages = notes::chunk_body(&new.body);
     let row = notes::add_to_project(txn, &project, new, passages, Priority::Backlog, now).await?;
-    notes::was_made(txn, &row, given.created_at, given.updated_at.unwrap_or(now)).await?;
-    Ok(Became::of(ImportedKind::Note, row.id.0, true))
+    notes::set_times(txn, &row, record.created_at, record.updated_at.unwrap_or(now)).await?;
+    Ok(RowResult::of(ImportedKind::Note, row.id.0, true))
 }
 
-/// The note of the same title and age.
-pub(super) fn same_note(project: &project::Model, given: &NoteRecord) -> Select<note::Entity> {
+/// Selects the note of the same title and time of creation.
+pub fn same_note(project: &project::Model, record: &NoteRecord) -> Select<note::Entity> {
     note::Entity::owned_by(project.user_id)
         .filter(note::Column::ProjectId.eq(project.id))
-        .filter(note::Column::Title.eq(text::cut(given.title.trim(), NAME)))
-        .filter(note::Column::CreatedAt.eq(given.created_at))
+        .filter(note::Column::Title.eq(text::cut(record.title.trim(), MAX_NAME_CHARS)))
+        .filter(note::Column::CreatedAt.eq(record.created_at))
 }
 
-/// The thing that is to stand in a project; none where it is not there.
-pub(super) async fn thing_of(
-    taking: &Taking,
+/// Finds the thing that an item refers to; `None` when it was not imported or was deleted.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn resolve_thing(
+    session: &ImportSession,
     db: &impl ConnectionTrait,
-    given: &ProjectItemRecord,
-) -> Result<Option<Chosen>, Error> {
-    let named = match taking.became(db, given.thing).await? {
-        Some((ImportedKind::Bookmark, id)) if given.named == Some(ItemKind::Note) => {
-            let own = note::Entity::owned_by(taking.import().user_id);
+    record: &ProjectItemRecord,
+) -> Result<Option<ResolvedItem>, Error> {
+    let item = match session.find_imported(db, record.thing).await? {
+        Some((ImportedKind::Bookmark, id)) if record.named == Some(ItemKind::Note) => {
+            let own = note::Entity::owned_by(session.import().user_id);
             let own = own.filter(note::Column::BookmarkId.eq(id)).one(db).await?;
             let Some(note) = own else { return Ok(None) };
-            Named::Note(note.id)
+            ItemRef::Note(note.id)
         }
-        Some((ImportedKind::Bookmark, id)) => Named::Bookmark(BookmarkId(id)),
-        Some((ImportedKind::Highlight, id)) => Named::Highlight(HighlightId(id)),
-        Some((ImportedKind::Note, id)) => Named::Note(NoteId(id)),
-        Some((ImportedKind::Entry, id)) => Named::Entry(EntryId(id)),
+        Some((ImportedKind::Bookmark, id)) => ItemRef::Bookmark(BookmarkId(id)),
+        Some((ImportedKind::Highlight, id)) => ItemRef::Highlight(HighlightId(id)),
+        Some((ImportedKind::Note, id)) => ItemRef::Note(NoteId(id)),
+        Some((ImportedKind::Entry, id)) => ItemRef::Entry(EntryId(id)),
         Some(_) | None => return Ok(None),
     };
-    match projects::find(db, taking.import().user_id, &Wanted { named, role: given.role }).await {
-        Ok(chosen) => Ok(chosen.map(|chosen| match (chosen.kind, given.named) {
-            (ItemKind::Bookmark, Some(ItemKind::Url)) => Chosen { kind: ItemKind::Url, ..chosen },
-            _ => chosen,
+    let new = NewItem { item, role: record.role };
+    match projects::resolve_item(db, session.import().user_id, &new).await {
+        Ok(resolved) => Ok(resolved.map(|resolved| match (resolved.kind, record.named) {
+            (ItemKind::Bookmark, Some(ItemKind::Url)) => ResolvedItem { kind: ItemKind::Url, ..resolved },
+            _ => resolved,
         })),
         Err(Error::NotFound(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// Whether things of this kind have places in projects.
-pub(super) fn may_stand(kind: ImportedKind) -> bool {
+/// Whether things of this kind can be items of projects.
+pub fn can_be_item(kind: ImportedKind) -> bool {
     matches!(
         kind,
         ImportedKind::Bookmark | ImportedKind::Highlight | ImportedKind::Note | ImportedKind::Entry
     )
 }
 
-/// A thing's place in a project.
-pub async fn item(
-    taking: &Taking,
+/// Restores an item of a project.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn restore_item(
+    session: &ImportSession,
     txn: &impl ConnectionTrait,
-    given: ProjectItemRecord,
+    record: ProjectItemRecord,
     now: Timestamp,
-) -> Result<Became, Error> {
-    let user = taking.import().user_id;
-    let Some(project) = project_of(taking, txn, given.project).await? else { return Ok(lost()) };
-    let Some(chosen) = thing_of(taking, txn, &given).await? else { return Ok(lost()) };
+) -> Result<RowResult, Error> {
+    let user = session.import().user_id;
+    let Some(project) = project_of(session, txn, record.project).await? else {
+        return Ok(RowResult::missing_parent());
+    };
+    let Some(thing) = resolve_thing(session, txn, &record).await? else {
+        return Ok(RowResult::missing_parent());
+    };
     let owner = user::Entity::find_by_id(user).one(txn).await?.ok_or(Error::not_found())?;
-    let most = taking.means().core.plans.limits(owner.plan).items_per_project;
-    let put = match projects::put(txn, &project, &[chosen], most, now).await {
-        Ok(put) => put,
+    let max_items = session.context().core.plans.limits(owner.plan).items_per_project;
+    let added = match projects::add_items(txn, &project, &[thing], max_items, now).await {
+        Ok(added) => added,
         Err(Error::ProjectLimit { .. }) => {
-            return Ok(Became::OverPlan("the project has as many items as the plan allows".to_owned()));
+            return Ok(RowResult::OverPlan("the project has as many items as the plan allows".to_owned()));
         }
         Err(error) => return Err(error),
     };
-    if let Some(there) = put.there.first() {
-        return Ok(Became::of(ImportedKind::Item, there.id.0, false));
+    if let Some(existing) = added.existing.first() {
+        return Ok(RowResult::of(ImportedKind::Item, existing.id.0, false));
     }
-    let Some(new) = put.new.first() else { return Ok(lost()) };
+    let Some(new) = added.new.first() else { return Ok(RowResult::missing_parent()) };
     project_item::Entity::update_many()
-        .col_expr(project_item::Column::Pinned, Expr::value(given.pinned))
-        .col_expr(project_item::Column::AddedAt, Expr::value(given.added_at))
+        .col_expr(project_item::Column::Pinned, Expr::value(record.pinned))
+        .col_expr(project_item::Column::AddedAt, Expr::value(record.added_at))
         .filter(project_item::Column::UserId.eq(user))
         .filter(project_item::Column::Id.eq(new.id))
         .exec(txn)
         .await?;
-    // It is as old as it was.
+    // Restoring an item does not count as a change of the project.
     project::Entity::update_many()
         .col_expr(project::Column::UpdatedAt, Expr::value(project.updated_at))
         .filter(project::Column::UserId.eq(user))
         .filter(project::Column::Id.eq(project.id))
         .exec(txn)
         .await?;
-    let is_own = taking.has_created(txn, ImportedKind::Project, project.id.0).await?;
-    Ok(Became::Created(ImportedKind::Item, new.id.0, RowTrace::addition(!is_own)))
+    let is_own = session.has_created(txn, ImportedKind::Project, project.id.0).await?;
+    Ok(RowResult::Created(ImportedKind::Item, new.id.0, RowTrace::addition(!is_own)))
 }

@@ -1,4 +1,4 @@
-//! Collections are deleted last, when nothing is in them any more.
+//! Deletes the collections of an import. They come last, when they may be empty.
 
 use std::collections::HashSet;
 
@@ -9,45 +9,50 @@ use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::super::row_trace::RowTrace;
-use super::super::{fingerprint, library, made};
-use super::{BatchDecisions, RowDecision};
-use actors::context::CoreContext;
+use super::super::library_lock::lock_library;
+use super::super::rows::trace::RowTrace;
+use super::super::{created, fingerprint};
+use super::decision::{BatchDecisions, RowDecision};
+use crate::BATCH_ROWS;
+use crate::context::CoreContext;
+use crate::owned_transaction::begin_owned;
 use errors::Error;
 use jobs::JobError;
-use crate::bookmarks::save::AT_ONCE;
-use crate::owned_transaction::begin_owned;
 
-/// Deletes the import's collections that are unchanged and empty. Repeats until a pass deletes none: an outer collection becomes empty
-/// when its inner ones are deleted.
+/// Deletes the import's collections that are unchanged and empty. Repeats until a pass deletes none: an outer collection becomes
+/// empty when its inner ones are deleted.
 ///
 /// # Errors
-/// [`JobError`], as every job.
-pub async fn delete_empty(core: &CoreContext, job: &job::Model, import: &import::Model) -> Result<(), JobError> {
-    let mut left = made::collections(core.db.read(), import).await?;
+/// [`JobError`], as of every job.
+pub async fn delete_empty(
+    core: &CoreContext,
+    job: &job::Model,
+    import: &import::Model,
+) -> Result<(), JobError> {
+    let mut left = created::list_collections(core.db.read(), import).await?;
     loop {
-        let mut kept = Vec::new();
-        for some in left.chunks(AT_ONCE) {
+        let mut retained = Vec::new();
+        for batch in left.chunks(BATCH_ROWS) {
             let (now, txn) = (core.clock.now(), begin_owned(&core.db, import.user_id).await?);
-            library::hold(&txn, import.user_id).await?;
+            lock_library(&txn, import.user_id).await?;
             if !jobs::advance(&txn, job, now).await? {
                 return Err(JobError::LeaseLost);
             }
-            kept.extend(delete_batch(&txn, import, some).await?);
+            retained.extend(delete_batch(&txn, import, batch).await?);
             txn.commit().await?;
         }
-        if kept.len() == left.len() {
+        if retained.len() == left.len() {
             return Ok(());
         }
-        left = kept;
+        left = retained;
     }
 }
 
-/// Stores that the collections which are left stay.
+/// Stores the decision that the remaining collections stay.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
-pub async fn keep_others(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
+pub async fn retain_others(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
     import_row::Entity::update_many()
         .col_expr(import_row::Column::Detail, Expr::value(None::<String>))
         .filter(import_row::Column::UserId.eq(import.user_id))
@@ -59,24 +64,24 @@ pub async fn keep_others(txn: &impl ConnectionTrait, import: &import::Model) -> 
     Ok(())
 }
 
-/// Deletes those that are unchanged and empty. Returns the others.
+/// Deletes the collections of a batch that are unchanged and empty. Returns the others.
 async fn delete_batch(
     txn: &impl ConnectionTrait,
     import: &import::Model,
-    some: &[CollectionId],
+    ids: &[CollectionId],
 ) -> Result<Vec<CollectionId>, Error> {
-    let rows = rows_that_created(txn, import, some).await?;
-    let unchanged = unchanged(txn, import, some, &rows).await?;
-    delete_those_without_content(txn, import, unchanged).await?;
+    let rows = rows_that_created(txn, import, ids).await?;
+    let unchanged = lock_unchanged(txn, import, ids, &rows).await?;
+    delete_if_empty(txn, import, unchanged).await?;
     let left = collection::Entity::owned_by(import.user_id)
-        .filter(collection::Column::Id.is_in(some.iter().copied()))
+        .filter(collection::Column::Id.is_in(ids.iter().copied()))
         .select_only()
         .column(collection::Column::Id);
     let left: Vec<CollectionId> = left.into_tuple().all(txn).await?;
-    let ids: HashSet<Uuid> = left.iter().map(|id| id.0).collect();
+    let left_ids: HashSet<Uuid> = left.iter().map(|id| id.0).collect();
     let mut decisions = BatchDecisions::default();
-    for row in rows.iter().filter(|row| row.made_id.is_some_and(|id| !ids.contains(&id))) {
-        decisions.record(row.id, RowDecision::Gone);
+    for row in rows.iter().filter(|row| row.made_id.is_some_and(|id| !left_ids.contains(&id))) {
+        decisions.record(row.id, RowDecision::Deleted);
     }
     decisions.store(txn, import.user_id).await?;
     Ok(left)
@@ -86,42 +91,43 @@ async fn delete_batch(
 async fn rows_that_created(
     txn: &impl ConnectionTrait,
     import: &import::Model,
-    some: &[CollectionId],
+    ids: &[CollectionId],
 ) -> Result<Vec<import_row::Model>, Error> {
     let rows = import_row::Entity::owned_by(import.user_id)
         .filter(import_row::Column::Kind.eq(ImportedKind::Collection))
-        .filter(import_row::Column::MadeId.is_in(some.iter().map(|id| id.0)));
+        .filter(import_row::Column::MadeId.is_in(ids.iter().map(|id| id.0)));
     let rows = rows.all(txn).await?.into_iter();
     Ok(rows.filter(|row| row.import_id == import.id && row.has_created()).collect())
 }
 
-/// Those that have the fingerprint of their row. They are locked: nobody changes them, or files anything in them, until the transaction
-/// ends.
-async fn unchanged(
+/// Locks the collections until the transaction ends, so that they are not changed and nothing is added to them. Returns those
+/// that have the fingerprint of their row.
+async fn lock_unchanged(
     txn: &impl ConnectionTrait,
     import: &import::Model,
-    some: &[CollectionId],
+    ids: &[CollectionId],
     rows: &[import_row::Model],
 ) -> Result<Vec<CollectionId>, Error> {
     let locked = collection::Entity::owned_by(import.user_id)
-        .filter(collection::Column::Id.is_in(some.iter().copied()))
+        .filter(collection::Column::Id.is_in(ids.iter().copied()))
         .order_by_asc(collection::Column::Id)
         .select_only()
         .column(collection::Column::Id);
     let locked: Vec<Uuid> = locked.lock_exclusive().into_tuple().all(txn).await?;
-    let now = fingerprint::of(txn, import.user_id, ImportedKind::Collection, &locked).await?;
+    let current = fingerprint::compute(txn, import.user_id, ImportedKind::Collection, &locked).await?;
     let is_unchanged = |row: &import_row::Model, id: &Uuid| {
-        now.contains_key(id) && now.get(id) == RowTrace::parse(row.detail.as_deref()).fingerprint.as_ref()
+        current.contains_key(id)
+            && current.get(id) == RowTrace::parse(row.detail.as_deref()).fingerprint.as_ref()
     };
     let same = rows.iter().filter_map(|row| row.made_id.filter(|id| is_unchanged(row, id)));
     Ok(same.map(CollectionId).collect())
 }
 
-/// Deletes those of these collections in which there is no bookmark, other than deleted ones, and no collection.
-async fn delete_those_without_content(
+/// Deletes those of these collections that contain no collection, and no bookmark except deleted ones.
+async fn delete_if_empty(
     txn: &impl ConnectionTrait,
     import: &import::Model,
-    some: Vec<CollectionId>,
+    ids: Vec<CollectionId>,
 ) -> Result<(), Error> {
     let user = import.user_id;
     let filing = |column| Expr::col((collection_bookmark::Entity, column));
@@ -152,7 +158,7 @@ async fn delete_those_without_content(
         .to_owned();
     collection::Entity::delete_many()
         .filter(collection::Column::UserId.eq(user))
-        .filter(collection::Column::Id.is_in(some))
+        .filter(collection::Column::Id.is_in(ids))
         .filter(Expr::exists(filed).not())
         .filter(Expr::exists(within).not())
         .exec(txn)

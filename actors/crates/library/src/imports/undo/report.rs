@@ -7,26 +7,26 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter};
 use serde::Serialize;
 
-use super::super::row_trace::ADDITION;
+use super::super::rows::trace::ADDITION;
 use crate::context::CoreContext;
 use errors::Error;
 
-/// What the undo of an import did; of one that stopped before its end, what it did so far. Things are bookmarks, feeds, collections and
+/// What the undo of an import did, or has done so far if it stopped before its end. Things are bookmarks, feeds, collections and
 /// projects, and the notes and decisions of projects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoReport {
-    /// Things that the import created and that are gone: the undo deleted them, or they were deleted before.
+    /// Things that the import created and that were deleted, by the undo or before.
     pub deleted: u64,
     /// Things that the import created and that stay, because they were changed since or are in use.
     pub kept: u64,
-    /// Rows of the file that added something to a thing that existed before the import, such as tags, notes, highlights, or a place in a
-    /// project. What they added stays.
+    /// Rows of the file that added something to a thing that existed before the import, such as tags, notes, highlights, or a
+    /// place in a project. What they added stays.
     pub additions_kept: u64,
 }
 
-/// The kinds that an undo deletes.
-const THINGS: [ImportedKind; 6] = [
+/// The kinds of things that an undo deletes.
+const DELETED_KINDS: [ImportedKind; 6] = [
     ImportedKind::Bookmark,
     ImportedKind::Collection,
     ImportedKind::Feed,
@@ -35,11 +35,14 @@ const THINGS: [ImportedKind; 6] = [
     ImportedKind::Decision,
 ];
 
-/// Returns what the undo of an import did; `None` for an import that was not undone, or is being undone.
+/// Counts what the undo of an import did; `None` for an import that was not undone, or is being undone.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
-pub async fn undo_report(core: &CoreContext, import: &import::Model) -> Result<Option<UndoReport>, Error> {
+pub async fn load_undo_report(
+    core: &CoreContext,
+    import: &import::Model,
+) -> Result<Option<UndoReport>, Error> {
     match import.state {
         ImportState::HalfUndone | ImportState::Undone => {}
         ImportState::Running
@@ -54,7 +57,7 @@ pub async fn undo_report(core: &CoreContext, import: &import::Model) -> Result<O
     let created = rows
         .clone()
         .filter(Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Beside]))
-        .filter(Column::Kind.is_in(THINGS));
+        .filter(Column::Kind.is_in(DELETED_KINDS));
     let deleted = created.clone().filter(Column::MadeId.is_null());
     let kept = created.filter(Column::MadeId.is_not_null()).filter(Column::Detail.is_null());
     let additions = rows

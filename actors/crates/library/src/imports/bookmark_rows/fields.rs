@@ -1,0 +1,222 @@
+//! Reads the fields of a saved page. Texts that are too long are cut rather than refused, because other programs have other limits
+//! (contract.md, section 11: v1). The reason for skipping a row quotes the unknown field or the refused URL between backticks, and
+//! nothing else of the row: it is the user's text. Reasons are not logged.
+
+use serde_json::{Map, Value};
+use url::Url;
+use web::{Guard, PageUrl, UrlRejection};
+
+use crate::bookmarks::{self, NewBookmark};
+use errors::{Error, Invalid};
+use validation::Kind;
+
+/// Why a feed is skipped whose URL may not be fetched.
+pub const URL_NOT_FETCHABLE: &str = "the URL may not be fetched";
+/// Why a row is skipped that names a collection that does not exist, or belongs to another user.
+pub const FOREIGN_COLLECTION: &str = "collectionIds names a collection that the account does not have";
+
+/// Characters of a field name or a URL that a reason quotes.
+const MAX_QUOTED_CHARS: usize = 120;
+/// Faults of a row that a reason names; it counts the others.
+const MAX_NAMED_FAULTS: usize = 5;
+
+/// Reads the fields of a page that is fetched unless they have its content.
+///
+/// # Errors
+/// The reason for skipping the row.
+pub fn read(fields: Map<String, Value>, guard: &Guard) -> Result<NewBookmark, String> {
+    let new = read_unfetched(fields)?;
+    if new.content.is_none() {
+        bookmarks::require_fetchable(&new.url, guard).map_err(|error| skip_reason(&error, Some(&new.url)))?;
+    }
+    Ok(new)
+}
+
+/// Reads the fields of a page that is never fetched, because its text or its file comes by another way. Its URL may lead anywhere.
+///
+/// # Errors
+/// The reason for skipping the row.
+pub fn read_unfetched(fields: Map<String, Value>) -> Result<NewBookmark, String> {
+    let url = fields.get("url").and_then(Value::as_str).map(str::to_owned);
+    // Nothing but the row was read, so every error is one of the row.
+    parse(fields).map_err(|error| skip_reason(&error, url.as_deref()))
+}
+
+fn parse(mut members: Map<String, Value>) -> Result<NewBookmark, Error> {
+    cut_texts(&mut members);
+    let new = NewBookmark::from_values(validation::read_map(members, NewBookmark::FIELDS)?)?;
+    bookmarks::require_url(&new.url)?;
+    Ok(new)
+}
+
+fn skip_reason(error: &Error, url: Option<&str>) -> String {
+    if let (Error::UrlRejected(why), Some(url)) = (error, url) {
+        return refused_url_reason(why, url);
+    }
+    row_fault(error).unwrap_or_else(|| error.to_string())
+}
+
+/// Returns the reason for skipping a row whose URL is refused, with the URL.
+pub fn refused_url_reason(why: &str, url: &str) -> String {
+    let why = match PageUrl::parse(url) {
+        Err(UrlRejection::NotHttp) => "not an http(s) address",
+        Ok(_) | Err(_) => why,
+    };
+    format!("{why}: {}", quote(&without_credentials(url)))
+}
+
+/// Removes the user name and the password from a URL, because the reason is kept and shown for longer than the file.
+fn without_credentials(url: &str) -> String {
+    let Ok(mut parsed) = Url::parse(url) else { return url.to_owned() };
+    let has_credentials = !parsed.username().is_empty() || parsed.password().is_some();
+    if has_credentials && parsed.set_username("").is_ok() && parsed.set_password(None).is_ok() {
+        return parsed.into();
+    }
+    url.to_owned()
+}
+
+/// Puts a text of the file between backticks, on one line and cut.
+fn quote(text: &str) -> String {
+    let cut = text::cut(&text::one_line(text).replace('`', "'"), MAX_QUOTED_CHARS);
+    format!("`{cut}`")
+}
+
+/// Cuts texts to the length that their fields may have, except the URL: a cut one would be another URL.
+fn cut_texts(members: &mut Map<String, Value>) {
+    for field in NewBookmark::FIELDS.iter().filter(|field| field.name != "url") {
+        if let Some(value) = members.get_mut(field.name) {
+            cut_value(value, &field.kind);
+        }
+    }
+}
+
+fn cut_value(value: &mut Value, kind: &Kind) {
+    if let (Value::String(text), Kind::Words { max, .. } | Kind::Text { max }) = (&mut *value, kind) {
+        text.retain(|c| c != '\0');
+        if let Some((end, _)) = text.char_indices().nth(*max) {
+            text.truncate(end);
+        }
+    } else if let (Value::Array(items), Kind::List { of, max, .. }) = (value, kind) {
+        items.truncate(*max);
+        items.iter_mut().for_each(|item| cut_value(item, of));
+    }
+}
+
+/// Returns what is wrong with a row; `None` for an error that the row did not cause, so that the next row would fail too.
+fn row_fault(error: &Error) -> Option<String> {
+    if let Error::Invalid(invalid) = error {
+        return Some(join_faults(invalid));
+    }
+    if let Error::UrlRejected(why) = error {
+        return Some(why.clone());
+    }
+    if let Error::NotFound(_) = error {
+        return Some(FOREIGN_COLLECTION.to_owned());
+    }
+    None
+}
+
+fn join_faults(invalid: &Invalid) -> String {
+    let mut reasons: Vec<String> = Vec::new();
+    for fault in &invalid.faults {
+        let reason = if fault.field == "body" || is_known(&fault.field) {
+            format!("{} {}", fault.field, fault.reason)
+        } else {
+            format!("unknown field {}", quote(&fault.field))
+        };
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    if reasons.len() > MAX_NAMED_FAULTS {
+        let more = reasons.len() - MAX_NAMED_FAULTS;
+        reasons.truncate(MAX_NAMED_FAULTS);
+        reasons.push(format!("{more} more faults"));
+    }
+    reasons.join("; ")
+}
+
+/// Whether the path begins with a known field. Any other name is the user's own text.
+fn is_known(path: &str) -> bool {
+    let name = path.split(['.', '[']).next().unwrap_or(path);
+    NewBookmark::FIELDS.iter().any(|field| field.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn new(line: &str) -> NewBookmark {
+        read(serde_json::from_str(line).unwrap(), &Guard::default()).unwrap()
+    }
+
+    fn refused(line: &str) -> String {
+        read(serde_json::from_str(line).unwrap(), &Guard::default()).unwrap_err()
+    }
+
+    #[test]
+    fn line_has_the_fields_of_a_bookmark() {
+        let new = new(r#"{"url": "https://a.example/", "title": "T", "tags": ["x", "y"], "favorite": true}"#);
+
+        assert_eq!((new.url.as_str(), new.title.as_deref()), ("https://a.example/", Some("T")));
+        assert_eq!((new.tags, new.favorite), (vec!["x".to_owned(), "y".to_owned()], true));
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let line = serde_json::json!({
+            "url": "https://a.example/", "title": "ä".repeat(301), "tags": ["é".repeat(101)], "notes": "a\0b",
+        });
+
+        let new = new(&line.to_string());
+
+        assert_eq!(new.title.map(|title| title.chars().count()), Some(300));
+        assert_eq!(new.tags.first().map(|tag| tag.chars().count()), Some(100));
+        assert_eq!(new.notes.as_deref(), Some("ab"));
+    }
+
+    #[test]
+    fn reasons_name_unknown_fields_and_refused_urls() {
+        assert_eq!(refused(r#"{"title": "canary"}"#), "url is required");
+        assert_eq!(refused(r#"{"url": "canary"}"#), "not an http(s) address: `canary`");
+        assert_eq!(refused(r#"{"url": "https://a.example/", "titel": 1}"#), "unknown field `titel`");
+        let saved_at = refused(r#"{"url": "https://a.example/", "savedAt": "canary"}"#);
+        assert!(saved_at.starts_with("savedAt must be a time") && !saved_at.contains("canary"), "{saved_at}");
+    }
+
+    #[test]
+    fn quoted_urls_are_short_and_have_no_credentials() {
+        assert_eq!(
+            refused(r#"{"url": "https://me:secret@a.example/b`c"}"#),
+            "the URL contains a user name or a password: `https://a.example/b%60c`"
+        );
+        let long = refused(&format!(r#"{{"url": "mailto:{}"}}"#, "x".repeat(5000)));
+        assert_eq!(long.chars().count(), "not an http(s) address: ``".len() + MAX_QUOTED_CHARS);
+    }
+
+    #[test]
+    fn row_with_many_faults_names_the_first() {
+        let fields = (0..20).map(|n| format!(r#", "canary{n:02}": 1"#)).collect::<String>();
+
+        let reason = refused(&format!(r#"{{"url": "https://a.example/"{fields}}}"#));
+
+        assert!(
+            reason.starts_with("unknown field `canary00`; ") && reason.ends_with("; 15 more faults"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn private_url_is_accepted_only_with_content() {
+        assert_eq!(
+            refused(r#"{"url": "http://10.0.0.1/"}"#),
+            "the URL leads to a private or reserved IP address: `http://10.0.0.1/`"
+        );
+        assert_eq!(new(r#"{"url": "http://10.0.0.1/", "text": "T"}"#).url, "http://10.0.0.1/");
+    }
+
+    #[test]
+    fn internal_error_is_no_fault_of_the_row() {
+        assert_eq!(row_fault(&Error::internal("the disk is full")), None);
+    }
+}

@@ -1,0 +1,65 @@
+//! The highlights that a bookmark has, and those that imports created and the user has changed since: neither is created again.
+
+use std::collections::HashSet;
+
+use entity::id::{BookmarkId, UserId};
+use entity::kind::ImportedKind;
+use entity::{highlight, import_row};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+
+use super::super::fingerprint;
+use super::super::rows::trace::RowTrace;
+use crate::BATCH_ROWS;
+use crate::highlights::match_key;
+use errors::Error;
+
+/// The highlights of a bookmark.
+#[derive(Debug, Default)]
+pub struct KnownHighlights {
+    /// By words and note.
+    noted: HashSet<(String, Option<String>)>,
+    /// By words alone.
+    words: HashSet<String>,
+    /// By the fingerprints that they had when an import created them.
+    imported: HashSet<String>,
+}
+
+impl KnownHighlights {
+    /// Loads the highlights of a bookmark.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails.
+    pub async fn load(txn: &impl ConnectionTrait, user: UserId, id: BookmarkId) -> Result<Self, Error> {
+        let rows = highlight::Entity::owned_by(user).filter(highlight::Column::BookmarkId.eq(id));
+        let rows = rows.all(txn).await?;
+        let mut known = Self::default();
+        for row in &rows {
+            known.add(row);
+        }
+        for batch in rows.chunks(BATCH_ROWS) {
+            let imported = import_row::Entity::owned_by(user)
+                .filter(import_row::Column::Kind.eq(ImportedKind::Highlight))
+                .filter(import_row::Column::MadeId.is_in(batch.iter().map(|row| row.id.0)));
+            for row in imported.all(txn).await? {
+                known.imported.extend(RowTrace::parse(row.detail.as_deref()).fingerprint);
+            }
+        }
+        Ok(known)
+    }
+
+    /// Adds a highlight that is about to be created.
+    pub fn add(&mut self, row: &highlight::Model) {
+        let words = match_key(&row.text);
+        self.noted.insert((words.clone(), row.note.clone()));
+        self.words.insert(words);
+    }
+
+    /// Whether there is a highlight with the same words and note, or there was when an import created it. Without a note only the
+    /// words are compared.
+    pub fn contains(&self, row: &highlight::Model) -> bool {
+        let words = match_key(&row.text);
+        self.imported.contains(&fingerprint::highlight_digest(row))
+            || (row.note.is_none() && self.words.contains(&words))
+            || self.noted.contains(&(words, row.note.clone()))
+    }
+}

@@ -1,0 +1,38 @@
+//! Saves a single page.
+
+use entity::bookmark;
+use entity::kind::ImportedKind;
+use entity::time::Timestamp;
+use jobs::Priority;
+use sea_orm::ConnectionTrait;
+use web::PageUrl;
+
+use super::super::rows::result::RowResult;
+use super::super::session::ImportSession;
+use super::merge::add_to_bookmark;
+use crate::bookmarks::{self, NewBookmark};
+use errors::Error;
+
+/// Saves a page, or adds to its bookmark what it lacks. Returns the bookmark's row if it was created.
+///
+/// # Errors
+/// [`Error::UrlRejected`] when the URL is not valid; [`Error::Internal`] when the database fails.
+pub async fn save_page(
+    session: &mut ImportSession,
+    txn: &impl ConnectionTrait,
+    new: NewBookmark,
+    now: Timestamp,
+) -> Result<(RowResult, Option<bookmark::Model>), Error> {
+    let user = session.import().user_id;
+    let key = PageUrl::parse(&new.url)?.key();
+    if let Some(existing) = bookmarks::find_by_url(txn, user, &key).await? {
+        return Ok((add_to_bookmark(session, txn, existing, &new, now).await?, None));
+    }
+    let (row, is_created) =
+        bookmarks::save_in_transaction(txn, user, new.clone(), Priority::Backlog, now).await?;
+    if !is_created {
+        // Another request saved it between the query and the insert.
+        return Ok((add_to_bookmark(session, txn, row, &new, now).await?, None));
+    }
+    Ok((RowResult::of(ImportedKind::Bookmark, row.id.0, true), Some(row)))
+}

@@ -1,0 +1,44 @@
+//! The things that an import created, by its rows.
+
+use entity::id::CollectionId;
+use entity::kind::{ImportedKind, RowOutcome};
+use entity::{import, import_row};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect};
+use uuid::Uuid;
+
+/// Lists the bookmarks that an import created and that no undo deleted.
+///
+/// # Errors
+/// The database fails.
+pub async fn list_bookmarks(db: &impl ConnectionTrait, import: &import::Model) -> Result<Vec<Uuid>, DbErr> {
+    import_row::Entity::within(import.user_id, import.id)
+        .filter(import_row::Column::Outcome.eq(RowOutcome::Created))
+        .filter(import_row::Column::Kind.eq(ImportedKind::Bookmark))
+        .filter(import_row::Column::MadeId.is_not_null())
+        .select_only()
+        .column(import_row::Column::MadeId)
+        .into_tuple()
+        .all(db)
+        .await
+}
+
+/// Lists the collections that an import created and that no undo deleted, the latest first: inner ones before their parents.
+///
+/// # Errors
+/// The database fails.
+pub async fn list_collections(
+    db: &impl ConnectionTrait,
+    import: &import::Model,
+) -> Result<Vec<CollectionId>, DbErr> {
+    import_row::Entity::within(import.user_id, import.id)
+        .filter(import_row::Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Beside]))
+        .filter(import_row::Column::Kind.eq(ImportedKind::Collection))
+        .filter(import_row::Column::MadeId.is_not_null())
+        .order_by_desc(import_row::Column::Line)
+        .order_by_desc(import_row::Column::Id)
+        .select_only()
+        .column(import_row::Column::MadeId)
+        .into_tuple()
+        .all(db)
+        .await
+}

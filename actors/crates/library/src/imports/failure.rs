@@ -1,0 +1,64 @@
+//! Records in the row of an import why it failed, or why it waits.
+
+use entity::id::{ImportId, UserId};
+use entity::import::{self, Column};
+use entity::job;
+use entity::kind::ImportState;
+use entity::time::Timestamp;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+
+/// Marks the import of a job as failed. Called in the transaction that marks the job as dead.
+///
+/// # Errors
+/// The database fails.
+pub async fn record_failure(
+    db: &impl ConnectionTrait,
+    job: &job::Model,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), DbErr> {
+    mark_failed(db, job.user_id, ImportId(job.subject), reason, now).await
+}
+
+/// Records why the import of a job, or its undo, does not continue for now.
+///
+/// # Errors
+/// The database fails.
+pub async fn record_wait(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
+    import::Entity::update_many()
+        .col_expr(Column::Error, Expr::value(reason))
+        .filter(Column::UserId.eq(job.user_id))
+        .filter(Column::Id.eq(ImportId(job.subject)))
+        .filter(Column::State.is_in([ImportState::Running, ImportState::Undoing]))
+        .exec(db)
+        .await
+        .map(drop)
+}
+
+/// Marks a running import as failed, or a running undo as half done. Leaves an import in any other state as it is.
+///
+/// # Errors
+/// The database fails.
+pub async fn mark_failed(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    id: ImportId,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), DbErr> {
+    let transitions =
+        [(ImportState::Running, ImportState::Failed), (ImportState::Undoing, ImportState::HalfUndone)];
+    for (from, to) in transitions {
+        import::Entity::update_many()
+            .col_expr(Column::State, Expr::value(to))
+            .col_expr(Column::Error, Expr::value(reason))
+            .col_expr(Column::FinishedAt, Expr::value(Some(now)))
+            .filter(Column::UserId.eq(user))
+            .filter(Column::Id.eq(id))
+            .filter(Column::State.eq(from))
+            .exec(db)
+            .await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,19 @@
+//! Serializes the batches of a user's imports and undos with a row lock: two at the same time would create a collection twice, or
+//! one would delete what the other is filling.
+
+use entity::id::UserId;
+use entity::user;
+use sea_orm::sea_query::LockType;
+use sea_orm::{ConnectionTrait, EntityTrait, QuerySelect};
+
+use errors::Error;
+
+/// Locks a user's library against other batches of imports until the transaction ends. Must be called before anything in the
+/// library is locked.
+///
+/// # Errors
+/// [`Error::NotFound`] when the account was removed; [`Error::Internal`] when the database fails.
+pub async fn lock_library(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
+    let owner = user::Entity::find_by_id(user).lock(LockType::NoKeyUpdate);
+    owner.one(txn).await?.map(drop).ok_or(Error::not_found())
+}

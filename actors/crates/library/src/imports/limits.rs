@@ -1,0 +1,6 @@
+//! How long the texts of an imported thing may be. Longer ones are cut.
+
+/// Characters of a name or a title.
+pub const MAX_NAME_CHARS: usize = 300;
+/// Characters of a text that the user wrote: a note, a description, a highlight.
+pub const MAX_TEXT_CHARS: usize = 100_000;

@@ -1,0 +1,65 @@
+//! Lists the rows of an import.
+
+use entity::id::ImportRowId;
+use entity::import;
+use entity::import_row::{Column, Entity, Model};
+use entity::kind::RowOutcome;
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
+
+use super::super::rows::faults::MAX_LISTED_FAULTS;
+use crate::context::CoreContext;
+use errors::Error;
+
+/// Which rows are listed.
+#[derive(Clone, Copy, Debug)]
+pub struct RowQuery {
+    /// Only rows with this outcome; all rows of the file if `None`.
+    pub outcome: Option<RowOutcome>,
+    /// Only rows after this line and id.
+    pub after: Option<(i64, ImportRowId)>,
+    /// The maximum number of rows.
+    pub limit: u64,
+}
+
+/// Lists rows of an import in the order of the file.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn list_rows(
+    core: &CoreContext,
+    import: &import::Model,
+    query: RowQuery,
+) -> Result<Vec<Model>, Error> {
+    let outcome = match query.outcome {
+        Some(outcome) => Column::Outcome.eq(outcome),
+        None => Column::Outcome.ne(RowOutcome::Beside),
+    };
+    let after = query.after.map(|(line, id)| {
+        let same_line = Condition::all().add(Column::Line.eq(line)).add(Column::Id.gt(id));
+        Condition::any().add(Column::Line.gt(line)).add(same_line)
+    });
+    let rows = Entity::within(import.user_id, import.id)
+        .filter(outcome)
+        .filter(after.unwrap_or_else(Condition::all))
+        .order_by_asc(Column::Line)
+        .order_by_asc(Column::Id)
+        .limit(query.limit);
+    Ok(rows.all(core.db.read()).await?)
+}
+
+/// Lists the first skipped rows of an import: the line of each, and the reason.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn list_skipped_rows(
+    core: &CoreContext,
+    import: &import::Model,
+) -> Result<Vec<(i64, String)>, Error> {
+    let rows = Entity::within(import.user_id, import.id)
+        .filter(Column::Outcome.eq(RowOutcome::Skipped))
+        .order_by_asc(Column::Line)
+        .limit(u64::from(MAX_LISTED_FAULTS.unsigned_abs()))
+        .all(core.db.read())
+        .await?;
+    Ok(rows.into_iter().map(|row| (row.line, row.detail.unwrap_or_default())).collect())
+}

@@ -1,0 +1,55 @@
+//! The progress of the texts of the bookmarks that an import created.
+
+use std::collections::BTreeMap;
+
+use entity::kind::{ContentType, DocumentStatus};
+use entity::{document, import};
+use schemars::JsonSchema;
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
+use serde::Serialize;
+
+use super::super::created;
+use crate::BATCH_ROWS;
+use crate::context::CoreContext;
+use errors::Error;
+
+/// How many texts of an import's bookmarks are in each state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TextCounts {
+    /// Texts that wait to be fetched or extracted, or are being processed.
+    pub processing: i64,
+    /// Texts that can be read and searched.
+    pub ready: i64,
+    /// Texts whose last attempt failed.
+    pub failed: i64,
+}
+
+/// Counts the texts of the bookmarks that an import created. Reads a row for each bookmark, so it is slow for a large import.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn count_texts(core: &CoreContext, import: &import::Model) -> Result<TextCounts, Error> {
+    let bookmarks = created::list_bookmarks(core.db.read(), import).await?;
+    let mut totals: BTreeMap<&str, i64> = BTreeMap::new();
+    // Short lists of ids: a table that has just grown has no statistics, and a join over it may take minutes.
+    for batch in bookmarks.chunks(BATCH_ROWS) {
+        let counts: Vec<(DocumentStatus, i64)> = document::Entity::readable_by(import.user_id)
+            .filter(document::Column::BookmarkId.is_in(batch.iter().copied()))
+            .filter(document::Column::ContentType.ne(ContentType::Note))
+            .select_only()
+            .column(document::Column::Status)
+            .column_as(document::Column::Id.count(), "count")
+            .group_by(document::Column::Status)
+            .into_tuple()
+            .all(core.db.read())
+            .await?;
+        counts.into_iter().for_each(|(status, n)| *totals.entry(status.name()).or_default() += n);
+    }
+    let total = |status: DocumentStatus| totals.get(status.name()).copied().unwrap_or_default();
+    Ok(TextCounts {
+        processing: total(DocumentStatus::Processing),
+        ready: total(DocumentStatus::Ready),
+        failed: total(DocumentStatus::Failed),
+    })
+}

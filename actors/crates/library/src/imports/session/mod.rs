@@ -1,0 +1,104 @@
+//! An import in progress: its row, and what its rows so far became.
+
+mod extensions;
+pub mod folders;
+mod lookups;
+
+use std::collections::{HashMap, HashSet};
+
+use entity::import;
+use entity::kind::ImportedKind;
+use uuid::Uuid;
+
+use self::extensions::Extensions;
+use self::folders::FolderCollections;
+use super::context::ImportContext;
+use super::rows::result::RowResult;
+
+/// An import in progress. It must be dropped after an error, because its maps may name things of a transaction that was rolled
+/// back.
+pub struct ImportSession {
+    context: ImportContext,
+    /// The import's row, which is written after each batch.
+    pub(super) import: import::Model,
+    folders: FolderCollections,
+    /// What lines of an export became, by the ids that their things had.
+    imported: HashMap<Uuid, (ImportedKind, Uuid)>,
+    /// The things that lines of this import became.
+    claimed: HashSet<(ImportedKind, Uuid)>,
+    /// What this batch created.
+    created_now: HashSet<(ImportedKind, Uuid)>,
+    /// Bookmarks to which this batch adds something.
+    extensions: Extensions,
+    /// Keys of the pages, feeds and notes that a dry run has seen.
+    seen: HashSet<String>,
+    /// Bytes of the files that a dry run would store.
+    pub(super) previewed_bytes: u64,
+}
+
+impl ImportSession {
+    /// Continues an import where its row says.
+    pub fn new(context: ImportContext, import: import::Model) -> Self {
+        Self {
+            context,
+            import,
+            folders: FolderCollections::default(),
+            imported: HashMap::new(),
+            claimed: HashSet::new(),
+            created_now: HashSet::new(),
+            extensions: Extensions::default(),
+            seen: HashSet::new(),
+            previewed_bytes: 0,
+        }
+    }
+
+    /// Returns the import's row as the last batch left it.
+    pub fn import(&self) -> &import::Model {
+        &self.import
+    }
+
+    /// Returns the services that the import works with.
+    pub(super) fn context(&self) -> &ImportContext {
+        &self.context
+    }
+
+    /// Returns the collections that were found or created for folders so far.
+    pub(super) fn folders(&mut self) -> &mut FolderCollections {
+        &mut self.folders
+    }
+
+    /// Forgets what the batch before created.
+    pub(super) fn begin_batch(&mut self) {
+        self.created_now.clear();
+    }
+
+    /// Records what a line of an export became, by the id that its thing had. A line without an id claims nothing.
+    pub(super) fn record_source(&mut self, source: Option<Uuid>, result: &RowResult) {
+        if let (Some(source), Some(thing)) = (source, result.thing()) {
+            self.imported.insert(source, thing);
+            self.claimed.insert(thing);
+        }
+    }
+
+    /// Marks the thing of a row as claimed, so that an identical later row creates a new one.
+    pub(super) fn claim(&mut self, result: &RowResult) {
+        self.claimed.extend(result.thing());
+    }
+
+    /// Records what this batch created: what it adds to that later is no addition to a thing that existed before.
+    pub(super) fn record_created(&mut self, result: &RowResult) {
+        if let RowResult::Created(kind, id, _) = result {
+            self.created_now.insert((*kind, *id));
+        }
+    }
+
+    /// Whether this batch created that thing.
+    pub(super) fn is_created_now(&self, kind: ImportedKind, id: Uuid) -> bool {
+        self.created_now.contains(&(kind, id))
+    }
+
+    /// Records a key that a dry run meets. Returns whether it is the first time.
+    pub(super) fn record_seen(&mut self, key: String) -> bool {
+        self.seen.insert(key)
+    }
+}

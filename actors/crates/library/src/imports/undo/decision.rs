@@ -1,0 +1,56 @@
+//! What an undo decides about the rows of a batch, and how it stores that.
+
+use entity::id::{ImportRowId, UserId};
+use entity::import_row::{Column, Entity};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use uuid::Uuid;
+
+use errors::Error;
+
+/// What became of the thing of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowDecision {
+    /// The undo deleted it, or it did not exist any more.
+    Deleted,
+    /// It stays.
+    Retained,
+}
+
+/// The decisions of a batch.
+#[derive(Default)]
+pub struct BatchDecisions {
+    deleted: Vec<ImportRowId>,
+    retained: Vec<ImportRowId>,
+}
+
+impl BatchDecisions {
+    /// Adds the decision about a row.
+    pub fn record(&mut self, row: ImportRowId, decision: RowDecision) {
+        match decision {
+            RowDecision::Deleted => self.deleted.push(row),
+            RowDecision::Retained => self.retained.push(row),
+        }
+    }
+
+    /// Stores the decisions: a decided row has no trace, and one whose thing was deleted has no id.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails.
+    pub async fn store(self, txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
+        let decided = |rows: Vec<ImportRowId>| {
+            Entity::update_many()
+                .col_expr(Column::Detail, Expr::value(None::<String>))
+                .filter(Column::UserId.eq(user))
+                .filter(Column::Id.is_in(rows))
+        };
+        if !self.retained.is_empty() {
+            decided(self.retained).exec(txn).await?;
+        }
+        if !self.deleted.is_empty() {
+            let deleted = decided(self.deleted).col_expr(Column::MadeId, Expr::value(None::<Uuid>));
+            deleted.exec(txn).await?;
+        }
+        Ok(())
+    }
+}
