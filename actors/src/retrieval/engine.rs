@@ -250,7 +250,7 @@ fn not_read(error: IndexError) -> Error {
         Error::Busy(RELOAD_RETRY_AFTER)
     } else if error.is_damage() || is_environmental {
         error!(cause = Error::internal(error).chain(), "the passage index could not be read");
-        StorageFailure::Passing.into()
+        StorageFailure::Transient.into()
     } else {
         Error::internal(error)
     }
