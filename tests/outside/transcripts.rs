@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use jobs::{Later, Priority};
+use jobs::{Deferral, Priority};
 use jobs::JobError;
 use library::documents::{ChunkedDocument, replace_text};
 use actors::ingest::{Text, media};
@@ -169,14 +169,14 @@ async fn keep(server: &Server, document: &document::Model, job: Option<&job::Mod
     let (app, split) = (server.app(), Split::of(text));
     let txn = app.db.begin().await.unwrap();
     if let Some(job) = job {
-        assert!(queue::finish(&txn, job, app.clock.now()).await.unwrap());
+        assert!(jobs::finish(&txn, job, app.clock.now()).await.unwrap());
     }
     put_text(&txn, document, split, Priority::Now, app.clock.now()).await.unwrap();
     txn.commit().await.unwrap();
     app.ingest.wake();
 }
 
-async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, Failure> {
+async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, JobError> {
     let waiter = Waiter { account: job.user_id, priority: job.priority };
     let permit = server.app().speech.acquire(waiter).await.expect("somebody hears");
     let text = media::text(server.app(), job, file, &*permit.transcriber).await?;
@@ -193,7 +193,7 @@ async fn a_recording_that_was_stopped_goes_on_where_it_stopped_and_is_read_with_
 
     *counting.fails_at.lock().unwrap() = Some(3);
     let stopped = heard(&server, &job, file.path()).await;
-    assert!(matches!(stopped, Err(Failure::Passing { .. })), "{stopped:?}");
+    assert!(matches!(stopped, Err(JobError::Transient { .. })), "{stopped:?}");
     let so_far = key.get(&path).await.data(200)["segments"].as_array().unwrap().len();
     assert_eq!(so_far, 3);
 
@@ -357,7 +357,7 @@ async fn a_try_that_lost_its_lease_writes_nothing() {
 
     let lost = heard(&server, &job, recording(4).path()).await;
 
-    assert!(matches!(lost, Err(Failure::LeaseLost)), "{lost:?}");
+    assert!(matches!(lost, Err(JobError::LeaseLost)), "{lost:?}");
     let shown = key.get(&format!("/rest/v2/documents/{}/transcript", document.id)).await;
     assert_eq!(shown.data(200)["segments"].as_array().unwrap().len(), 0);
 }
@@ -368,13 +368,13 @@ async fn without_a_speech_model_a_recording_waits_and_a_file_without_sound_says_
     let (_, _, job) = held(&server).await;
 
     let waits = media::run(server.app(), &job).await;
-    assert!(matches!(waits, Err(Failure::Waiting { reason: media::NO_MODEL, .. })), "{waits:?}");
+    assert!(matches!(waits, Err(JobError::Blocked { reason: media::NO_MODEL, .. })), "{waits:?}");
 
     server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let mut text = tempfile::NamedTempFile::new().unwrap();
     text.write_all(&b"no sound at all ".repeat(999)).unwrap();
     let refused = heard(&server, &job, text.path()).await;
-    assert!(matches!(refused, Err(Failure::Permanent(_))), "{refused:?}");
+    assert!(matches!(refused, Err(JobError::Permanent(_))), "{refused:?}");
 }
 
 #[actix_web::test]
@@ -383,13 +383,13 @@ async fn what_waits_for_the_model_is_due_when_it_comes() {
     let app = server.app();
     let (now, later) = (app.clock.now(), Duration::from_secs(600));
     let (_, _, job) = held(&server).await;
-    let waits = Later { tried: false, reason: Some(media::NO_MODEL), after: later };
-    assert!(queue::put_back(app.db.write(), &job, waits, now).await.unwrap());
+    let waits = Deferral { counts_attempt: false, reason: Some(media::NO_MODEL), delay: later };
+    assert!(jobs::defer(app.db.write(), &job, waits, now).await.unwrap());
     let row = async || job::Entity::find_by_id(job.id).one(app.db.read()).await.unwrap().unwrap();
 
-    queue::end_wait(app.db.write(), "something else", now).await.unwrap();
+    jobs::end_wait(app.db.write(), "something else", now).await.unwrap();
     assert!(row().await.run_at > now);
-    queue::end_wait(app.db.write(), media::NO_MODEL, now).await.unwrap();
+    jobs::end_wait(app.db.write(), media::NO_MODEL, now).await.unwrap();
 
     assert!(row().await.run_at <= now);
 }
@@ -455,7 +455,7 @@ async fn a_recording_that_gets_further_each_time_is_not_given_up() {
         hears.one(server.app().db.read()).await.unwrap().unwrap()
     };
 
-    for window in 1..=queue::MOST_ATTEMPTS as usize + 1 {
+    for window in 1..=jobs::MAX_ATTEMPTS as usize + 1 {
         eventually("it failed at this window", async || {
             let row = tries().await;
             let heard = counting.heard.load(Ordering::SeqCst);
@@ -843,7 +843,7 @@ async fn a_recording_waits_while_four_of_its_person_are_begun_and_holds_up_nobod
         (&json!("processing"), &json!("waiting until other recordings are transcribed"))
     );
     let db = server.app().db.write();
-    assert!(queue::finish(db, &begun[0], server.app().clock.now()).await.unwrap());
+    assert!(jobs::finish(db, &begun[0], server.app().clock.now()).await.unwrap());
     server.clock.advance(Duration::from_secs(61));
     eventually("it is heard", async || (status(&key, &fifth).await == "ready").then_some(())).await;
 }
