@@ -31,7 +31,7 @@ use library::imports::Arriving;
 use crate::ingest::feed::push::Push;
 use jobs::LeaseOwner;
 use crate::ingest::repair::{self, IndexWatch};
-use crate::worker::{Worker, Room};
+use crate::worker::{ConcurrencyLimits, Worker};
 use crate::auth::keys::Keys;
 use crate::auth::secret::{Secret, SecretHash};
 use crate::auth::limits::{Addresses, Failures, Limits};
@@ -80,7 +80,7 @@ pub struct Setup {
     /// Connections by OAuth.
     pub grants: GrantSettings,
     /// Jobs at once.
-    pub room: Room,
+    pub room: ConcurrencyLimits,
     /// As which this process claims jobs.
     pub lease_owner: LeaseOwner,
     /// Whether anyone may sign up, and to which plan.
