@@ -207,7 +207,7 @@ impl App {
         let (db, clock) = (core.db.clone(), core.clock.clone());
         let (accounts, jobs) = (core.accounts_db.clone(), core.db.for_jobs());
         let pause = Pause::default();
-        pause.look(&db).await?;
+        pause.refresh(&db).await?;
         let notices = Notices::start(&short, jobs.clone(), clock.clone());
         let this: Arc<OnceLock<App>> = Arc::default();
         let later = this.clone();

@@ -12,7 +12,7 @@ use search::lexical;
 use super::attempt::JobError;
 use super::forget;
 use super::queue::{self, Priority, JobKind};
-use crate::ai::budget::{self, Spent};
+use crate::ai::budget::{self, ModelUse};
 use crate::ingest::context::IngestContext;
 use errors::Error;
 use library::owned_transaction::begin_owned;
@@ -89,9 +89,9 @@ struct Indexed {
     is_awaiting_vectors: bool,
 }
 
-fn spent(made: &Vectors) -> Spent {
+fn spent(made: &Vectors) -> ModelUse {
     let whole = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    Spent { times: whole(made.vectors.len()), tokens: whole(made.tokens) }
+    ModelUse { times: whole(made.vectors.len()), tokens: whole(made.tokens) }
 }
 
 /// Ready, unless a newer text came in meanwhile: then the job that waits for it says so.

@@ -22,7 +22,7 @@ use validation::{Field, Kind, Values};
 use library::owned_transaction::begin_request;
 use crate::pipeline::Operation;
 use crate::retrieval::passage::{self, Passage};
-use crate::retrieval::{Found, Wanted};
+use crate::retrieval::{SearchHit, SearchQuery};
 
 /// What a question may be.
 pub const QUESTION: Kind = Kind::Words { min: 1, max: 2_000 };
@@ -127,9 +127,9 @@ impl Operation for Ask {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<AskResponse, Error> {
         let within = self.within(caller, ctx).await?;
         let now = ctx.core.clock.now();
-        if let Err(paused) = ai::must_not_pause(&ctx.core.db, now).await {
+        if let Err(paused) = ai::check_not_paused(&ctx.core.db, now).await {
             // Search is not to know it later than its user does.
-            ctx.retrieval.look_at_pause(&ctx.core.db).await?;
+            ctx.retrieval.refresh_pause(&ctx.core.db).await?;
             return Err(paused);
         }
         let claim = answers::claim(&ctx.core.db, caller.user, ctx.core.plans.limits(caller.plan), now).await?;
@@ -140,12 +140,12 @@ impl Operation for Ask {
                 txn.commit().await?;
                 if pauses {
                     warn!("the daily allowance of tokens is spent: the AI pauses until midnight UTC");
-                    ctx.retrieval.look_at_pause(&ctx.core.db).await?;
+                    ctx.retrieval.refresh_pause(&ctx.core.db).await?;
                 }
                 Ok(answered)
             }
             Err(error) => {
-                if let Err(error) = answers::give_back(&ctx.core.db, claim).await {
+                if let Err(error) = answers::release(&ctx.core.db, claim).await {
                     warn!(
                         cause = error.chain(),
                         "could not give an answer back; it comes back when its lease ends"
@@ -182,9 +182,9 @@ impl Ask {
 
     /// The answer, and the tokens that it cost.
     async fn answer(&self, caller: &Caller, ctx: &OperationContext, within: Filter) -> Result<(AskResponse, u64), Error> {
-        let wanted = Wanted { query: self.question.clone(), within, limit: PASSAGES + SPARE };
+        let wanted = SearchQuery { query: self.question.clone(), within, limit: PASSAGES + SPARE };
         let ranked = ctx.retrieval.search(caller.user, wanted.clone()).await?;
-        let mut passages = distinct(passage::readable(ctx, caller.user, &wanted, &ranked.found).await?);
+        let mut passages = distinct(passage::readable(&ctx.core, caller.user, &wanted, &ranked.found).await?);
         if passages.is_empty() {
             return Ok((nothing(ctx.answerer.model().to_owned(), 0), 0));
         }
@@ -246,7 +246,7 @@ async fn beside(passages: &[Passage], ctx: &OperationContext, caller: &Caller) -
     for row in rows.into_iter().filter(|row| is_new(row) && !row.text.trim().is_empty()) {
         let of = short.iter().find(|passage| passage.document.id == row.document_id);
         let Some(Passage { document, found: hit, .. }) = of else { continue };
-        let hit = Found { chunk: row.id, cosine: None, ..*hit };
+        let hit = SearchHit { chunk: row.id, cosine: None, ..*hit };
         found.push(Passage { document: document.clone(), chunk: row, found: hit });
     }
     found.sort_by(|a, b| {
@@ -261,8 +261,8 @@ fn is_short(passage: &Passage) -> bool {
     char_count(&passage.chunk.text) < SHORT
 }
 
-fn given(passage: &Passage) -> answerer::Passage {
-    answerer::Passage {
+fn given(passage: &Passage) -> answerer::SourcePassage {
+    answerer::SourcePassage {
         title: passage.document.title.clone(),
         text: passage.chunk.text.clone(),
         cosine: passage.found.cosine,
@@ -270,7 +270,7 @@ fn given(passage: &Passage) -> answerer::Passage {
 }
 
 /// What the caller learns of a failure; the log learns why, and neither what was asked.
-fn unavailable(failure: answerer::Failure) -> Error {
+fn unavailable(failure: answerer::AnswerError) -> Error {
     let error = Error::internal(failure);
     warn!(cause = error.chain(), "no answer came from the model");
     Error::AiUnavailable
@@ -298,7 +298,7 @@ fn citation(ctx: &OperationContext, n: usize, passage: &Passage, cited: citation
         page: chunk.page,
         start_seconds: chunk.start_seconds,
         end_seconds: chunk.end_seconds,
-        score: passage::shown(found.score),
+        score: passage::rounded_score(found.score),
         verified: cited.verified,
     }
 }

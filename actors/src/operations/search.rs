@@ -13,7 +13,7 @@ use crate::auth::caller::Caller;
 use errors::Error;
 use validation::{Field, Kind, Values};
 use crate::pipeline::Operation;
-use crate::retrieval::Wanted;
+use crate::retrieval::SearchQuery;
 use crate::retrieval::passage::{self, SearchResult};
 
 /// What a search text may be.
@@ -105,10 +105,10 @@ impl Operation for Search {
             ..Filter::default()
         };
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        let mut wanted = Wanted { query: self.query, within, limit: limit + SPARE };
+        let mut wanted = SearchQuery { query: self.query, within, limit: limit + SPARE };
         loop {
             let ranked = ctx.retrieval.search(caller.user, wanted.clone()).await?;
-            let results = passage::load(ctx, caller.user, &wanted, &ranked.found, limit).await?;
+            let results = passage::load(&ctx.core, caller.user, &wanted, &ranked.found, limit).await?;
             let all = ranked.found.len() < wanted.limit || wanted.limit >= DEEPEST;
             if results.len() >= limit || all {
                 return Ok(SearchResponse { results, degraded: ranked.lexical_only.then_some("lexical") });

@@ -11,7 +11,7 @@ use search::index::Filter;
 
 use crate::context::OperationContext;
 use errors::Error;
-use crate::retrieval::Wanted;
+use crate::retrieval::SearchQuery;
 use crate::retrieval::passage::{self, SearchResult};
 
 /// Passages at most.
@@ -27,9 +27,9 @@ pub async fn find(ctx: &OperationContext, project: &project::Model, query: &str)
     }
     let documents = documents.into_iter().map(|id| id.0).collect();
     let within = Filter { documents: Some(documents), ..Filter::default() };
-    let wanted = Wanted { query: query.to_owned(), within, limit: MOST + SPARE };
+    let wanted = SearchQuery { query: query.to_owned(), within, limit: MOST + SPARE };
     let ranked = ctx.retrieval.search(project.user_id, wanted.clone()).await?;
-    passage::load(ctx, project.user_id, &wanted, &ranked.found, MOST).await
+    passage::load(&ctx.core, project.user_id, &wanted, &ranked.found, MOST).await
 }
 
 /// The texts of the items, what the person noted on those that are bookmarks, and the project's own notes.
