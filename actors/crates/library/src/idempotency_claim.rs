@@ -13,10 +13,14 @@ use errors::Error;
 /// Tells a claim from all others, also from a later one of the same key.
 #[derive(Clone, Debug)]
 pub struct ClaimId {
-    pub(crate) user: UserId,
-    pub(crate) key: KeyId,
-    pub(crate) name_hash: Vec<u8>,
-    pub(crate) at: Timestamp,
+    /// The owner of the key.
+    pub user: UserId,
+    /// The API key or connection that sent the request.
+    pub key: KeyId,
+    /// The hash of the Idempotency-Key.
+    pub name_hash: Vec<u8>,
+    /// The time of the claim, which tells it from a later one of the same key.
+    pub at: Timestamp,
 }
 
 impl ClaimId {
@@ -35,7 +39,7 @@ impl ClaimId {
     }
 
     /// The row of this claim, as long as it has no answer.
-    pub(crate) fn is_unanswered(&self) -> Condition {
+    pub fn is_unanswered(&self) -> Condition {
         Entity::is_one_of(self.user, self.key, &self.name_hash)
             .add(Column::CreatedAt.eq(self.at))
             .add(Column::Status.is_null())
