@@ -21,7 +21,7 @@ use tracing::warn;
 
 use super::context::WorkerContext;
 use super::{attempt, maintenance};
-use crate::ingest::{feed, forget, repair};
+use crate::ingest::{feed, repair};
 
 /// Interval of looks at the queue. It bounds the delay after a lost signal, and of jobs of other processes.
 const CLAIM_INTERVAL: Duration = Duration::from_secs(1);
@@ -303,21 +303,21 @@ impl WorkerActor {
     fn forget_removed_users(&mut self, context: &mut Context<Self>) {
         if self.ctx.disk.level() != SpaceLevel::Full {
             self.begin(MaintenanceTask::ForgetRemoved, context, |ctx| async move {
-                forget::removed_users(&ctx.indexing).await
+                repair::purge_removed_users(&ctx.repair).await
             });
         }
     }
 
     fn enqueue_due_feeds(&mut self, context: &mut Context<Self>) {
         self.begin_with_room(MaintenanceTask::Feeds, context, |ctx| async move {
-            feed::due::ask(&ctx.feeds).await?;
-            feed::push::subscribe::ask(&ctx.feeds).await
+            feed::due::enqueue_due(&ctx.feeds).await?;
+            feed::websub::subscribe::enqueue_due(&ctx.feeds).await
         });
     }
 
     fn remove_loose_files(&mut self, context: &mut Context<Self>) {
         self.begin(MaintenanceTask::Files, context, |ctx| async move {
-            stored_files::sweep(&ctx.core, &ctx.uploads).await
+            stored_files::sweep(&ctx.core, &*ctx.uploads.store).await
         });
     }
 

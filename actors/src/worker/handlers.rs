@@ -12,7 +12,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 
 use super::context::WorkerContext;
-use crate::ingest::{feed, file, forget, index, media, page};
+use crate::ingest::{feed, index, index_removal, media, sequencer};
 use crate::notices::email;
 
 /// Runs the handler of a job.
@@ -21,16 +21,16 @@ use crate::notices::email;
 /// [`JobError::Permanent`] when this version of the service does not know the kind; else as the handler says.
 pub(super) async fn run(ctx: &WorkerContext, job: &job::Model) -> Result<(), JobError> {
     match JobKind::named(&job.kind) {
-        Some(JobKind::Page | JobKind::Text) => page::run(&ctx.extraction, job).await,
-        Some(JobKind::File) => file::run(&ctx.extraction, job).await,
-        Some(JobKind::Transcribe) => media::run(&ctx.extraction, job).await,
+        Some(JobKind::Page | JobKind::Text) => sequencer::run_page(&ctx.extraction, job).await,
+        Some(JobKind::File) => sequencer::run_file(&ctx.extraction, job).await,
+        Some(JobKind::Transcribe) => sequencer::run_transcription(&ctx.extraction, job).await,
         Some(JobKind::Index) => index::run(&ctx.indexing, job).await,
-        Some(JobKind::UpdateLabels) => index::relabel(&ctx.indexing, job).await,
-        Some(JobKind::RemoveFromIndex) => forget::run(&ctx.indexing, job).await,
+        Some(JobKind::UpdateLabels) => index::update_labels(&ctx.indexing, job).await,
+        Some(JobKind::RemoveFromIndex) => index_removal::run(&ctx.indexing, job).await,
         Some(JobKind::FetchFeed) => feed::poll::run(&ctx.feeds, job).await,
         Some(JobKind::DeliverEntries) => feed::deliver::run(&ctx.feeds, job).await,
         Some(JobKind::ForgetFeed) => feed::forget::run(&ctx.indexing, job).await,
-        Some(JobKind::Subscribe) => feed::push::subscribe::run(&ctx.feeds, job).await,
+        Some(JobKind::Subscribe) => feed::websub::subscribe::run(&ctx.feeds, job).await,
         Some(JobKind::SendEmail) => email::run(&ctx.core, ctx.mail.as_deref(), job).await,
         Some(JobKind::Import) => imports::run(&ctx.imports, job).await,
         Some(JobKind::Export) => exports::run(&ctx.exports, job).await,
@@ -47,8 +47,8 @@ pub(super) async fn record_wait(
     reason: &str,
 ) -> Result<(), DbErr> {
     match JobKind::named(&job.kind) {
-        Some(JobKind::Import) => imports::waits(db, job, reason).await,
-        Some(JobKind::Export) => exports::waits(db, job, reason).await,
+        Some(JobKind::Import) => imports::record_wait(db, job, reason).await,
+        Some(JobKind::Export) => exports::record_waiting(db, job, reason).await,
         Some(kind) if kind.makes_document() => record_document_reason(db, job, reason).await,
         Some(_) | None => Ok(()),
     }
@@ -63,8 +63,8 @@ pub(super) async fn record_failure(
     now: Timestamp,
 ) -> Result<(), DbErr> {
     match JobKind::named(&job.kind) {
-        Some(JobKind::Import) => return imports::failed(db, job, reason, now).await,
-        Some(JobKind::Export) => return exports::failed(db, job, reason, now).await,
+        Some(JobKind::Import) => return imports::record_failure(db, job, reason, now).await,
+        Some(JobKind::Export) => return exports::record_failure(db, job, reason, now).await,
         Some(kind) if !kind.makes_document() => return Ok(()),
         Some(_) | None => {}
     }
@@ -90,7 +90,7 @@ pub(super) async fn record_death(
 ) -> Result<(), DbErr> {
     record_failure(db, job, reason, now).await?;
     match JobKind::named(&job.kind) {
-        Some(JobKind::Transcribe) => media::fetched::release_file(db, DocumentId(job.subject)).await?,
+        Some(JobKind::Transcribe) => media::recording_file::release(db, DocumentId(job.subject)).await?,
         Some(JobKind::Index) => index::give_up(db, job).await?,
         Some(_) | None => {}
     }

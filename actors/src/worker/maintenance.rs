@@ -30,9 +30,9 @@ pub(super) async fn clean_up(ctx: &WorkerContext) {
     log_failure("claims of answers", answers::sweep(&core.db, now).await);
     let ended_jobs = jobs::sweep(&core.db, now - DONE_JOB_RETENTION, now - DEAD_JOB_RETENTION).await;
     log_failure("ended jobs", ended_jobs);
-    log_failure("sources of feeds", feeds::source::sweep(core.db.write()).await);
+    log_failure("sources of feeds", feeds::source::delete_unfollowed(core.db.write()).await);
     log_failure("uploads", uploads::sweep(core).await);
-    log_failure("fetched recordings", media::fetched::sweep(core).await);
+    log_failure("fetched recordings", media::recording_file::sweep(core).await);
     log_failure("exports", exports::sweep(core).await);
     log_failure("files of imports", imports::sweep(core).await);
     log_failure("deleted bookmarks", remove_deleted_bookmarks(ctx).await);
