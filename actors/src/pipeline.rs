@@ -23,7 +23,7 @@ use serde_json::Value;
 use crate::context::OperationContext;
 use crate::auth::caller::{Caller, Credential, Proof, Principal};
 use errors::{Error, named_scopes};
-use crate::idempotency::{Claim, ClaimOutcome, IdempotencyKey, StoredResponse};
+use crate::idempotency::{Claim, Claimed, Replay, Stored};
 use crate::auth::limits::{Ask, Quota};
 use crate::auth::authenticate::{recognise, used};
 
@@ -108,7 +108,7 @@ pub struct Asked<O> {
     /// What is asked, or what is wrong with it.
     pub operation: Result<O, Error>,
     /// Its Idempotency-Key, with what that stands for.
-    pub replay: Option<IdempotencyKey>,
+    pub replay: Option<Replay>,
     /// Awaited before the operation runs, and only by a request that nothing else refuses.
     pub turn: Option<TurnWait>,
 }
@@ -142,7 +142,7 @@ pub enum Answer<R> {
     /// The operation ran.
     Fresh(R),
     /// The same request was answered before.
-    Stored(StoredResponse),
+    Stored(Stored),
 }
 
 /// Lets a request in, does what it asks, and writes it down.
@@ -262,18 +262,18 @@ async fn catch_panic<T>(part: impl Future<Output = T>) -> Result<T, Error> {
 }
 
 /// A stored success is made whole again; a stored failure holds no secret.
-async fn renewed<O: Operation>(stored: StoredResponse, caller: &Caller, ctx: &OperationContext) -> Result<StoredResponse, Error> {
+async fn renewed<O: Operation>(stored: Stored, caller: &Caller, ctx: &OperationContext) -> Result<Stored, Error> {
     if !(200..300).contains(&stored.status) {
         return Ok(stored);
     }
     let kept = serde_json::from_str(&stored.body).map_err(Error::internal)?;
-    Ok(StoredResponse { body: O::renewed(kept, caller, ctx).await?.to_string(), ..stored })
+    Ok(Stored { body: O::renewed(kept, caller, ctx).await?.to_string(), ..stored })
 }
 
 /// Why an operation does not run: an error, or an answer that was given before.
 enum Refused {
     With(Error),
-    For(StoredResponse),
+    For(Stored),
 }
 
 impl<E: Into<Error>> From<E> for Refused {
@@ -303,7 +303,7 @@ async fn allowed<O: Operation>(
         Ok(operation) => operation,
         Err(error) => {
             // A key that stands for another request is told before what is wrong with this one.
-            ctx.idempotency.check_conflict(caller.user, key.id, &replay).await?;
+            ctx.idempotency.must_not_conflict(caller.user, key.id, &replay).await?;
             return Err(error.into());
         }
     };
@@ -313,8 +313,8 @@ async fn allowed<O: Operation>(
         return Err(stored.map_or(Refused::With(Error::StorageFull), Refused::For));
     }
     match ctx.idempotency.claim(caller.user, key.id, replay).await? {
-        ClaimOutcome::First(claim) => Ok((operation, Some(claim))),
-        ClaimOutcome::Answered(stored) => Err(Refused::For(stored)),
+        Claimed::First(claim) => Ok((operation, Some(claim))),
+        Claimed::Answered(stored) => Err(Refused::For(stored)),
     }
 }
 

@@ -31,7 +31,7 @@ use library::imports::Arriving;
 use crate::ingest::feed::push::Push;
 use jobs::LeaseOwner;
 use crate::ingest::repair::{self, IndexWatch};
-use crate::worker::{ConcurrencyLimits, Worker};
+use crate::worker::{Worker, Room};
 use crate::auth::keys::Keys;
 use crate::auth::secret::{Secret, SecretHash};
 use crate::auth::limits::{Addresses, Failures, Limits};
@@ -80,7 +80,7 @@ pub struct Setup {
     /// Connections by OAuth.
     pub grants: GrantSettings,
     /// Jobs at once.
-    pub room: ConcurrencyLimits,
+    pub room: Room,
     /// As which this process claims jobs.
     pub lease_owner: LeaseOwner,
     /// Whether anyone may sign up, and to which plan.
@@ -207,7 +207,7 @@ impl App {
         let (db, clock) = (core.db.clone(), core.clock.clone());
         let (accounts, jobs) = (core.accounts_db.clone(), core.db.for_jobs());
         let pause = Pause::default();
-        pause.refresh(&db).await?;
+        pause.look(&db).await?;
         let notices = Notices::start(&short, jobs.clone(), clock.clone());
         let this: Arc<OnceLock<App>> = Arc::default();
         let later = this.clone();

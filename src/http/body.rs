@@ -269,7 +269,7 @@ fn storage(error: io::Error) -> Error {
         Error::StorageFull
     } else {
         tracing::error!(%error, "a scratch file could not be written or read");
-        StorageFailure::Transient.into()
+        StorageFailure::Passing.into()
     }
 }
 

@@ -128,7 +128,7 @@ mod tests {
     fn storage_faults_are_answered_with_retry_after() {
         for (error, status, wait) in [
             (Error::StorageFull, 507, "60"),
-            (Error::StorageFailed(StorageFailure::Transient), 503, "5"),
+            (Error::StorageFailed(StorageFailure::Passing), 503, "5"),
             (Error::StorageFailed(StorageFailure::Removed), 503, "60"),
             (Error::Busy(Duration::from_secs(1)), 503, "1"),
         ] {

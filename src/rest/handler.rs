@@ -10,7 +10,7 @@ use actors::context::OperationContext;
 use actors::auth::caller::Caller;
 use errors::{Error, ErrorBody, Invalid};
 use validation::{self, Field, Values};
-use actors::idempotency::{Claim, IdempotencyKey, StoredResponse};
+use actors::idempotency::{Claim, Replay, Stored};
 use actors::operations::target::Target;
 use actors::operations::unknown::Unknown;
 use actors::pipeline::{Answer, Asked, Door, Entry, Operation, Performed, perform};
@@ -155,7 +155,7 @@ pub fn target(request: &HttpRequest) -> Target {
     Target(decoded.collect())
 }
 
-fn replay(request: &HttpRequest, body: &[u8]) -> Result<Option<IdempotencyKey>, Invalid> {
+fn replay(request: &HttpRequest, body: &[u8]) -> Result<Option<Replay>, Invalid> {
     if *request.method() != Method::POST {
         return Ok(None);
     }
@@ -164,7 +164,7 @@ fn replay(request: &HttpRequest, body: &[u8]) -> Result<Option<IdempotencyKey>, 
     if names.any(|other| other != name) {
         return Err(Invalid::new(IDEMPOTENCY_KEY, "is given more than once"));
     }
-    IdempotencyKey::new(name.as_bytes(), request.method().as_str(), request.path(), body).map(Some)
+    Replay::new(name.as_bytes(), request.method().as_str(), request.path(), body).map(Some)
 }
 
 async fn answer<O: Operation>(
@@ -202,14 +202,14 @@ async fn settle<O: Operation>(
     let kept = match result {
         Ok(Answer::Fresh(reply)) => {
             let kept = O::kept(reply).ok();
-            kept.map(|body| StoredResponse { status: success(reply).as_u16(), body: body.to_string() })
+            kept.map(|body| Stored { status: success(reply).as_u16(), body: body.to_string() })
         }
         Ok(Answer::Stored(_)) => None,
         Err(failed) => {
             let status = error::status(failed).as_u16();
             let is_kept = matches!(status, 402 | 404 | 409 | 410 | 422);
             let body = serde_json::to_string(&ErrorBody::from(failed)).ok();
-            body.filter(|_| is_kept).map(|body| StoredResponse { status, body })
+            body.filter(|_| is_kept).map(|body| Stored { status, body })
         }
     };
     let done = match kept {
@@ -221,7 +221,7 @@ async fn settle<O: Operation>(
     }
 }
 
-fn replayed(request: &HttpRequest, ctx: &OperationContext, stored: &StoredResponse) -> HttpResponse {
+fn replayed(request: &HttpRequest, ctx: &OperationContext, stored: &Stored) -> HttpResponse {
     let status = StatusCode::from_u16(stored.status).unwrap_or(StatusCode::OK);
     let body: Value = serde_json::from_str(&stored.body).unwrap_or_default();
     let mut answer = if status.is_success() {

@@ -8,7 +8,7 @@ use actors::context::{Setup, index_folder, scratch_folder};
 use library::context::CoreContext;
 use actors::auth::grants::GrantSettings;
 use actors::auth::grants::redirect::RedirectRules;
-use actors::worker::ConcurrencyLimits;
+use actors::worker::Room;
 use jobs::LeaseOwner;
 use actors::service_state::{self, ServiceStateKey};
 use disk::{DiskSpace, Scratch};
@@ -75,7 +75,7 @@ pub fn setup(
         index,
         failures_per_minute: settings.auth.failures_per_minute,
         activity_kept: settings.activity.retention,
-        room: ConcurrencyLimits {
+        room: Room {
             web: settings.ingest.fetches,
             library: settings.ingest.workers,
             files: settings.ingest.files,

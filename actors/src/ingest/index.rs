@@ -12,7 +12,7 @@ use search::lexical;
 use super::attempt::JobError;
 use super::forget;
 use super::queue::{self, Priority, JobKind};
-use crate::ai::budget::{self, ModelUse};
+use crate::ai::budget::{self, Spent};
 use crate::ingest::context::IngestContext;
 use errors::Error;
 use library::owned_transaction::begin_owned;
@@ -89,9 +89,9 @@ struct Indexed {
     is_awaiting_vectors: bool,
 }
 
-fn spent(made: &Vectors) -> ModelUse {
+fn spent(made: &Vectors) -> Spent {
     let whole = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    ModelUse { times: whole(made.vectors.len()), tokens: whole(made.tokens) }
+    Spent { times: whole(made.vectors.len()), tokens: whole(made.tokens) }
 }
 
 /// Ready, unless a newer text came in meanwhile: then the job that waits for it says so.

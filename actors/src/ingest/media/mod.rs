@@ -26,7 +26,7 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tracing::warn;
 use web::{BodyPolicy, FetchOutcome, FetchRequest, PageUrl};
 
-use jobs::{JobError, record_document_reason};
+use super::attempt::{JobError, say_reason};
 use super::places::{Places, Spoken};
 use super::queue::{self, Priority, JobKind};
 use super::store::Text;
@@ -158,7 +158,7 @@ fn no_model() -> JobError {
 /// Waits for the permit to transcribe. The file of the job is here already, so that a slow host delays no other recording.
 async fn acquire_transcriber(ctx: &IngestContext, job: &job::Model) -> Result<TranscriptionPermit<UserId>, JobError> {
     if !ctx.speech.is_free() {
-        record_document_reason(ctx.core.db.write(), job, TAKEN).await?;
+        say_reason(ctx.core.db.write(), job, TAKEN).await?;
     }
     ctx.speech.acquire(waiter(job)).await.ok_or_else(no_model)
 }

@@ -16,7 +16,7 @@ use sea_orm::{
 use super::super::attempt::JobError;
 use super::super::queue;
 use super::fetched;
-use crate::ai::budget::{self, ModelUse};
+use crate::ai::budget::{self, Spent};
 use crate::ingest::context::IngestContext;
 use errors::Error;
 use library::owned_transaction::begin_owned;
@@ -187,6 +187,6 @@ async fn count(
     now: Timestamp,
 ) -> Result<(), Error> {
     let tokens = i64::try_from(samples).unwrap_or(i64::MAX) * TOKENS_A_SECOND / i64::from(SAMPLE_RATE_HZ);
-    let spent = ModelUse { times: i64::from(finished), tokens };
+    let spent = Spent { times: i64::from(finished), tokens };
     budget::spend(db, user, now.month(), BudgetGroup::Transcription, spent).await
 }

@@ -15,7 +15,7 @@ use super::Push;
 use crate::ingest::context::IngestContext;
 use errors::Error;
 use crate::ingest::attempt::JobError;
-use jobs::{MAX_ATTEMPTS, Priority, JobKind};
+use jobs::{MOST_ATTEMPTS, Priority, JobKind};
 
 /// Hubs asked at once: the others come with the next look.
 const AT_ONCE: u64 = 50;
@@ -83,7 +83,7 @@ pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> 
     match asked {
         Ok(()) => settle(ctx, job, &row, PushState::Asked).await,
         // One that never answers is left alone for as long as one that does not want to.
-        Err((_, permanent, _)) if permanent || job.attempts >= MAX_ATTEMPTS => {
+        Err((_, permanent, _)) if permanent || job.attempts >= MOST_ATTEMPTS => {
             settle(ctx, job, &row, PushState::Refused).await
         }
         Err((reason, _, after)) => Err(JobError::Transient { reason, after }),
