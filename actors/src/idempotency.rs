@@ -1,23 +1,26 @@
 //! Idempotency-Key: a repeated request gets the stored response of the first one (contract.md, sections 2 and 11).
 //!
-//! A claim is a row without a response. It is settled with the response that was sent, or given up if the request may be retried. While
-//! its request runs, the claim has a heartbeat; a claim whose process crashed can be claimed again after a minute. Responses are stored
-//! for 24 hours.
+//! A claim is a row without a response. It is settled with the response that was sent, or given up if the request may be
+//! retried. While its request runs, the claim has a heartbeat; a claim whose process crashed can be claimed again after a
+//! minute. Responses are stored for 24 hours.
 //!
-//! A response is stored after its change was committed, so it can be lost: the process crashes in between, or the storage fails.
-//! Therefore the transaction that makes the change also marks the claim as committed
-//! ([`library::owned_transaction::begin_request`]): both are kept or neither. A committed claim is never released and does not expire
-//! within its 24 hours. Once its request has ended, a repeated request is refused with 409. An uncommitted claim has changed nothing, and
-//! the request may be retried. A request of several transactions (a batch, a list of feeds) counts as committed with the first of them.
+//! A response is stored after its change was committed, so it can be lost: the process crashes in between, or the storage
+//! fails. Therefore the transaction that makes the change also marks the claim as committed
+//! ([`library::owned_transaction::begin_request`]): both are kept or neither. A committed claim is never released and does
+//! not expire within its 24 hours. Once its request has ended, a repeated request is refused with 409. An uncommitted claim
+//! has changed nothing, and the request may be retried. A request of several transactions (a batch, a list of feeds) counts
+//! as committed with the first of them.
 //!
-//! The storage of an account is bounded ([`AnswerBounds`]), and the guarantee that no change is made twice is given up last. A response
-//! that is too large is stored without its body, and so are the oldest ones of an account that uses too many bytes: a repeated request is
-//! refused with 409 then, because it was carried out. Only keys beyond the maximum number expire early, the oldest first.
+//! The storage of an account is bounded ([`AnswerBounds`]), and the guarantee that no change is made twice is given up last.
+//! A response that is too large is stored without its body, and so are the oldest ones of an account that uses too many
+//! bytes: a repeated request is refused with 409 then, because it was carried out. Only keys beyond the maximum number expire
+//! early, the oldest first.
 //!
-//! All ages are measured by the wall clock, which may be set. If it jumps by more than a minute in either direction, a running request
-//! counts as crashed until its next heartbeat. No change is made twice by that: an uncommitted claim that is claimed again can no longer be
-//! committed, and a committed one is not released. After a jump back, responses are stored longer by as much. A jump forward of more than
-//! 24 hours expires them: the clean-up removes responses and commit marks alike, and the same request is carried out again.
+//! All ages are measured by the wall clock, which may be set. If it jumps by more than a minute in either direction, a
+//! running request counts as crashed until its next heartbeat. No change is made twice by that: an uncommitted claim that is
+//! claimed again can no longer be committed, and a committed one is not released. After a jump back, responses are stored
+//! longer by as much. A jump forward of more than 24 hours expires them: the clean-up removes responses and commit marks
+//! alike, and the same request is carried out again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,8 +45,8 @@ use tracing::warn;
 
 /// How long responses are stored.
 const RESPONSE_RETENTION: Duration = Duration::from_secs(24 * 3600);
-/// A claim without a heartbeat for this long belongs to a crashed process. Heartbeats are three times as frequent. The clocks of two
-/// nodes may differ by this much.
+/// A claim without a heartbeat for this long belongs to a crashed process. Heartbeats are three times as frequent. The clocks
+/// of two nodes may differ by this much.
 const CLAIM_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Delay before the first retry to end a claim. It doubles with each retry; all retries take about a minute.
@@ -53,8 +56,8 @@ const MAX_RETRIES: u32 = 8;
 /// The value of `running_at` of a request that is known to have ended.
 const ENDED_AT: Timestamp = Timestamp::from_millis(0);
 
-/// Keys that one transaction expires, or bodies that it removes, of an account above its bounds. Other requests of the user run between
-/// two such transactions.
+/// Keys that one transaction expires, or bodies that it removes, of an account above its bounds. Other requests of the user
+/// run between two such transactions.
 const MAX_FREED_PER_TRANSACTION: u64 = 16;
 
 /// Bounds of stored responses.
@@ -171,8 +174,8 @@ impl Idempotency {
     /// Claims an Idempotency-Key of this user for a request, or returns the stored response.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the key was used for another request, or the response was not kept; [`Error::StillRunning`] when an
-    /// earlier request with the key is in progress.
+    /// [`Error::Conflict`] when the key was used for another request, or the response was not kept; [`Error::StillRunning`]
+    /// when an earlier request with the key is in progress.
     pub async fn claim(
         &self,
         user: UserId,
@@ -274,8 +277,8 @@ impl Idempotency {
         Ok(())
     }
 
-    /// Stores the response that was sent; only its status if it is large. If that fails, it is retried in the background for about a minute,
-    /// during which the request counts as running.
+    /// Stores the response that was sent; only its status if it is large. If that fails, it is retried in the background for
+    /// about a minute, during which the request counts as running.
     ///
     /// # Errors
     /// The error of the first attempt.
@@ -292,8 +295,9 @@ impl Idempotency {
         let ended = self.write_end(&claim.id, &end).await;
         if ended.is_err() {
             let this = self.clone();
-            // A new task works for no account. Within the account's share of the connections (`database::on_behalf_of`) the retries would
-            // be refused too: the share stays closed after a lock timeout as long as another request of the account writes.
+            // A new task works for no account. Within the account's share of the connections (`database::on_behalf_of`) the
+            // retries would be refused too: the share stays closed after a lock timeout as long as another request of the
+            // account writes.
             tokio::spawn(async move { this.end_later(claim, end).await });
         }
         ended
@@ -374,9 +378,9 @@ impl Idempotency {
         Ok(removed)
     }
 
-    /// Releases the claim, so that the same request can be retried, unless a change of the request was committed. The caller may not know
-    /// whether it was: a commit that returned an error may have taken effect. If the release fails, it is retried in the background for
-    /// about a minute, during which the request counts as running.
+    /// Releases the claim, so that the same request can be retried, unless a change of the request was committed. The caller
+    /// may not know whether it was: a commit that returned an error may have taken effect. If the release fails, it is
+    /// retried in the background for about a minute, during which the request counts as running.
     ///
     /// # Errors
     /// The error of the first attempt.
@@ -469,8 +473,8 @@ fn is_expired(now: Timestamp) -> Condition {
     Condition::any().add(Column::CreatedAt.lt(now - RESPONSE_RETENTION)).add(crashed)
 }
 
-/// Whether the request of a row without a response has ended. A heartbeat in the future is from before the clock was set back: without
-/// the second condition the request would count as running until the clock is there again.
+/// Whether the request of a row without a response has ended. A heartbeat in the future is from before the clock was set
+/// back: without the second condition the request would count as running until the clock is there again.
 fn has_no_heartbeat(now: Timestamp) -> Condition {
     Condition::any()
         .add(Column::RunningAt.lt(now - CLAIM_TIMEOUT))

@@ -1,5 +1,5 @@
-//! State of the whole service that is stored in the database and shared by all processes: the signing key, the generation of keys and
-//! users, the pause of the AI, the markers of the passage indexes.
+//! State of the whole service that is stored in the database and shared by all processes: the signing key, the generation of
+//! keys and users, the pause of the AI, the markers of the passage indexes.
 
 use std::borrow::Cow;
 
@@ -69,8 +69,8 @@ pub async fn write(db: &impl ConnectionTrait, key: ServiceStateKey, value: Strin
 /// Writes a row through the writer and reads it back through a reader.
 ///
 /// # Errors
-/// The database refuses the write. [`Error::Internal`] when it acknowledges the write and does not keep it; the connection of the writer
-/// is replaced then.
+/// The database refuses the write. [`Error::Internal`] when it acknowledges the write and does not keep it; the connection of
+/// the writer is replaced then.
 pub async fn check_round_trip(db: &Db) -> Result<(), Error> {
     let before = read(db.read(), ServiceStateKey::RoundTrip).await?;
     let written = Uuid::new_v4().to_string();

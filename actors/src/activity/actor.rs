@@ -1,7 +1,7 @@
 //! The actor of the activity: writes lines in batches and removes those that are past their retention.
 //!
-//! A batch that cannot be written waits for the next write; below the floor of a disk all batches wait. A crash loses the lines that are
-//! not written, usually at most one batch.
+//! A batch that cannot be written waits for the next write; below the floor of a disk all batches wait. A crash loses the
+//! lines that are not written, usually at most one batch.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
-//! The answers of a UTC month (contract.md, sections 4 and 11). An answer is claimed before a model is asked, and released if none was
-//! made.
+//! The answers of a UTC month (contract.md, sections 4 and 11). An answer is claimed before a model is asked, and released if
+//! none was made.
 //!
-//! A claim is counted immediately, by a conditional update, so that simultaneous questions on several nodes stop exactly at the limit of
-//! the plan. It also has a row with a lease. An answer settles the claim and a failure releases it, each once, because each removes the
-//! row. If the process crashed in between, the claim is released after its lease has expired: by the next question that would otherwise be
-//! refused, or by the hourly clean-up. Until then the reported usage excludes it. Lock order: the row of the month before the row of the
-//! claim.
+//! A claim is counted immediately, by a conditional update, so that simultaneous questions on several nodes stop exactly at
+//! the limit of the plan. It also has a row with a lease. An answer settles the claim and a failure releases it, each once,
+//! because each removes the row. If the process crashed in between, the claim is released after its lease has expired: by the
+//! next question that would otherwise be refused, or by the hourly clean-up. Until then the reported usage excludes it. Lock
+//! order: the row of the month before the row of the claim.
 
 use std::time::Duration;
 
@@ -69,8 +69,8 @@ pub async fn claim(db: &Db, user: UserId, limits: &Limits, now: Timestamp) -> Re
     Ok(claim)
 }
 
-/// Records, within a transaction, that the claimed answer was made and used `tokens`. Returns whether this paused the AI because the
-/// daily allowance of the service is used up.
+/// Records, within a transaction, that the claimed answer was made and used `tokens`. Returns whether this paused the AI
+/// because the daily allowance of the service is used up.
 ///
 /// # Errors
 /// The database fails.

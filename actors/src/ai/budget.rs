@@ -47,8 +47,8 @@ pub async fn spend(
     Ok(())
 }
 
-/// Adds tokens to the day of all users. When the daily allowance is used up, it pauses the AI for the rest of the day; an allowance of 0
-/// is unlimited. Returns whether it paused the AI.
+/// Adds tokens to the day of all users. When the daily allowance is used up, it pauses the AI for the rest of the day; an
+/// allowance of 0 is unlimited. Returns whether it paused the AI.
 ///
 /// # Errors
 /// The database fails.

@@ -1,8 +1,8 @@
-//! Answers a question from passages: the trait and its two implementations. [`Chat`] asks an OpenAI-compatible endpoint, if one is
-//! configured; otherwise [`Extractive`] quotes the passages without a model that writes.
+//! Answers a question from passages: the trait and its two implementations. [`Chat`] asks an OpenAI-compatible endpoint, if
+//! one is configured; otherwise [`Extractive`] quotes the passages without a model that writes.
 //!
-//! An answerer reads text that others wrote. It has no tools, and its output is data too: markers and quotations are checked afterwards
-//! (`search::citation`).
+//! An answerer reads text that others wrote. It has no tools, and its output is data too: markers and quotations are checked
+//! afterwards (`search::citation`).
 
 mod chat;
 mod extractive;

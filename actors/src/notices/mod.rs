@@ -1,4 +1,5 @@
-//! In-app notices: one at the first use of a key, one each time an application connects (spec.md: Events). Each is also sent by e-mail.
+//! In-app notices: one at the first use of a key, one each time an application connects (spec.md: Events). Each is also sent
+//! by e-mail.
 
 mod actor;
 pub(crate) mod email;

@@ -1,5 +1,5 @@
-//! Rows of notices. Each is written in the transaction of the event that it is about, together with the job that sends it by e-mail
-//! (contract.md, section 11: App), so neither exists without the other.
+//! Rows of notices. Each is written in the transaction of the event that it is about, together with the job that sends it by
+//! e-mail (contract.md, section 11: App), so neither exists without the other.
 
 use entity::id::{NoticeId, UserId};
 use entity::kind::NoticeKind;

@@ -1,5 +1,5 @@
-//! The actor of retrieval: every search and every change of the index goes through it, so that the number of requests in progress is
-//! bounded.
+//! The actor of retrieval: every search and every change of the index goes through it, so that the number of requests in
+//! progress is bounded.
 //!
 //! After a crash it uses the index that is open; jobs repeat the changes that were not committed.
 

@@ -32,8 +32,8 @@ impl Completeness {
         }
     }
 
-    /// Returns the state of a rebuild that still has this many documents to restore. The total stays, or grows if `left` is larger. Without
-    /// documents left the index is complete.
+    /// Returns the state of a rebuild that still has this many documents to restore. The total stays, or grows if `left` is
+    /// larger. Without documents left the index is complete.
     #[must_use]
     pub fn with_documents_left(self, left: u64) -> Self {
         let total = match self {

@@ -165,8 +165,8 @@ impl Engine {
         made.map(Some).map_err(Error::internal)
     }
 
-    /// Returns the best passages: the results of the lexical and the semantic search, fused. The search is only lexical while the AI is
-    /// paused, the model fails, or the index is incomplete.
+    /// Returns the best passages: the results of the lexical and the semantic search, fused. The search is only lexical while
+    /// the AI is paused, the model fails, or the index is incomplete.
     pub async fn search(
         &self,
         user: UserId,
@@ -221,8 +221,8 @@ impl Engine {
         self.probe().await?.ok_or(Error::Busy(RELOAD_RETRY_AFTER))
     }
 
-    /// Estimates the number of passages of all users; `None` while the index is reloaded. It uses no lane, so that a busy service still
-    /// answers.
+    /// Estimates the number of passages of all users; `None` while the index is reloaded. It uses no lane, so that a busy
+    /// service still answers.
     pub async fn probe(&self) -> Result<Option<usize>, Error> {
         let index = self.index();
         let count = tokio::task::spawn_blocking(move || guarded(|| index.estimate_count()));

@@ -1,6 +1,7 @@
 //! Retrieval: lexical and semantic search for passages, and all changes of the passage index.
 //!
-//! Search is lexical, and says so, when no embedding model is available, the AI is paused, or the index has lost passages of the user.
+//! Search is lexical, and says so, when no embedding model is available, the AI is paused, or the index has lost passages of
+//! the user.
 
 mod actor;
 mod completeness;
@@ -104,8 +105,8 @@ impl Retrieval {
         self.port.ask(Retrieve { user, search }).await?
     }
 
-    /// Adds the passages of a version of a document and, with the last ones, removes those of its other versions. The change is durable
-    /// when it returns.
+    /// Adds the passages of a version of a document and, with the last ones, removes those of its other versions. The change
+    /// is durable when it returns.
     ///
     /// # Errors
     /// As [`Self::remove`].
@@ -230,8 +231,8 @@ impl Retrieval {
     /// Removes passages that are in no row of the database.
     ///
     /// # Errors
-    /// [`Error::StorageFull`] when the disk of the index is full; [`Error::Busy`] when the actor has no free permit, or while the index
-    /// cannot be written because it is about to be reloaded or replaced; [`Error::Internal`] when it fails.
+    /// [`Error::StorageFull`] when the disk of the index is full; [`Error::Busy`] when the actor has no free permit, or while
+    /// the index cannot be written because it is about to be reloaded or replaced; [`Error::Internal`] when it fails.
     pub async fn remove(&self, passages: Vec<Uuid>) -> Result<(), Error> {
         self.port.ask(Change::Remove(passages)).await?
     }
@@ -241,7 +242,8 @@ impl Retrieval {
         self.engine.is_in_place()
     }
 
-    /// Number of successive reads that the index failed to answer. A read that succeeds and [`Self::replace_index`] reset it to 0.
+    /// Number of successive reads that the index failed to answer. A read that succeeds and [`Self::replace_index`] reset it
+    /// to 0.
     pub fn failures(&self) -> u32 {
         self.engine.failures()
     }

@@ -1,5 +1,5 @@
-//! Loads the passages of search hits. The index is slightly behind the rows, so the rows decide: a passage that was removed, hidden, or
-//! moved out of the searched part of the library is left out.
+//! Loads the passages of search hits. The index is slightly behind the rows, so the rows decide: a passage that was removed,
+//! hidden, or moved out of the searched part of the library is left out.
 
 use std::collections::HashMap;
 

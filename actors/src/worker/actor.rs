@@ -1,7 +1,7 @@
 //! The actor of the worker: claims due jobs, runs each in a task of its own and watches it to its end.
 //!
-//! After a crash of the actor its running jobs lose their leases within seconds and are claimed again; every step may run twice. After a
-//! crash of the whole process the next process of its data folder ends the leases at its start.
+//! After a crash of the actor its running jobs lose their leases within seconds and are claimed again; every step may run
+//! twice. After a crash of the whole process the next process of its data folder ends the leases at its start.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -176,8 +176,8 @@ impl WorkerActor {
         });
     }
 
-    /// Claims as many due jobs as there are free slots. Below the floor of the disk, only jobs that delete: the others would use up the
-    /// remaining space, and the index writes through mapped files, where a full disk ends the process.
+    /// Claims as many due jobs as there are free slots. Below the floor of the disk, only jobs that delete: the others would
+    /// use up the remaining space, and the index writes through mapped files, where a full disk ends the process.
     fn claim(&mut self, context: &mut Context<Self>) {
         let level = self.ctx.disk.level();
         if self.is_claiming || self.is_stopped || level == SpaceLevel::Full {
@@ -214,8 +214,8 @@ impl WorkerActor {
         }));
     }
 
-    /// The free slots of a track. On tracks whose jobs take long, such as fetches from slow hosts, the backlog leaves a third of the slots
-    /// to jobs that a user waits for, and each user leaves one slot to the others.
+    /// The free slots of a track. On tracks whose jobs take long, such as fetches from slow hosts, the backlog leaves a third
+    /// of the slots to jobs that a user waits for, and each user leaves one slot to the others.
     fn slots(&self, track: Track) -> SlotBudget {
         let own = || self.running.values().filter(|running| running.track == Some(track));
         let backlog = own().filter(|running| Priority::of(&running.job) == Priority::Backlog).count();
@@ -267,11 +267,12 @@ impl WorkerActor {
 
     fn start(&mut self, job: job::Model, context: &mut Context<Self>) {
         if self.is_stopped {
-            // It was claimed while the worker was told to stop.
+            // It was claimed while the worker stopped.
             context.spawn(release(self.ctx.clone(), vec![job]).into_actor(self));
             return;
         }
-        // After a jump of the clock, or the machine's sleep, an own lease can expire: the older attempt must not run at the same time.
+        // After a jump of the clock, or the machine's sleep, an own lease can expire: the older attempt must not run at the
+        // same time.
         if let Some(older) = self.running.remove(&job.id) {
             older.task.abort();
         }

@@ -17,10 +17,11 @@ use crate::ingest::indexing::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
 use crate::retrieval::Retrieval;
 
-/// What the worker, its handlers and its maintenance tasks need. Each handler gets the context of its own group, and nothing else.
+/// What the worker, its handlers and its maintenance tasks need. Each handler gets the context of its own group, and nothing
+/// else.
 ///
-/// All of it is built from [`CoreContext::for_jobs`], so background work has database connections of its own on PostgreSQL: jobs that
-/// wait for locks leave requests their connections, and the other way round.
+/// All of it is built from [`CoreContext::for_jobs`], so background work has database connections of its own on PostgreSQL:
+/// jobs that wait for locks leave requests their connections, and the other way round.
 #[derive(Clone)]
 pub struct WorkerContext {
     /// The database, the clock and the plans.

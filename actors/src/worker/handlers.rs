@@ -54,8 +54,8 @@ pub(super) async fn record_wait(
     }
 }
 
-/// Records with the subject of a job that an attempt failed. A document that is ready stays ready and keeps the reason: it can be read
-/// and found, only its newer text or its new labels failed.
+/// Records with the subject of a job that an attempt failed. A document that is ready stays ready and keeps the reason: it
+/// can be read and found, only its newer text or its new labels failed.
 pub(super) async fn record_failure(
     db: &impl ConnectionTrait,
     job: &job::Model,

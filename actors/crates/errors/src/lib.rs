@@ -10,12 +10,12 @@
 //! | present an error | [`Error::spec`], [`Error::details`], [`Error::retry_after`], [`ErrorBody`] |
 //! | list all errors, for a document | [`ERRORS`] |
 //!
-//! [`ERRORS`] is the one table of codes and statuses. REST, MCP, the OpenAPI document and the manual read it; no surface matches the
-//! variants again. `Display` is a sentence for the client, which never contains the cause.
+//! [`ERRORS`] is the one table of codes and statuses. REST, MCP, the OpenAPI document and the manual read it; no surface
+//! matches the variants again. `Display` is a sentence for the client, which never contains the cause.
 //!
-//! Errors of the crates below are converted here, so that `?` works everywhere: a database that is locked or unreachable becomes
-//! [`Error::Busy`], a fault of the storage [`Error::StorageFailed`], a broken reference [`Error::NotFound`]. This crate does no I/O and
-//! knows no HTTP type.
+//! Errors of the crates below are converted here, so that `?` works everywhere: a database that is locked or unreachable
+//! becomes [`Error::Busy`], a fault of the storage [`Error::StorageFailed`], a broken reference [`Error::NotFound`]. This
+//! crate does no I/O and knows no HTTP type.
 
 mod spec;
 

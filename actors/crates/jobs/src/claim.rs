@@ -1,8 +1,8 @@
 //! Claims: a worker takes due jobs under a lease.
 //!
-//! A claim raises `attempts` in the transaction that takes the row. So an attempt that crashes the process is counted, and the job is
-//! given up after its last attempt. Each claim writes a new fencing token: a worker that lost the lease does not match the row any more
-//! and changes nothing.
+//! A claim raises `attempts` in the transaction that takes the row. So an attempt that crashes the process is counted, and
+//! the job is given up after its last attempt. Each claim writes a new fencing token: a worker that lost the lease does not
+//! match the row any more and changes nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -96,9 +96,9 @@ impl SlotBudget {
     }
 }
 
-/// Claims due jobs of a track under a lease, as many as there are slots: first jobs whose lease has expired, then waiting jobs by
-/// priority and turn. Two jobs of one subject never run at the same time, because the slower one could overwrite a newer version with an
-/// older one.
+/// Claims due jobs of a track under a lease, as many as there are slots: first jobs whose lease has expired, then waiting
+/// jobs by priority and turn. Two jobs of one subject never run at the same time, because the slower one could overwrite a
+/// newer version with an older one.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -180,8 +180,8 @@ fn jobs_with_expired_lease(track: Track, now: Timestamp) -> Select<Entity> {
         .order_by_asc(Column::LeaseUntil)
 }
 
-/// Waiting jobs in the order of their turns, without those whose subject another job works on, and without those of users that have all
-/// their slots. A job whose worker crashed counts as running until its own track claims it again.
+/// Waiting jobs in the order of their turns, without those whose subject another job works on, and without those of users
+/// that have all their slots. A job whose worker crashed counts as running until its own track claims it again.
 fn waiting_jobs(track: Track, users_at_maximum: &[UserId]) -> Select<Entity> {
     let running_subjects = Query::select()
         .column(Column::Subject)
@@ -203,11 +203,11 @@ fn has_state(state: JobState) -> SimpleExpr {
     Expr::cust(format!("state = '{}'", state.name()))
 }
 
-/// Ends the leases of an owner whose process has crashed, so that its jobs need not wait until their leases expire. Returns the number of
-/// ended leases. Call it before the next process of the owner claims anything.
+/// Ends the leases of an owner whose process has crashed, so that its jobs need not wait until their leases expire. Returns
+/// the number of ended leases. Call it before the next process of the owner claims anything.
 ///
-/// The claim counts the crash, as with an expired lease. A job that crashed before keeps its lease: if the process crashes again and
-/// again, the pause between its attempts tells the job that crashes it from those that only run at the same time.
+/// The claim counts the crash, as with an expired lease. A job that crashed before keeps its lease: if the process crashes
+/// again and again, the pause between its attempts tells the job that crashes it from those that only run at the same time.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.

@@ -27,8 +27,8 @@ pub async fn renew(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Re
     Ok(renewed.filter(is_leased(job)).exec(db).await?.rows_affected > 0)
 }
 
-/// Ends the job successfully, within the transaction that did the work. If it returns `false`, the attempt has lost its lease, and the
-/// transaction must not be committed.
+/// Ends the job successfully, within the transaction that did the work. If it returns `false`, the attempt has lost its
+/// lease, and the transaction must not be committed.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -77,7 +77,8 @@ pub async fn mark_dead(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -
     replace_dead(db, job, end(job, JobState::Dead, Some(crash_reason(job)), now).filter(has_expired)).await
 }
 
-/// Returns why a job is given up whose last attempt crashed the process: every attempt did, or else the reason of an earlier failure.
+/// Returns why a job is given up whose last attempt crashed the process: every attempt did, or else the reason of an earlier
+/// failure.
 pub fn crash_reason(job: &Model) -> &str {
     let all_crashed = job.deaths + 1 >= MAX_CRASHES;
     job.error.as_deref().filter(|_| !all_crashed).unwrap_or(REPEATED_CRASH)
@@ -95,8 +96,8 @@ fn end(job: &Model, state: JobState, reason: Option<&str>, now: Timestamp) -> Up
 /// How [`defer`] puts a job back.
 #[derive(Clone, Copy, Debug)]
 pub struct Deferral<'a> {
-    /// Whether the attempt counts, because something went wrong. Otherwise it is as if there had been none, because something that the
-    /// job needs is not available.
+    /// Whether the attempt counts, because something went wrong. Otherwise it is as if there had been none, because something
+    /// that the job needs is not available.
     pub counts_attempt: bool,
     /// Why the attempt failed, or what the job waits for; a sentence for the user. If there is none, the last reason stays.
     pub reason: Option<&'a str>,
@@ -126,8 +127,8 @@ pub async fn defer(
     queued.write(db, job, now).await
 }
 
-/// Reads the row of a job, or returns `None` if the attempt has lost its lease. A job that made progress since the claim has other
-/// numbers of attempts and crashes than when it was claimed.
+/// Reads the row of a job, or returns `None` if the attempt has lost its lease. A job that made progress since the claim has
+/// other numbers of attempts and crashes than when it was claimed.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -182,8 +183,8 @@ pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
     queued.write(db, job, now).await
 }
 
-/// Puts a long job back with the progress that it made, so that others run in between. It gets all its attempts again. Its priority does
-/// not rise, and falls to `priority` if that is lower.
+/// Puts a long job back with the progress that it made, so that others run in between. It gets all its attempts again. Its
+/// priority does not rise, and falls to `priority` if that is lower.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -214,8 +215,8 @@ struct QueuedState<'a> {
 }
 
 impl QueuedState<'_> {
-    /// Writes the row. If the same job was requested meanwhile and waits, that one replaces this one, which is finished. If that happens
-    /// on another node at this very moment, the unique index refuses the statement, and the lease expires.
+    /// Writes the row. If the same job was requested meanwhile and waits, that one replaces this one, which is finished. If
+    /// that happens on another node at this very moment, the unique index refuses the statement, and the lease expires.
     async fn write(self, db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
         let same_job = Query::select()
             .column(Column::Id)
@@ -250,8 +251,8 @@ fn is_leased(job: &Model) -> Condition {
         .add(Column::LeaseToken.eq(job.lease_token))
 }
 
-/// Returns the delay before the next attempt. It grows with the attempts; the id of the job spreads it by up to a quarter, so that jobs
-/// that failed together do not run together again.
+/// Returns the delay before the next attempt. It grows with the attempts; the id of the job spreads it by up to a quarter, so
+/// that jobs that failed together do not run together again.
 pub fn backoff(job: &Model) -> Duration {
     let minutes = match job.attempts {
         i32::MIN..=1 => 1,
@@ -284,8 +285,8 @@ pub async fn record_document_reason(
         .map(drop)
 }
 
-/// Removes jobs that finished before `done_before`. Dead jobs are kept with their reason as long as their documents exist; those that are
-/// about no document until they ended before `dead_before`.
+/// Removes jobs that finished before `done_before`. Dead jobs are kept with their reason as long as their documents exist;
+/// those that are about no document until they ended before `dead_before`.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.

@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use super::{JobKind, Priority, fairness};
 
-/// Enqueues a job, in the transaction that makes it necessary. If the same job waits already, it stays one: it gets all its attempts
-/// again, and the sooner of the two priorities.
+/// Enqueues a job, in the transaction that makes it necessary. If the same job waits already, it stays one: it gets all its
+/// attempts again, and the sooner of the two priorities.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.

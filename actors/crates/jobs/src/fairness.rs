@@ -1,9 +1,10 @@
 //! Fairness among users: due jobs run in the order of their turns, and the jobs of one user have successive turns.
 //!
-//! This is start-time fair queueing (Goyal, Vin, Cheng 1996) with jobs of equal size; a turn is the virtual start time. A new job
-//! gets the turn after the last waiting one of its user, but never one before the smallest turn that waits. So users with waiting jobs
-//! alternate, however many jobs one of them has, and a user without waiting jobs is served next. Jobs that serve all followers of a feed
-//! count as the jobs of one more user, whichever follower they are stored with. Turns compare within a track and a priority.
+//! This is start-time fair queueing (Goyal, Vin, Cheng 1996) with jobs of equal size; a turn is the virtual start time. A new
+//! job gets the turn after the last waiting one of its user, but never one before the smallest turn that waits. So users with
+//! waiting jobs alternate, however many jobs one of them has, and a user without waiting jobs is served next. Jobs that serve
+//! all followers of a feed count as the jobs of one more user, whichever follower they are stored with. Turns compare within
+//! a track and a priority.
 
 use database::Db;
 use entity::id::UserId;

@@ -13,8 +13,9 @@ use uuid::Uuid;
 
 use super::{JobKind, MAX_WAITING_JOBS, Priority, Track};
 
-/// Whether a user may enqueue more jobs at this priority: fewer than [`MAX_WAITING_JOBS`] of them wait for their turn. At the priority of
-/// a backlog deferred jobs count too, such as those that wait for a host; that query takes longer, and is made once for many jobs.
+/// Whether a user may enqueue more jobs at this priority: fewer than [`MAX_WAITING_JOBS`] of them wait for their turn. At the
+/// priority of a backlog deferred jobs count too, such as those that wait for a host; that query takes longer, and is made
+/// once for many jobs.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -81,8 +82,8 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
     Ok(Track::ALL.into_iter().map(depth).collect())
 }
 
-/// Counts the jobs of all users that were given up, by kind. Jobs whose document was made since by another job do not count. It reads
-/// every job that was given up.
+/// Counts the jobs of all users that were given up, by kind. Jobs whose document was made since by another job do not count.
+/// It reads every job that was given up.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.

@@ -190,8 +190,8 @@ enum Effect {
     Other,
 }
 
-/// A part of the queue with slots of its own. Jobs that wait for the same resource share a track, so that slow sites do not delay work on
-/// the library.
+/// A part of the queue with slots of its own. Jobs that wait for the same resource share a track, so that slow sites do not
+/// delay work on the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Track {
     /// Jobs that wait for other machines most of the time.

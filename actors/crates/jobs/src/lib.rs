@@ -13,12 +13,12 @@
 //! | look at the queue | [`depths`], [`has_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | remove old rows | [`sweep`] |
 //!
-//! A job is a [`JobKind`] and a subject, such as the id of a document. Of each kind at most one job of a subject waits and one runs,
-//! however often it is requested. An attempt may run twice, so each step of a job is idempotent, and ends in the transaction that
-//! keeps its result: whoever lost the lease changes nothing ([`finish`] returns `false`).
+//! A job is a [`JobKind`] and a subject, such as the id of a document. Of each kind at most one job of a subject waits and
+//! one runs, however often it is requested. An attempt may run twice, so each step of a job is idempotent, and ends in the
+//! transaction that keeps its result: an attempt that lost its lease changes nothing ([`finish`] returns `false`).
 //!
-//! Due jobs of a [`Track`] run by [`Priority`] and, among users, by start-time fair queueing: the column `turn` holds the virtual start
-//! time of a job.
+//! Due jobs of a [`Track`] run by [`Priority`] and, among users, by start-time fair queueing: the column `turn` holds the
+//! virtual start time of a job.
 //!
 //! | Bound | |
 //! |---|---|

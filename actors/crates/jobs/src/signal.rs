@@ -6,8 +6,8 @@ use tokio::sync::Notify;
 
 /// Tells the worker that there may be a due job. Clones share the signal.
 ///
-/// A signal that nothing waits for is kept, so it is never lost; several signals may become one. It is a hint: the worker also looks
-/// at the queue at an interval, for jobs of other processes and jobs whose wait has ended.
+/// A signal that nothing waits for is kept, so it is never lost; several signals may become one. It is a hint: the worker
+/// also looks at the queue at an interval, for jobs of other processes and jobs whose wait has ended.
 #[derive(Clone, Debug, Default)]
 pub struct JobSignal(Arc<Notify>);
 

@@ -47,8 +47,8 @@ pub fn parse(body: &[u8]) -> Result<Json, Invalid> {
     faults.into_result(json)
 }
 
-/// Values and members of one body. Valid requests have at most a thousand, and in memory a value takes a hundred times the bytes that
-/// it takes in the body.
+/// Values and members of one body. Valid requests have at most a thousand, and in memory a value takes a hundred times the
+/// bytes that it takes in the body.
 const MAX_VALUES: usize = 50_000;
 
 /// Parses any JSON value, with a fault for each member that its object has more than once.
@@ -194,8 +194,8 @@ impl fmt::Display for JsonPath<'_> {
 struct ParseState {
     values: Cell<usize>,
     repeated: RefCell<Faults>,
-    /// Repetitions that were found, also those of one path. It bounds how many paths are formatted, which can be as long as the body is
-    /// deep.
+    /// Repetitions that were found, also those of one path. It bounds how many paths are formatted, which can be as long as
+    /// the body is deep.
     repetitions: Cell<usize>,
 }
 

@@ -11,8 +11,8 @@
 //! | take the values out by name | [`Values`] |
 //! | check a name outside of a request | [`label`] |
 //!
-//! The surfaces make their schemas from the same tables, so each bound is written in one place. A fault names its field by the path in
-//! the request and never repeats the value. Unknown and repeated names are faults.
+//! The surfaces make their schemas from the same tables, so each bound is written in one place. A fault names its field by
+//! the path in the request and never repeats the value. Unknown and repeated names are faults.
 //!
 //! | Bound | |
 //! |---|---|
@@ -68,8 +68,8 @@ pub enum Kind {
         /// Maximum length in characters.
         max: usize,
     },
-    /// A name for display: not blank, without control characters and invisible characters. Joiners are allowed, because some scripts
-    /// need them.
+    /// A name for display: not blank, without control characters and invisible characters. Joiners are allowed, because some
+    /// scripts need them.
     Label {
         /// Maximum length in characters.
         max: usize,
@@ -128,7 +128,8 @@ pub enum Kind {
         /// Any of these.
         beside: &'static [Field],
     },
-    /// An object of one of these shapes that is read later with [`read_map`], so that a fault in it does not refuse the whole body.
+    /// An object of one of these shapes that is read later with [`read_map`], so that a fault in it does not refuse the whole
+    /// body.
     Open(&'static [Shape]),
 }
 

@@ -1,4 +1,5 @@
-//! A circuit breaker: an endpoint that times out is not asked for a while, so that callers need not wait for the deadline each time.
+//! A circuit breaker: an endpoint that times out is not asked for a while, so that callers need not wait for the deadline
+//! each time.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

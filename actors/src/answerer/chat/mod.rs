@@ -1,7 +1,7 @@
 //! The OpenAI-compatible endpoint (`ai.chat.*`). It is asked for a stream within one deadline, and again if it is busy.
 //!
-//! It is a configured service, so it may be on this machine. Redirects are not followed, because the request contains the key. Responses
-//! are bounded in bytes and never logged.
+//! It is a configured service, so it may be on this machine. Redirects are not followed, because the request contains the
+//! key. Responses are bounded in bytes and never logged.
 
 mod circuit;
 mod prompt;
@@ -25,8 +25,8 @@ use super::{AnswerError, Answerer, Draft, Question};
 use circuit::CircuitBreaker;
 use stream::{Completion, CompletionReader};
 
-/// Time from the question to the last byte, including retries. Together with the search before it, it is less than the minute after which
-/// a claim of an Idempotency-Key without a heartbeat counts as crashed.
+/// Time from the question to the last byte, including retries. Together with the search before it, it is less than the minute
+/// after which a claim of an Idempotency-Key without a heartbeat counts as crashed.
 const DEADLINE: Duration = Duration::from_secs(45);
 /// Time for name resolution, connection and TLS together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,5 +1,5 @@
-//! The prompt: the rules in the system message, which contains nothing of a library, and the passages in a user message, between two lines
-//! that no passage can contain.
+//! The prompt: the rules in the system message, which contains nothing of a library, and the passages in a user message,
+//! between two lines that no passage can contain.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};

@@ -1,8 +1,9 @@
-//! The embedded answerer. No model writes: it quotes the sentences that answer best, each with its marker, or reports that the passages
-//! contain no answer.
+//! The embedded answerer. No model writes: it quotes the sentences that answer best, each with its marker, or reports that
+//! the passages contain no answer.
 //!
-//! Sentences are ranked by similarity and by the weighted words that they share with the question. The gate uses the nearest sentence, the
-//! nearest passage and the largest share of the question's words in one passage. Without an embedding model only words count.
+//! Sentences are ranked by similarity and by the weighted words that they share with the question. The gate uses the nearest
+//! sentence, the nearest passage and the largest share of the question's words in one passage. Without an embedding model
+//! only words count.
 
 mod gate;
 mod pick;
