@@ -36,7 +36,7 @@ pub async fn run(command: AiCommand, settings: &Settings) -> Result<CommandOutpu
         AiCommand::Status => ai::paused_until(core.db.read()).await?.filter(|until| now < *until),
     };
     let today = TokensToday {
-        tokens: budget::of_the_day(core.db.read(), now.day()).await?,
+        tokens: budget::tokens_of_day(core.db.read(), now.day()).await?,
         allowance: Some(settings.ai.daily_tokens).filter(|tokens| *tokens > 0),
     };
     CommandOutput::of(&AiStatus {

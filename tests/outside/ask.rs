@@ -210,7 +210,7 @@ async fn claims_of_two_nodes_stop_exactly_at_the_month_s_number_and_are_given_ba
     let claims: Vec<_> = claimed.into_iter().filter_map(Result::ok).collect();
     assert_eq!(claims.len(), 7);
     let twice =
-        claims.iter().take(3).flat_map(|claim| nodes.iter().map(|node| answers::give_back(node, *claim)));
+        claims.iter().take(3).flat_map(|claim| nodes.iter().map(|node| answers::release(node, *claim)));
     for given_back in futures_util::future::join_all(twice).await {
         given_back.unwrap();
     }
@@ -233,7 +233,7 @@ async fn an_answer_whose_process_died_comes_back_when_its_lease_ends() {
     assert_eq!(ask_of_the_quagga(&key).await.refused(402), "PLAN_LIMIT_REACHED");
     assert_eq!(answers_and_share(&key).await.0, 1);
 
-    server.clock.advance(answers::LEASE);
+    server.clock.advance(answers::CLAIM_LEASE);
 
     assert_eq!(answers_and_share(&key).await.0, 0);
     ask_of_the_quagga(&key).await.data(200);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use errors::Error;
-use actors::idempotency::{AnswerBounds, Claim, Claimed, Idempotency, Replay, Stored};
+use actors::idempotency::{AnswerBounds, Claim, ClaimOutcome, Idempotency, IdempotencyKey, StoredResponse};
 use library::owned_transaction::begin_owned;
 use entity::id::{KeyId, UserId};
 use entity::plan::Plan;
@@ -162,11 +162,11 @@ async fn faults_missing_scopes_and_limits_may_be_tried_again() {
 async fn a_request_that_still_runs_is_waited_for_and_one_that_died_frees_its_key_within_a_minute() {
     let server = Server::start().await;
     let Writer { owner, key, session, id, path } = Writer::of(&server, Plan::Pro).await;
-    let replay = Replay::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
+    let replay = IdempotencyKey::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
     let holder: KeyId = key.id.parse().unwrap();
     // The process ends without answering the request.
     let claimed = server.app().idempotency.claim(owner, holder, replay).await.unwrap();
-    let Claimed::First(claim) = claimed else { panic!("{claimed:?}") };
+    let ClaimOutcome::First(claim) = claimed else { panic!("{claimed:?}") };
     drop(claim);
 
     let running = with(&key, "slow").post_text(&path, NOTE).await;
@@ -185,10 +185,10 @@ async fn a_request_that_still_runs_is_waited_for_and_one_that_died_frees_its_key
 async fn a_request_that_says_that_it_runs_keeps_its_key_however_long_it_takes() {
     let server = Server::start().await;
     let Writer { owner, key, path, .. } = Writer::of(&server, Plan::Pro).await;
-    let replay = Replay::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
+    let replay = IdempotencyKey::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
     let app = server.app();
-    let lively = Idempotency::new(app.db.clone(), app.clock.clone()).beating_every(Duration::from_millis(20));
-    let Claimed::First(claim) = lively.claim(owner, key.id.parse().unwrap(), replay).await.unwrap() else {
+    let lively = Idempotency::new(app.db.clone(), app.clock.clone()).with_heartbeat_interval(Duration::from_millis(20));
+    let ClaimOutcome::First(claim) = lively.claim(owner, key.id.parse().unwrap(), replay).await.unwrap() else {
         panic!()
     };
 
@@ -320,18 +320,18 @@ impl<'a> Answers<'a> {
         let user = server.user(Plan::Pro).await;
         let key = user.full_key().await.id.parse().unwrap();
         let app = server.app();
-        let kept = Idempotency::new(app.db.clone(), app.clock.clone()).bounded_by(bounds);
+        let kept = Idempotency::new(app.db.clone(), app.clock.clone()).with_bounds(bounds);
         Self { server, kept, owner: user.id(), key }
     }
 
-    async fn claim(&self, name: &str) -> Result<Claimed, Error> {
-        let replay = Replay::new(name.as_bytes(), "POST", "/", b"{}").unwrap();
+    async fn claim(&self, name: &str) -> Result<ClaimOutcome, Error> {
+        let replay = IdempotencyKey::new(name.as_bytes(), "POST", "/", b"{}").unwrap();
         self.kept.claim(self.owner, self.key, replay).await
     }
 
     /// Claims this name, which must not be claimed yet.
     async fn first(&self, name: &str) -> Claim {
-        let Claimed::First(claim) = self.claim(name).await.unwrap() else { panic!("{name} is taken") };
+        let ClaimOutcome::First(claim) = self.claim(name).await.unwrap() else { panic!("{name} is taken") };
         claim
     }
 
@@ -346,14 +346,14 @@ impl<'a> Answers<'a> {
     async fn settle(&self, name: &str, status: u16, body: &str) {
         self.server.clock.advance(Duration::from_secs(1));
         let claim = self.first(name).await;
-        self.kept.settle(claim, Stored { status, body: body.to_owned() }).await.unwrap();
+        self.kept.settle(claim, StoredResponse { status, body: body.to_owned() }).await.unwrap();
     }
 
     /// What the same request comes to: `replayed`, `refused` or `first`.
     async fn again(&self, name: &str) -> &'static str {
         match self.claim(name).await {
-            Ok(Claimed::Answered(_)) => "replayed",
-            Ok(Claimed::First(claim)) => {
+            Ok(ClaimOutcome::Answered(_)) => "replayed",
+            Ok(ClaimOutcome::First(claim)) => {
                 self.kept.give_up(claim).await.unwrap();
                 "first"
             }
@@ -481,7 +481,7 @@ async fn claim_that_could_not_be_released_is_released_later() {
         other => Some(other.unwrap()),
     })
     .await;
-    assert!(matches!(claimed, Claimed::First(_)), "{claimed:?}");
+    assert!(matches!(claimed, ClaimOutcome::First(_)), "{claimed:?}");
 }
 
 #[actix_web::test]
@@ -527,9 +527,9 @@ async fn committed_claim_without_answer_is_refused() {
     let server = Server::start().await;
     let Writer { owner, key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
     let (app, name) = (server.app(), "committed");
-    let replay = Replay::new(name.as_bytes(), "POST", &path, NOTE.as_bytes()).unwrap();
+    let replay = IdempotencyKey::new(name.as_bytes(), "POST", &path, NOTE.as_bytes()).unwrap();
     let claimed = app.idempotency.claim(owner, key.id.parse().unwrap(), replay).await.unwrap();
-    let Claimed::First(claim) = claimed else { panic!("{claimed:?}") };
+    let ClaimOutcome::First(claim) = claimed else { panic!("{claimed:?}") };
     let txn = begin_owned(&app.db, owner).await.unwrap();
     claim.id().mark_committed(&txn).await.unwrap();
     txn.commit().await.unwrap();
@@ -557,9 +557,9 @@ async fn requests_that_died_before_the_clock_was_set_back_do_not_run() {
     let Writer { owner, key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
     let (app, holder): (_, KeyId) = (server.app(), key.id.parse().unwrap());
     for name in ["committed", "uncommitted"] {
-        let replay = Replay::new(name.as_bytes(), "POST", &path, NOTE.as_bytes()).unwrap();
+        let replay = IdempotencyKey::new(name.as_bytes(), "POST", &path, NOTE.as_bytes()).unwrap();
         let claimed = app.idempotency.claim(owner, holder, replay).await.unwrap();
-        let Claimed::First(claim) = claimed else { panic!("{claimed:?}") };
+        let ClaimOutcome::First(claim) = claimed else { panic!("{claimed:?}") };
         if name == "committed" {
             let txn = begin_owned(&app.db, owner).await.unwrap();
             claim.id().mark_committed(&txn).await.unwrap();

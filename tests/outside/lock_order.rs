@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actors::auth::accounts;
 use actors::context::App;
-use jobs::{Priority, Work};
+use jobs::{JobKind, Priority};
 use library::owned_transaction::begin_owned;
 use library::uploads;
 use entity::id::{BookmarkId, FeedId, ImportId, UploadId, UserId};
@@ -258,7 +258,7 @@ async fn columns_of_an_import_are_written_behind_the_count() {
     let import = ImportId(id.parse().unwrap());
     let pause = begin_owned(&app.db, user.id()).await.unwrap();
     let now = app.clock.now();
-    queue::ask(app.db.write(), user.id(), Work::Import, import.0, Priority::Now, now).await.unwrap();
+    jobs::enqueue(app.db.write(), user.id(), JobKind::Import, import.0, Priority::Now, now).await.unwrap();
     wait_until_blocked(app).await;
 
     // As a pause does, behind the count. It fails where the job holds the import and waits for the count.

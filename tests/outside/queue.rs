@@ -4,9 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actors::auth::accounts::{self, NewAccount};
-use library::clock::{Clock, TestClock};
-use library::context::CoreContext;
-use jobs::{Favour, LEASE, Later, LeaseOwner, MOST_DEATHS, Places, Priority, Track, Work};
 use carrel::settings::Settings;
 use database::Db;
 use entity::id::UserId;
@@ -14,6 +11,11 @@ use entity::kind::{ContentType, JobState};
 use entity::plan::Plan;
 use entity::time::Timestamp;
 use entity::{document, job};
+use jobs::{
+    ClaimOrder, Deferral, JobKind, LEASE_DURATION, LeaseOwner, MAX_CRASHES, Priority, SlotBudget, Track,
+};
+use library::clock::{Clock, TestClock};
+use library::context::CoreContext;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use uuid::Uuid;
 
@@ -47,19 +49,27 @@ impl Queue {
         self.clock.now()
     }
 
-    async fn ask(&self, work: Work, subject: Uuid) {
-        queue::ask(self.desk.db.write(), self.user, work, subject, Priority::Now, self.now()).await.unwrap();
+    async fn ask(&self, kind: JobKind, subject: Uuid) {
+        jobs::enqueue(self.desk.db.write(), self.user, kind, subject, Priority::Now, self.now())
+            .await
+            .unwrap();
     }
 
     /// The row as its worker has it, where there is one to claim.
     async fn claim(&self) -> Option<job::Model> {
         for track in Track::ALL {
-            if let Some(job) =
-                queue::claim(&self.desk.db, OWNER, track, Favour::Waiting, self.now(), Places::any(1))
-                    .await
-                    .unwrap()
-                    .jobs
-                    .pop()
+            if let Some(job) = jobs::claim(
+                &self.desk.db,
+                OWNER,
+                track,
+                ClaimOrder::InteractiveFirst,
+                self.now(),
+                SlotBudget::unrestricted(1),
+            )
+            .await
+            .unwrap()
+            .jobs
+            .pop()
             {
                 return Some(job);
             }
@@ -82,10 +92,10 @@ impl Queue {
 #[actix_web::test]
 async fn a_job_is_claimed_once_while_its_lease_holds_and_again_when_it_is_over() {
     let queue = Queue::new().await;
-    queue.ask(Work::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::Page, Uuid::now_v7()).await;
     let first = queue.claim().await.unwrap();
 
-    queue.clock.advance(LEASE);
+    queue.clock.advance(LEASE_DURATION);
     assert!(queue.claim().await.is_none());
     queue.clock.advance(Duration::from_secs(1));
     let second = queue.claim().await.unwrap();
@@ -98,30 +108,30 @@ async fn a_job_is_claimed_once_while_its_lease_holds_and_again_when_it_is_over()
 async fn leases_of_a_dead_owner_end_at_its_next_start_once() {
     let queue = Queue::new().await;
     let db = queue.desk.db.write();
-    queue.ask(Work::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::Page, Uuid::now_v7()).await;
     let killed = queue.claim().await.unwrap();
 
-    assert_eq!(queue::end_leases(db, OTHER_OWNER, queue.now()).await.unwrap(), 0);
+    assert_eq!(jobs::end_leases(db, OTHER_OWNER, queue.now()).await.unwrap(), 0);
     assert!(queue.claim().await.is_none());
-    assert_eq!(queue::end_leases(db, OWNER, queue.now()).await.unwrap(), 1);
+    assert_eq!(jobs::end_leases(db, OWNER, queue.now()).await.unwrap(), 1);
     let again = queue.claim().await.unwrap();
 
     assert_eq!((again.id, again.attempts, again.deaths), (killed.id, 2, 1));
-    assert!(!queue::renew(db, &killed, queue.now()).await.unwrap());
+    assert!(!jobs::renew(db, &killed, queue.now()).await.unwrap());
     // Whatever dies twice waits for its lease: it may be what kills the process.
-    assert_eq!(queue::end_leases(db, OWNER, queue.now()).await.unwrap(), 0);
+    assert_eq!(jobs::end_leases(db, OWNER, queue.now()).await.unwrap(), 0);
     assert!(queue.claim().await.is_none());
 }
 
 #[actix_web::test]
 async fn a_lease_that_is_renewed_holds_on() {
     let queue = Queue::new().await;
-    queue.ask(Work::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::Page, Uuid::now_v7()).await;
     let held = queue.claim().await.unwrap();
 
     for _ in 0..10 {
-        queue.clock.advance(LEASE / 2);
-        assert!(queue::renew(queue.desk.db.write(), &held, queue.now()).await.unwrap());
+        queue.clock.advance(LEASE_DURATION / 2);
+        assert!(jobs::renew(queue.desk.db.write(), &held, queue.now()).await.unwrap());
         assert!(queue.claim().await.is_none());
     }
 }
@@ -130,21 +140,21 @@ async fn a_lease_that_is_renewed_holds_on() {
 #[actix_web::test]
 async fn a_try_that_lost_its_lease_changes_nothing_more() {
     let queue = Queue::new().await;
-    queue.ask(Work::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::Page, Uuid::now_v7()).await;
     let stale = queue.claim().await.unwrap();
     queue.clock.advance(Duration::from_secs(13));
     let current = queue.claim().await.unwrap();
     let (db, now, before) = (queue.desk.db.write(), queue.now(), queue.row(&current).await);
 
-    assert!(!queue::renew(db, &stale, now).await.unwrap());
-    assert!(!queue::finish(db, &stale, now).await.unwrap());
-    assert!(!queue::give_up(db, &stale, "late", now).await.unwrap());
-    let later = |reason, after| Later { tried: true, reason: Some(reason), after };
-    assert!(!queue::put_back(db, &stale, later("late", Duration::ZERO), now).await.unwrap());
-    assert!(!queue::release(db, &stale, now).await.unwrap());
+    assert!(!jobs::renew(db, &stale, now).await.unwrap());
+    assert!(!jobs::finish(db, &stale, now).await.unwrap());
+    assert!(!jobs::give_up(db, &stale, "late", now).await.unwrap());
+    let later = |reason, delay| Deferral { counts_attempt: true, reason: Some(reason), delay };
+    assert!(!jobs::defer(db, &stale, later("late", Duration::ZERO), now).await.unwrap());
+    assert!(!jobs::release(db, &stale, now).await.unwrap());
 
     assert_eq!(queue.row(&current).await, before);
-    assert!(queue::finish(db, &current, now).await.unwrap());
+    assert!(jobs::finish(db, &current, now).await.unwrap());
     assert_eq!(queue.row(&current).await.state, JobState::Done);
 }
 
@@ -152,30 +162,36 @@ async fn a_try_that_lost_its_lease_changes_nothing_more() {
 #[actix_web::test]
 async fn a_job_whose_tries_all_died_with_their_process_is_given_up() {
     let queue = Queue::new().await;
-    queue.ask(Work::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::Page, Uuid::now_v7()).await;
     let mut last = None;
     while let Some(tried) = queue.claim().await {
         last = Some(tried);
-        queue.clock.advance(LEASE + Duration::from_secs(1));
+        queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
     }
 
-    let given_up =
-        queue::claim(&queue.desk.db, OWNER, Track::Web, Favour::Waiting, queue.now(), Places::any(1))
-            .await
-            .unwrap()
-            .dead
-            .remove(0);
+    let given_up = jobs::claim(
+        &queue.desk.db,
+        OWNER,
+        Track::Web,
+        ClaimOrder::InteractiveFirst,
+        queue.now(),
+        SlotBudget::unrestricted(1),
+    )
+    .await
+    .unwrap()
+    .dead
+    .remove(0);
     let db = queue.desk.db.write();
     // A worker that was only slow, and says so in time, has the job on.
-    assert!(queue::renew(db, &last.unwrap(), queue.now()).await.unwrap());
-    assert!(!queue::bury(db, &given_up, queue.now()).await.unwrap());
-    queue.clock.advance(LEASE + Duration::from_secs(1));
-    assert!(queue::bury(db, &given_up, queue.now()).await.unwrap());
-    assert!(!queue::bury(db, &given_up, queue.now()).await.unwrap());
+    assert!(jobs::renew(db, &last.unwrap(), queue.now()).await.unwrap());
+    assert!(!jobs::mark_dead(db, &given_up, queue.now()).await.unwrap());
+    queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
+    assert!(jobs::mark_dead(db, &given_up, queue.now()).await.unwrap());
+    assert!(!jobs::mark_dead(db, &given_up, queue.now()).await.unwrap());
 
     let row = queue.row(&given_up).await;
-    assert_eq!((row.state, row.attempts), (JobState::Dead, MOST_DEATHS));
-    assert_eq!(row.error.as_deref(), Some(queue::DIED));
+    assert_eq!((row.state, row.attempts), (JobState::Dead, MAX_CRASHES));
+    assert_eq!(row.error.as_deref(), Some(jobs::REPEATED_CRASH));
 }
 
 #[actix_web::test]
@@ -187,9 +203,9 @@ async fn of_work_that_is_given_up_the_last_is_kept_as_long_as_its_document_is_th
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(db).await.unwrap();
     let (there, gone) = (document.id.0, Uuid::now_v7());
     for subject in [there, there, gone] {
-        queue.ask(Work::Page, subject).await;
+        queue.ask(JobKind::Page, subject).await;
         let tried = queue.claim().await.unwrap();
-        assert!(queue::give_up(db, &tried, "not there", queue.now()).await.unwrap());
+        assert!(jobs::give_up(db, &tried, "not there", queue.now()).await.unwrap());
     }
     let dead = async || {
         let dead = job::Entity::find().filter(job::Column::State.eq(JobState::Dead)).all(db).await.unwrap();
@@ -199,7 +215,7 @@ async fn of_work_that_is_given_up_the_last_is_kept_as_long_as_its_document_is_th
     };
     assert_eq!(dead().await, [there, gone]);
 
-    queue::sweep(&queue.desk.db, queue.now(), queue.now()).await.unwrap();
+    jobs::sweep(&queue.desk.db, queue.now(), queue.now()).await.unwrap();
 
     assert_eq!(dead().await, [there]);
 }
@@ -207,64 +223,68 @@ async fn of_work_that_is_given_up_the_last_is_kept_as_long_as_its_document_is_th
 #[actix_web::test]
 async fn tries_that_failed_for_a_reason_are_no_deaths() {
     let queue = Queue::new().await;
-    queue.ask(Work::Page, Uuid::now_v7()).await;
-    let later = Later { tried: true, reason: Some("no answer"), after: Duration::ZERO };
-    for _ in 1..MOST_DEATHS {
+    queue.ask(JobKind::Page, Uuid::now_v7()).await;
+    let later = Deferral { counts_attempt: true, reason: Some("no answer"), delay: Duration::ZERO };
+    for _ in 1..MAX_CRASHES {
         let failed = queue.claim().await.unwrap();
-        assert!(queue::put_back(queue.desk.db.write(), &failed, later, queue.now()).await.unwrap());
-        queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+        assert!(jobs::defer(queue.desk.db.write(), &failed, later, queue.now()).await.unwrap());
+        jobs::promote(&queue.desk.db, queue.now()).await.unwrap();
     }
-    assert_eq!(queue.claim().await.unwrap().attempts, MOST_DEATHS);
+    assert_eq!(queue.claim().await.unwrap().attempts, MAX_CRASHES);
 
-    queue.clock.advance(LEASE + Duration::from_secs(1));
+    queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
 
-    assert_eq!(queue.claim().await.unwrap().attempts, MOST_DEATHS + 1, "its first death");
+    assert_eq!(queue.claim().await.unwrap().attempts, MAX_CRASHES + 1, "its first death");
 }
 
 #[actix_web::test]
 async fn what_only_waited_before_has_three_deaths_and_no_more() {
     let queue = Queue::new().await;
-    queue.ask(Work::Hear, Uuid::now_v7()).await;
-    let later = Later { tried: false, reason: Some("waiting for the speech model"), after: Duration::ZERO };
+    queue.ask(JobKind::Transcribe, Uuid::now_v7()).await;
+    let later = Deferral {
+        counts_attempt: false,
+        reason: Some("waiting for the speech model"),
+        delay: Duration::ZERO,
+    };
     let waited = queue.claim().await.unwrap();
-    assert!(queue::put_back(queue.desk.db.write(), &waited, later, queue.now()).await.unwrap());
-    queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+    assert!(jobs::defer(queue.desk.db.write(), &waited, later, queue.now()).await.unwrap());
+    jobs::promote(&queue.desk.db, queue.now()).await.unwrap();
 
     let mut tries = 0;
     while queue.claim().await.is_some() {
         tries += 1;
-        queue.clock.advance(LEASE + Duration::from_secs(1));
+        queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
     }
 
-    assert_eq!(tries, MOST_DEATHS);
+    assert_eq!(tries, MAX_CRASHES);
 }
 
 #[actix_web::test]
 async fn a_death_counts_as_one_whatever_else_went_wrong() {
     let queue = Queue::new().await;
-    queue.ask(Work::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::Page, Uuid::now_v7()).await;
     let db = queue.desk.db.write();
     let again = async |tried: bool, reason: &'static str| {
         let job = queue.claim().await.unwrap();
-        let later = Later { tried, reason: Some(reason), after: Duration::ZERO };
-        assert!(queue::put_back(db, &job, later, queue.now()).await.unwrap());
-        queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+        let later = Deferral { counts_attempt: tried, reason: Some(reason), delay: Duration::ZERO };
+        assert!(jobs::defer(db, &job, later, queue.now()).await.unwrap());
+        jobs::promote(&queue.desk.db, queue.now()).await.unwrap();
     };
 
     // It failed three times, and the service stopped in the try after: that was none.
     for _ in 0..3 {
         again(true, "no answer").await;
     }
-    assert!(queue::release(db, &queue.claim().await.unwrap(), queue.now()).await.unwrap());
+    assert!(jobs::release(db, &queue.claim().await.unwrap(), queue.now()).await.unwrap());
     let job = queue.claim().await.unwrap();
     assert_eq!((job.attempts, job.deaths, job.error.as_deref()), (4, 0, Some("no answer")));
     // Between its deaths it waits for its host, which makes it no better.
-    queue.clock.advance(LEASE + Duration::from_secs(1));
+    queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
     again(false, "waiting for its host").await;
     assert_eq!(queue.claim().await.unwrap().deaths, 1);
-    queue.clock.advance(LEASE + Duration::from_secs(1));
+    queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
     assert_eq!(queue.claim().await.unwrap().deaths, 2);
-    queue.clock.advance(LEASE + Duration::from_secs(1));
+    queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
     assert!(queue.claim().await.is_none());
 }
 
@@ -273,10 +293,12 @@ async fn feeds_that_several_follow_take_turns_with_everybody() {
     let (queue, other) = (Queue::new().await, Uuid::now_v7());
     let (db, now) = (queue.desk.db.write(), queue.now());
     for _ in 0..20 {
-        queue::ask(db, queue.user, Work::Poll, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
+        jobs::enqueue(db, queue.user, JobKind::FetchFeed, Uuid::now_v7(), Priority::Backlog, now)
+            .await
+            .unwrap();
     }
 
-    queue::ask(db, queue.user, Work::Page, other, Priority::Backlog, now).await.unwrap();
+    jobs::enqueue(db, queue.user, JobKind::Page, other, Priority::Backlog, now).await.unwrap();
 
     let first_two = [queue.claim().await.unwrap().subject, queue.claim().await.unwrap().subject];
     assert!(first_two.contains(&other));
@@ -287,10 +309,10 @@ async fn a_feed_that_several_follow_does_not_wait_for_the_import_of_one() {
     let (queue, feed) = (Queue::new().await, Uuid::now_v7());
     let (db, now) = (queue.desk.db.write(), queue.now());
     for _ in 0..20 {
-        queue::ask(db, queue.user, Work::Page, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
+        jobs::enqueue(db, queue.user, JobKind::Page, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
     }
 
-    queue::ask(db, queue.user, Work::Poll, feed, Priority::Backlog, now).await.unwrap();
+    jobs::enqueue(db, queue.user, JobKind::FetchFeed, feed, Priority::Backlog, now).await.unwrap();
 
     let first_two = [queue.claim().await.unwrap().subject, queue.claim().await.unwrap().subject];
     assert!(first_two.contains(&feed));
@@ -300,14 +322,22 @@ async fn a_feed_that_several_follow_does_not_wait_for_the_import_of_one() {
 async fn ten_workers_at_once_claim_each_of_twenty_jobs_once() {
     let queue = Queue::new().await;
     for _ in 0..20 {
-        queue.ask(Work::Page, Uuid::now_v7()).await;
+        queue.ask(JobKind::Page, Uuid::now_v7()).await;
     }
 
     let mut taken = Vec::new();
     while taken.len() < 20 {
         let now = queue.now();
-        let claims = (0..10)
-            .map(|_| queue::claim(&queue.desk.db, OWNER, Track::Web, Favour::Waiting, now, Places::any(2)));
+        let claims = (0..10).map(|_| {
+            jobs::claim(
+                &queue.desk.db,
+                OWNER,
+                Track::Web,
+                ClaimOrder::InteractiveFirst,
+                now,
+                SlotBudget::unrestricted(2),
+            )
+        });
         let claimed = futures_util::future::try_join_all(claims).await.unwrap();
         taken.extend(claimed.into_iter().flat_map(|claimed| claimed.jobs).map(|job| job.id));
     }
@@ -321,27 +351,27 @@ async fn ten_workers_at_once_claim_each_of_twenty_jobs_once() {
 #[actix_web::test]
 async fn two_jobs_never_work_on_one_document_at_a_time() {
     let (queue, document) = (Queue::new().await, Uuid::now_v7());
-    queue.ask(Work::Page, document).await;
+    queue.ask(JobKind::Page, document).await;
     let first = queue.claim().await.unwrap();
-    queue.ask(Work::Index, document).await;
+    queue.ask(JobKind::Index, document).await;
 
     assert!(queue.claim().await.is_none());
 
-    assert!(queue::finish(queue.desk.db.write(), &first, queue.now()).await.unwrap());
-    assert_eq!(queue.claim().await.unwrap().kind, Work::Index.name());
+    assert!(jobs::finish(queue.desk.db.write(), &first, queue.now()).await.unwrap());
+    assert_eq!(queue.claim().await.unwrap().kind, JobKind::Index.name());
 }
 
 #[actix_web::test]
 async fn work_that_waits_already_is_not_asked_for_twice_and_work_that_runs_is() {
     let (queue, document) = (Queue::new().await, Uuid::now_v7());
-    queue.ask(Work::Index, document).await;
-    queue.ask(Work::Index, document).await;
+    queue.ask(JobKind::Index, document).await;
+    queue.ask(JobKind::Index, document).await;
     let first = queue.claim().await.unwrap();
-    queue.ask(Work::Index, document).await;
+    queue.ask(JobKind::Index, document).await;
 
-    assert!(queue::finish(queue.desk.db.write(), &first, queue.now()).await.unwrap());
+    assert!(jobs::finish(queue.desk.db.write(), &first, queue.now()).await.unwrap());
     let second = queue.claim().await.unwrap();
-    assert!(queue::finish(queue.desk.db.write(), &second, queue.now()).await.unwrap());
+    assert!(jobs::finish(queue.desk.db.write(), &second, queue.now()).await.unwrap());
 
     assert_ne!(first.id, second.id);
     assert!(queue.claim().await.is_none());
@@ -350,10 +380,10 @@ async fn work_that_waits_already_is_not_asked_for_twice_and_work_that_runs_is() 
 #[actix_web::test]
 async fn a_job_that_is_put_back_at_a_stop_has_lost_no_try() {
     let queue = Queue::new().await;
-    queue.ask(Work::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::Page, Uuid::now_v7()).await;
     let held = queue.claim().await.unwrap();
 
-    assert!(queue::release(queue.desk.db.write(), &held, queue.now()).await.unwrap());
+    assert!(jobs::release(queue.desk.db.write(), &held, queue.now()).await.unwrap());
 
     assert_eq!(queue.claim().await.unwrap().attempts, 1);
 }
@@ -361,15 +391,15 @@ async fn a_job_that_is_put_back_at_a_stop_has_lost_no_try() {
 #[actix_web::test]
 async fn what_got_further_before_a_stop_has_its_tries_again() {
     let queue = Queue::new().await;
-    queue.ask(Work::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::Page, Uuid::now_v7()).await;
     let (db, first) = (queue.desk.db.write(), queue.claim().await.unwrap());
-    let later = Later { tried: true, reason: None, after: Duration::ZERO };
-    assert!(queue::put_back(db, &first, later, queue.now()).await.unwrap());
-    queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+    let later = Deferral { counts_attempt: true, reason: None, delay: Duration::ZERO };
+    assert!(jobs::defer(db, &first, later, queue.now()).await.unwrap());
+    jobs::promote(&queue.desk.db, queue.now()).await.unwrap();
     let second = queue.claim().await.unwrap();
-    assert!(queue::advance(db, &second, queue.now()).await.unwrap());
+    assert!(jobs::advance(db, &second, queue.now()).await.unwrap());
 
-    assert!(queue::release(db, &second, queue.now()).await.unwrap());
+    assert!(jobs::release(db, &second, queue.now()).await.unwrap());
 
     assert_eq!(queue.claim().await.unwrap().attempts, 1);
 }
@@ -379,15 +409,15 @@ async fn users_take_turns_however_much_one_of_them_asked_for() {
     let queue = Queue::new().await;
     let other = queue.other_user().await;
     for _ in 0..20 {
-        queue.ask(Work::Index, Uuid::now_v7()).await;
+        queue.ask(JobKind::Index, Uuid::now_v7()).await;
     }
     for _ in 0..5 {
         let done = queue.claim().await.unwrap();
-        assert!(queue::finish(queue.desk.db.write(), &done, queue.now()).await.unwrap());
+        assert!(jobs::finish(queue.desk.db.write(), &done, queue.now()).await.unwrap());
     }
     for _ in 0..3 {
         let (db, now) = (queue.desk.db.write(), queue.now());
-        queue::ask(db, other, Work::Index, Uuid::now_v7(), Priority::Now, now).await.unwrap();
+        jobs::enqueue(db, other, JobKind::Index, Uuid::now_v7(), Priority::Now, now).await.unwrap();
     }
 
     let mut order = Vec::new();
@@ -404,9 +434,9 @@ async fn what_a_person_waits_for_comes_before_a_backlog_even_ones_own() {
     let queue = Queue::new().await;
     let (db, now, wanted) = (queue.desk.db.write(), queue.now(), Uuid::now_v7());
     for _ in 0..5 {
-        queue::ask(db, queue.user, Work::Index, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
+        jobs::enqueue(db, queue.user, JobKind::Index, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
     }
-    queue.ask(Work::Index, wanted).await;
+    queue.ask(JobKind::Index, wanted).await;
 
     assert_eq!(queue.claim().await.unwrap().subject, wanted);
 }
@@ -416,29 +446,31 @@ async fn those_who_always_want_more_do_not_keep_a_backlog_waiting_for_ever() {
     let (queue, imported) = (Queue::new().await, Uuid::now_v7());
     let other = queue.other_user().await;
     let (db, now) = (queue.desk.db.write(), queue.now());
-    queue::ask(db, other, Work::Index, imported, Priority::Backlog, now).await.unwrap();
+    jobs::enqueue(db, other, JobKind::Index, imported, Priority::Backlog, now).await.unwrap();
     for _ in 0..3 {
-        queue.ask(Work::Index, Uuid::now_v7()).await;
+        queue.ask(JobKind::Index, Uuid::now_v7()).await;
     }
     let claim = async |favour| {
         let claimed =
-            queue::claim(&queue.desk.db, OWNER, Track::Library, favour, now, Places::any(2)).await.unwrap();
+            jobs::claim(&queue.desk.db, OWNER, Track::Library, favour, now, SlotBudget::unrestricted(2))
+                .await
+                .unwrap();
         claimed.jobs.iter().map(|job| job.subject == imported).collect::<Vec<_>>()
     };
 
-    assert_eq!(claim(Favour::Waiting).await, [false, false]);
-    assert_eq!(claim(Favour::Backlog).await, [true, false]);
+    assert_eq!(claim(ClaimOrder::InteractiveFirst).await, [false, false]);
+    assert_eq!(claim(ClaimOrder::BacklogFirst).await, [true, false]);
 }
 
 #[actix_web::test]
 async fn a_long_job_gives_way_to_what_waits_and_goes_on_where_it_was() {
     let (queue, long, short) = (Queue::new().await, Uuid::now_v7(), Uuid::now_v7());
-    queue.ask(Work::Index, long).await;
+    queue.ask(JobKind::Index, long).await;
     let first = queue.claim().await.unwrap();
-    queue.ask(Work::Index, short).await;
+    queue.ask(JobKind::Index, short).await;
 
     assert!(
-        queue::give_way(queue.desk.db.write(), &first, 512, Priority::of(&first), queue.now()).await.unwrap()
+        jobs::yield_job(queue.desk.db.write(), &first, 512, Priority::of(&first), queue.now()).await.unwrap()
     );
 
     assert_eq!(queue.claim().await.unwrap().subject, short);
@@ -446,23 +478,23 @@ async fn a_long_job_gives_way_to_what_waits_and_goes_on_where_it_was() {
     assert_eq!((second.subject, second.done, second.attempts), (long, 512, 1));
     // What is longer than anybody waits for goes on behind what somebody waits for.
     let db = queue.desk.db.write();
-    assert!(queue::give_way(db, &second, 1024, Priority::Backlog, queue.now()).await.unwrap());
+    assert!(jobs::yield_job(db, &second, 1024, Priority::Backlog, queue.now()).await.unwrap());
     assert_eq!(Priority::of(&queue.row(&second).await), Priority::Backlog);
 }
 
 #[actix_web::test]
 async fn a_retry_waits_for_its_time_and_then_for_its_turn() {
     let queue = Queue::new().await;
-    queue.ask(Work::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::Page, Uuid::now_v7()).await;
     let failed = queue.claim().await.unwrap();
     let (db, minute) = (queue.desk.db.write(), Duration::from_secs(60));
-    let later = Later { tried: true, reason: Some("no answer"), after: minute };
-    assert!(queue::put_back(db, &failed, later, queue.now()).await.unwrap());
+    let later = Deferral { counts_attempt: true, reason: Some("no answer"), delay: minute };
+    assert!(jobs::defer(db, &failed, later, queue.now()).await.unwrap());
 
-    queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+    jobs::promote(&queue.desk.db, queue.now()).await.unwrap();
     assert!(queue.claim().await.is_none());
     queue.clock.advance(minute);
-    queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+    jobs::promote(&queue.desk.db, queue.now()).await.unwrap();
 
     assert_eq!(queue.claim().await.unwrap().attempts, 2);
 }
@@ -472,76 +504,108 @@ async fn a_backlog_and_each_person_leave_places_to_others() {
     let queue = Queue::new().await;
     let (db, now, other) = (queue.desk.db.write(), queue.now(), queue.other_user().await);
     for _ in 0..4 {
-        queue::ask(db, queue.user, Work::Page, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
-        queue.ask(Work::Page, Uuid::now_v7()).await;
+        jobs::enqueue(db, queue.user, JobKind::Page, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
+        queue.ask(JobKind::Page, Uuid::now_v7()).await;
     }
-    queue::ask(db, other, Work::Page, Uuid::now_v7(), Priority::Now, now).await.unwrap();
+    jobs::enqueue(db, other, JobKind::Page, Uuid::now_v7(), Priority::Now, now).await.unwrap();
     let claim = async |favour, places| {
-        let jobs = queue::claim(&queue.desk.db, OWNER, Track::Web, favour, now, places).await.unwrap().jobs;
+        let jobs = jobs::claim(&queue.desk.db, OWNER, Track::Web, favour, now, places).await.unwrap().jobs;
         let backlog = jobs.iter().filter(|job| Priority::of(job) == Priority::Backlog).count();
         (jobs.len(), backlog, jobs.iter().filter(|job| job.user_id == other).count())
     };
 
-    let all_taken = Places { taken: [(queue.user, 5)].into(), each: 5, ..Places::any(3) };
-    assert_eq!(claim(Favour::Waiting, all_taken).await, (1, 0, 1));
-    let almost = Places { taken: [(queue.user, 3)].into(), each: 5, ..Places::any(6) };
-    assert_eq!(claim(Favour::Backlog, almost).await, (2, 1, 0));
-    assert_eq!(claim(Favour::Waiting, Places { backlog: 1, ..Places::any(6) }).await, (4, 1, 0));
-    assert_eq!(claim(Favour::Backlog, Places { backlog: 0, ..Places::any(6) }).await, (0, 0, 0));
+    let all_taken =
+        SlotBudget { used_by_user: [(queue.user, 5)].into(), max_per_user: 5, ..SlotBudget::unrestricted(3) };
+    assert_eq!(claim(ClaimOrder::InteractiveFirst, all_taken).await, (1, 0, 1));
+    let almost =
+        SlotBudget { used_by_user: [(queue.user, 3)].into(), max_per_user: 5, ..SlotBudget::unrestricted(6) };
+    assert_eq!(claim(ClaimOrder::BacklogFirst, almost).await, (2, 1, 0));
+    assert_eq!(
+        claim(
+            ClaimOrder::InteractiveFirst,
+            SlotBudget { free_for_backlog: 1, ..SlotBudget::unrestricted(6) }
+        )
+        .await,
+        (4, 1, 0)
+    );
+    assert_eq!(
+        claim(ClaimOrder::BacklogFirst, SlotBudget { free_for_backlog: 0, ..SlotBudget::unrestricted(6) })
+            .await,
+        (0, 0, 0)
+    );
 }
 
 #[actix_web::test]
 async fn slow_sites_do_not_hold_up_what_is_here_already() {
     let queue = Queue::new().await;
-    queue.ask(Work::Page, Uuid::now_v7()).await;
-    queue.ask(Work::Text, Uuid::now_v7()).await;
+    queue.ask(JobKind::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::Text, Uuid::now_v7()).await;
 
-    let here =
-        queue::claim(&queue.desk.db, OWNER, Track::Library, Favour::Waiting, queue.now(), Places::any(5))
-            .await
-            .unwrap()
-            .jobs;
+    let here = jobs::claim(
+        &queue.desk.db,
+        OWNER,
+        Track::Library,
+        ClaimOrder::InteractiveFirst,
+        queue.now(),
+        SlotBudget::unrestricted(5),
+    )
+    .await
+    .unwrap()
+    .jobs;
 
-    assert_eq!(here.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(), [Work::Text.name()]);
+    assert_eq!(here.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(), [JobKind::Text.name()]);
 }
 
 #[actix_web::test]
 async fn index_jobs_are_left_to_the_maintainer() {
     let queue = Queue::new().await;
-    let others = [Work::Text, Work::Deliver];
-    for work in others.into_iter().chain([Work::Index, Work::Relabel, Work::Forget, Work::ForgetFeed]) {
+    let others = [JobKind::Text, JobKind::DeliverEntries];
+    for work in others.into_iter().chain([
+        JobKind::Index,
+        JobKind::UpdateLabels,
+        JobKind::RemoveFromIndex,
+        JobKind::ForgetFeed,
+    ]) {
         queue.ask(work, Uuid::now_v7()).await;
     }
     let claim = async |places| {
-        let claimed =
-            queue::claim(&queue.desk.db, OWNER, Track::Library, Favour::Waiting, queue.now(), places).await;
+        let claimed = jobs::claim(
+            &queue.desk.db,
+            OWNER,
+            Track::Library,
+            ClaimOrder::InteractiveFirst,
+            queue.now(),
+            places,
+        )
+        .await;
         claimed.unwrap().jobs
     };
 
-    let without_index = claim(Places { leaves_index: true, ..Places::any(9) }).await;
+    let without_index = claim(SlotBudget { skips_index_jobs: true, ..SlotBudget::unrestricted(9) }).await;
 
     let mut kinds: Vec<_> = without_index.iter().map(|job| job.kind.as_str()).collect();
     kinds.sort_unstable();
-    assert_eq!(kinds, [Work::Deliver.name(), Work::Text.name()]);
-    assert_eq!(claim(Places::any(9)).await.len(), 4);
+    assert_eq!(kinds, [JobKind::DeliverEntries.name(), JobKind::Text.name()]);
+    assert_eq!(claim(SlotBudget::unrestricted(9)).await.len(), 4);
 }
 
 /// Of the fault table (row 6).
 #[actix_web::test]
 async fn only_deletions_are_claimed_below_the_floor_of_the_disk() {
     let queue = Queue::new().await;
-    for work in [Work::Text, Work::Forget, Work::ForgetFeed, Work::Index] {
+    for work in [JobKind::Text, JobKind::RemoveFromIndex, JobKind::ForgetFeed, JobKind::Index] {
         queue.ask(work, Uuid::now_v7()).await;
     }
     let claim = async |only_deletions| {
-        let places = Places { only_deletions, ..Places::any(5) };
+        let places = SlotBudget { only_deletions, ..SlotBudget::unrestricted(5) };
         let (db, now) = (&queue.desk.db, queue.now());
-        let claimed = queue::claim(db, OWNER, Track::Library, Favour::Waiting, now, places).await.unwrap();
+        let claimed =
+            jobs::claim(db, OWNER, Track::Library, ClaimOrder::InteractiveFirst, now, places).await.unwrap();
         let mut kinds: Vec<_> = claimed.jobs.into_iter().map(|job| job.kind).collect();
         kinds.sort();
         kinds
     };
 
-    assert_eq!(claim(true).await, [Work::Forget.name(), Work::ForgetFeed.name()]);
-    assert_eq!(claim(false).await, [Work::Index.name(), Work::Text.name()]);
+    assert_eq!(claim(true).await, [JobKind::RemoveFromIndex.name(), JobKind::ForgetFeed.name()]);
+    assert_eq!(claim(false).await, [JobKind::Index.name(), JobKind::Text.name()]);
 }

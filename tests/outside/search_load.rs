@@ -1,14 +1,14 @@
 //! Many searches at once wait in a line instead of being refused, and one account does not hold up another.
 
-use actors::retrieval::Wanted;
+use actors::retrieval::SearchQuery;
 use entity::plan::Plan;
 use futures_util::future::{Either, join_all, select};
 use search::index::Filter;
 
 use crate::world::{Home, Program, Server, program};
 
-fn wanted() -> Wanted {
-    Wanted { query: "heron".to_owned(), within: Filter::default(), limit: 10 }
+fn wanted() -> SearchQuery {
+    SearchQuery { query: "heron".to_owned(), within: Filter::default(), limit: 10 }
 }
 
 #[actix_web::test]

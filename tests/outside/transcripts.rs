@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use jobs::{Later, Priority};
+use jobs::{Deferral, Priority};
 use jobs::JobError;
 use library::documents::{ChunkedDocument, replace_text};
 use actors::ingest::{media, sequencer};
@@ -177,7 +177,7 @@ async fn keep(server: &Server, document: &document::Model, job: Option<&job::Mod
     app.ingest.wake();
 }
 
-async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, Failure> {
+async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, JobError> {
     let waiter = Waiter { account: job.user_id, priority: job.priority };
     let permit = server.app().speech.acquire(waiter).await.expect("somebody hears");
     let text = media::transcribe(server.app(), job, file, &*permit.transcriber).await?;
@@ -369,7 +369,7 @@ async fn without_a_speech_model_a_recording_waits_and_a_file_without_sound_says_
     let (_, _, job) = held(&server).await;
 
     let waits = sequencer::run_transcription(server.app(), &job).await;
-    assert!(matches!(waits, Err(Failure::Waiting { reason: media::NO_MODEL, .. })), "{waits:?}");
+    assert!(matches!(waits, Err(JobError::Blocked { reason: media::MODEL_MISSING_REASON, .. })), "{waits:?}");
 
     server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let mut text = tempfile::NamedTempFile::new().unwrap();
@@ -384,7 +384,7 @@ async fn what_waits_for_the_model_is_due_when_it_comes() {
     let app = server.app();
     let (now, later) = (app.clock.now(), Duration::from_secs(600));
     let (_, _, job) = held(&server).await;
-    let waits = Later { tried: false, reason: Some(media::NO_MODEL), after: later };
+    let waits = Deferral { tried: false, reason: Some(media::NO_MODEL), after: later };
     assert!(queue::put_back(app.db.write(), &job, waits, now).await.unwrap());
     let row = async || job::Entity::find_by_id(job.id).one(app.db.read()).await.unwrap().unwrap();
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use jobs::{Priority, Work};
+use jobs::{JobKind, Priority};
 use entity::document;
 use entity::id::DocumentId;
 use entity::plan::Plan;
@@ -398,7 +398,7 @@ async fn an_account_goes_although_somebody_works_on_what_it_has() {
     let removal = actix_web::rt::spawn(async move { actors::auth::accounts::delete(&desk, id).await });
     tokio::time::sleep(Duration::from_millis(300)).await;
     let now = app.clock.now();
-    let asked = queue::ask(&job, id, Work::Index, document.0, Priority::Now, now).await;
+    let asked = jobs::enqueue(&job, id, JobKind::Index, document.0, Priority::Now, now).await;
     // Of the two one is ended, where they wait for each other.
     if asked.is_ok() {
         job.commit().await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jobs::Work;
+use jobs::JobKind;
 use entity::id::UserId;
 use entity::job;
 use entity::kind::JobState;
@@ -88,7 +88,7 @@ async fn worked_on(server: &Server, user: UserId) -> Uuid {
     let row = job::Model {
         state: JobState::Running,
         lease_until: Some(now + Duration::from_secs(365 * 86_400)),
-        ..job::Model::queued(user, Work::Relabel.name(), Uuid::now_v7(), (1, 0), now)
+        ..job::Model::queued(user, JobKind::UpdateLabels.name(), Uuid::now_v7(), (1, 0), now)
     };
     let subject = row.subject;
     job::Entity::insert(row.into_active_model())
@@ -118,7 +118,7 @@ async fn of_one_person_only_so_much_waits_and_of_others_as_before() {
     let (key, session) = (user.full_key().await, user.sign_in().await);
     key.once(&key.save_text("https://site.example/known", "Known.").await, "ready").await;
     let subject = worked_on(&server, user.id()).await;
-    wait(&server, user.id(), subject, 0, 1..queue::MOST_WAITING).await;
+    wait(&server, user.id(), subject, 0, 1..jobs::MAX_WAITING_JOBS).await;
     let new = |n: u32| json!({ "url": format!("https://site.example/{n}"), "text": "A heron." });
     key.post("/rest/v1/bookmarks", new(1)).await.data(201);
     wait(&server, user.id(), subject, 0, 0..1).await;
@@ -130,7 +130,7 @@ async fn of_one_person_only_so_much_waits_and_of_others_as_before() {
         .data(200);
     let other = server.user(Plan::Pro).await.full_key().await;
     other.post("/rest/v1/bookmarks", new(3)).await.data(201);
-    wait(&server, user.id(), subject, 10, 0..queue::MOST_WAITING).await;
+    wait(&server, user.id(), subject, 10, 0..jobs::MAX_WAITING_JOBS).await;
     let file: &[u8] = b"{\"url\": \"https://site.example/4\", \"text\": \"Imported.\"}\n";
     let looked = begin(&session, file, &[("dryRun", "true")]).await;
     once(&session, &looked, "checked").await;

@@ -1,7 +1,7 @@
-//! The actor of the activity: gathers lines and writes them together, and removes those that are past their days.
+//! The actor of the activity: writes lines in batches and removes those that are past their retention.
 //!
-//! A batch that cannot be written waits for the next write, and below the floor of a disk all wait. A crash loses what waits: else
-//! at most one batch.
+//! A batch that cannot be written waits for the next write; below the floor of a disk all batches wait. A crash loses the
+//! lines that are not written, usually at most one batch.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,46 +12,52 @@ use database::Db;
 use disk::DiskSpace;
 use entity::id::UserId;
 use entity::{activity, user};
+use errors::Error;
+use library::clock::Clock;
 use runtime::{BatchBuffer, Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use tracing::warn;
 
-use library::clock::Clock;
-use errors::Error;
+const BATCH_LINES: usize = 200;
+const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 
-const MOST_LINES: usize = 200;
-const FLUSH_EVERY: Duration = Duration::from_millis(500);
-const SWEEP_EVERY: Duration = Duration::from_secs(3600);
-
-/// See the file's head.
+/// The actor of the activity.
 pub struct ActivityActor {
     db: Db,
     clock: Arc<dyn Clock>,
-    kept: Duration,
+    retention: Duration,
     disk: DiskSpace,
     lines: BatchBuffer<activity::Model>,
     write_lock: WriteLock,
 }
 
 impl ActivityActor {
-    pub(super) fn new(db: Db, clock: Arc<dyn Clock>, kept: Duration, disk: DiskSpace) -> Self {
-        Self { db, clock, kept, disk, lines: BatchBuffer::new(MOST_LINES), write_lock: WriteLock::default() }
+    pub(super) fn new(db: Db, clock: Arc<dyn Clock>, retention: Duration, disk: DiskSpace) -> Self {
+        Self {
+            db,
+            clock,
+            retention,
+            disk,
+            lines: BatchBuffer::new(BATCH_LINES),
+            write_lock: WriteLock::default(),
+        }
     }
 
-    /// Writes the lines, unless a disk is below its floor: each read of a client would take of the space that is left there for
-    /// sign-in, revocation and deletion.
+    /// Writes the lines, unless a disk is below its floor: each read of a client would use up space that is reserved for sign-in,
+    /// revocation and deletion.
     fn flush_with_room(&mut self, context: &mut Context<Self>) {
         if self.disk.has_room() {
             self.flush_detached(context);
         } else {
-            // Bounds how many wait.
+            // Putting them back drops the oldest lines if too many wait.
             let waiting = self.take_batch();
             self.put_back(waiting);
         }
     }
 
     fn sweep(&mut self, context: &mut Context<Self>) {
-        let (db, until) = (self.db.clone(), self.clock.now() - self.kept);
+        let (db, until) = (self.db.clone(), self.clock.now() - self.retention);
         let remove = async move {
             activity::Entity::delete_many().filter(activity::Column::At.lt(until)).exec(db.write()).await
         };
@@ -100,13 +106,13 @@ async fn write(db: &Db, lines: &[activity::Model]) -> Result<(), Error> {
         return Ok(());
     }
     let txn = db.begin().await?;
-    // Of an account that was removed meanwhile nothing stays; none goes before the lines are written.
+    // No line of an account that was removed is written. The lock keeps accounts from being removed before the commit.
     let users: HashSet<UserId> = lines.iter().map(|line| line.user_id).collect();
-    let there = user::Entity::find().filter(user::Column::Id.is_in(users)).lock_shared().all(&txn).await?;
-    let there: HashSet<UserId> = there.into_iter().map(|row| row.id).collect();
-    let lines: Vec<_> = lines.iter().filter(|line| there.contains(&line.user_id)).collect();
-    for some in lines.chunks(MOST_LINES) {
-        let rows = some.iter().map(|line| (*line).clone().into_active_model());
+    let existing = user::Entity::find().filter(user::Column::Id.is_in(users)).lock_shared().all(&txn).await?;
+    let existing: HashSet<UserId> = existing.into_iter().map(|row| row.id).collect();
+    let lines: Vec<_> = lines.iter().filter(|line| existing.contains(&line.user_id)).collect();
+    for batch in lines.chunks(BATCH_LINES) {
+        let rows = batch.iter().map(|line| (*line).clone().into_active_model());
         activity::Entity::insert_many(rows).exec_without_returning(&txn).await?;
     }
     Ok(txn.commit().await?)
@@ -117,12 +123,12 @@ impl Actor for ActivityActor {
 
     fn started(&mut self, context: &mut Self::Context) {
         self.sweep(context);
-        context.run_interval(SWEEP_EVERY, Self::sweep);
-        context.run_interval(FLUSH_EVERY, Self::flush_with_room);
+        context.run_interval(SWEEP_INTERVAL, Self::sweep);
+        context.run_interval(FLUSH_INTERVAL, Self::flush_with_room);
     }
 }
 
-/// A call came.
+/// Records a request.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Record(pub activity::Model);

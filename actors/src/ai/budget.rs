@@ -1,51 +1,57 @@
-//! Tokens that models used: of one user in a UTC month by group, and of everybody in a UTC day.
+//! The use of models: of one user in a UTC month by group, and the tokens of all users in a UTC day.
 
 use entity::id::UserId;
 use entity::kind::BudgetGroup;
 use entity::time::{Day, Month, Timestamp};
 use entity::{ai_day, usage_month};
+use errors::Error;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::pause_within;
-use errors::Error;
 
-/// What was used of one group of the budget.
+/// A use of models, in one group of the budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
-    /// Answers, passages, recordings: how often.
+pub struct ModelUse {
+    /// Number of answers, passages or recordings.
     pub times: i64,
-    /// Tokens of the models.
+    /// Tokens that the models read or wrote.
     pub tokens: i64,
 }
 
-/// Adds to what a user spent in this month.
+/// Adds a use to the month of a user.
+///
+/// # Errors
+/// The database fails.
 pub async fn spend(
     txn: &impl ConnectionTrait,
     user: UserId,
     month: Month,
     group: BudgetGroup,
-    spent: Spent,
+    used: ModelUse,
 ) -> Result<(), Error> {
     use usage_month::Column::{BudgetGroup as Group, Month as InMonth, Times, Tokens, UserId as User};
     let sum = |column: usage_month::Column, more: i64| Expr::col((usage_month::Entity, column)).add(more);
     let add = OnConflict::columns([User, InMonth, Group])
-        .value(Times, sum(Times, spent.times))
-        .value(Tokens, sum(Tokens, spent.tokens))
+        .value(Times, sum(Times, used.times))
+        .value(Tokens, sum(Tokens, used.tokens))
         .to_owned();
     let row = usage_month::Model {
         user_id: user,
         month,
         budget_group: group,
-        times: spent.times,
-        tokens: spent.tokens,
+        times: used.times,
+        tokens: used.tokens,
     };
     usage_month::Entity::insert(row.into_active_model()).on_conflict(add).exec_without_returning(txn).await?;
     Ok(())
 }
 
-/// Adds to what everybody together spent on this day; the AI pauses where that is all of the allowance, of which 0 is
-/// none. Whether it pauses now.
+/// Adds tokens to the day of all users. When the daily allowance is used up, it pauses the AI for the rest of the day; an
+/// allowance of 0 is unlimited. Returns whether it paused the AI.
+///
+/// # Errors
+/// The database fails.
 pub async fn spend_of_the_day(
     txn: &impl ConnectionTrait,
     now: Timestamp,
@@ -56,16 +62,19 @@ pub async fn spend_of_the_day(
     let add = OnConflict::column(ai_day::Column::Day).value(ai_day::Column::Tokens, sum).to_owned();
     let row = ai_day::Model { day: now.day(), tokens };
     ai_day::Entity::insert(row.into_active_model()).on_conflict(add).exec_without_returning(txn).await?;
-    let spent = of_the_day(txn, now.day()).await?;
-    let is_all = allowance > 0 && u64::try_from(spent).is_ok_and(|spent| spent >= allowance);
-    if is_all {
+    let used = tokens_of_day(txn, now.day()).await?;
+    let is_used_up = allowance > 0 && u64::try_from(used).is_ok_and(|used| used >= allowance);
+    if is_used_up {
         pause_within(txn, now).await?;
     }
-    Ok(is_all)
+    Ok(is_used_up)
 }
 
-/// Tokens of everybody on this day.
-pub async fn of_the_day(db: &impl ConnectionTrait, day: Day) -> Result<i64, Error> {
+/// Returns the tokens of all users on a UTC day.
+///
+/// # Errors
+/// The database fails.
+pub async fn tokens_of_day(db: &impl ConnectionTrait, day: Day) -> Result<i64, Error> {
     let row = ai_day::Entity::find().filter(ai_day::Column::Day.eq(day)).one(db).await?;
     Ok(row.map_or(0, |row| row.tokens))
 }

@@ -1,8 +1,8 @@
-//! What the AI may cost: answers of a month ([`answers`]), tokens of a month and of a day ([`budget`]), and the pause,
-//! by an operator's word or because the service's daily allowance is spent (contract.md, section 4).
+//! The cost of the AI: answers of a month ([`answers`]), tokens of a month and of a day ([`budget`]), and the pause, which an
+//! operator sets or which begins when the daily allowance of the service is used up (contract.md, section 4).
 //!
-//! The pause stands in the database, so that the command line and every node mean the same. Search believes what it read
-//! for half a second; a question looks itself.
+//! The pause is stored in the database, so that it is the same for the command line and every node. Search uses a value that
+//! is at most half a second old ([`Pause`]); a question reads the database ([`check_not_paused`]).
 
 pub mod answers;
 pub mod budget;
@@ -12,54 +12,63 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use database::Db;
 use entity::time::Timestamp;
+use errors::Error;
 use sea_orm::ConnectionTrait;
 
-use errors::Error;
 use crate::service_state::{self, ServiceStateKey};
 
-/// Whether the AI pauses, as it was last read.
+/// Whether the AI is paused, as it was last read. Clones share the value.
 #[derive(Clone, Default)]
 pub struct Pause {
     until: Arc<AtomicI64>,
 }
 
 impl Pause {
-    /// Whether it pauses now.
-    pub fn holds(&self, now: Timestamp) -> bool {
+    /// Whether the AI is paused at this time.
+    pub fn is_active(&self, now: Timestamp) -> bool {
         now.millis() < self.until.load(Ordering::Relaxed)
     }
 
-    /// Reads the fact anew.
-    pub async fn look(&self, db: &Db) -> Result<(), Error> {
+    /// Reads the value from the database.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn refresh(&self, db: &Db) -> Result<(), Error> {
         let until = paused_until(db.read()).await?;
         self.until.store(until.map_or(0, Timestamp::millis), Ordering::Relaxed);
         Ok(())
     }
 }
 
-/// Until when the AI pauses, where it does.
-pub async fn paused_until(db: &impl ConnectionTrait) -> Result<Option<Timestamp>, Error> {
-    let fact = service_state::read(db, ServiceStateKey::AiPausedUntil).await?;
-    Ok(fact.and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis))
-}
-
-/// Whether questions may be asked now.
+/// Returns the time until which the AI is paused, or `None` if it was never paused or was resumed. The time may be over.
 ///
 /// # Errors
-/// [`Error::AiPaused`] with the time that is left; [`Error::Internal`] when the database fails.
-pub async fn must_not_pause(db: &Db, now: Timestamp) -> Result<(), Error> {
+/// The database fails.
+pub async fn paused_until(db: &impl ConnectionTrait) -> Result<Option<Timestamp>, Error> {
+    let value = service_state::read(db, ServiceStateKey::AiPausedUntil).await?;
+    Ok(value.and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis))
+}
+
+/// Checks that the AI is not paused.
+///
+/// # Errors
+/// [`Error::AiPaused`] with the remaining time when it is; [`Error::Internal`] when the database fails.
+pub async fn check_not_paused(db: &Db, now: Timestamp) -> Result<(), Error> {
     match paused_until(db.read()).await? {
         Some(until) if now < until => Err(Error::AiPaused(until.since(now))),
         Some(_) | None => Ok(()),
     }
 }
 
-/// Pauses the AI for the rest of the UTC day.
+/// Pauses the AI for the rest of the UTC day. Returns the end of the pause.
+///
+/// # Errors
+/// The database fails.
 pub async fn pause(db: &Db, now: Timestamp) -> Result<Timestamp, Error> {
     pause_within(db.write(), now).await
 }
 
-/// The same, within a transaction.
+/// Pauses the AI as [`pause`], within a transaction.
 async fn pause_within(db: &impl ConnectionTrait, now: Timestamp) -> Result<Timestamp, Error> {
     let until = now.day().end();
     service_state::write(db, ServiceStateKey::AiPausedUntil, until.millis().to_string()).await?;
@@ -67,6 +76,9 @@ async fn pause_within(db: &impl ConnectionTrait, now: Timestamp) -> Result<Times
 }
 
 /// Ends the pause.
+///
+/// # Errors
+/// The database fails.
 pub async fn resume(db: &Db) -> Result<(), Error> {
     Ok(service_state::forget(db.write(), ServiceStateKey::AiPausedUntil).await?)
 }

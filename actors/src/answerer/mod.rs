@@ -1,76 +1,76 @@
-//! Answers a question from passages: the trait, and the two that stand behind it. An OpenAI-compatible endpoint where one
-//! is set ([`Chat`]), else the embedded one, which quotes ([`Extractive`]).
+//! Answers a question from passages: the trait and its two implementations. [`Chat`] asks an OpenAI-compatible endpoint, if
+//! one is configured; otherwise [`Extractive`] quotes the passages without a model that writes.
 //!
-//! An answerer gets text that others wrote. It has no tools, and what it says is read as data too: markers and quotations
-//! are checked behind it (`search::citation`).
+//! An answerer reads text that others wrote. It has no tools, and its output is data too: markers and quotations are checked
+//! afterwards (`search::citation`).
 
 mod chat;
 mod extractive;
 
 use futures_util::future::BoxFuture;
 
-pub use chat::{Chat, ChatSettings, SetupError};
+pub use chat::{Chat, ChatSettings, ChatSetupError};
 pub use extractive::Extractive;
 
-/// What is asked, and what it is answered from.
+/// A question, and the passages to answer it from.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// In the reader's words.
+    /// The words of the user.
     pub text: String,
-    /// Best first; `[n]` in the answer is the n-th.
-    pub passages: Vec<Passage>,
+    /// The passages, best first. The marker `[n]` in an answer refers to the n-th.
+    pub passages: Vec<SourcePassage>,
 }
 
-/// A passage to answer from: third-party text.
+/// A passage to answer from. It is text of third parties.
 #[derive(Clone, Debug)]
-pub struct Passage {
-    /// Its document's title.
+pub struct SourcePassage {
+    /// The title of the document.
     pub title: String,
-    /// Its text.
+    /// The text of the passage.
     pub text: String,
-    /// How near it is to the question in meaning, where that is known.
+    /// Cosine similarity of the embeddings of passage and question, if it was computed.
     pub cosine: Option<f32>,
 }
 
-/// What came of it.
+/// An answer whose citations are not checked yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// The answer with markers; none where the passages do not answer the question.
+    /// The answer with markers; `None` if the passages do not answer the question.
     pub text: Option<String>,
-    /// What answered.
+    /// The name of the model.
     pub model: String,
-    /// Tokens that it used.
+    /// Tokens that the model used.
     pub tokens: u64,
 }
 
-/// Why there is no answer. It holds nothing of what was asked or read.
+/// Why there is no answer. It contains nothing of the question or the passages.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum AnswerError {
     /// The endpoint cannot be reached, or the connection broke.
     #[error("the model cannot be reached")]
     Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// It refused, with this HTTP status.
+    /// The endpoint refused the request, with this HTTP status.
     #[error("the model answered with HTTP status {0}")]
     Refused(u16),
-    /// It hung several times in a row, and is not asked for a while.
+    /// The endpoint timed out several times in a row and is not asked for a while.
     #[error("the model did not answer several times in a row, and is not asked for up to 30 seconds")]
     Suspended,
-    /// It did not answer in time.
+    /// The endpoint did not answer in time.
     #[error("the model took too long to answer")]
-    Late,
-    /// What it sent is not an answer, or not a whole one.
+    Timeout,
+    /// The response is not a complete answer.
     #[error("the answer of the model cannot be used: {0}")]
-    Unreadable(&'static str),
+    InvalidResponse(&'static str),
     /// The embedded model failed.
     #[error("the embedded model failed")]
-    Inside(#[source] errors::Error),
+    Embedded(#[source] errors::Error),
 }
 
-/// Something that answers.
+/// Answers questions from passages.
 pub trait Answerer: Send + Sync {
-    /// Its name, for answers that need no model.
+    /// The name of the model, for answers that are made without asking it.
     fn model(&self) -> &str;
 
-    /// Answers within a deadline of its own, which is shorter than a minute.
-    fn answer(&self, question: Question) -> BoxFuture<'_, Result<Draft, Failure>>;
+    /// Answers the question. Each implementation has a deadline of less than a minute.
+    fn answer(&self, question: Question) -> BoxFuture<'_, Result<Draft, AnswerError>>;
 }

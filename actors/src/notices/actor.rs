@@ -1,7 +1,7 @@
 //! The actor of notices: writes each notice once.
 //!
-//! A notice and the mark that it was made are one transaction, so after a crash nothing is told twice; what was not
-//! written is told again by the next use of the key.
+//! A notice and the mark at the key are one transaction, so a crash duplicates nothing. A notice that was not written is
+//! written at the next use of the key.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use entity::id::{KeyId, NoticeId, UserId};
 use entity::kind::NoticeKind;
 use entity::time::Timestamp;
 use entity::{api_key, notice};
+use errors::Error;
+use library::clock::Clock;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
-use super::letter;
-use library::clock::Clock;
-use errors::Error;
+use super::rows;
 
-/// See the file's head.
+/// The actor of notices.
 pub struct NoticeActor {
     db: Db,
     clock: Arc<dyn Clock>,
@@ -41,13 +41,13 @@ impl Actor for NoticeActor {
 pub struct FirstUse {
     /// The key.
     pub key: KeyId,
-    /// Its owner, who is told.
+    /// The owner of the key, who gets the notice.
     pub user: UserId,
-    /// What the person calls it.
+    /// The name of the key.
     pub name: String,
-    /// Who used it, as it names itself.
+    /// The client, as it names itself.
     pub client: Option<String>,
-    /// When.
+    /// The time of the use.
     pub at: Timestamp,
 }
 
@@ -55,7 +55,7 @@ impl Handler<FirstUse> for NoticeActor {
     type Result = AtomicResponse<Self, Result<(), Error>>;
 
     fn handle(&mut self, first: FirstUse, _: &mut Self::Context) -> Self::Result {
-        // One after another, so that a flush waits for all that were told before it.
+        // Atomic, so that notices are written one after another and a flush waits for all earlier ones.
         let write = write_first_use(self.db.clone(), first, self.clock.now());
         AtomicResponse::new(Box::pin(wrap_future(write)))
     }
@@ -83,11 +83,11 @@ async fn write_first_use(db: Db, first: FirstUse, now: Timestamp) -> Result<(), 
         created_at: now,
         read_at: None,
     };
-    letter::write(&txn, row).await?;
+    rows::insert(&txn, row).await?;
     Ok(txn.commit().await?)
 }
 
-/// Answers once everything told before has been written.
+/// Returns once all earlier notices are written.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Flush;

@@ -1,25 +1,25 @@
-//! In-app notices: one the first time a key is used, one each time an application connects (spec.md: Events). Each is
-//! told by a letter too.
+//! In-app notices: one at the first use of a key, one each time an application connects (spec.md: Events). Each is also sent
+//! by e-mail.
 
 mod actor;
-mod connected;
-pub(crate) mod letter;
+pub(crate) mod email;
+mod rows;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
 use database::Db;
+use errors::Error;
+use library::clock::Clock;
 use runtime::{Port, SupervisorConfig, supervise};
 
-use library::clock::Clock;
-use errors::Error;
 use actor::NoticeActor;
 
 pub use actor::FirstUse;
-pub(crate) use connected::app_connected;
+pub(crate) use rows::app_connected;
 
-/// The way to the notices.
+/// The handle of the notices.
 #[derive(Clone)]
 pub struct Notices {
     port: Port<NoticeActor>,
@@ -32,22 +32,22 @@ impl Notices {
         Self { port: supervise(on, config, move || NoticeActor::new(db.clone(), clock.clone())) }
     }
 
-    /// Tells of a first use; once this returns well, it is written down.
+    /// Writes the notice about the first use of a key, unless it was written before.
     ///
     /// # Errors
-    /// It is not written: it is to be told again at the next use.
+    /// It is not written; call this again at the next use of the key.
     pub async fn first_use(&self, first: FirstUse) -> Result<(), Error> {
         self.port.ask(first).await?
     }
 
-    /// Waits until everything told before has been written.
+    /// Waits until all earlier notices are written.
     pub async fn flush(&self) {
         if self.port.ask(actor::Flush).await.is_err() {
             tracing::warn!("could not wait for the notices");
         }
     }
 
-    /// The actor's port, for health and for draining.
+    /// The port of the actor, for health and for draining.
     pub fn port(&self) -> &Port<NoticeActor> {
         &self.port
     }

@@ -19,7 +19,7 @@ use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::Operation;
 use crate::retrieval::passage::{self, Passage};
-use crate::retrieval::{Found, Wanted};
+use crate::retrieval::{SearchHit, SearchQuery};
 use errors::Error;
 use library::owned_transaction::begin_request;
 use validation::{Field, Kind, Values};
@@ -128,9 +128,9 @@ impl Operation for Ask {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<AskResponse, Error> {
         let filter = self.filter(caller, ctx).await?;
         let now = ctx.core.clock.now();
-        if let Err(paused) = ai::must_not_pause(&ctx.core.db, now).await {
+        if let Err(paused) = ai::check_not_paused(&ctx.core.db, now).await {
             // Search must not learn of the pause later than the user does.
-            ctx.retrieval.look_at_pause(&ctx.core.db).await?;
+            ctx.retrieval.refresh_pause(&ctx.core.db).await?;
             return Err(paused);
         }
         let claim =
@@ -143,12 +143,12 @@ impl Operation for Ask {
                 txn.commit().await?;
                 if pauses {
                     warn!("the daily token limit is used up: the AI is paused until midnight UTC");
-                    ctx.retrieval.look_at_pause(&ctx.core.db).await?;
+                    ctx.retrieval.refresh_pause(&ctx.core.db).await?;
                 }
                 Ok(response)
             }
             Err(error) => {
-                if let Err(error) = answers::give_back(&ctx.core.db, claim).await {
+                if let Err(error) = answers::release(&ctx.core.db, claim).await {
                     warn!(
                         cause = error.chain(),
                         "could not release the claim of an answer; it expires by itself"
@@ -194,7 +194,7 @@ impl Ask {
         filter: Filter,
     ) -> Result<(AskResponse, u64), Error> {
         let limit = MAX_PASSAGES + EXTRA_PASSAGES;
-        let query = Wanted { query: self.question.clone(), within: filter, limit };
+        let query = SearchQuery { query: self.question.clone(), within: filter, limit };
         let ranked = ctx.retrieval.search(caller.user, query.clone()).await?;
         let found = passage::readable(&ctx.core, caller.user, &query, &ranked.found).await?;
         let mut passages = distinct_passages(found);
@@ -264,7 +264,7 @@ async fn find_neighbours(
     for row in rows.into_iter().filter(|row| is_new(row) && !row.text.trim().is_empty()) {
         let best = short.iter().find(|passage| passage.document.id == row.document_id);
         let Some(Passage { document, found: hit, .. }) = best else { continue };
-        let hit = Found { chunk: row.id, cosine: None, ..*hit };
+        let hit = SearchHit { chunk: row.id, cosine: None, ..*hit };
         found.push(Passage { document: document.clone(), chunk: row, found: hit });
     }
     found.sort_by(|a, b| {
@@ -279,8 +279,8 @@ fn is_short(passage: &Passage) -> bool {
     char_count(&passage.chunk.text) < SHORT_PASSAGE_CHARS
 }
 
-fn answerer_passage(passage: &Passage) -> answerer::Passage {
-    answerer::Passage {
+fn answerer_passage(passage: &Passage) -> answerer::SourcePassage {
+    answerer::SourcePassage {
         title: passage.document.title.clone(),
         text: passage.chunk.text.clone(),
         cosine: passage.found.cosine,
@@ -288,7 +288,7 @@ fn answerer_passage(passage: &Passage) -> answerer::Passage {
 }
 
 /// Logs a failure and returns the error for the client. Neither contains the question.
-fn unavailable(failure: answerer::Failure) -> Error {
+fn unavailable(failure: answerer::AnswerError) -> Error {
     let error = Error::internal(failure);
     warn!(cause = error.chain(), "the model did not answer");
     Error::AiUnavailable

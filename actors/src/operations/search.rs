@@ -11,7 +11,7 @@ use super::target::Target;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::Operation;
-use crate::retrieval::Wanted;
+use crate::retrieval::SearchQuery;
 use crate::retrieval::passage::{self, SearchResult};
 use errors::Error;
 use validation::{Field, Kind, Values};
@@ -108,7 +108,7 @@ impl Operation for Search {
             ..Filter::default()
         };
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        let mut query = Wanted { query: self.query, within, limit: limit + EXTRA_PASSAGES };
+        let mut query = SearchQuery { query: self.query, within, limit: limit + EXTRA_PASSAGES };
         loop {
             let ranked = ctx.retrieval.search(caller.user, query.clone()).await?;
             let results = passage::load(&ctx.core, caller.user, &query, &ranked.found, limit).await?;

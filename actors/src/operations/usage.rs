@@ -126,7 +126,7 @@ impl Operation for ReadUsage {
             .filter(usage_month::Column::Month.eq(now.month()))
             .all(ctx.core.db.read())
             .await?;
-        let expired = answers::dead(&ctx.core.db, caller.user, now).await?;
+        let expired = answers::count_expired(&ctx.core.db, caller.user, now).await?;
         let of = |group| month.iter().find(move |row| row.budget_group == group);
         let share = |group| BudgetShare {
             group,

@@ -1,7 +1,7 @@
-//! The actor of retrieval: every search and every change of the index goes through it, so that what is in progress is
-//! bounded and a death harms nobody for long.
+//! The actor of retrieval: every search and every change of the index goes through it, so that the number of requests in
+//! progress is bounded.
 //!
-//! After a crash it goes on with the open index: what was not committed is put in again by its job.
+//! After a crash it uses the index that is open; jobs repeat the changes that were not committed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,18 +10,19 @@ use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, Resp
 use database::Db;
 use entity::document;
 use entity::id::{DocumentId, UserId};
+use errors::Error;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use search::index::{Labels, Point, Tenant};
 use tracing::warn;
 use uuid::Uuid;
 
 use super::engine::Engine;
-use super::{Completeness, Ranked, Wanted};
-use errors::Error;
+use super::{Completeness, RankedHits, SearchQuery};
 
-const LOOK_EVERY: Duration = Duration::from_millis(400);
+/// Interval of reads whether the AI is paused.
+const PAUSE_INTERVAL: Duration = Duration::from_millis(400);
 
-/// See the file's head.
+/// The actor of retrieval.
 pub struct RetrievalActor {
     db: Db,
     engine: Arc<Engine>,
@@ -32,14 +33,14 @@ impl RetrievalActor {
         Self { db, engine }
     }
 
-    fn look(&mut self, context: &mut Context<Self>) {
+    fn refresh_pause(&mut self, context: &mut Context<Self>) {
         let (db, engine) = (self.db.clone(), self.engine.clone());
-        let look = async move { engine.pause.look(&db).await };
-        context.spawn(look.into_actor(self).map(|looked, _, _| {
-            if let Err(error) = looked
+        let refresh = async move { engine.pause.refresh(&db).await };
+        context.spawn(refresh.into_actor(self).map(|refreshed, _, _| {
+            if let Err(error) = refreshed
                 && !error.is_reported()
             {
-                warn!(cause = error.chain(), "could not look whether the AI pauses");
+                warn!(cause = error.chain(), "could not read whether the AI is paused");
             }
         }));
     }
@@ -49,45 +50,45 @@ impl Actor for RetrievalActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Self::Context) {
-        self.look(context);
-        context.run_interval(LOOK_EVERY, Self::look);
+        self.refresh_pause(context);
+        context.run_interval(PAUSE_INTERVAL, Self::refresh_pause);
     }
 }
 
-/// Looks for passages.
+/// Searches for passages.
 #[derive(Message)]
-#[rtype(result = "Result<Ranked, Error>")]
+#[rtype(result = "Result<RankedHits, Error>")]
 pub struct Retrieve {
     pub(super) user: UserId,
-    pub(super) wanted: Wanted,
+    pub(super) search: SearchQuery,
 }
 
 impl Handler<Retrieve> for RetrievalActor {
-    type Result = ResponseFuture<Result<Ranked, Error>>;
+    type Result = ResponseFuture<Result<RankedHits, Error>>;
 
-    fn handle(&mut self, asked: Retrieve, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, Retrieve { user, search }: Retrieve, _: &mut Self::Context) -> Self::Result {
         let (db, engine) = (self.db.clone(), self.engine.clone());
         Box::pin(async move {
             let is_incomplete = match engine.completeness() {
                 Completeness::Complete => false,
                 Completeness::Checking | Completeness::MaintainedElsewhere => true,
-                Completeness::Rebuilding { .. } => has_lost(&db, asked.user).await?,
+                Completeness::Rebuilding { .. } => has_lost_passages(&db, user).await?,
             };
-            engine.search(asked.user, asked.wanted, is_incomplete).await
+            engine.search(user, search, is_incomplete).await
         })
     }
 }
 
-/// Whether the index lost documents of this user and has not got them back.
-async fn has_lost(db: &Db, user: UserId) -> Result<bool, Error> {
+/// Whether the index has lost documents of this user that are not restored yet.
+async fn has_lost_passages(db: &Db, user: UserId) -> Result<bool, Error> {
     let lost = document::Entity::lost_by_index().filter(document::Column::UserId.eq(user));
     let first = lost.select_only().column(document::Column::Id).into_tuple::<DocumentId>().one(db.read());
     Ok(first.await?.is_some())
 }
 
-/// Passages of a document's version.
+/// Passages of a version of a document.
 pub struct Put {
-    /// Whose they are.
+    /// The owner of the document.
     pub user: UserId,
     /// The document.
     pub document: DocumentId,
@@ -95,23 +96,23 @@ pub struct Put {
     pub version: i64,
     /// All of its passages, or the next of many.
     pub points: Vec<Point>,
-    /// With these the version is whole: what other versions said is found no longer.
+    /// Whether these are the last passages of the version. Those of other versions are removed then.
     pub last: bool,
 }
 
-/// Changes the index; durable when it is answered.
+/// Changes the index. The change is durable when the request returns.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
 pub enum Change {
-    /// Puts passages in; the last ones of a version in place of all others.
+    /// Adds passages; the last ones of a version replace those of other versions.
     Put(Put),
-    /// Takes a document out.
+    /// Removes a document.
     Forget(UserId, DocumentId),
-    /// Files a document anew.
+    /// Changes the labels of a document.
     Relabel(UserId, DocumentId, Labels),
-    /// Takes a user out.
+    /// Removes all documents of a user.
     ForgetUser(UserId),
-    /// Takes passages out that are in no row of the database.
+    /// Removes passages that are in no row of the database.
     Remove(Vec<Uuid>),
 }
 

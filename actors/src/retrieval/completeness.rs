@@ -1,12 +1,12 @@
-//! How far the index can be relied on: what search, `/readyz` and the repair say to each other.
+//! Whether the passage index is complete. The repair sets it; search and `/readyz` read it.
 
 use serde::Serialize;
 
-/// Whether the index holds what it should.
+/// Whether the index contains everything that it should.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Completeness {
-    /// As far as is known, it does.
+    /// Nothing is known to be missing.
     #[default]
     Complete,
     /// It is being compared with the database.
@@ -15,7 +15,7 @@ pub enum Completeness {
     Rebuilding {
         /// Documents whose passages or vectors are not restored yet.
         documents_left: u64,
-        /// Documents that were to be put in when the rebuild began, or more were found since.
+        /// Documents that were to be restored at the start of the rebuild, or more if more were found since.
         documents_total: u64,
     },
     /// Another service on the same database maintains its own index; this one is not updated.
@@ -23,7 +23,7 @@ pub enum Completeness {
 }
 
 impl Completeness {
-    /// How many documents are still to be put in; 0 where none is known to be.
+    /// Returns the number of documents that are still to be restored, as far as is known.
     #[must_use]
     pub fn documents_left(self) -> u64 {
         match self {
@@ -32,8 +32,8 @@ impl Completeness {
         }
     }
 
-    /// A rebuild that still has so many documents to put in, after what was told of it before; complete where there are
-    /// none.
+    /// Returns the state of a rebuild that still has this many documents to restore. The total stays, or grows if `left` is
+    /// larger. Without documents left the index is complete.
     #[must_use]
     pub fn with_documents_left(self, left: u64) -> Self {
         let total = match self {

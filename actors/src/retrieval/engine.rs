@@ -1,4 +1,4 @@
-//! What the actor works with: the index, the model, and the places where blocking work runs.
+//! The search engine: the index, the embedding model, and the worker threads for both.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -6,7 +6,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use entity::id::{ChunkId, DocumentId, UserId};
+use errors::{Error, StorageFailure};
 use inference::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
+use library::clock::Clock;
 use runtime::{Lane, Workers};
 use search::fusion::{self, DenseWeight};
 use search::index::{EngineFault, IndexError, IndexQuery, PassageIndex, PassagePage, Tenant};
@@ -14,40 +16,38 @@ use search::lexical;
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use super::{Completeness, Found, Ranked, Wanted};
+use super::{Completeness, RankedHits, SearchHit, SearchQuery};
 use crate::ai::Pause;
-use library::clock::Clock;
-use errors::{Error, StorageFailure};
 
-/// How long somebody waits for passages.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// An index that does not answer a probe within it is not well.
-const PROBE: Duration = Duration::from_secs(2);
-/// An index that was removed or replaced is opened anew within it.
-const REOPENS_WITHIN: Duration = Duration::from_secs(2);
-/// A read that meets an index which is loaded again may be tried again after this.
+/// Maximum duration of a search.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
+/// An index that does not answer a probe within this time is unhealthy.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time within which an index that was removed or replaced is reopened.
+const REOPEN_RETRY_AFTER: Duration = Duration::from_secs(2);
+/// Delay after which a read that met a reloading index may be retried.
 const RELOAD_RETRY_AFTER: Duration = Duration::from_secs(2);
-/// Passages that each leg brings.
-const DEPTH: usize = 100;
-/// And at most, where a few long documents take all places.
-const DEEPEST: usize = 1600;
+/// Passages that the lexical and the semantic search each return.
+const SEARCH_DEPTH: usize = 100;
+/// Maximum depth, for results in which a few long documents take all ranks.
+const MAX_SEARCH_DEPTH: usize = 1600;
 
-/// Vectors, and the model that made them.
+/// Embeddings, and the model that computed them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
     /// The model.
     pub model: String,
-    /// One for each text, in order.
+    /// One vector for each text, in order.
     pub vectors: Vec<Vec<f32>>,
     /// Tokens that the model read.
     pub tokens: usize,
 }
 
-/// See the file's head.
+/// The index, the embedding model, and the worker threads for both.
 pub struct Engine {
     index: RwLock<Arc<dyn PassageIndex>>,
     completeness: RwLock<Completeness>,
-    /// Reads in a row that the index failed to answer.
+    /// Successive reads that the index failed to answer.
     failures: AtomicU32,
     /// Changes of the index since the start.
     changes: AtomicU64,
@@ -58,7 +58,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Without a model as yet.
+    /// Creates an engine without an embedding model.
     pub fn new(index: Arc<dyn PassageIndex>, clock: Arc<dyn Clock>, pause: Pause, workers: Workers) -> Self {
         Self {
             index: RwLock::new(index),
@@ -76,57 +76,57 @@ impl Engine {
         self.index.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// From now on another index. What is under way ends with the one before.
+    /// Replaces the index. Operations in progress end with the old one.
     pub fn replace_index(&self, index: Arc<dyn PassageIndex>) {
         *self.index.write().unwrap_or_else(PoisonError::into_inner) = index;
         self.failures.store(0, Ordering::Relaxed);
     }
 
-    /// Whether the index holds what it should.
+    /// Whether the index contains everything that it should.
     pub fn completeness(&self) -> Completeness {
         *self.completeness.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on this is told of the index.
+    /// Sets whether the index contains everything that it should.
     pub fn set_completeness(&self, completeness: Completeness) {
         *self.completeness.write().unwrap_or_else(PoisonError::into_inner) = completeness;
     }
 
-    /// Reads in a row that the index failed to answer.
+    /// Number of successive reads that the index failed to answer.
     pub fn failures(&self) -> u32 {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// Changes of the index since the start.
+    /// Number of changes of the index since the start.
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)
     }
 
-    /// Whether the files of the index are where they were.
+    /// Whether the files of the index are still at their paths.
     pub fn is_in_place(&self) -> bool {
         self.index().is_in_place()
     }
 
-    /// Gives the index up: nothing is written to its folder any more.
+    /// Abandons the index: nothing is written to its folder any more.
     pub async fn abandon(&self) -> Result<Arc<dyn PassageIndex>, Error> {
         let index = self.index();
-        let given_up = index.clone();
-        tokio::task::spawn_blocking(move || given_up.abandon()).await.map_err(Error::internal)?;
+        let abandoned = index.clone();
+        tokio::task::spawn_blocking(move || abandoned.abandon()).await.map_err(Error::internal)?;
         Ok(index)
     }
 
-    /// Passages of all users, by a pass over all of them: background work.
+    /// Counts the passages of all users one by one. This is background work.
     pub async fn count_exactly(&self) -> Result<usize, Error> {
         self.read(Lane::Long, |index| index.count()).await
     }
 
-    /// Which of these passages the index does not hold: background work.
+    /// Returns those of these passages that the index does not contain. This is background work.
     pub async fn missing(&self, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
-        // Not behind vectors, each of which takes seconds: until a comparison ends, every search is lexical.
+        // Not in the lane of embeddings, which take seconds each: until a comparison ends, every search is lexical.
         self.read(Lane::Background, move |index| index.find_missing(&passages)).await
     }
 
-    /// Passages of all users, from one on: background work, and short as [`Self::missing`].
+    /// Lists passages of all users, starting with `from`. This is background work, and short as [`Self::missing`].
     pub async fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, Error> {
         self.read(Lane::Background, move |index| index.list_passages(from, limit)).await
     }
@@ -139,20 +139,20 @@ impl Engine {
         let index = self.index();
         let read = self.workers.run(lane, move || guarded(|| read(&*index))).await?;
         self.note_failure(&read);
-        read.map_err(not_read)
+        read.map_err(read_error)
     }
 
-    /// The model, where it is there.
+    /// The embedding model, if it is available.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.embedder.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// From now on this model.
+    /// Sets the embedding model.
     pub fn set_embedder(&self, embedder: Arc<dyn Embedder>) {
         *self.embedder.write().unwrap_or_else(PoisonError::into_inner) = Some(embedder);
     }
 
-    /// Vectors of passages, where a model is there.
+    /// Computes the embeddings of passages, or returns `None` if no model is available.
     pub async fn embed(&self, texts: Vec<String>) -> Result<Option<Vectors>, Error> {
         let Some(embedder) = self.embedder() else { return Ok(None) };
         let made = self.workers.run(Lane::Long, move || {
@@ -165,20 +165,26 @@ impl Engine {
         made.map(Some).map_err(Error::internal)
     }
 
-    /// The best passages: both legs, fused; one leg where the AI pauses, the model fails, or the index is incomplete.
-    pub async fn search(&self, user: UserId, wanted: Wanted, is_incomplete: bool) -> Result<Ranked, Error> {
-        let has_both = !is_incomplete && !self.pause.holds(self.clock.now());
-        let embedder = self.embedder().filter(|_| has_both);
+    /// Returns the best passages: the results of the lexical and the semantic search, fused. The search is only lexical while
+    /// the AI is paused, the model fails, or the index is incomplete.
+    pub async fn search(
+        &self,
+        user: UserId,
+        query: SearchQuery,
+        is_incomplete: bool,
+    ) -> Result<RankedHits, Error> {
+        let is_semantic = !is_incomplete && !self.pause.is_active(self.clock.now());
+        let embedder = self.embedder().filter(|_| is_semantic);
         let index = self.index();
         let search =
-            self.workers.run(Lane::Foreground, move || search(&*index, embedder.as_deref(), user, &wanted));
-        let ranked = tokio::time::timeout(PATIENCE, search).await;
+            self.workers.run(Lane::Foreground, move || search(&*index, embedder.as_deref(), user, &query));
+        let ranked = tokio::time::timeout(SEARCH_TIMEOUT, search).await;
         let ranked = ranked.map_err(|_| Error::Busy(Duration::from_secs(1)))??;
         self.note_failure(&ranked);
-        ranked.map_err(not_read)
+        ranked.map_err(read_error)
     }
 
-    /// Changes the index: background work.
+    /// Changes the index. This is background work.
     pub async fn change(
         &self,
         change: impl FnOnce(&dyn PassageIndex) -> Result<(), IndexError> + Send + 'static,
@@ -189,10 +195,10 @@ impl Engine {
             change(&*changed)?;
             changed.commit()
         });
-        let done = done.await.map_err(Error::from).and_then(|done| done.map_err(not_written));
+        let done = done.await.map_err(Error::from).and_then(|done| done.map_err(write_error));
         if done.is_err() && !index.is_in_place() {
-            // Not the job's fault: it comes again once there is an index to write to.
-            return Err(Error::Busy(REOPENS_WITHIN));
+            // Not the fault of the job: it is retried once there is an index to write to.
+            return Err(Error::Busy(REOPEN_RETRY_AFTER));
         }
         self.changes.fetch_add(1, Ordering::Relaxed);
         done
@@ -201,26 +207,26 @@ impl Engine {
     /// Makes all changes durable.
     pub async fn commit(&self) -> Result<(), Error> {
         let index = self.index();
-        self.workers.run(Lane::Background, move || index.commit()).await?.map_err(not_written)
+        self.workers.run(Lane::Background, move || index.commit()).await?.map_err(write_error)
     }
 
     /// Packs the index.
     pub async fn maintain(&self) -> Result<bool, Error> {
         let index = self.index();
-        self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(not_written)
+        self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(write_error)
     }
 
-    /// Passages of everybody.
+    /// Estimates the number of passages of all users.
     pub async fn count(&self) -> Result<usize, Error> {
         self.probe().await?.ok_or(Error::Busy(RELOAD_RETRY_AFTER))
     }
 
-    /// Passages of everybody, none while the index is loaded again; beside the lanes, so that a busy service says so and still
-    /// is there.
+    /// Estimates the number of passages of all users; `None` while the index is reloaded. It uses no lane, so that a busy
+    /// service still answers.
     pub async fn probe(&self) -> Result<Option<usize>, Error> {
         let index = self.index();
         let count = tokio::task::spawn_blocking(move || guarded(|| index.estimate_count()));
-        let count = tokio::time::timeout(PROBE, count).await;
+        let count = tokio::time::timeout(PROBE_TIMEOUT, count).await;
         let count = count.map_err(|_| Error::Busy(Duration::from_secs(1)))?.map_err(Error::internal)?;
         self.note_failure(&count);
         match count {
@@ -230,10 +236,10 @@ impl Engine {
         }
     }
 
-    /// Counts what only damage makes fail: a read that the engine did not answer.
+    /// Counts a read that the engine did not answer, as only damage causes it.
     fn note_failure<T>(&self, read: &Result<T, IndexError>) {
         match read {
-            // One read that is answered shows that the index is not damaged as a whole.
+            // A read that succeeds shows that the index is not damaged as a whole.
             Ok(_) => self.failures.store(0, Ordering::Relaxed),
             Err(error) if error.is_damage() => {
                 self.failures.fetch_add(1, Ordering::Relaxed);
@@ -243,24 +249,24 @@ impl Engine {
     }
 }
 
-fn not_read(error: IndexError) -> Error {
+fn read_error(error: IndexError) -> Error {
     let is_environmental =
         matches!(error, IndexError::Engine { fault: EngineFault::Environment, .. } | IndexError::Unloaded(_));
     if matches!(error, IndexError::Blocked) {
         Error::Busy(RELOAD_RETRY_AFTER)
     } else if error.is_damage() || is_environmental {
         error!(cause = Error::internal(error).chain(), "the passage index could not be read");
-        StorageFailure::Passing.into()
+        StorageFailure::Transient.into()
     } else {
         Error::internal(error)
     }
 }
 
-fn not_written(error: IndexError) -> Error {
+fn write_error(error: IndexError) -> Error {
     if matches!(error, IndexError::Full) {
         Error::StorageFull
     } else if matches!(error, IndexError::Abandoned | IndexError::Blocked | IndexError::Unloaded(_)) {
-        Error::Busy(REOPENS_WITHIN)
+        Error::Busy(REOPEN_RETRY_AFTER)
     } else {
         Error::internal(error)
     }
@@ -270,40 +276,40 @@ fn search(
     index: &dyn PassageIndex,
     embedder: Option<&dyn Embedder>,
     user: UserId,
-    wanted: &Wanted,
-) -> Result<Ranked, IndexError> {
+    query: &SearchQuery,
+) -> Result<RankedHits, IndexError> {
     let tenant = Tenant::of(user.0);
-    let (dense, weight) = meaning(embedder, &wanted.query);
-    // A query whose words mean nothing to the model is not degraded by leaving the model out.
+    let (dense, weight) = embed_query(embedder, &query.query);
+    // A query whose words the model does not know is not degraded by leaving the model out.
     let lexical_only = dense.is_none() && (embedder.is_none() || weight.is_positive());
-    let sparse = lexical::analyze_query(&wanted.query, &guarded(|| index.languages(&tenant))?);
-    let mut index_query = IndexQuery { sparse, dense, filter: wanted.within.clone(), depth: DEPTH };
+    let sparse = lexical::analyze_query(&query.query, &guarded(|| index.languages(&tenant))?);
+    let mut index_query = IndexQuery { sparse, dense, filter: query.within.clone(), depth: SEARCH_DEPTH };
     loop {
         let hits = guarded(|| index.search(&tenant, &index_query))?;
-        let found = fusion::fuse(&hits, weight, wanted.limit);
-        if index_query.depth < DEEPEST
-            && fusion::needs_deeper_search(&hits, index_query.depth, found.len(), wanted.limit)
+        let found = fusion::fuse(&hits, weight, query.limit);
+        if index_query.depth < MAX_SEARCH_DEPTH
+            && fusion::needs_deeper_search(&hits, index_query.depth, found.len(), query.limit)
         {
-            index_query.depth = (index_query.depth * 4).min(DEEPEST);
+            index_query.depth = (index_query.depth * 4).min(MAX_SEARCH_DEPTH);
             continue;
         }
-        let found = found.into_iter().map(|hit| Found {
+        let found = found.into_iter().map(|hit| SearchHit {
             chunk: ChunkId(hit.id),
             document: DocumentId(hit.document),
             score: hit.score,
             cosine: hits.dense.iter().find(|dense| dense.id == hit.id).map(|dense| dense.score),
         });
-        return Ok(Ranked { found: found.collect(), lexical_only });
+        return Ok(RankedHits { found: found.collect(), lexical_only });
     }
 }
 
-/// A panic of the engine, which some damage makes, as an error.
+/// Turns a panic of the engine, which some damage causes, into an error.
 fn guarded<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(IndexError::Panicked))
 }
 
-/// The embedding of the query, and the weight of the dense leg. A model that fails is left out.
-fn meaning(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, DenseWeight) {
+/// Computes the embedding of the query and the weight of the semantic search. If the model fails, there is no embedding.
+fn embed_query(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, DenseWeight) {
     let Some(embedder) = embedder else { return (None, DenseWeight::for_query(query, Pieces::default())) };
     let weight = DenseWeight::for_query(query, embedder.pieces(query));
     if !weight.is_positive() {
@@ -312,7 +318,7 @@ fn meaning(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, D
     match embedder.embed_query(query) {
         Ok(vector) => (Some(vector), weight),
         Err(error) => {
-            warn!(%error, "could not make the vector of a query; searching by words alone");
+            warn!(%error, "could not compute the embedding of a query; the search is lexical");
             (None, weight)
         }
     }
@@ -326,8 +332,9 @@ mod tests {
     use futures_util::poll;
     use search::index::EdgeIndex;
 
-    use super::*;
     use library::clock::TestClock;
+
+    use super::*;
 
     #[tokio::test]
     async fn comparison_does_not_wait_behind_the_long_lane() {
@@ -341,8 +348,8 @@ mod tests {
         assert!(poll!(&mut embedding).is_pending());
 
         let passage = Uuid::from_u128(1);
-        let missing = tokio::time::timeout(PATIENCE, engine.missing(vec![passage])).await;
-        let page = tokio::time::timeout(PATIENCE, engine.passages(None, 1)).await;
+        let missing = tokio::time::timeout(SEARCH_TIMEOUT, engine.missing(vec![passage])).await;
+        let page = tokio::time::timeout(SEARCH_TIMEOUT, engine.passages(None, 1)).await;
 
         assert_eq!(missing.unwrap().unwrap(), [passage]);
         assert_eq!(page.unwrap().unwrap(), PassagePage::default());

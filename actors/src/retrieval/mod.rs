@@ -1,7 +1,7 @@
-//! Retrieval: passages by their words and by their meaning, and the one way by which the index changes.
+//! Retrieval: lexical and semantic search for passages, and all changes of the passage index.
 //!
-//! Where no model is there, the AI pauses, or the index lost passages of the user, search goes on by words alone and says
-//! so.
+//! Search is lexical, and says so, when no embedding model is available, the AI is paused, or the index has lost passages of
+//! the user.
 
 mod actor;
 mod completeness;
@@ -14,14 +14,14 @@ use std::time::Duration;
 use actix::ArbiterHandle;
 use database::Db;
 use entity::id::{ChunkId, DocumentId, UserId};
+use errors::Error;
 use inference::embedder::Embedder;
+use library::clock::Clock;
 use runtime::{FairSemaphore, Port, SupervisorConfig, Workers, supervise};
 use search::index::{Filter, Labels, PassageIndex, PassagePage};
 use uuid::Uuid;
 
 use crate::ai::Pause;
-use library::clock::Clock;
-use errors::Error;
 use actor::{Change, Maintain, RetrievalActor, Retrieve};
 use engine::Engine;
 
@@ -29,47 +29,47 @@ pub use actor::Put;
 pub use completeness::Completeness;
 pub use engine::Vectors;
 
-/// Questions that the actor has in progress at once.
-const PERMITS: u32 = 32;
-/// Searches in progress at once: half of the permits, so that changes of the index always find some.
-const SEARCHES: usize = 16;
-/// Longest time that a search waits for its turn.
+/// Requests that the actor has in progress at the same time.
+const MAX_REQUESTS: u32 = 32;
+/// Searches in progress at the same time: half of the requests, so that changes of the index always get a permit.
+const MAX_SEARCHES: usize = 16;
+/// Maximum time that a search waits for a permit.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// What is looked for.
+/// A search for passages.
 #[derive(Clone, Debug)]
-pub struct Wanted {
-    /// In these words.
+pub struct SearchQuery {
+    /// The words of the user.
     pub query: String,
-    /// Where.
+    /// The part of the library to search.
     pub within: Filter,
-    /// How many passages at most.
+    /// Maximum number of passages.
     pub limit: usize,
 }
 
-/// A passage that was found.
+/// A passage that matches a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct SearchHit {
     /// The passage.
     pub chunk: ChunkId,
-    /// Its document.
+    /// The document of the passage.
     pub document: DocumentId,
-    /// From 0 to 1, falling.
+    /// Relevance, from 0 to 1.
     pub score: f32,
-    /// How near it is to the query in meaning, where that was looked at.
+    /// Cosine similarity of the embeddings of passage and query, if it was computed.
     pub cosine: Option<f32>,
 }
 
-/// What was found, best first.
+/// The hits of a search, best first.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ranked {
-    /// The passages.
-    pub found: Vec<Found>,
-    /// By words alone: the AI pauses, no model is there, or the index lost passages of the user.
+pub struct RankedHits {
+    /// The hits, with falling scores.
+    pub found: Vec<SearchHit>,
+    /// Whether the search was only lexical: the AI is paused, no model is available, or the index has lost passages of the user.
     pub lexical_only: bool,
 }
 
-/// The way to the index.
+/// The handle of the index.
 #[derive(Clone)]
 pub struct Retrieval {
     port: Port<RetrievalActor>,
@@ -89,23 +89,24 @@ impl Retrieval {
     ) -> Self {
         let engine = Arc::new(Engine::new(index, clock, pause, workers));
         let config =
-            SupervisorConfig { name: "retrieval", permits: PERMITS, timeout: Duration::from_secs(120) };
-        let kept = engine.clone();
-        let port = supervise(on, config, move || RetrievalActor::new(db.clone(), kept.clone()));
-        Self { port, searches: FairSemaphore::new(SEARCHES, MAX_WAIT), engine }
+            SupervisorConfig { name: "retrieval", permits: MAX_REQUESTS, timeout: Duration::from_secs(120) };
+        let shared = engine.clone();
+        let port = supervise(on, config, move || RetrievalActor::new(db.clone(), shared.clone()));
+        Self { port, searches: FairSemaphore::new(MAX_SEARCHES, MAX_WAIT), engine }
     }
 
-    /// The best passages of a user's library.
+    /// Returns the best passages of the library of a user.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the search has waited for five seconds, when too many wait already, or while the index is loaded
-    /// again after a failed write; [`Error::Internal`] when the index fails.
-    pub async fn search(&self, user: UserId, wanted: Wanted) -> Result<Ranked, Error> {
+    /// [`Error::Busy`] when the search has waited for five seconds, when too many wait already, or while the index is reloaded
+    /// after a failed write; [`Error::Internal`] when the index fails.
+    pub async fn search(&self, user: UserId, search: SearchQuery) -> Result<RankedHits, Error> {
         let _permit = self.searches.acquire(user).await?;
-        self.port.ask(Retrieve { user, wanted }).await?
+        self.port.ask(Retrieve { user, search }).await?
     }
 
-    /// Puts the passages of a document's version in, and takes those of its other versions out; durable when it returns.
+    /// Adds the passages of a version of a document and, with the last ones, removes those of its other versions. The change
+    /// is durable when it returns.
     ///
     /// # Errors
     /// As [`Self::remove`].
@@ -113,7 +114,7 @@ impl Retrieval {
         self.port.ask(Change::Put(put)).await?
     }
 
-    /// Takes a document out.
+    /// Removes a document.
     ///
     /// # Errors
     /// As [`Self::remove`].
@@ -121,7 +122,7 @@ impl Retrieval {
         self.port.ask(Change::Forget(user, document)).await?
     }
 
-    /// Files a document's passages anew.
+    /// Changes the labels of the passages of a document.
     ///
     /// # Errors
     /// As [`Self::remove`].
@@ -129,7 +130,7 @@ impl Retrieval {
         self.port.ask(Change::Relabel(user, document, labels)).await?
     }
 
-    /// Takes everything of a user out.
+    /// Removes all documents of a user.
     ///
     /// # Errors
     /// As [`Self::remove`].
@@ -137,7 +138,7 @@ impl Retrieval {
         self.port.ask(Change::ForgetUser(user)).await?
     }
 
-    /// Packs the index where there is something to pack; whether there was.
+    /// Packs the index if there is something to pack. Returns whether there was.
     ///
     /// # Errors
     /// As [`Self::remove`].
@@ -145,41 +146,47 @@ impl Retrieval {
         self.port.ask(Maintain).await?
     }
 
-    /// Vectors of passages, where a model is there: background work.
+    /// Computes the embeddings of passages, or returns `None` if no model is available. This is background work.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when too much work waits; [`Error::Internal`] when the model fails.
     pub async fn embed(&self, texts: Vec<String>) -> Result<Option<Vectors>, Error> {
         self.engine.embed(texts).await
     }
 
-    /// What makes vectors, where it is there.
+    /// The embedding model, if it is available.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.engine.embedder()
     }
 
-    /// Whether the AI pauses, for search from now on.
-    pub async fn look_at_pause(&self, db: &Db) -> Result<(), Error> {
-        self.engine.pause.look(db).await
+    /// Reads whether the AI is paused, for all following searches.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn refresh_pause(&self, db: &Db) -> Result<(), Error> {
+        self.engine.pause.refresh(db).await
     }
 
-    /// The model whose vectors are made, where it is there.
+    /// The name of the embedding model, if it is available.
     pub fn model(&self) -> Option<String> {
         self.engine.embedder().map(|embedder| embedder.model().to_owned())
     }
 
-    /// From now on vectors are made by this model.
+    /// Sets the embedding model.
     pub fn set_model(&self, embedder: Arc<dyn Embedder>) {
         self.engine.set_embedder(embedder);
     }
 
-    /// Passages in the index, of all users; may be too high ([`PassageIndex::estimate_count`]).
+    /// Estimates the number of passages of all users in the index. It may be too high ([`PassageIndex::estimate_count`]).
     ///
     /// # Errors
-    /// [`Error::Busy`] when the index does not answer within two seconds, or is loaded again after a failed write;
+    /// [`Error::Busy`] when the index does not answer within two seconds, or is reloaded after a failed write;
     /// [`Error::Internal`] when it fails.
     pub async fn count(&self) -> Result<usize, Error> {
         self.engine.count().await
     }
 
-    /// Passages in the index, for health: as [`Self::count`], and none while it is loaded again.
+    /// Estimates the number of passages for health, as [`Self::count`]; `None` while the index is reloaded.
     ///
     /// # Errors
     /// [`Error::Busy`] when the index does not answer within two seconds; [`Error::Internal`] when it fails.
@@ -187,25 +194,25 @@ impl Retrieval {
         self.engine.probe().await
     }
 
-    /// Passages in the index, of all users, counted one by one.
+    /// Counts the passages of all users in the index one by one.
     ///
     /// # Errors
-    /// [`Error::Busy`] while the index is loaded again after a failed write; [`Error::Internal`] when it fails.
+    /// [`Error::Busy`] while the index is reloaded after a failed write; [`Error::Internal`] when it fails.
     pub async fn count_exactly(&self) -> Result<usize, Error> {
         self.engine.count_exactly().await
     }
 
-    /// Whether the index holds what it should.
+    /// Whether the index contains everything that it should.
     pub fn completeness(&self) -> Completeness {
         self.engine.completeness()
     }
 
-    /// From now on this is told of the index, and search goes by it.
+    /// Sets whether the index contains everything that it should. Search and health use it.
     pub fn set_completeness(&self, completeness: Completeness) {
         self.engine.set_completeness(completeness);
     }
 
-    /// Which of these passages the index does not hold.
+    /// Returns those of these passages that the index does not contain.
     ///
     /// # Errors
     /// As [`Self::count_exactly`].
@@ -213,7 +220,7 @@ impl Retrieval {
         self.engine.missing(passages).await
     }
 
-    /// At most `limit` passages of all users, from one on.
+    /// Lists at most `limit` passages of all users, starting with `from`.
     ///
     /// # Errors
     /// As [`Self::count_exactly`].
@@ -221,26 +228,27 @@ impl Retrieval {
         self.engine.passages(from, limit).await
     }
 
-    /// Takes passages out that are in no row of the database.
+    /// Removes passages that are in no row of the database.
     ///
     /// # Errors
-    /// [`Error::StorageFull`] when the disk of the index is full; [`Error::Busy`] when the actor has no room, or while the index
-    /// cannot be written: it is to be loaded again after a failed write, or to be replaced; [`Error::Internal`] when it fails.
+    /// [`Error::StorageFull`] when the disk of the index is full; [`Error::Busy`] when the actor has no free permit, or while
+    /// the index cannot be written because it is about to be reloaded or replaced; [`Error::Internal`] when it fails.
     pub async fn remove(&self, passages: Vec<Uuid>) -> Result<(), Error> {
         self.port.ask(Change::Remove(passages)).await?
     }
 
-    /// Whether the files of the index are where they were when it was opened.
+    /// Whether the files of the index are still at their paths.
     pub fn is_in_place(&self) -> bool {
         self.engine.is_in_place()
     }
 
-    /// Reads in a row that the index failed to answer: one that succeeds, or another index, begins at 0 again.
+    /// Number of successive reads that the index failed to answer. A read that succeeds and [`Self::replace_index`] reset it
+    /// to 0.
     pub fn failures(&self) -> u32 {
         self.engine.failures()
     }
 
-    /// Changes of the index since the start.
+    /// Number of changes of the index since the start.
     pub fn changes(&self) -> u64 {
         self.engine.changes()
     }
@@ -257,17 +265,17 @@ impl Retrieval {
     /// Stops all writes to the folder of the index, and returns the index. It still answers searches.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the service ends before it began.
+    /// [`Error::Internal`] when the service stops first.
     pub async fn abandon(&self) -> Result<Arc<dyn PassageIndex>, Error> {
         self.engine.abandon().await
     }
 
-    /// From now on another index is searched and changed.
+    /// Replaces the index. Following searches and changes use the new one.
     pub fn replace_index(&self, index: Arc<dyn PassageIndex>) {
         self.engine.replace_index(index);
     }
 
-    /// The actor's port, for health and for draining.
+    /// The port of the actor, for health and for draining.
     pub fn port(&self) -> &Port<RetrievalActor> {
         &self.port
     }

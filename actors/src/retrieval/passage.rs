@@ -1,11 +1,13 @@
-//! From what the index found to what a caller is shown. The index is a little behind the rows, so the rows decide: a
-//! passage that is no longer there, out of sight, or moved out of what was searched, is left out.
+//! Loads the passages of search hits. The index is slightly behind the rows, so the rows decide: a passage that was removed,
+//! hidden, or moved out of the searched part of the library is left out.
 
 use std::collections::HashMap;
 
 use entity::id::{BookmarkId, ChunkId, DocumentId, EntryId, UserId};
 use entity::kind::ContentType;
 use entity::{chunk, collection_bookmark, document};
+use errors::Error;
+use library::context::CoreContext;
 use schemars::JsonSchema;
 use sea_orm::sea_query::SelectStatement;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
@@ -13,9 +15,7 @@ use search::snippet;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::{Found, Wanted};
-use errors::Error;
-use library::context::CoreContext;
+use super::{SearchHit, SearchQuery};
 
 /// A passage that matches the query (spec.md: Search result).
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -50,47 +50,54 @@ pub struct SearchResult {
 /// A passage with its document.
 #[derive(Clone, Debug)]
 pub struct Passage {
-    /// Where it is from.
+    /// The document.
     pub document: document::Model,
-    /// Its text and place; of the version before, until the document's new text is found.
+    /// The passage. It belongs to the former version until the new text of the document is indexed.
     pub chunk: chunk::Model,
-    /// How it was found.
-    pub found: Found,
+    /// The hit.
+    pub found: SearchHit,
 }
 
-/// The passages as results, in their order, `limit` at most: only those get a snippet.
+/// Returns the hits as results with snippets, in their order, at most `limit`.
+///
+/// # Errors
+/// The database fails.
 pub async fn load(
     core: &CoreContext,
     user: UserId,
-    wanted: &Wanted,
-    found: &[Found],
+    search: &SearchQuery,
+    hits: &[SearchHit],
     limit: usize,
 ) -> Result<Vec<SearchResult>, Error> {
-    let readable = readable(core, user, wanted, found).await?;
-    Ok(readable.into_iter().take(limit).map(|passage| result(core, &wanted.query, passage)).collect())
+    // Only results that are shown get a snippet, because that reads the whole passage.
+    let passages = readable(core, user, search, hits).await?.into_iter().take(limit);
+    Ok(passages.map(|passage| result(core, &search.query, passage)).collect())
 }
 
-/// What was found, in its order, with texts and documents.
+/// Returns the hits with their passages and documents, in their order, without those that cannot be read any more.
+///
+/// # Errors
+/// The database fails.
 pub async fn readable(
     core: &CoreContext,
     user: UserId,
-    wanted: &Wanted,
-    found: &[Found],
+    search: &SearchQuery,
+    hits: &[SearchHit],
 ) -> Result<Vec<Passage>, Error> {
-    let ids: Vec<ChunkId> = found.iter().map(|hit| hit.chunk).collect();
+    let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
     let rows = chunk::Entity::owned_by(user).filter(chunk::Column::Id.is_in(ids)).all(core.db.read()).await?;
     let mut chunks: HashMap<ChunkId, chunk::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
-    let ids: Vec<DocumentId> = found.iter().map(|hit| hit.document).collect();
+    let ids: Vec<DocumentId> = hits.iter().map(|hit| hit.document).collect();
     let mut readable = document::Entity::readable_by(user).filter(document::Column::Id.is_in(ids));
-    if let Some(feed) = wanted.within.feed {
+    if let Some(feed) = search.within.feed {
         readable = readable.filter(document::Column::FeedId.eq(feed));
     }
-    if let Some(collection) = wanted.within.collection {
+    if let Some(collection) = search.within.collection {
         readable = readable.filter(document::Column::BookmarkId.in_subquery(filed_in(user, collection)));
     }
     let rows = readable.all(core.db.read()).await?;
     let documents: HashMap<DocumentId, document::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
-    let passages = found.iter().filter_map(|hit| {
+    let passages = hits.iter().filter_map(|hit| {
         let chunk = chunks.remove(&hit.chunk)?;
         let document = documents.get(&chunk.document_id)?.clone();
         Some(Passage { document, chunk, found: *hit })
@@ -98,7 +105,7 @@ pub async fn readable(
     Ok(passages.collect())
 }
 
-/// The bookmarks of a collection.
+/// Selects the bookmarks of a collection.
 fn filed_in(user: UserId, collection: Uuid) -> SelectStatement {
     collection_bookmark::Entity::owned_by(user)
         .filter(collection_bookmark::Column::CollectionId.eq(collection))
@@ -117,14 +124,14 @@ fn result(core: &CoreContext, query: &str, Passage { document, chunk, found }: P
         title: document.title,
         content_type: document.content_type,
         snippet: snippet::extract_snippet(&chunk.text, query),
-        score: shown(found.score),
+        score: rounded_score(found.score),
         page_number: chunk.page,
         start_seconds: chunk.start_seconds,
         end_seconds: chunk.end_seconds,
     }
 }
 
-/// A score as it is shown: no more digits than mean something, and the same ones wherever it is written.
-pub fn shown(score: f32) -> f64 {
+/// Rounds a score for clients to six decimals: more are not significant, and all surfaces show the same number.
+pub fn rounded_score(score: f32) -> f64 {
     (f64::from(score) * 1e6).round() / 1e6
 }

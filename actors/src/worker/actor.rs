@@ -1,9 +1,10 @@
-//! The actor of ingest: claims due jobs, runs each in a task of its own, and watches it to its end.
+//! The actor of the worker: claims due jobs, runs each in a task of its own and watches it to its end.
 //!
-//! After a crash its running jobs lose their leases within seconds and are claimed again; every step may run twice. Where the
-//! whole process died, the next one of its data folder ends their leases at its start.
+//! After a crash of the actor its running jobs lose their leases within seconds and are claimed again; every step may run
+//! twice. After a crash of the whole process the next process of its data folder ends the leases at its start.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
@@ -11,132 +12,141 @@ use database::is_reported;
 use disk::SpaceLevel;
 use entity::id::{JobId, UserId};
 use entity::job;
+use errors::Error;
+use jobs::{ClaimOrder, ClaimedJobs, JobKind, Priority, SlotBudget, Track};
+use library::stored_files;
 use sea_orm::DbErr;
 use tokio::task::AbortHandle;
 use tracing::warn;
 
-use super::attempt::{bury, settle, work};
-use super::queue::{self, Claimed, ClaimOrder, SlotBudget, Priority, Track, JobKind};
-use super::{feed, forget, repair, sweep};
-use crate::ingest::context::IngestContext;
-use errors::Error;
-use library::stored_files;
+use super::context::WorkerContext;
+use super::{attempt, maintenance};
+use crate::ingest::{feed, repair};
 
-/// A lost wake costs so long, and a lost lease is seen within it.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Feeds whose time has come are asked for within it.
-const FEEDS_EVERY: Duration = Duration::from_secs(1);
-const SWEEP_EVERY: Duration = Duration::from_secs(3600);
-/// Files that belong to nothing any more are gone soon after.
-const FILES_EVERY: Duration = Duration::from_secs(5);
-/// The index is packed when nothing else is due for so long.
-const MAINTAIN_EVERY: Duration = Duration::from_secs(30);
-/// One claim of so many takes from the backlog first.
-const BACKLOG_EVERY: u64 = 8;
-/// An index that is gone is opened anew within it, and a rebuild is told as far as it was then.
-const REPAIR_EVERY: Duration = Duration::from_secs(2);
-/// Imports at the same time: more would only wait for the database.
-const IMPORTS: usize = 2;
-/// Exports at the same time, one a person. One does not give way, so they have no place that an import could have.
-const EXPORTS: usize = 2;
-/// Recordings at the same time: a transcriber hears one, and others are fetched meanwhile.
-const RECORDINGS: usize = 4;
+/// Interval of looks at the queue. It bounds the delay after a lost signal, and of jobs of other processes.
+const CLAIM_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval of looks for removed accounts whose passages are in the index.
+const REMOVED_USERS_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval of looks for feeds that are due.
+const FEEDS_INTERVAL: Duration = Duration::from_secs(1);
+const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(3600);
+/// Interval of looks for stored files that nothing refers to.
+const FILES_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval of looks whether the index can be packed because nothing runs.
+const PACK_INTERVAL: Duration = Duration::from_secs(30);
+/// Interval of checks of the index. A removed index is reopened, and the progress of a rebuild updated, within it.
+const REPAIR_INTERVAL: Duration = Duration::from_secs(2);
+/// Every n-th claim takes a job of the backlog first.
+const CLAIMS_PER_BACKLOG_CLAIM: u64 = 8;
+/// Imports that run at the same time. More would only wait for the database.
+const MAX_IMPORTS: usize = 2;
+/// Exports that run at the same time, one of a user. An export does not yield, so the track is apart from imports.
+const MAX_EXPORTS: usize = 2;
+/// Recordings that are in progress at the same time: one is transcribed, and others are fetched meanwhile.
+const MAX_RECORDINGS: usize = 4;
 
 /// How many jobs may run at the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct ConcurrencyLimits {
-    /// That fetch pages.
+    /// Jobs that use the network.
     pub web: usize,
-    /// That work on what is here.
+    /// Jobs that work on stored data.
     pub library: usize,
-    /// That read files.
+    /// Jobs that read files.
     pub files: usize,
 }
 
 impl ConcurrencyLimits {
-    fn of(self, track: Track) -> usize {
+    fn of_track(self, track: Track) -> usize {
         match track {
             Track::Web => self.web,
             Track::Library => self.library,
             Track::Files => self.files,
-            Track::Imports => IMPORTS,
-            Track::Exports => EXPORTS,
-            Track::Recordings => RECORDINGS,
+            Track::Imports => MAX_IMPORTS,
+            Track::Exports => MAX_EXPORTS,
+            Track::Recordings => MAX_RECORDINGS,
         }
     }
 }
 
-/// What is looked after again and again: one look of a kind at a time.
+/// A task that runs at an interval. Of each kind one runs at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum MaintenanceTask {
-    /// Jobs whose wait is over.
+    /// Gives turns to deferred jobs that are due.
     Promote,
-    /// What removed accounts left in the index.
+    /// Removes the passages of removed accounts from the index.
     ForgetRemoved,
-    /// Feeds whose time has come.
+    /// Enqueues feeds that are due.
     Feeds,
-    /// What was kept long enough.
+    /// Removes what has been kept long enough.
     Sweep,
-    /// Files that belong to nothing.
+    /// Removes stored files that nothing refers to.
     Files,
-    /// Packing the index.
+    /// Packs the index.
     Pack,
-    /// Keeping the index whole.
+    /// Checks and repairs the index.
     Repair,
-    /// Checking that this service still maintains the index.
+    /// Checks that this service still maintains the index.
     Maintainer,
 }
 
-/// See the file's head.
-pub struct IngestActor {
-    find_app: Box<dyn Fn() -> Option<IngestContext>>,
-    room: ConcurrencyLimits,
-    running: HashMap<JobId, Running>,
+/// The actor of the worker.
+pub struct WorkerActor {
+    ctx: Arc<WorkerContext>,
+    limits: ConcurrencyLimits,
+    running: HashMap<JobId, RunningJob>,
     tasks: HashSet<MaintenanceTask>,
-    claiming: bool,
+    is_claiming: bool,
     claims: u64,
-    stopped: bool,
+    is_stopped: bool,
 }
 
-struct Running {
+struct RunningJob {
     job: job::Model,
     track: Option<Track>,
     task: AbortHandle,
 }
 
-impl IngestActor {
-    pub(super) fn new(app: impl Fn() -> Option<IngestContext> + 'static, room: ConcurrencyLimits) -> Self {
+impl WorkerActor {
+    pub(super) fn new(ctx: Arc<WorkerContext>, limits: ConcurrencyLimits) -> Self {
         Self {
-            find_app: Box::new(ctx),
-            room,
+            ctx,
+            limits,
             running: HashMap::new(),
             tasks: HashSet::new(),
-            claiming: false,
+            is_claiming: false,
             claims: 0,
-            stopped: false,
+            is_stopped: false,
         }
     }
 
     /// Starts a maintenance task that adds data, unless the disk is below its floor.
-    fn begin_with_room<F>(&mut self, task: MaintenanceTask, context: &mut Context<Self>, work: impl FnOnce(IngestContext) -> F)
-    where
+    fn begin_with_room<F>(
+        &mut self,
+        task: MaintenanceTask,
+        context: &mut Context<Self>,
+        work: impl FnOnce(Arc<WorkerContext>) -> F,
+    ) where
         F: Future<Output = Result<(), Error>> + 'static,
     {
-        if (self.find_app)().is_some_and(|ctx| ctx.disk.has_room()) {
+        if self.ctx.disk.has_room() {
             self.begin(task, context, work);
         }
     }
 
-    /// Starts a task, unless the one before it still goes on.
-    fn begin<F>(&mut self, task: MaintenanceTask, context: &mut Context<Self>, work: impl FnOnce(IngestContext) -> F)
-    where
+    /// Starts a maintenance task, unless the last one of its kind still runs.
+    fn begin<F>(
+        &mut self,
+        task: MaintenanceTask,
+        context: &mut Context<Self>,
+        work: impl FnOnce(Arc<WorkerContext>) -> F,
+    ) where
         F: Future<Output = Result<(), Error>> + 'static,
     {
-        let Some(ctx) = (self.find_app)().filter(|_| !self.stopped) else { return };
-        if !self.tasks.insert(task) {
+        if self.is_stopped || !self.tasks.insert(task) {
             return;
         }
-        context.spawn(work(ctx).into_actor(self).map(move |done, actor, context| {
+        context.spawn(work(self.ctx.clone()).into_actor(self).map(move |done, actor, context| {
             actor.tasks.remove(&task);
             if let Err(error) = done
                 && !error.is_reported()
@@ -149,82 +159,94 @@ impl IngestActor {
         }));
     }
 
-    /// Looks for due jobs everywhere, with those whose wait is over.
-    fn look(&mut self, context: &mut Context<Self>) {
+    /// Claims jobs at the next signal, and so on.
+    fn await_signal(&mut self, context: &mut Context<Self>) {
+        let signal = self.ctx.job_signal.clone();
+        let notified = async move { signal.notified().await };
+        context.spawn(notified.into_actor(self).map(|(), actor, context| {
+            actor.claim(context);
+            actor.await_signal(context);
+        }));
+    }
+
+    /// Gives turns to deferred jobs that are due, then claims jobs.
+    fn promote_and_claim(&mut self, context: &mut Context<Self>) {
         self.begin(MaintenanceTask::Promote, context, |ctx| async move {
             Ok(jobs::promote(&ctx.core.db, ctx.core.clock.now()).await?)
         });
     }
 
-    /// Claims as many due jobs as there are free slots. Below the floor of the disk, only jobs that delete: the others would use up
-    /// the remaining space, and the index writes through mapped files, where a full disk ends the process.
+    /// Claims as many due jobs as there are free slots. Below the floor of the disk, only jobs that delete: the others would
+    /// use up the remaining space, and the index writes through mapped files, where a full disk ends the process.
     fn claim(&mut self, context: &mut Context<Self>) {
-        let Some(ctx) = (self.find_app)() else { return };
-        let level = ctx.disk.level();
-        let only_deletions = level != SpaceLevel::AboveFloor;
-        let slots = |track| SlotBudget { only_deletions, ..self.slots(&ctx, track) };
-        let free: Vec<(Track, SlotBudget)> = Track::ALL.into_iter().map(|track| (track, slots(track))).collect();
-        if self.claiming
-            || self.stopped
-            || level == SpaceLevel::Full
-            || free.iter().all(|(_, slots)| slots.free == 0)
-        {
+        let level = self.ctx.disk.level();
+        if self.is_claiming || self.is_stopped || level == SpaceLevel::Full {
             return;
         }
-        self.claiming = true;
+        let only_deletions = level != SpaceLevel::AboveFloor;
+        let slots = |track| SlotBudget { only_deletions, ..self.slots(track) };
+        let mut free: Vec<(Track, SlotBudget)> =
+            Track::ALL.into_iter().map(|track| (track, slots(track))).collect();
+        free.retain(|(_, slots)| slots.free > 0);
+        if free.is_empty() {
+            return;
+        }
+        self.is_claiming = true;
         self.claims = self.claims.wrapping_add(1);
-        let order =
-            if self.claims.is_multiple_of(BACKLOG_EVERY) { ClaimOrder::Backlog } else { ClaimOrder::Waiting };
+        let order = match self.claims.is_multiple_of(CLAIMS_PER_BACKLOG_CLAIM) {
+            true => ClaimOrder::BacklogFirst,
+            false => ClaimOrder::InteractiveFirst,
+        };
+        let ctx = self.ctx.clone();
         let claim = async move {
             let mut all = Vec::new();
-            for (track, slots) in free.into_iter().filter(|(_, slots)| slots.free > 0) {
-                all.push(
-                    jobs::claim(&ctx.core.db, ctx.lease_owner, track, order, ctx.core.clock.now(), slots).await,
-                );
+            for (track, slots) in free {
+                let now = ctx.core.clock.now();
+                all.push(jobs::claim(&ctx.core.db, ctx.lease_owner, track, order, now, slots).await);
             }
-            (ctx, all)
+            all
         };
-        context.spawn(claim.into_actor(self).map(|(ctx, all), actor, context| {
-            actor.claiming = false;
+        context.spawn(claim.into_actor(self).map(|all, actor, context| {
+            actor.is_claiming = false;
             for claimed in all {
-                actor.take(&ctx, claimed, context);
+                actor.start_claimed(claimed, context);
             }
         }));
     }
 
-    /// How many more jobs a track has room for. Where work lasts, as with hosts that are slow, a backlog leaves a third of the
-    /// slots to those who wait, and each person one to the others.
-    fn slots(&self, ctx: &IngestContext, track: Track) -> SlotBudget {
+    /// The free slots of a track. On tracks whose jobs take long, such as fetches from slow hosts, the backlog leaves a third
+    /// of the slots to jobs that a user waits for, and each user leaves one slot to the others.
+    fn slots(&self, track: Track) -> SlotBudget {
         let own = || self.running.values().filter(|running| running.track == Some(track));
         let backlog = own().filter(|running| Priority::of(&running.job) == Priority::Backlog).count();
-        let mut taken: HashMap<UserId, u64> = HashMap::new();
+        let mut used_by_user: HashMap<UserId, u64> = HashMap::new();
         for running in own() {
-            *taken.entry(running.job.user_id).or_default() += 1;
+            *used_by_user.entry(running.job.user_id).or_default() += 1;
         }
-        let room = self.room.of(track);
-        let (of_backlog, each) = match track {
-            Track::Web | Track::Files | Track::Recordings => (room - (room + 1) / 3, (room - 1).max(1)),
-            Track::Library | Track::Imports => (room, room),
-            Track::Exports => (room, 1),
+        let limit = self.limits.of_track(track);
+        let (max_backlog, max_per_user) = match track {
+            Track::Web | Track::Files | Track::Recordings => (limit - (limit + 1) / 3, (limit - 1).max(1)),
+            Track::Library | Track::Imports => (limit, limit),
+            Track::Exports => (limit, 1),
         };
         SlotBudget {
-            free: room.saturating_sub(own().count()) as u64,
-            backlog: of_backlog.saturating_sub(backlog) as u64,
-            each: each as u64,
-            taken,
-            leaves_index: !ctx.index_watch.is_maintainer(),
+            free: limit.saturating_sub(own().count()) as u64,
+            free_for_backlog: max_backlog.saturating_sub(backlog) as u64,
+            max_per_user: max_per_user as u64,
+            used_by_user,
+            skips_index_jobs: !self.ctx.index_watch.is_maintainer(),
             only_deletions: false,
         }
     }
 
-    fn take(&mut self, ctx: &IngestContext, claimed: Result<Claimed, DbErr>, context: &mut Context<Self>) {
+    fn start_claimed(&mut self, claimed: Result<ClaimedJobs, DbErr>, context: &mut Context<Self>) {
         match claimed {
             Ok(claimed) => {
                 for job in claimed.dead {
-                    self.bury(ctx.clone(), job, context);
+                    self.give_up(job, context);
                 }
                 for job in claimed.jobs {
-                    self.start(ctx.clone(), job, context);
+                    self.start(job, context);
                 }
             }
             Err(error) if is_reported(&error) => {}
@@ -232,32 +254,36 @@ impl IngestActor {
         }
     }
 
-    /// Gives a job up whose tries all died with their process.
-    fn bury(&self, ctx: IngestContext, job: job::Model, context: &mut Context<Self>) {
-        let bury = async move { bury(&ctx, &job).await };
-        context.spawn(bury.into_actor(self).map(|buried, _, _| {
-            if let Err(error) = buried {
+    /// Gives up a job of which every attempt crashed the process.
+    fn give_up(&self, job: job::Model, context: &mut Context<Self>) {
+        let ctx = self.ctx.clone();
+        let record = async move { attempt::record_crash(&ctx, &job).await };
+        context.spawn(record.into_actor(self).map(|recorded, _, _| {
+            if let Err(error) = recorded {
                 warn!(%error, "could not give a job up; the next look finds it again");
             }
         }));
     }
 
-    fn start(&mut self, ctx: IngestContext, job: job::Model, context: &mut Context<Self>) {
-        if self.stopped {
-            // Claimed while the stop came in.
-            context.spawn(release(ctx, vec![job]).into_actor(self));
+    fn start(&mut self, job: job::Model, context: &mut Context<Self>) {
+        if self.is_stopped {
+            // It was claimed while the worker stopped.
+            context.spawn(release(self.ctx.clone(), vec![job]).into_actor(self));
             return;
         }
-        // After a clock's jump, or the machine's sleep, an own lease can be over: the older try must not go on beside.
+        // After a jump of the clock, or the machine's sleep, an own lease can expire: the older attempt must not run at the
+        // same time.
         if let Some(older) = self.running.remove(&job.id) {
             older.task.abort();
         }
-        let task = actix_rt::spawn(work(ctx.clone(), job.clone()));
+        let (ctx, attempted) = (self.ctx.clone(), job.clone());
+        let task = actix_rt::spawn(async move { attempt::run(&ctx, &attempted).await });
         let track = JobKind::named(&job.kind).map(JobKind::track);
-        self.running.insert(job.id, Running { job: job.clone(), track, task: task.abort_handle() });
+        self.running.insert(job.id, RunningJob { job: job.clone(), track, task: task.abort_handle() });
+        let ctx = self.ctx.clone();
         let watch = async move {
-            let ended = task.await;
-            settle(&ctx, &job, ended).await;
+            let end = task.await;
+            attempt::record_end(&ctx, &job, end).await;
             job
         };
         context.spawn(watch.into_actor(self).map(|job, actor, context| {
@@ -268,19 +294,46 @@ impl IngestActor {
         }));
     }
 
-    fn sweep(&mut self, context: &mut Context<Self>) {
+    fn clean_up(&mut self, context: &mut Context<Self>) {
         self.begin(MaintenanceTask::Sweep, context, |ctx| async move {
-            sweep::run(&ctx).await;
+            maintenance::clean_up(&ctx).await;
             Ok(())
         });
     }
 
-    fn repair(&mut self, context: &mut Context<Self>) {
-        self.begin(MaintenanceTask::Maintainer, context, |ctx| async move { repair::check_maintainer(&ctx).await });
-        self.begin(MaintenanceTask::Repair, context, |ctx| async move { repair::check_index(&ctx).await });
+    fn forget_removed_users(&mut self, context: &mut Context<Self>) {
+        if self.ctx.disk.level() != SpaceLevel::Full {
+            self.begin(MaintenanceTask::ForgetRemoved, context, |ctx| async move {
+                repair::purge_removed_users(&ctx.repair).await
+            });
+        }
     }
 
-    /// When nothing is running: it takes the index for itself.
+    fn enqueue_due_feeds(&mut self, context: &mut Context<Self>) {
+        self.begin_with_room(MaintenanceTask::Feeds, context, |ctx| async move {
+            feed::due::enqueue_due(&ctx.feeds).await?;
+            feed::websub::subscribe::enqueue_due(&ctx.feeds).await
+        });
+    }
+
+    fn remove_loose_files(&mut self, context: &mut Context<Self>) {
+        self.begin(MaintenanceTask::Files, context, |ctx| async move {
+            stored_files::sweep(&ctx.core, &*ctx.uploads.store).await
+        });
+    }
+
+    fn repair(&mut self, context: &mut Context<Self>) {
+        self.begin(MaintenanceTask::Maintainer, context, |ctx| async move {
+            repair::check_maintainer(&ctx.repair).await
+        });
+        self.begin(
+            MaintenanceTask::Repair,
+            context,
+            |ctx| async move { repair::check_index(&ctx.repair).await },
+        );
+    }
+
+    /// Packs the index while nothing runs, because packing takes it exclusively.
     fn pack(&mut self, context: &mut Context<Self>) {
         if self.running.is_empty() {
             self.begin_with_room(MaintenanceTask::Pack, context, |ctx| async move {
@@ -290,38 +343,21 @@ impl IngestActor {
     }
 }
 
-impl Actor for IngestActor {
+impl Actor for WorkerActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Self::Context) {
-        // The program is still being put together when the first life begins.
-        context.run_later(Duration::from_millis(50), |actor, context| {
-            actor.look(context);
-            actor.sweep(context);
-            actor.repair(context);
-        });
-        context.run_interval(LOOK_EVERY, Self::look);
-        context.run_interval(SWEEP_EVERY, Self::sweep);
-        context.run_interval(MAINTAIN_EVERY, Self::pack);
-        context.run_interval(REPAIR_EVERY, Self::repair);
-        context.run_interval(LOOK_EVERY, |actor, context| {
-            if (actor.find_app)().is_some_and(|ctx| ctx.disk.level() != SpaceLevel::Full) {
-                actor.begin(
-                    MaintenanceTask::ForgetRemoved,
-                    context,
-                    |ctx| async move { forget::removed_users(&ctx).await },
-                );
-            }
-        });
-        context.run_interval(FEEDS_EVERY, |actor, context| {
-            actor.begin_with_room(MaintenanceTask::Feeds, context, |ctx| async move {
-                feed::due::enqueue_due(&ctx).await?;
-                feed::websub::subscribe::enqueue_due(&ctx).await
-            });
-        });
-        context.run_interval(FILES_EVERY, |actor, context| {
-            actor.begin(MaintenanceTask::Files, context, |ctx| async move { stored::sweep(&ctx).await });
-        });
+        self.promote_and_claim(context);
+        self.clean_up(context);
+        self.repair(context);
+        self.await_signal(context);
+        context.run_interval(CLAIM_INTERVAL, Self::promote_and_claim);
+        context.run_interval(CLEAN_UP_INTERVAL, Self::clean_up);
+        context.run_interval(PACK_INTERVAL, Self::pack);
+        context.run_interval(REPAIR_INTERVAL, Self::repair);
+        context.run_interval(REMOVED_USERS_INTERVAL, Self::forget_removed_users);
+        context.run_interval(FEEDS_INTERVAL, Self::enqueue_due_feeds);
+        context.run_interval(FILES_INTERVAL, Self::remove_loose_files);
     }
 
     fn stopped(&mut self, _: &mut Self::Context) {
@@ -331,47 +367,27 @@ impl Actor for IngestActor {
     }
 }
 
-/// There may be something due.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub struct Wake;
-
-impl Handler<Wake> for IngestActor {
-    type Result = ();
-
-    fn handle(&mut self, _: Wake, context: &mut Self::Context) {
-        self.claim(context);
-    }
-}
-
-/// Puts the running jobs back and takes no more.
+/// Releases the running jobs and claims no more.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Stop;
 
-impl Handler<Stop> for IngestActor {
+impl Handler<Stop> for WorkerActor {
     type Result = ResponseActFuture<Self, ()>;
 
     fn handle(&mut self, _: Stop, _: &mut Self::Context) -> Self::Result {
-        self.stopped = true;
-        let running: Vec<Running> = self.running.drain().map(|(_, running)| running).collect();
-        let ctx = (self.find_app)();
-        let ended = running.into_iter().map(|running| {
+        self.is_stopped = true;
+        let stopped = self.running.drain().map(|(_, running)| {
             running.task.abort();
             running.job
         });
-        let ended: Vec<job::Model> = ended.collect();
-        let release = async move {
-            if let Some(ctx) = app {
-                release(ctx, ended).await;
-            }
-        };
-        Box::pin(release.into_actor(self))
+        let stopped: Vec<job::Model> = stopped.collect();
+        Box::pin(release(self.ctx.clone(), stopped).into_actor(self))
     }
 }
 
-/// Puts jobs back as if they had not been tried.
-async fn release(ctx: IngestContext, jobs: Vec<job::Model>) {
+/// Releases jobs, as if there had been no attempt.
+async fn release(ctx: Arc<WorkerContext>, jobs: Vec<job::Model>) {
     for job in jobs {
         if let Err(error) = jobs::release(ctx.core.db.write(), &job, ctx.core.clock.now()).await {
             warn!(job.id = %job.id, %error, "could not put a job back");

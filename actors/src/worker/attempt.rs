@@ -1,216 +1,175 @@
-//! A try of a job: its work under its lease, and how it ended, written down.
+//! One attempt of a job: its handler runs under the lease of the job, and how it ended is recorded.
 
 use std::time::Duration;
 
 use database::is_reported;
-use entity::id::DocumentId;
-use entity::kind::DocumentStatus;
+use entity::job;
 use entity::time::Timestamp;
-use entity::{bookmark, document, job};
-use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+use errors::Error;
+use jobs::{Deferral, JobError, JobKind, LEASE_DURATION, MAX_ATTEMPTS};
+use library::owned_transaction::begin_owned;
+use sea_orm::{ConnectionTrait, DbErr};
 use tokio::task::JoinError;
 use tracing::field::{DisplayValue, display};
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use super::queue::{self, LEASE, Later, MOST_ATTEMPTS, JobKind};
-use super::{feed, file, forget, index, media, page};
-use crate::ingest::context::IngestContext;
-use errors::Error;
-use crate::notices::email;
-use library::owned_transaction::begin_owned;
-use library::{exports, imports};
+use super::context::WorkerContext;
+use super::handlers;
 
-/// JobKind that met something busy is tried again no sooner.
-const SOON: Duration = Duration::from_secs(2);
-/// A text for which a library has no room is tried again no sooner: its user may have made room by then.
-const NO_ROOM_RETRY: Duration = Duration::from_secs(3600);
+/// Minimum delay after an attempt that met a busy component.
+const MIN_BUSY_DELAY: Duration = Duration::from_secs(2);
+/// Minimum delay after an attempt whose text did not fit into the library. The user may have freed space by then.
+const LIBRARY_FULL_RETRY: Duration = Duration::from_secs(3600);
 /// Attempts of a file whose parser crashes, hangs or runs out of memory.
-const MAX_FATAL_ATTEMPTS: i32 = 3;
-/// JobKind that met a full disk, or a fault of the storage, is tried again after this.
+const MAX_PARSER_CRASHES: i32 = 3;
+/// Delay after an attempt that met a full disk.
 const DISK_FULL_RETRY: Duration = Duration::from_secs(30);
+/// Delay after an attempt that met a fault of the storage.
 const STORAGE_RETRY: Duration = Duration::from_secs(60);
+/// Failed renewals in a row after which an attempt is ended. The lease would expire before another one.
+const MAX_FAILED_RENEWALS: u32 = 3;
+
 const DISK_FULL: &str = "the disk of the service is full; processing continues when there is space again";
 const STORAGE_FAILED: &str = "the storage of the service failed; this will be retried";
-/// Told of work that waits for a host.
-const AT_HOST: &str = "waiting, because other requests to the same host come first";
+/// The reason of a job that waits for its host.
+const HOST_BUSY: &str = "waiting, because other requests to the same host come first";
 
-/// Why a job did not end well.
-#[derive(Debug)]
-pub enum JobError {
-    /// Another try may go better; not before `after` where the other side said so.
-    Passing {
-        /// For the person, in words.
-        reason: String,
-        /// As the other side asked.
-        after: Option<Duration>,
-    },
-    /// A parser did not survive its file: another try may go better, when the machine is less busy, and not many.
-    Fatal(String),
-    /// No try will go better.
-    Permanent(String),
-    /// Something that it needs is not there: it waits, as if it had not been tried.
-    Waiting {
-        /// What for, for the person, in words.
-        reason: &'static str,
-        /// When to look again.
-        after: Duration,
-    },
-    /// Others are asking the same host, or it asked to be left alone: it waits so long.
-    Turn(Duration),
-    /// Another worker has the job by now.
-    LeaseLost,
-    /// Something inside went wrong: another try, and the cause for the log.
-    Inside(Error),
-}
-
-impl<E: Into<Error>> From<E> for JobError {
-    fn from(error: E) -> Self {
-        JobError::Internal(error.into())
-    }
-}
-
-/// One try, under its lease: ends early when the lease is lost.
-pub async fn work(ctx: IngestContext, job: job::Model) -> Result<(), JobError> {
+/// Runs one attempt under its lease. It ends early when the lease is lost.
+///
+/// # Errors
+/// As [`handlers::run`]; [`JobError::LeaseLost`]; [`JobError::Internal`] when the lease cannot be renewed.
+pub(super) async fn run(ctx: &WorkerContext, job: &job::Model) -> Result<(), JobError> {
     tokio::select! {
-        done = run(&ctx, &job) => done,
-        lost = hold(&ctx, &job) => Err(lost),
+        done = handlers::run(ctx, job) => done,
+        lost = keep_lease(ctx, job) => Err(lost),
     }
 }
 
-async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> {
-    match JobKind::named(&job.kind) {
-        Some(JobKind::Page | JobKind::Text) => page::run(ctx, job).await,
-        Some(JobKind::File) => file::run(ctx, job).await,
-        Some(JobKind::Transcribe) => media::run(ctx, job).await,
-        Some(JobKind::Index) => index::run(ctx, job).await,
-        Some(JobKind::UpdateLabels) => index::relabel(ctx, job).await,
-        Some(JobKind::RemoveFromIndex) => forget::run(ctx, job).await,
-        Some(JobKind::FetchFeed) => feed::poll::run(ctx, job).await,
-        Some(JobKind::DeliverEntries) => feed::deliver::run(ctx, job).await,
-        Some(JobKind::ForgetFeed) => feed::forget::run(ctx, job).await,
-        Some(JobKind::Subscribe) => feed::websub::subscribe::run(ctx, job).await,
-        Some(JobKind::SendEmail) => letter::run(ctx, job).await,
-        Some(JobKind::Import) => imports::run(ctx, job).await,
-        Some(JobKind::Export) => exports::run(ctx, job).await,
-        None => {
-            Err(JobError::Permanent("this version of the service does not know this kind of job".to_owned()))
-        }
-    }
-}
-
-/// Renews the lease for as long as the job is this try's.
-async fn hold(ctx: &IngestContext, job: &job::Model) -> JobError {
-    let mut failed = 0;
+/// Renews the lease until it is lost.
+async fn keep_lease(ctx: &WorkerContext, job: &job::Model) -> JobError {
+    let mut failures = 0;
     loop {
-        tokio::time::sleep(LEASE / 3).await;
+        tokio::time::sleep(LEASE_DURATION / 3).await;
         match jobs::renew(ctx.core.db.write(), job, ctx.core.clock.now()).await {
-            Ok(true) => failed = 0,
+            Ok(true) => failures = 0,
             Ok(false) => return JobError::LeaseLost,
-            Err(_) if failed < 2 => failed += 1,
+            Err(_) if failures + 1 < MAX_FAILED_RENEWALS => failures += 1,
             Err(error) => return error.into(),
         }
     }
 }
 
-/// Writes down how a try ended.
-pub async fn settle(ctx: &IngestContext, job: &job::Model, ended: Result<Result<(), JobError>, JoinError>) {
-    let failure = match ended {
+/// Records how the task of an attempt ended. A handler records its success itself, in the transaction that keeps its result.
+pub(super) async fn record_end(
+    ctx: &WorkerContext,
+    job: &job::Model,
+    end: Result<Result<(), JobError>, JoinError>,
+) {
+    let error = match end {
         Ok(Ok(())) | Ok(Err(JobError::LeaseLost)) => return,
         Err(stopped) if stopped.is_cancelled() => return,
-        Ok(Err(failure)) => failure,
+        Ok(Err(error)) => error,
         Err(_panicked) => JobError::Internal(Error::internal("the job panicked")),
     };
-    if let Err(error) = failed(ctx, job, failure).await
+    if let Err(error) = record_error(ctx, job, error).await
         && !is_reported(&error)
     {
         warn!(job.id = %job.id, job.kind = %job.kind, %error, "could not record that {} failed", activity(job));
     }
 }
 
-async fn failed(ctx: &IngestContext, job: &job::Model, failure: JobError) -> Result<(), DbErr> {
+async fn record_error(ctx: &WorkerContext, job: &job::Model, error: JobError) -> Result<(), DbErr> {
     let now = ctx.core.clock.now();
     let txn = begin_owned(&ctx.core.db, job.user_id).await?;
-    let Some(job) = jobs::current(&txn, job).await? else { return Ok(()) };
-    let ending = disposition(&job, failure);
-    if !put_down(&txn, &job, &ending, now).await? {
+    let Some(job) = jobs::reload(&txn, job).await? else { return Ok(()) };
+    let disposition = disposition(&job, error);
+    if !write_job(&txn, &job, &disposition, now).await? {
         return Ok(());
     }
-    say(&txn, &job, &ending, now).await?;
+    write_subject(&txn, &job, &disposition, now).await?;
     txn.commit().await?;
-    if let Disposition::Dead(_) = ending {
-        given_up(&job);
+    if let Disposition::Dead { .. } = disposition {
+        count_given_up(&job);
     }
     Ok(())
 }
 
-/// What becomes of a job that did not end well.
+/// What happens to a job after a failed attempt.
 enum Disposition {
-    /// Another worker has it.
-    Lost,
-    /// It comes again in a moment, as if it had not been tried; the job alone says why.
-    Postponed(Duration, Option<&'static str>),
-    /// It waits, as if it had not been tried, and its document says for what.
-    Waits(Duration, &'static str),
-    /// The try failed; another one comes after so long.
-    Again(Duration, String),
-    /// The try failed, and was the last.
-    GivenUp(String),
+    /// Another worker has claimed it: nothing.
+    LeaseLost,
+    /// It runs again soon, as if there had been no attempt. Only the job has the reason.
+    Deferred { delay: Duration, reason: Option<&'static str> },
+    /// It waits for something, as if there had been no attempt. Its subject has the reason too.
+    Blocked { delay: Duration, reason: &'static str },
+    /// The attempt failed; another one follows.
+    Retry { delay: Duration, reason: String },
+    /// The attempt failed and was the last.
+    Dead { reason: String },
 }
 
-/// Writes it into the job's row; whether the job is still this worker's.
-async fn put_down(
+/// Writes the row of the job. Returns whether this attempt still held the lease.
+async fn write_job(
     txn: &impl ConnectionTrait,
     job: &job::Model,
-    ending: &Disposition,
+    disposition: &Disposition,
     now: Timestamp,
 ) -> Result<bool, DbErr> {
-    let later = match ending {
+    let deferral = match disposition {
         Disposition::LeaseLost => return Ok(false),
-        Disposition::Dead(reason) => return jobs::give_up(txn, job, reason, now).await,
-        Disposition::Deferred(after, reason) => Later { tried: false, reason: *reason, after: *after },
-        Disposition::Blocked(after, reason) => Later { tried: false, reason: Some(reason), after: *after },
-        Disposition::Retry(after, reason) => Later { tried: true, reason: Some(reason), after: *after },
+        Disposition::Dead { reason } => return jobs::give_up(txn, job, reason, now).await,
+        Disposition::Deferred { delay, reason } => {
+            Deferral { counts_attempt: false, reason: *reason, delay: *delay }
+        }
+        Disposition::Blocked { delay, reason } => {
+            Deferral { counts_attempt: false, reason: Some(reason), delay: *delay }
+        }
+        Disposition::Retry { delay, reason } => {
+            Deferral { counts_attempt: true, reason: Some(reason), delay: *delay }
+        }
     };
-    jobs::put_back(txn, job, later, now).await
+    jobs::defer(txn, job, deferral, now).await
 }
 
-/// Says so of what the job is for. A document whose try failed is told as failed, even where another try comes.
-async fn say(
+/// Records the end with the subject of the job. A document counts as failed even if another attempt follows.
+async fn write_subject(
     txn: &impl ConnectionTrait,
     job: &job::Model,
-    ending: &Disposition,
+    disposition: &Disposition,
     now: Timestamp,
 ) -> Result<(), DbErr> {
     let is_document = JobKind::named(&job.kind).is_some_and(JobKind::makes_document);
-    match ending {
-        Disposition::LeaseLost | Disposition::Deferred(..) => Ok(()),
-        Disposition::Blocked(_, reason) => say_why(txn, job, reason).await,
-        Disposition::Retry(_, reason) if !is_document => say_why(txn, job, reason).await,
-        Disposition::Retry(_, reason) => mark_failed(txn, job, reason, now).await,
-        Disposition::Dead(reason) => mark_given_up(txn, job, reason, now).await,
+    match disposition {
+        Disposition::LeaseLost | Disposition::Deferred { .. } => Ok(()),
+        Disposition::Blocked { reason, .. } => handlers::record_wait(txn, job, reason).await,
+        Disposition::Retry { reason, .. } if !is_document => handlers::record_wait(txn, job, reason).await,
+        Disposition::Retry { reason, .. } => handlers::record_failure(txn, job, reason, now).await,
+        Disposition::Dead { reason } => handlers::record_death(txn, job, reason, now).await,
     }
 }
 
-fn disposition(job: &job::Model, failure: JobError) -> Disposition {
-    let (reason, after, last) = match failure {
+fn disposition(job: &job::Model, error: JobError) -> Disposition {
+    let blocked = |delay, reason| Disposition::Blocked { delay, reason };
+    let (reason, min_delay, is_last) = match error {
         JobError::LeaseLost => return Disposition::LeaseLost,
-        JobError::Blocked { reason, after } => return Disposition::Blocked(after, reason),
-        JobError::HostBusy(wait) => return Disposition::Deferred(wait, Some(AT_HOST)),
-        // Not the job's fault, and over in a moment.
-        JobError::Internal(Error::Busy(wait)) => return Disposition::Deferred(wait.max(SOON), None),
-        JobError::Internal(Error::StorageFailed(_)) => return Disposition::Blocked(STORAGE_RETRY, STORAGE_FAILED),
-        JobError::Internal(Error::StorageFull) => return Disposition::Blocked(DISK_FULL_RETRY, DISK_FULL),
-        JobError::Transient { reason, after } => (reason, after, job.attempts >= MOST_ATTEMPTS),
-        JobError::ParserCrash(reason) => (reason, None, job.attempts >= MAX_FATAL_ATTEMPTS),
+        JobError::Blocked { reason, after } => return blocked(after, reason),
+        JobError::HostBusy(delay) => return Disposition::Deferred { delay, reason: Some(HOST_BUSY) },
+        // Not the fault of the job, and over soon.
+        JobError::Internal(Error::Busy(delay)) => {
+            return Disposition::Deferred { delay: delay.max(MIN_BUSY_DELAY), reason: None };
+        }
+        JobError::Internal(Error::StorageFailed(_)) => return blocked(STORAGE_RETRY, STORAGE_FAILED),
+        JobError::Internal(Error::StorageFull) => return blocked(DISK_FULL_RETRY, DISK_FULL),
+        JobError::Transient { reason, after } => (reason, after, job.attempts >= MAX_ATTEMPTS),
+        JobError::ParserCrash(reason) => (reason, None, job.attempts >= MAX_PARSER_CRASHES),
         JobError::Permanent(reason) => (reason, None, true),
         JobError::Internal(error @ Error::LibraryFull { .. }) => {
-            // An import keeps its place and is resumed by its user.
-            let last = job.kind == JobKind::Import.name() || job.attempts >= MOST_ATTEMPTS;
-            (error.to_string(), Some(NO_ROOM_RETRY), last)
+            // An import keeps its position, and its user resumes it.
+            let is_last = job.kind == JobKind::Import.name() || job.attempts >= MAX_ATTEMPTS;
+            (error.to_string(), Some(LIBRARY_FULL_RETRY), is_last)
         }
-        // Its user makes room and begins another export.
+        // The user frees space and starts another export.
         JobError::Internal(error @ Error::TransfersFull { .. }) => (error.to_string(), None, true),
         JobError::Internal(error) => {
             let (cause, document) = (error.chain(), document_of(job));
@@ -218,155 +177,94 @@ fn disposition(job: &job::Model, failure: JobError) -> Disposition {
                 job.id = %job.id, job.kind = %job.kind, document.id = document, job.attempts, cause,
                 "{} failed inside the service", activity(job)
             );
-            ("an internal error occurred".to_owned(), None, job.attempts >= MOST_ATTEMPTS)
+            ("an internal error occurred".to_owned(), None, job.attempts >= MAX_ATTEMPTS)
         }
     };
-    let (document, next) = (document_of(job), if last { "given up" } else { "will retry" });
+    let (document, next) = (document_of(job), if is_last { "given up" } else { "will retry" });
     info!(
-        job.id = %job.id, job.kind = %job.kind, document.id = document, job.attempts, last, reason,
+        job.id = %job.id, job.kind = %job.kind, document.id = document, job.attempts, last = is_last, reason,
         "{} failed (attempt {}, {next})", activity(job), job.attempts
     );
-    let after = after.unwrap_or_default().max(jobs::backoff(job));
-    if last { Disposition::Dead(reason) } else { Disposition::Retry(after, reason) }
+    let delay = min_delay.unwrap_or_default().max(jobs::backoff(job));
+    if is_last { Disposition::Dead { reason } } else { Disposition::Retry { delay, reason } }
 }
 
-/// What a job does, in words; the name in its row where this version does not know it.
+/// Describes what a job does; the name of its kind if this version does not know it.
 fn activity(job: &job::Model) -> &str {
-    JobKind::named(&job.kind).map_or(job.kind.as_str(), |work| work.activity())
+    JobKind::named(&job.kind).map_or(job.kind.as_str(), |kind| kind.activity())
 }
 
 /// The document that a job makes, for a log line.
 fn document_of(job: &job::Model) -> Option<DisplayValue<Uuid>> {
-    JobKind::named(&job.kind).filter(|work| work.makes_document()).map(|_| display(job.subject))
+    JobKind::named(&job.kind).filter(|kind| kind.makes_document()).map(|_| display(job.subject))
 }
 
-/// Gives a job up whose tries all died with their process, and says so of what it was for, in one transaction.
-pub async fn bury(ctx: &IngestContext, job: &job::Model) -> Result<(), DbErr> {
+/// Gives up a job whose last attempt crashed the process, and records it with its subject, in one transaction.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
+pub(super) async fn record_crash(ctx: &WorkerContext, job: &job::Model) -> Result<(), DbErr> {
     let now = ctx.core.clock.now();
     let txn = begin_owned(&ctx.core.db, job.user_id).await?;
     if jobs::mark_dead(&txn, job, now).await? {
-        mark_given_up(&txn, job, jobs::crash_reason(job), now).await?;
-        txn.commit().await?;
         let (reason, document) = (jobs::crash_reason(job), document_of(job));
+        handlers::record_death(&txn, job, reason, now).await?;
+        txn.commit().await?;
         warn!(
             job.id = %job.id, job.kind = %job.kind, document.id = document, reason,
             "{} was given up", activity(job)
         );
-        given_up(job);
+        count_given_up(job);
     }
     Ok(())
 }
 
-/// Counts a job that nobody tries again by itself.
-fn given_up(job: &job::Model) {
-    if let Some(work) = JobKind::named(&job.kind) {
-        metrics::counter!("carrel_jobs_given_up_total", "work" => work.name()).increment(1);
+/// Counts a job that is not retried any more.
+fn count_given_up(job: &job::Model) {
+    if let Some(kind) = JobKind::named(&job.kind) {
+        metrics::counter!("carrel_jobs_given_up_total", "work" => kind.name()).increment(1);
     }
-}
-
-/// What a job is for says that it failed, and nothing is kept for another try.
-async fn mark_given_up(
-    db: &impl ConnectionTrait,
-    job: &job::Model,
-    reason: &str,
-    now: Timestamp,
-) -> Result<(), DbErr> {
-    mark_failed(db, job, reason, now).await?;
-    match JobKind::named(&job.kind) {
-        Some(JobKind::Transcribe) => media::fetched::release_file(db, DocumentId(job.subject)).await?,
-        Some(JobKind::Index) => index::give_up(db, job).await?,
-        Some(_) | None => {}
-    }
-    Ok(())
-}
-
-/// A document whose text or index could not be made says so. What stays readable and found, because only a newer text or
-/// another filing failed, stays ready and keeps the reason.
-async fn mark_failed(
-    db: &impl ConnectionTrait,
-    job: &job::Model,
-    reason: &str,
-    now: Timestamp,
-) -> Result<(), DbErr> {
-    match JobKind::named(&job.kind) {
-        Some(JobKind::Import) => return imports::failed(db, job, reason, now).await,
-        Some(JobKind::Export) => return exports::failed(db, job, reason, now).await,
-        Some(work) if !work.makes_document() => return Ok(()),
-        Some(_) | None => {}
-    }
-    // The bookmark before its document, as whoever deletes it takes them: nobody waits in a circle.
-    bookmark::Entity::touch_of(db, job.user_id, DocumentId(job.subject), now).await?;
-    say_reason(db, job, reason).await?;
-    document::Entity::update_many()
-        .filter(document::Column::UserId.eq(job.user_id))
-        .filter(document::Column::Id.eq(DocumentId(job.subject)))
-        .col_expr(document::Column::Status, Expr::value(DocumentStatus::Failed))
-        .filter(document::Column::Status.ne(DocumentStatus::Ready))
-        .exec(db)
-        .await
-        .map(drop)
-}
-
-/// Says of what a job is for why it is not further: it waits, or is tried again.
-async fn say_why(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
-    match JobKind::named(&job.kind) {
-        Some(JobKind::Import) => imports::waits(db, job, reason).await,
-        Some(JobKind::Export) => exports::waits(db, job, reason).await,
-        Some(work) if work.makes_document() => say_reason(db, job, reason).await,
-        Some(_) | None => Ok(()),
-    }
-}
-
-/// Says of the job's document why it is not further.
-pub async fn say_reason(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
-    document::Entity::update_many()
-        .filter(document::Column::UserId.eq(job.user_id))
-        .filter(document::Column::Id.eq(DocumentId(job.subject)))
-        .col_expr(document::Column::Error, Expr::value(reason))
-        .exec(db)
-        .await
-        .map(drop)
 }
 
 #[cfg(test)]
 mod tests {
-    use entity::id::UserId;
+    use entity::id::{DocumentId, UserId};
     use entity::kind::JobState;
 
     use super::*;
 
-    #[test]
-    fn what_its_parser_does_not_survive_is_tried_three_times() {
+    fn running(kind: JobKind, attempts: i32) -> job::Model {
         let now = Timestamp::from_millis(0);
-        let tried = |attempts| job::Model {
+        job::Model {
             state: JobState::Running,
             attempts,
-            ..job::Model::queued(UserId::new(now), JobKind::Page.name(), DocumentId::new(now).0, (0, 0), now)
-        };
-        let is_over = |failure| matches!(failure, Disposition::Dead(_));
-
-        let fatal = || JobError::ParserCrash("it crashed".to_owned());
-        assert_eq!(
-            [1, 2, 3].map(|attempts| is_over(disposition(&tried(attempts), fatal()))),
-            [false, false, true]
-        );
-        assert!(is_over(disposition(&tried(1), JobError::Permanent("no text".to_owned()))));
+            ..job::Model::queued(UserId::new(now), kind.name(), DocumentId::new(now).0, (0, 0), now)
+        }
     }
 
     #[test]
-    fn text_without_room_is_tried_again_after_an_hour() {
-        let now = Timestamp::from_millis(0);
-        let tried = |work: JobKind, attempts| job::Model {
-            state: JobState::Running,
-            attempts,
-            ..job::Model::queued(UserId::new(now), work.name(), DocumentId::new(now).0, (0, 0), now)
-        };
+    fn job_whose_parser_crashes_has_three_attempts() {
+        let is_dead = |disposition| matches!(disposition, Disposition::Dead { .. });
+
+        let crash = || JobError::ParserCrash("it crashed".to_owned());
+        assert_eq!(
+            [1, 2, 3].map(|attempts| is_dead(disposition(&running(JobKind::Page, attempts), crash()))),
+            [false, false, true]
+        );
+        assert!(is_dead(disposition(&running(JobKind::Page, 1), JobError::Permanent("no text".to_owned()))));
+    }
+
+    #[test]
+    fn text_without_room_is_retried_after_an_hour() {
         let full = || JobError::Internal(Error::LibraryFull { used: 9, limit: 8 });
 
-        let Disposition::Retry(after, reason) = disposition(&tried(JobKind::Text, 1), full()) else { panic!("given up") };
-        assert!(after >= NO_ROOM_RETRY);
+        let Disposition::Retry { delay, reason } = disposition(&running(JobKind::Text, 1), full()) else {
+            panic!("given up")
+        };
+        assert!(delay >= LIBRARY_FULL_RETRY);
         assert_eq!(reason, "the library of this account is full: 9 of 8 bytes are used");
-        assert!(matches!(disposition(&tried(JobKind::Text, MOST_ATTEMPTS), full()), Disposition::Dead(_)));
-        assert!(matches!(disposition(&tried(JobKind::Import, 1), full()), Disposition::Dead(_)));
+        let last = disposition(&running(JobKind::Text, MAX_ATTEMPTS), full());
+        assert!(matches!(last, Disposition::Dead { .. }));
+        assert!(matches!(disposition(&running(JobKind::Import, 1), full()), Disposition::Dead { .. }));
     }
 }

@@ -1,84 +1,91 @@
-//! The clean-ups that run at the start and every hour after.
+//! The clean-ups that run at the start and every hour.
 
 use std::time::Duration;
 
 use entity::time::Timestamp;
 use entity::{bookmark, document};
+use errors::Error;
+use library::owned_transaction::begin_owned;
+use library::{exports, feeds, imports, uploads};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use tracing::warn;
 
-use super::{feed, media, queue};
+use super::context::WorkerContext;
 use crate::ai::answers;
-use crate::ingest::context::IngestContext;
-use errors::Error;
-use library::owned_transaction::begin_owned;
-use library::uploads;
-use library::{exports, imports};
 use crate::auth::sessions;
+use crate::ingest::media;
 
-const DONE_JOBS: Duration = Duration::from_secs(24 * 3600);
-const DEAD_JOBS: Duration = Duration::from_secs(90 * 24 * 3600);
-const AT_ONCE: u64 = 500;
+/// How long finished jobs are kept.
+const DONE_JOB_RETENTION: Duration = Duration::from_secs(24 * 3600);
+/// How long dead jobs that are about no document are kept.
+const DEAD_JOB_RETENTION: Duration = Duration::from_secs(90 * 24 * 3600);
+/// Deleted bookmarks that are read together.
+const BATCH_ROWS: u64 = 500;
 
-/// All of them, one after another; one that fails keeps none of the others from its work.
-pub async fn run(ctx: &IngestContext) {
-    let now = ctx.core.clock.now();
-    told("sessions", sessions::sweep(ctx).await);
-    told("stored answers", ctx.idempotency.sweep(now).await);
-    told("claims of answers", answers::sweep(&ctx.core.db, now).await);
-    told("ended jobs", jobs::sweep(&ctx.core.db, now - DONE_JOBS, now - DEAD_JOBS).await.map_err(Error::from));
-    told("sources of feeds", library::feeds::source::delete_unfollowed(ctx.core.db.write()).await);
-    told("uploads", uploads::sweep(ctx).await);
-    told("fetched recordings", media::fetched::sweep(ctx).await);
-    told("exports", exports::sweep(ctx).await);
-    told("files of imports", imports::sweep(ctx).await);
-    told("deleted bookmarks", deleted_bookmarks(ctx).await);
+/// Runs all clean-ups one after another. One that fails is logged and does not stop the others.
+pub(super) async fn clean_up(ctx: &WorkerContext) {
+    let (core, now) = (&ctx.core, ctx.core.clock.now());
+    log_failure("sessions", sessions::sweep(core).await);
+    log_failure("stored answers", ctx.idempotency.sweep(now).await);
+    log_failure("claims of answers", answers::sweep(&core.db, now).await);
+    let ended_jobs = jobs::sweep(&core.db, now - DONE_JOB_RETENTION, now - DEAD_JOB_RETENTION).await;
+    log_failure("ended jobs", ended_jobs);
+    log_failure("sources of feeds", feeds::source::delete_unfollowed(core.db.write()).await);
+    log_failure("uploads", uploads::sweep(core).await);
+    log_failure("fetched recordings", media::recording_file::sweep(core).await);
+    log_failure("exports", exports::sweep(core).await);
+    log_failure("files of imports", imports::sweep(core).await);
+    log_failure("deleted bookmarks", remove_deleted_bookmarks(ctx).await);
 }
 
-fn told<E: Into<Error>>(what: &'static str, done: Result<(), E>) {
-    if let Err(error) = done {
+fn log_failure<E: Into<Error>>(what: &'static str, result: Result<(), E>) {
+    if let Err(error) = result {
         let error: Error = error.into();
         warn!(cause = error.chain(), what, "could not finish a clean-up");
     }
 }
 
-/// Removes bookmarks that can be restored no more, with their documents, marks and notes.
-async fn deleted_bookmarks(ctx: &IngestContext) -> Result<(), Error> {
+/// Removes bookmarks that cannot be restored any more, with their documents, highlights and notes.
+async fn remove_deleted_bookmarks(ctx: &WorkerContext) -> Result<(), Error> {
     let now = ctx.core.clock.now();
     let mut after = None;
     loop {
-        let mut past =
-            bookmark::Entity::past_restoring(now).order_by_asc(bookmark::Column::Id).limit(AT_ONCE);
+        let mut expired =
+            bookmark::Entity::past_restoring(now).order_by_asc(bookmark::Column::Id).limit(BATCH_ROWS);
         if let Some(after) = after {
-            past = past.filter(bookmark::Column::Id.gt(after));
+            expired = expired.filter(bookmark::Column::Id.gt(after));
         }
-        let some = past.all(ctx.core.db.read()).await?;
-        let Some(last) = some.last() else { return Ok(()) };
+        let batch = expired.all(ctx.core.db.read()).await?;
+        let Some(last) = batch.last() else { return Ok(()) };
         after = Some(last.id);
-        for gone in some {
-            told("a deleted bookmark", deleted_bookmark(ctx, &gone, now).await);
+        for row in batch {
+            log_failure("a deleted bookmark", remove_deleted_bookmark(ctx, &row, now).await);
         }
     }
 }
 
-async fn deleted_bookmark(ctx: &IngestContext, gone: &bookmark::Model, now: Timestamp) -> Result<(), Error> {
-    let of_bookmark = document::Column::BookmarkId.eq(gone.id);
-    let documents = document::Entity::of(gone.user_id).filter(of_bookmark.clone()).all(ctx.core.db.read()).await?;
-    for document in documents {
-        ctx.retrieval.forget(gone.user_id, document.id).await?;
+async fn remove_deleted_bookmark(
+    ctx: &WorkerContext,
+    row: &bookmark::Model,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let of_bookmark = document::Column::BookmarkId.eq(row.id);
+    let documents = document::Entity::of(row.user_id).filter(of_bookmark.clone());
+    for document in documents.all(ctx.core.db.read()).await? {
+        ctx.retrieval.forget(row.user_id, document.id).await?;
     }
-    let txn = begin_owned(&ctx.core.db, gone.user_id).await?;
+    let txn = begin_owned(&ctx.core.db, row.user_id).await?;
     document::Entity::delete_many()
-        .filter(document::Column::UserId.eq(gone.user_id))
+        .filter(document::Column::UserId.eq(row.user_id))
         .filter(of_bookmark)
-        // Unless it was restored at its last moment.
+        // It may have been restored since it was read.
         .filter(document::Column::HiddenAt.is_not_null())
         .exec(&txn)
         .await?;
     // The document of an entry stays with its feed.
     bookmark::Entity::delete_many()
-        .filter(bookmark::Column::UserId.eq(gone.user_id))
-        .filter(bookmark::Column::Id.eq(gone.id))
+        .filter(bookmark::Column::UserId.eq(row.user_id))
+        .filter(bookmark::Column::Id.eq(row.id))
         .filter(bookmark::Column::DeletedAt.lt(now - bookmark::RESTORABLE))
         .exec(&txn)
         .await?;

@@ -1,5 +1,21 @@
-//! The error of the operations. [`ERRORS`] is the one table of how each variant is presented; REST, MCP, the OpenAPI document
-//! and the manual read it.
+//! # Errors
+//!
+//! The error of the operations, and how surfaces present it.
+//!
+//! | To | Use |
+//! |---|---|
+//! | refuse an operation | a variant of [`Error`]; [`Error::invalid`], [`Error::not_found`] |
+//! | report faulty fields, all at once | [`Invalid`], [`Fault`] |
+//! | hide a cause from the client and keep it for the log | [`Error::internal`], [`Error::chain`] |
+//! | present an error | [`Error::spec`], [`Error::details`], [`Error::retry_after`], [`ErrorBody`] |
+//! | list all errors, for a document | [`ERRORS`] |
+//!
+//! [`ERRORS`] is the one table of codes and statuses. REST, MCP, the OpenAPI document and the manual read it; no surface
+//! matches the variants again. `Display` is a sentence for the client, which never contains the cause.
+//!
+//! Errors of the crates below are converted here, so that `?` works everywhere: a database that is locked or unreachable
+//! becomes [`Error::Busy`], a fault of the storage [`Error::StorageFailed`], a broken reference [`Error::NotFound`]. This
+//! crate does no I/O and knows no HTTP type.
 
 mod spec;
 
@@ -18,9 +34,9 @@ use web::UrlRejection;
 
 pub use spec::{ERRORS, ErrorSpec, McpDelivery, RetryRule};
 
-/// A message about an invalid request names so many faults; `details.fields` has all of them.
+/// Faults that a message about an invalid request names. `details.fields` has all of them.
 const MAX_NAMED_FAULTS: usize = 3;
-/// A path of a faulty field is cut to so many characters in a message.
+/// Characters of the path of a faulty field in a message. Longer paths are cut.
 const MAX_SHOWN_PATH_CHARS: usize = 100;
 
 /// Why the storage did not take a change.
@@ -28,7 +44,7 @@ const MAX_SHOWN_PATH_CHARS: usize = 100;
 pub enum StorageFailure {
     /// A read, a write or a sync failed, or memory or file handles ran out.
     #[error("the storage failed, so it is not known whether a change was kept; try again later")]
-    Passing,
+    Transient,
     /// Damage was met in the database.
     #[error("the database is damaged and is being verified; nothing is written meanwhile; try again later")]
     Damaged,
@@ -38,19 +54,19 @@ pub enum StorageFailure {
 }
 
 impl StorageFailure {
-    /// How long a client waits before it tries again.
+    /// Returns how long a client waits before it retries.
     pub fn retry_after(self) -> Duration {
         Duration::from_secs(match self {
             // The connection that met the fault has been replaced by then.
-            Self::Passing => 5,
+            Self::Transient => 5,
             // Writes go on when a check finds no damage, or the file is back in its place.
             Self::Damaged | Self::Removed => 60,
         })
     }
 }
 
-/// Why an operation was not done. `Display` says what is wrong and what to do, for the client; the cause of an internal error
-/// is for the log alone.
+/// Why an operation was not done. `Display` tells the client what is wrong and what to do; the cause of an internal error is only
+/// for the log.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No credential, or one that is unknown, revoked, expired, or of a disabled account.
@@ -120,7 +136,7 @@ pub enum Error {
         /// Tokens of a month that the plan allows.
         limit: u64,
     },
-    /// The AI is paused for the rest of the day, which takes so long.
+    /// The AI is paused; the time until midnight UTC.
     #[error("the AI is paused until midnight UTC; search still matches words")]
     AiPaused(Duration),
     /// The model did not answer.
@@ -200,7 +216,7 @@ pub enum Error {
     /// A component is at its capacity, or is being restarted.
     #[error("the service is busy; try again in {}", seconds(*.0))]
     Busy(Duration),
-    /// Anything else: the cause is for the log.
+    /// Any other failure; the cause is only for the log.
     #[error("an internal error occurred")]
     Internal(#[source] Cause),
 }
@@ -234,20 +250,20 @@ impl From<&Error> for ErrorBody {
     }
 }
 
-/// Which limit on requests was reached, and for how long (spec.md: Limits, rule 4).
+/// The limit on requests that was reached, and how long the client waits (spec.md: Limits, rule 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// Requests that the limit allows.
     pub limit: u32,
     /// What the limit counts.
     pub window: RateWindow,
-    /// How long until one more is free.
+    /// Time until one more request is allowed.
     pub retry_after: Duration,
-    /// How long until the limit is whole again.
+    /// Time until the full limit is available again.
     pub reset: Duration,
 }
 
-/// What a limit on requests counts.
+/// The window in which a limit counts requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateWindow {
     /// The requests of one key or connection in an hour.
@@ -286,15 +302,15 @@ pub struct Fault {
 }
 
 impl Invalid {
-    /// One fault.
+    /// Creates a report of one fault.
     pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { faults: vec![Fault { field: field.into(), reason: reason.into() }] }
     }
 
-    /// What both parts of a request hold, or the faults of both together.
+    /// Returns the values of both parts of a request.
     ///
     /// # Errors
-    /// Those of either part.
+    /// The faults of both parts together.
     pub fn together<A, B>(first: Result<A, Self>, then: Result<B, Self>) -> Result<(A, B), Self> {
         match (first, then) {
             (Ok(first), Ok(then)) => Ok((first, then)),
@@ -307,7 +323,7 @@ impl Invalid {
     }
 }
 
-/// The faults that a message names, each as its field and its reason.
+/// Lists the first faults for a message, each as its field and its reason.
 fn named_faults(faults: &[Fault]) -> String {
     let shown = faults.iter().take(MAX_NAMED_FAULTS);
     let mut named: Vec<String> =
@@ -319,14 +335,14 @@ fn named_faults(faults: &[Fault]) -> String {
     named.join("; ")
 }
 
-/// The scopes with their noun.
-pub(crate) fn named_scopes(scopes: &[Scope]) -> String {
+/// Returns the names of the scopes after their noun, such as `scopes: read:notes, write:notes`.
+pub fn named_scopes(scopes: &[Scope]) -> String {
     let names: Vec<_> = scopes.iter().map(|scope| scope.name()).collect();
     let noun = if names.len() == 1 { "scope" } else { "scopes" };
     format!("{noun}: {}", names.join(", "))
 }
 
-/// A wait in whole seconds, rounded up and never zero: a client that comes back too early is refused again.
+/// Formats a wait in whole seconds. It is rounded up and never zero, because a client that retries too early is refused again.
 fn seconds(wait: Duration) -> String {
     match wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)) {
         0 | 1 => "1 second".to_owned(),
@@ -335,17 +351,17 @@ fn seconds(wait: Duration) -> String {
 }
 
 impl Error {
-    /// A fault of one field.
+    /// Creates an error about one faulty field.
     pub fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Error::Invalid(Invalid::new(field, reason))
     }
 
-    /// The item that the request names does not exist in the account.
+    /// Creates an error about an item that does not exist in the account.
     pub fn not_found() -> Self {
         Error::NotFound(Cow::Borrowed("item"))
     }
 
-    /// The same error of a part of a request: its fields stand under this path.
+    /// Prefixes the paths of faulty fields with the path of the part of the request that they are in.
     #[must_use]
     pub fn within(mut self, path: &str) -> Self {
         if let Error::Invalid(invalid) = &mut self {
@@ -356,8 +372,8 @@ impl Error {
         self
     }
 
-    /// The same error of one of several items of a request: the message of an unknown item or a rejected URL names the item
-    /// by its path, such as `items[2]`.
+    /// Names one of several items of a request: the message about an unknown item or a rejected URL then contains its path, such
+    /// as `items[2]`.
     #[must_use]
     pub fn of_item(mut self, path: &str) -> Self {
         if let Error::NotFound(item) = &mut self {
@@ -368,7 +384,7 @@ impl Error {
         self
     }
 
-    /// What a client may read besides code and message: the scopes that are missing, the faulty fields, the bytes in use and
+    /// Returns what a client receives besides code and message: the missing scopes, the faulty fields, the bytes in use and
     /// allowed. Empty for most errors.
     pub fn details(&self) -> Map<String, Value> {
         if let Error::ScopeRequired(scopes) | Error::ScopeNotAllowed(scopes) = self {
@@ -382,7 +398,7 @@ impl Error {
         }
     }
 
-    /// How long a client waits before it tries again (`Retry-After`); `None` where the same request would fail again.
+    /// Returns how long a client waits before it retries (`Retry-After`), or `None` if the same request would fail again.
     pub fn retry_after(&self) -> Option<Duration> {
         match self.spec().retry {
             RetryRule::Never => None,
@@ -391,7 +407,7 @@ impl Error {
         }
     }
 
-    /// The wait that the variant itself holds.
+    /// Returns the wait that the variant contains.
     fn carried_wait(&self) -> Option<Duration> {
         if let Error::Busy(wait) | Error::TooManyFailures(wait) | Error::AiPaused(wait) = self {
             Some(*wait)
@@ -404,17 +420,17 @@ impl Error {
         }
     }
 
-    /// The error and what caused it, on one line, for the log: causes name tables and files, never what a user wrote.
+    /// Formats the error and its causes on one line, for the log. Causes may name tables and files, never what a user wrote.
     pub fn chain(&self) -> String {
         error_chain(self)
     }
 
-    /// As [`database::is_reported`].
+    /// Whether the failure was logged where it occurred, so that it need not be logged again (see [`database::is_reported`]).
     pub fn is_reported(&self) -> bool {
         matches!(self, Error::StorageFailed(StorageFailure::Damaged | StorageFailure::Removed))
     }
 
-    /// Something inside went wrong for this reason.
+    /// Creates an internal error with a cause for the log.
     pub fn internal(cause: impl Into<Cause>) -> Self {
         Error::Internal(cause.into())
     }
@@ -429,19 +445,19 @@ impl From<DbErr> for Error {
         match StorageFault::of(&error) {
             Some(StorageFault::Full) => return Error::StorageFull,
             Some(StorageFault::Io | StorageFault::NoHandles | StorageFault::OutOfMemory) => {
-                return StorageFailure::Passing.into();
+                return StorageFailure::Transient.into();
             }
             Some(StorageFault::Corrupt) => return StorageFailure::Damaged.into(),
             Some(StorageFault::Removed) => return StorageFailure::Removed.into(),
             None => {}
         }
-        // No connection became free in time: somebody else writes for long, or the database is away.
-        let is_away =
+        // No connection became free in time: another transaction takes long, or the database is unreachable.
+        let is_unreachable =
             matches!(error, DbErr::ConnectionAcquire(_) | DbErr::Conn(_)) || is_disconnected(&error);
-        if is_away || is_locked(&error) {
+        if is_unreachable || is_locked(&error) {
             return Error::Busy(Duration::from_secs(1));
         }
-        // What the row would have stood on was there a moment ago, and somebody has removed it since.
+        // The row that this one refers to was removed since it was read.
         if matches!(error.sql_err(), Some(SqlErr::ForeignKeyConstraintViolation(_))) {
             return Error::not_found();
         }
@@ -449,8 +465,8 @@ impl From<DbErr> for Error {
     }
 }
 
-/// Whether somebody else holds what the statement needs: SQLite's busy and locked, PostgreSQL's lock not available, deadlock,
-/// serialization failure, timeouts, and its shutting down.
+/// Whether another transaction holds a lock that the statement needs: SQLite's busy and locked; PostgreSQL's lock not available,
+/// deadlock, serialization failure, timeouts and shutdown.
 fn is_locked(error: &DbErr) -> bool {
     let (DbErr::Exec(RuntimeErr::SqlxError(cause)) | DbErr::Query(RuntimeErr::SqlxError(cause))) = error
     else {
@@ -484,7 +500,7 @@ impl From<BlobError> for Error {
             BlobError::Full => Error::StorageFull,
             BlobError::Failed(cause) => {
                 error!(%cause, "a file of the store could not be read or written");
-                StorageFailure::Passing.into()
+                StorageFailure::Transient.into()
             }
             BlobError::Missing | BlobError::PresignedOnly => Error::internal(error),
         }
@@ -495,7 +511,7 @@ impl From<AskError> for Error {
     fn from(error: AskError) -> Self {
         match error {
             AskError::Busy | AskError::Timeout => Error::Busy(Duration::from_secs(1)),
-            AskError::Crashed => Error::internal("a component died while it answered"),
+            AskError::Crashed => Error::internal("a component crashed while it answered"),
         }
     }
 }
@@ -592,7 +608,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn want_of_file_handles_is_a_passing_storage_failure() {
+    async fn lack_of_file_handles_is_a_transient_storage_failure() {
         let database = TestDatabase::new().await;
         // SQLite opens a file read-only where it has no handle to open it for writing.
         let read_only = format!("sqlite://{}?mode=ro", database.file().display());
@@ -601,7 +617,7 @@ mod tests {
         let refused = db.write().execute_unprepared(INSERT).await.unwrap_err();
 
         let error = Error::from(refused);
-        assert!(matches!(error, Error::StorageFailed(StorageFailure::Passing)), "{error:?}");
+        assert!(matches!(error, Error::StorageFailed(StorageFailure::Transient)), "{error:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Error;
+use crate::Error;
 
 /// How one variant of [`Error`] is presented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,8 +229,8 @@ mod tests {
 
     use entity::scope::Scope;
 
-    use super::super::{Invalid, RateWindow, StorageFailure, Wait};
     use super::*;
+    use crate::{Invalid, RateWindow, StorageFailure, Wait};
 
     const WAIT: Duration = Duration::from_millis(2100);
 
@@ -275,7 +275,7 @@ mod tests {
             Error::AiPaused(WAIT),
             Error::AiUnavailable,
             Error::Busy(WAIT),
-            Error::StorageFailed(StorageFailure::Passing),
+            Error::StorageFailed(StorageFailure::Transient),
             Error::StorageFull,
         ]
     }

@@ -1,8 +1,8 @@
-//! Claims: a try takes a due job under a lease.
+//! Claims: a worker takes due jobs under a lease.
 //!
-//! A claim raises `attempts` in the transaction that takes the row, so a job that kills its process is counted, and given
-//! up after its last try too. Each claim writes a fencing token of its own: whoever lost the lease finds another one there
-//! and changes nothing more.
+//! A claim raises `attempts` in the transaction that takes the row. So an attempt that crashes the process is counted, and
+//! the job is given up after its last attempt. Each claim writes a new fencing token: a worker that lost the lease does not
+//! match the row any more and changes nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -12,143 +12,152 @@ use entity::id::{JobId, UserId};
 use entity::job::{Column, Entity, Model};
 use entity::kind::JobState;
 use entity::time::Timestamp;
-use sea_orm::sea_query::{Expr, LockBehavior, LockType, Query};
+use sea_orm::sea_query::{Expr, LockBehavior, LockType, Query, SimpleExpr};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select,
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select, SqlErr,
 };
-use sea_orm::{SqlErr, sea_query::SimpleExpr};
 use uuid::Uuid;
 
-use super::{LEASE, MOST_ATTEMPTS, MOST_DEATHS, Priority, Track, JobKind};
+use super::{JobKind, LEASE_DURATION, MAX_ATTEMPTS, MAX_CRASHES, Priority, Track};
 
-/// Whose work comes first.
+/// Which due jobs a claim takes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimOrder {
-    /// What a person waits for.
-    Waiting,
-    /// One job of the backlog, if there is any: else those who always want something more would keep it waiting for ever.
-    Backlog,
+    /// Jobs that a user waits for.
+    InteractiveFirst,
+    /// One job of the backlog, if there is any, so that a steady flow of interactive jobs does not starve the backlog.
+    BacklogFirst,
 }
 
-/// Who holds a lease: the id of a data folder, which only one living process has at a time.
+/// The holder of a lease: the id of a data folder, which only one running process has at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseOwner(pub Uuid);
 
-/// What a claim took.
+/// The result of a claim.
 #[derive(Debug, Default)]
-pub struct Claimed {
-    /// Jobs to be run.
+pub struct ClaimedJobs {
+    /// Jobs to run.
     pub jobs: Vec<Model>,
-    /// Jobs whose last try died with its process: to be given up.
+    /// Jobs whose last attempt crashed the process, to be given up with [`super::mark_dead`].
     pub dead: Vec<Model>,
 }
 
-/// The places of a track that are free.
+/// The free slots of a track, and which jobs may use them.
 #[derive(Clone, Debug, Default)]
 pub struct SlotBudget {
-    /// All of them.
+    /// Number of free slots.
     pub free: u64,
-    /// How many of them a backlog may take.
-    pub backlog: u64,
-    /// How many each person may have, and who has how many.
-    pub each: u64,
-    /// Who has how many now.
-    pub taken: HashMap<UserId, u64>,
+    /// Number of free slots that jobs of the backlog may use.
+    pub free_for_backlog: u64,
+    /// Maximum number of slots of one user.
+    pub max_per_user: u64,
+    /// Slots that each user has now.
+    pub used_by_user: HashMap<UserId, u64>,
     /// Whether jobs that change the index are left to another service.
-    pub leaves_index: bool,
+    pub skips_index_jobs: bool,
     /// Whether only jobs that delete are claimed, because the disk is below its floor.
     pub only_deletions: bool,
 }
 
 impl SlotBudget {
-    /// So many, for whoever comes.
-    pub fn any(free: u64) -> Self {
-        Self { free, backlog: free, each: free, ..Self::default() }
+    /// Creates a budget of free slots that all jobs of all users may use.
+    pub fn unrestricted(free: u64) -> Self {
+        Self { free, free_for_backlog: free, max_per_user: free, ..Self::default() }
     }
 
-    /// Takes one for a job, where there is one.
-    fn take(&mut self, job: &Model) -> bool {
+    /// Uses a slot for a job. Returns `false` if there is none for it.
+    fn try_use(&mut self, job: &Model) -> bool {
         let is_backlog = Priority::of(job) == Priority::Backlog;
-        let own = self.taken.entry(job.user_id).or_default();
-        if self.free == 0 || *own >= self.each || (is_backlog && self.backlog == 0) {
+        let used = self.used_by_user.entry(job.user_id).or_default();
+        if self.free == 0 || *used >= self.max_per_user || (is_backlog && self.free_for_backlog == 0) {
             return false;
         }
-        *own += 1;
+        *used += 1;
         self.free -= 1;
-        self.backlog -= u64::from(is_backlog);
+        self.free_for_backlog -= u64::from(is_backlog);
         true
     }
 
     /// Restricts a query to the kinds of jobs that may be claimed.
-    fn filter(&self, work: Select<Entity>) -> Select<Entity> {
-        if !self.leaves_index && !self.only_deletions {
-            return work;
+    fn filter(&self, jobs: Select<Entity>) -> Select<Entity> {
+        if !self.skips_index_jobs && !self.only_deletions {
+            return jobs;
         }
-        let may_take = |work: &JobKind| {
-            !(self.leaves_index && work.changes_index()) && (!self.only_deletions || work.only_deletes())
+        let may_claim = |kind: &JobKind| {
+            !(self.skips_index_jobs && kind.changes_index()) && (!self.only_deletions || kind.only_deletes())
         };
-        work.filter(Column::Kind.is_in(JobKind::ALL.into_iter().filter(may_take).map(JobKind::name)))
+        jobs.filter(Column::Kind.is_in(JobKind::ALL.into_iter().filter(may_claim).map(JobKind::name)))
     }
 
-    /// Those who have as many as they may.
-    fn full(&self) -> Vec<UserId> {
-        self.taken.iter().filter(|(_, taken)| **taken >= self.each).map(|(user, _)| *user).collect()
+    /// The users that have all their slots.
+    fn users_at_maximum(&self) -> Vec<UserId> {
+        let at_maximum = self.used_by_user.iter().filter(|(_, used)| **used >= self.max_per_user);
+        at_maximum.map(|(user, _)| *user).collect()
     }
 }
 
-/// Takes due jobs of a track under a lease, as many as there are places: first those whose lease is over, then those whose
-/// turn it is. Two jobs never work on one subject at a time, or the slower of them could put an older version over a newer
-/// one.
+/// Claims due jobs of a track under a lease, as many as there are slots: first jobs whose lease has expired, then waiting
+/// jobs by priority and turn. Two jobs of one subject never run at the same time, because the slower one could overwrite a
+/// newer version with an older one.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
 pub async fn claim(
     db: &Db,
     owner: LeaseOwner,
     track: Track,
-    favour: ClaimOrder,
+    order: ClaimOrder,
     now: Timestamp,
-    places: SlotBudget,
-) -> Result<Claimed, DbErr> {
-    // A look without a lock first: mostly there is nothing.
-    let (over, up) = (places.filter(over(track, now)), places.filter(up(track, &places.full())));
-    if over.clone().one(db.read()).await?.is_none() && up.clone().one(db.read()).await?.is_none() {
-        return Ok(Claimed::default());
+    slots: SlotBudget,
+) -> Result<ClaimedJobs, DbErr> {
+    let expired = slots.filter(jobs_with_expired_lease(track, now));
+    let waiting = slots.filter(waiting_jobs(track, &slots.users_at_maximum()));
+    // Without a lock first: most of the time there is nothing.
+    if expired.clone().one(db.read()).await?.is_none() && waiting.clone().one(db.read()).await?.is_none() {
+        return Ok(ClaimedJobs::default());
     }
-    let (all, backlog) = (places.free, places.backlog);
-    let soon = up.clone().filter(Column::Priority.lt(Priority::Backlog.number()));
-    let later = up.filter(Column::Priority.eq(Priority::Backlog.number()));
-    let from = match favour {
-        ClaimOrder::Waiting => vec![(over, all), (soon, all), (later, backlog)],
-        ClaimOrder::Backlog => vec![(over, all), (later.clone(), 1.min(backlog)), (soon, all), (later, backlog)],
+    let (all, for_backlog) = (slots.free, slots.free_for_backlog);
+    let interactive = waiting.clone().filter(Column::Priority.lt(Priority::Backlog.number()));
+    let backlog = waiting.filter(Column::Priority.eq(Priority::Backlog.number()));
+    let queries = match order {
+        ClaimOrder::InteractiveFirst => vec![(expired, all), (interactive, all), (backlog, for_backlog)],
+        ClaimOrder::BacklogFirst => vec![
+            (expired, all),
+            (backlog.clone(), 1.min(for_backlog)),
+            (interactive, all),
+            (backlog, for_backlog),
+        ],
     };
-    match take(db, owner, from, now, places).await {
-        // Another node took a job of the same subject at the same moment: the next look finds what is left.
+    match lease_jobs(db, owner, queries, now, slots).await {
+        // Another node claimed a job of the same subject at the same moment: the next claim finds what is left.
         Err(error) if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) => {
-            Ok(Claimed::default())
+            Ok(ClaimedJobs::default())
         }
-        taken => taken,
+        claimed => claimed,
     }
 }
 
-async fn take(
+/// Leases the jobs of the queries in their order; of each query at most as many as its number says.
+async fn lease_jobs(
     db: &Db,
     owner: LeaseOwner,
-    from: Vec<(Select<Entity>, u64)>,
+    queries: Vec<(Select<Entity>, u64)>,
     now: Timestamp,
-    mut places: SlotBudget,
-) -> Result<Claimed, DbErr> {
+    mut slots: SlotBudget,
+) -> Result<ClaimedJobs, DbErr> {
     let txn = db.begin().await?;
-    let (mut claimed, mut subjects) = (Claimed::default(), HashSet::new());
-    for (some, at_most) in from {
-        let left = places.free.min(at_most);
-        let jobs =
-            some.limit(left).lock_with_behavior(LockType::Update, LockBehavior::SkipLocked).all(&txn).await?;
-        for job in jobs {
+    let (mut claimed, mut subjects) = (ClaimedJobs::default(), HashSet::new());
+    for (query, max_jobs) in queries {
+        let limit = slots.free.min(max_jobs);
+        let jobs = query.limit(limit).lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
+        for job in jobs.all(&txn).await? {
             if subjects.contains(&job.subject) {
                 continue;
             }
-            if job.state == JobState::Running && is_dead(&job) {
+            if job.state == JobState::Running && has_no_attempts_left(&job) {
                 subjects.insert(job.subject);
                 claimed.dead.push(job);
-            } else if places.take(&job) {
+            } else if slots.try_use(&job) {
                 subjects.insert(job.subject);
                 claimed.jobs.push(lease(&txn, owner, job, now).await?);
             }
@@ -158,52 +167,56 @@ async fn take(
     Ok(claimed)
 }
 
-/// Whether a job whose last try died is given up: it killed as many processes as it may, or has no tries left.
-fn is_dead(job: &Model) -> bool {
-    job.deaths + 1 >= MOST_DEATHS || job.attempts >= MOST_ATTEMPTS
+/// Whether a job whose last attempt crashed is given up: it crashed as many processes as it may, or has used all attempts.
+fn has_no_attempts_left(job: &Model) -> bool {
+    job.deaths + 1 >= MAX_CRASHES || job.attempts >= MAX_ATTEMPTS
 }
 
-/// Running jobs whose lease is over.
-fn over(track: Track, now: Timestamp) -> Select<Entity> {
+fn jobs_with_expired_lease(track: Track, now: Timestamp) -> Select<Entity> {
     Entity::find()
-        .filter(is(JobState::Running))
+        .filter(has_state(JobState::Running))
         .filter(Column::Track.eq(track.number()))
         .filter(Column::LeaseUntil.lt(now))
         .order_by_asc(Column::LeaseUntil)
 }
 
-/// Waiting jobs in the order of their turns, but for those whose subject is worked on. One whose worker died comes first,
-/// on its own track: until then its subject waits, and nobody else's. Nothing of those who have places enough.
-fn up(track: Track, full: &[UserId]) -> Select<Entity> {
-    let worked_on =
-        Query::select().column(Column::Subject).from(Entity).and_where(is(JobState::Running)).to_owned();
-    let due = Entity::find()
+/// Waiting jobs in the order of their turns, without those whose subject another job works on, and without those of users
+/// that have all their slots. A job whose worker crashed counts as running until its own track claims it again.
+fn waiting_jobs(track: Track, users_at_maximum: &[UserId]) -> Select<Entity> {
+    let running_subjects = Query::select()
+        .column(Column::Subject)
+        .from(Entity)
+        .and_where(has_state(JobState::Running))
+        .to_owned();
+    let mut waiting = Entity::find()
         .filter(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
         .filter(Column::Track.eq(track.number()))
-        .filter(Column::Subject.not_in_subquery(worked_on));
-    let due = if full.is_empty() { due } else { due.filter(Column::UserId.is_not_in(full.iter().copied())) };
-    due.order_by_asc(Column::Priority).order_by_asc(Column::Turn).order_by_asc(Column::Id)
+        .filter(Column::Subject.not_in_subquery(running_subjects));
+    if !users_at_maximum.is_empty() {
+        waiting = waiting.filter(Column::UserId.is_not_in(users_at_maximum.iter().copied()));
+    }
+    waiting.order_by_asc(Column::Priority).order_by_asc(Column::Turn).order_by_asc(Column::Id)
 }
 
 /// Spelled out, as in the partial indexes.
-fn is(state: JobState) -> SimpleExpr {
+fn has_state(state: JobState) -> SimpleExpr {
     Expr::cust(format!("state = '{}'", state.name()))
 }
 
-/// Ends the leases of an owner whose process has died, so that its jobs are claimed at once and not only when their leases are
-/// over. To be called before the owner's next process claims anything; the number of leases that it ended.
+/// Ends the leases of an owner whose process has crashed, so that its jobs need not wait until their leases expire. Returns
+/// the number of ended leases. Call it before the next process of the owner claims anything.
 ///
-/// The death is counted by the claim, as with a lease that is over. A job that has died before keeps its lease: where the
-/// process dies again and again, a pause between its tries tells the job that kills it from those that only ran beside it.
+/// The claim counts the crash, as with an expired lease. A job that crashed before keeps its lease: if the process crashes
+/// again and again, the pause between its attempts tells the job that crashes it from those that only run at the same time.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn end_leases(db: &impl ConnectionTrait, owner: LeaseOwner, now: Timestamp) -> Result<u64, DbErr> {
-    let over = now - Duration::from_millis(1);
+    let expired = now - Duration::from_millis(1);
     let ended = Entity::update_many()
-        .col_expr(Column::LeaseUntil, Expr::value(over))
-        .filter(is(JobState::Running))
-        .filter(Column::LeaseUntil.gt(over))
+        .col_expr(Column::LeaseUntil, Expr::value(expired))
+        .filter(has_state(JobState::Running))
+        .filter(Column::LeaseUntil.gt(expired))
         .filter(Column::LeaseOwner.eq(owner.0))
         .filter(Column::Deaths.eq(0));
     Ok(ended.exec(db).await?.rows_affected)
@@ -215,7 +228,7 @@ async fn lease(
     mut job: Model,
     now: Timestamp,
 ) -> Result<Model, DbErr> {
-    // What it waited for before its first try is over; why a try of it failed stays.
+    // The reason why it waited before its first attempt no longer holds. The reason why an attempt failed is kept.
     job.error = job.error.take().filter(|_| job.attempts > 0);
     job.deaths += i32::from(job.state == JobState::Running);
     job.attempts += 1;
@@ -231,7 +244,7 @@ async fn lease(
         .col_expr(Column::Error, Expr::value(job.error.clone()))
         .col_expr(Column::LeaseToken, Expr::value(job.lease_token))
         .col_expr(Column::LeaseOwner, Expr::value(job.lease_owner))
-        .col_expr(Column::LeaseUntil, Expr::value(now + LEASE))
+        .col_expr(Column::LeaseUntil, Expr::value(now + LEASE_DURATION))
         .filter(Column::Id.eq(job.id))
         .exec(txn)
         .await?;

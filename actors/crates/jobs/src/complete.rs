@@ -1,47 +1,62 @@
-//! How a try ends: its lease is renewed, or the job is finished, given up, put back for later, or gives way.
+//! How an attempt ends or continues: its lease is renewed, or the job is finished, given up, deferred, released or yields.
 //!
-//! Each of these changes nothing, and says `false`, where the try has lost its lease.
+//! Each of these changes nothing and returns `false` if the attempt has lost its lease.
 
 use std::time::Duration;
 
 use database::Db;
 use entity::document;
+use entity::id::DocumentId;
 use entity::job::{Column, Entity, Model};
 use entity::kind::JobState;
 use entity::time::Timestamp;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, UpdateMany};
 
-use super::{LEASE, MOST_DEATHS, Priority, JobKind, turn};
+use super::{JobKind, LEASE_DURATION, MAX_CRASHES, Priority, fairness};
 
-/// Why a job is given up whose tries all died with their process.
-pub const DIED: &str = "the service crashed each time it processed this";
+/// Why a job is given up of which every attempt crashed the process.
+pub const REPEATED_CRASH: &str = "the service crashed each time it processed this";
 
-/// Whether the job is still this try's; with it the lease begins anew.
+/// Renews the lease. Returns whether the attempt still holds it.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
 pub async fn renew(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
-    let renewed = Entity::update_many().col_expr(Column::LeaseUntil, Expr::value(now + LEASE));
-    Ok(renewed.filter(held(job)).exec(db).await?.rows_affected > 0)
+    let renewed = Entity::update_many().col_expr(Column::LeaseUntil, Expr::value(now + LEASE_DURATION));
+    Ok(renewed.filter(is_leased(job)).exec(db).await?.rows_affected > 0)
 }
 
-/// Ends the job well, within the transaction that did the work; `false`: the try has lost its lease, do nothing.
+/// Ends the job successfully, within the transaction that did the work. If it returns `false`, the attempt has lost its
+/// lease, and the transaction must not be committed.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
 pub async fn finish(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
-    Ok(ended(job, JobState::Done, None, now).exec(db).await?.rows_affected > 0)
+    Ok(end(job, JobState::Done, None, now).exec(db).await?.rows_affected > 0)
 }
 
-/// Ends the job badly: no further try makes sense, or none is left.
+/// Ends the job as failed: no further attempt would succeed, or none is left.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
 pub async fn give_up(
     db: &impl ConnectionTrait,
     job: &Model,
     reason: &str,
     now: Timestamp,
 ) -> Result<bool, DbErr> {
-    let dies = ended(job, JobState::Dead, Some(reason), now);
-    die(db, job, dies).await
+    let end_as_dead = end(job, JobState::Dead, Some(reason), now);
+    replace_dead(db, job, end_as_dead).await
 }
 
-/// The last reason is what counts: those of former jobs of the same work go.
-async fn die(db: &impl ConnectionTrait, job: &Model, dies: UpdateMany<Entity>) -> Result<bool, DbErr> {
-    if dies.exec(db).await?.rows_affected == 0 {
+/// Ends a job as dead and removes former dead jobs of the same kind and subject: only the last reason is kept.
+async fn replace_dead(
+    db: &impl ConnectionTrait,
+    job: &Model,
+    end_as_dead: UpdateMany<Entity>,
+) -> Result<bool, DbErr> {
+    if end_as_dead.exec(db).await?.rows_affected == 0 {
         return Ok(false);
     }
     let former = Entity::delete_many()
@@ -53,89 +68,110 @@ async fn die(db: &impl ConnectionTrait, job: &Model, dies: UpdateMany<Entity>) -
     Ok(true)
 }
 
-/// Ends a job whose last try died with its process, with [`crash_reason`]. `false`: it is not so any more.
+/// Ends a job whose last attempt crashed the process, with [`crash_reason`]. Returns `false` if that is no longer so.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
 pub async fn mark_dead(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
-    let (over, why) = (Column::LeaseUntil.lt(now), Some(crash_reason(job)));
-    die(db, job, ended(job, JobState::Dead, why, now).filter(over)).await
+    let has_expired = Column::LeaseUntil.lt(now);
+    replace_dead(db, job, end(job, JobState::Dead, Some(crash_reason(job)), now).filter(has_expired)).await
 }
 
-/// Why a job is given up whose last try died with its process: all of them did, or one before it failed for a reason.
+/// Returns why a job is given up whose last attempt crashed the process: every attempt did, or else the reason of an earlier
+/// failure.
 pub fn crash_reason(job: &Model) -> &str {
-    let all_died = job.deaths + 1 >= MOST_DEATHS;
-    job.error.as_deref().filter(|_| !all_died).unwrap_or(DIED)
+    let all_crashed = job.deaths + 1 >= MAX_CRASHES;
+    job.error.as_deref().filter(|_| !all_crashed).unwrap_or(REPEATED_CRASH)
 }
 
-fn ended(job: &Model, state: JobState, reason: Option<&str>, now: Timestamp) -> UpdateMany<Entity> {
+fn end(job: &Model, state: JobState, reason: Option<&str>, now: Timestamp) -> UpdateMany<Entity> {
     Entity::update_many()
         .col_expr(Column::State, Expr::value(state))
         .col_expr(Column::LeaseUntil, Expr::value(None::<i64>))
         .col_expr(Column::Error, Expr::value(reason.map(str::to_owned)))
         .col_expr(Column::FinishedAt, Expr::value(Some(now)))
-        .filter(held(job))
+        .filter(is_leased(job))
 }
 
-/// How a job goes back for later.
+/// How [`defer`] puts a job back.
 #[derive(Clone, Copy, Debug)]
-pub struct Later<'a> {
-    /// The try counts: something went wrong. Else it is as if it had not been tried, because what it needs is not there.
-    pub tried: bool,
-    /// What it waits for, or why the try failed, in words for the person.
+pub struct Deferral<'a> {
+    /// Whether the attempt counts, because something went wrong. Otherwise it is as if there had been none, because something
+    /// that the job needs is not available.
+    pub counts_attempt: bool,
+    /// Why the attempt failed, or what the job waits for; a sentence for the user. If there is none, the last reason stays.
     pub reason: Option<&'a str>,
-    /// Not before so long.
-    pub after: Duration,
+    /// Minimum delay of the next attempt.
+    pub delay: Duration,
 }
 
-/// Puts the job back for later. What it did well since it was claimed counts: see [`advance`].
-pub async fn put_back(
+/// Puts the job back for later. Progress since the claim counts: see [`advance`].
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
+pub async fn defer(
     db: &impl ConnectionTrait,
     job: &Model,
-    later: Later<'_>,
+    deferral: Deferral<'_>,
     now: Timestamp,
 ) -> Result<bool, DbErr> {
-    let back = Back {
-        attempts: if later.tried { job.attempts } else { job.attempts - 1 },
+    let queued = QueuedState {
+        attempts: if deferral.counts_attempt { job.attempts } else { job.attempts - 1 },
         deaths: job.deaths,
         done: job.done,
-        reason: later.reason.or(job.error.as_deref()),
-        run_at: now + later.after,
+        reason: deferral.reason.or(job.error.as_deref()),
+        run_at: now + deferral.delay,
         turn: None,
         priority: job.priority,
     };
-    back.put(db, job, now).await
+    queued.write(db, job, now).await
 }
 
-/// The job as it stands, where it is still this try's: one that got further since it was claimed has its tries again.
-pub async fn current(db: &impl ConnectionTrait, job: &Model) -> Result<Option<Model>, DbErr> {
-    Entity::find().filter(held(job)).one(db).await
+/// Reads the row of a job, or returns `None` if the attempt has lost its lease. A job that made progress since the claim has
+/// other numbers of attempts and crashes than when it was claimed.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
+pub async fn reload(db: &impl ConnectionTrait, job: &Model) -> Result<Option<Model>, DbErr> {
+    Entity::find().filter(is_leased(job)).one(db).await
 }
 
-/// What waits for this waits no longer.
+/// Ends the wait of all deferred jobs with this reason: they are due now.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
 pub async fn end_wait(db: &impl ConnectionTrait, reason: &str, now: Timestamp) -> Result<(), DbErr> {
     let due = Entity::update_many().col_expr(Column::RunAt, Expr::value(now));
-    due.filter(waits_for(reason)).exec(db).await.map(drop)
+    due.filter(is_deferred_with(reason)).exec(db).await.map(drop)
 }
 
-fn waits_for(reason: &str) -> Condition {
+fn is_deferred_with(reason: &str) -> Condition {
     Condition::all()
         .add(Column::State.eq(JobState::Queued))
         .add(Column::Turn.is_null())
         .add(Column::Error.eq(reason))
 }
 
-/// Renews the lease of a job that got further, in the transaction that keeps what it did: it has all its tries again.
+/// Renews the lease of a job that made progress, in the transaction that keeps the progress. The job gets all its attempts again.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
 pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     let renewed = Entity::update_many()
-        .col_expr(Column::LeaseUntil, Expr::value(now + LEASE))
+        .col_expr(Column::LeaseUntil, Expr::value(now + LEASE_DURATION))
         .col_expr(Column::Attempts, Expr::value(1))
         .col_expr(Column::Deaths, Expr::value(0));
-    Ok(renewed.filter(held(job)).exec(db).await?.rows_affected > 0)
+    Ok(renewed.filter(is_leased(job)).exec(db).await?.rows_affected > 0)
 }
 
-/// Puts the job back as if it had not been tried: the service is stopping. What it did well since it was claimed counts.
+/// Puts the job back as if there had been no attempt, because the service stops. Progress since the claim counts.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
 pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
-    let Some(job) = &current(db, job).await? else { return Ok(false) };
-    let turn = Some(fairness::next(db, job.user_id, &job.kind, (job.track, job.priority)).await?);
-    let back = Back {
+    let Some(job) = &reload(db, job).await? else { return Ok(false) };
+    let turn = Some(fairness::next_turn(db, job.user_id, &job.kind, (job.track, job.priority)).await?);
+    let queued = QueuedState {
         attempts: job.attempts - 1,
         deaths: job.deaths,
         done: job.done,
@@ -144,11 +180,14 @@ pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
         turn,
         priority: job.priority,
     };
-    back.put(db, job, now).await
+    queued.write(db, job, now).await
 }
 
-/// Puts a long job back for its next turn, with what it has done so far: others come in between. What was done well
-/// makes up for the tries before it. No sooner than it was wanted, and later where it says so.
+/// Puts a long job back with the progress that it made, so that others run in between. It gets all its attempts again. Its
+/// priority does not rise, and falls to `priority` if that is lower.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
 pub async fn yield_job(
     db: &impl ConnectionTrait,
     job: &Model,
@@ -157,15 +196,15 @@ pub async fn yield_job(
     now: Timestamp,
 ) -> Result<bool, DbErr> {
     let priority = Ord::max(job.priority, priority.number());
-    // Behind those whose turn is up now: at the same turn the older job would be first again.
-    let turn = fairness::next(db, job.user_id, &job.kind, (job.track, priority)).await?.saturating_add(1);
-    let turn = Some(turn);
-    let back = Back { attempts: 0, deaths: 0, done, reason: None, run_at: now, turn, priority };
-    back.put(db, job, now).await
+    // After the jobs that are due now: at the same turn the older job, this one, would be first again.
+    let turn = fairness::next_turn(db, job.user_id, &job.kind, (job.track, priority)).await?;
+    let turn = Some(turn.saturating_add(1));
+    let queued = QueuedState { attempts: 0, deaths: 0, done, reason: None, run_at: now, turn, priority };
+    queued.write(db, job, now).await
 }
 
-/// What stands in the row of a job that waits again.
-struct Back<'a> {
+/// The columns of a job that waits again.
+struct QueuedState<'a> {
     attempts: i32,
     deaths: i32,
     done: i32,
@@ -175,18 +214,18 @@ struct Back<'a> {
     priority: i16,
 }
 
-impl Back<'_> {
-    /// Where the same work waits already, that takes this one's place. (Where it comes to wait at this very moment on
-    /// another node, the unique index refuses this: the lease ends by itself then.)
-    async fn put(self, db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
-        let same = Query::select()
+impl QueuedState<'_> {
+    /// Writes the row. If the same job was requested meanwhile and waits, that one replaces this one, which is finished. If
+    /// that happens on another node at this very moment, the unique index refuses the statement, and the lease expires.
+    async fn write(self, db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
+        let same_job = Query::select()
             .column(Column::Id)
             .from(Entity)
             .and_where(Column::Kind.eq(job.kind.clone()))
             .and_where(Column::Subject.eq(job.subject))
             .and_where(Column::State.eq(JobState::Queued))
             .to_owned();
-        let back = Entity::update_many()
+        let requeued = Entity::update_many()
             .col_expr(Column::State, Expr::value(JobState::Queued))
             .col_expr(Column::Attempts, Expr::value(self.attempts))
             .col_expr(Column::Deaths, Expr::value(self.deaths))
@@ -196,23 +235,24 @@ impl Back<'_> {
             .col_expr(Column::Priority, Expr::value(self.priority))
             .col_expr(Column::LeaseUntil, Expr::value(None::<i64>))
             .col_expr(Column::Error, Expr::value(self.reason.map(str::to_owned)))
-            .filter(held(job))
-            .filter(Expr::exists(same).not())
+            .filter(is_leased(job))
+            .filter(Expr::exists(same_job).not())
             .exec(db)
             .await?;
-        if back.rows_affected > 0 { Ok(true) } else { finish(db, job, now).await }
+        if requeued.rows_affected > 0 { Ok(true) } else { finish(db, job, now).await }
     }
 }
 
-/// The row, as long as it is this try's.
-fn held(job: &Model) -> Condition {
+/// The row of a job, as long as this attempt holds its lease.
+fn is_leased(job: &Model) -> Condition {
     Condition::all()
         .add(Column::Id.eq(job.id))
         .add(Column::State.eq(JobState::Running))
         .add(Column::LeaseToken.eq(job.lease_token))
 }
 
-/// How long to wait before the next try: ever longer, and not all at once.
+/// Returns the delay before the next attempt. It grows with the attempts; the id of the job spreads it by up to a quarter, so
+/// that jobs that failed together do not run together again.
 pub fn backoff(job: &Model) -> Duration {
     let minutes = match job.attempts {
         i32::MIN..=1 => 1,
@@ -226,20 +266,42 @@ pub fn backoff(job: &Model) -> Duration {
     base + base * u32::from(spread) / 1024
 }
 
-/// Removes jobs that ended well before `until`. Dead ones are kept with their reason, as long as their documents are there;
-/// those that are about no document until `forgotten`.
-pub async fn sweep(db: &Db, until: Timestamp, forgotten: Timestamp) -> Result<(), DbErr> {
-    let done = Condition::all().add(Column::State.eq(JobState::Done)).add(Column::FinishedAt.lt(until));
+/// Records with the document that a job makes why it is not ready: its attempt failed, or it waits. Only for kinds that
+/// [make documents](JobKind::makes_document).
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
+pub async fn record_document_reason(
+    db: &impl ConnectionTrait,
+    job: &Model,
+    reason: &str,
+) -> Result<(), DbErr> {
+    document::Entity::update_many()
+        .filter(document::Column::UserId.eq(job.user_id))
+        .filter(document::Column::Id.eq(DocumentId(job.subject)))
+        .col_expr(document::Column::Error, Expr::value(reason))
+        .exec(db)
+        .await
+        .map(drop)
+}
+
+/// Removes jobs that finished before `done_before`. Dead jobs are kept with their reason as long as their documents exist;
+/// those that are about no document until they ended before `dead_before`.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
+pub async fn sweep(db: &Db, done_before: Timestamp, dead_before: Timestamp) -> Result<(), DbErr> {
+    let done = Condition::all().add(Column::State.eq(JobState::Done)).add(Column::FinishedAt.lt(done_before));
     let makes_document = Column::Kind.is_in(JobKind::that_make_documents());
-    let own = Query::select()
+    let own_document = Query::select()
         .column(document::Column::Id)
         .from(document::Entity)
         .and_where(Expr::col((document::Entity, document::Column::Id)).equals((Entity, Column::Subject)))
         .to_owned();
-    let gone = Condition::any()
-        .add(makes_document.clone().and(Expr::exists(own).not()))
-        .add(makes_document.not().and(Column::FinishedAt.lt(forgotten)));
-    let dead = Condition::all().add(Column::State.eq(JobState::Dead)).add(gone);
+    let is_obsolete = Condition::any()
+        .add(makes_document.clone().and(Expr::exists(own_document).not()))
+        .add(makes_document.not().and(Column::FinishedAt.lt(dead_before)));
+    let dead = Condition::all().add(Column::State.eq(JobState::Dead)).add(is_obsolete);
     for ended in [done, dead] {
         Entity::delete_many().filter(ended).exec(db.write()).await?;
     }

@@ -1,4 +1,4 @@
-//! Asking for work, and taking that back.
+//! Requests work, and withdraws requests.
 
 use database::insert_all;
 use entity::id::UserId;
@@ -9,46 +9,51 @@ use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use uuid::Uuid;
 
-use super::turn;
-use super::kind::{Priority, JobKind};
+use super::{JobKind, Priority, fairness};
 
-/// Asks for work, in the transaction that makes it necessary. JobKind that waits already is not asked for twice: it begins
-/// anew with all its tries, as soon as the sooner of the two.
+/// Enqueues a job, in the transaction that makes it necessary. If the same job waits already, it stays one: it gets all its
+/// attempts again, and the sooner of the two priorities.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
 pub async fn enqueue(
     db: &impl ConnectionTrait,
     user: UserId,
-    work: JobKind,
+    kind: JobKind,
     subject: Uuid,
     priority: Priority,
     now: Timestamp,
 ) -> Result<(), DbErr> {
-    enqueue_all(db, user, work, [subject], priority, now).await
+    enqueue_all(db, user, kind, [subject], priority, now).await
 }
 
-/// Asks for the same work on each of these subjects, every one of which is named once.
+/// Enqueues a job of one kind for each of these subjects, as [`enqueue()`]. No subject may occur twice.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
 pub async fn enqueue_all(
     db: &impl ConnectionTrait,
     user: UserId,
-    work: JobKind,
+    kind: JobKind,
     subjects: impl IntoIterator<Item = Uuid>,
     priority: Priority,
     now: Timestamp,
 ) -> Result<(), DbErr> {
-    let (track, priority) = (work.track().number(), priority.number());
+    let (track, priority) = (kind.track().number(), priority.number());
     let mut subjects = subjects.into_iter().peekable();
     if subjects.peek().is_none() {
         return Ok(());
     }
-    let turn = fairness::next(db, user, work.name(), (track, priority)).await?;
-    let rows = subjects.zip(turn..).map(|(subject, turn)| Model {
+    let first_turn = fairness::next_turn(db, user, kind.name(), (track, priority)).await?;
+    let rows = subjects.zip(first_turn..).map(|(subject, turn)| Model {
         turn: Some(turn),
-        ..Model::queued(user, work.name(), subject, (track, priority), now)
+        ..Model::queued(user, kind.name(), subject, (track, priority), now)
     });
-    insert_all::<Entity>(db, rows, Some(&waiting(db, now))).await.map(drop)
+    insert_all::<Entity>(db, rows, Some(&merge_into_waiting(db, now))).await.map(drop)
 }
 
-/// What becomes of work that waits already.
-fn waiting(db: &impl ConnectionTrait, now: Timestamp) -> OnConflict {
+/// How the request changes the row of the same job that waits already.
+fn merge_into_waiting(db: &impl ConnectionTrait, now: Timestamp) -> OnConflict {
     let smaller =
         if db.get_database_backend() == sea_orm::DatabaseBackend::Postgres { "LEAST" } else { "MIN" };
     // Turns of two priorities do not compare: with a sooner priority comes its turn.
@@ -65,16 +70,19 @@ fn waiting(db: &impl ConnectionTrait, now: Timestamp) -> OnConflict {
         .to_owned()
 }
 
-/// Takes work back that waits and is not necessary any more.
+/// Removes a job that waits and is not necessary any more. A job that runs goes on.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
 pub async fn withdraw(
     db: &impl ConnectionTrait,
     user: UserId,
-    work: JobKind,
+    kind: JobKind,
     subject: Uuid,
 ) -> Result<(), DbErr> {
     Entity::delete_many()
         .filter(Column::UserId.eq(user))
-        .filter(Column::Kind.eq(work.name()))
+        .filter(Column::Kind.eq(kind.name()))
         .filter(Column::Subject.eq(subject))
         .filter(Column::State.eq(JobState::Queued))
         .exec(db)

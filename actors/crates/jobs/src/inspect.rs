@@ -1,4 +1,4 @@
-//! What waits and what runs.
+//! Reads the queue: what waits, what runs, and what failed.
 
 use entity::document;
 use entity::id::{JobId, UserId};
@@ -11,15 +11,17 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::MOST_WAITING;
-use super::kind::{Priority, Track, JobKind};
+use super::{JobKind, MAX_WAITING_JOBS, Priority, Track};
 
-/// Whether a person may ask for more: fewer than [`MOST_WAITING`] jobs of theirs that are wanted as soon wait for their turn.
-/// Of a backlog those count too that wait for their time, at a host for example: a look takes longer then, and is taken
-/// once for many.
-pub async fn has_room(db: &impl ConnectionTrait, user: UserId, wanted: Priority) -> Result<bool, DbErr> {
+/// Whether a user may enqueue more jobs at this priority: fewer than [`MAX_WAITING_JOBS`] of them wait for their turn. At the
+/// priority of a backlog deferred jobs count too, such as those that wait for a host; that query takes longer, and is made
+/// once for many jobs.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
+pub async fn has_room(db: &impl ConnectionTrait, user: UserId, priority: Priority) -> Result<bool, DbErr> {
     // Spelled out, as in the partial indexes.
-    let waiting = match wanted {
+    let waiting = match priority {
         Priority::Now => Condition::all()
             .add(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
             .add(Column::Track.is_in(Track::ALL.map(Track::number))),
@@ -31,28 +33,31 @@ pub async fn has_room(db: &impl ConnectionTrait, user: UserId, wanted: Priority)
         .select_only()
         .column(Column::Id)
         .filter(waiting)
-        .filter(Column::Priority.eq(wanted.number()))
-        .offset(MOST_WAITING - 1)
+        .filter(Column::Priority.eq(priority.number()))
+        .offset(MAX_WAITING_JOBS - 1)
         .limit(1);
     Ok(beyond.into_tuple::<JobId>().one(db).await?.is_none())
 }
 
-/// How many jobs of all users are in a state on a track.
+/// The number of jobs of all users on a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Depth {
-    /// The track's name.
+    /// The name of the track.
     pub track: &'static str,
-    /// Jobs that wait: for their turn, or for their time.
+    /// Jobs that wait for their turn, or that are deferred.
     pub waiting: u64,
     /// Jobs that run.
     pub running: u64,
-    /// Since when the first of those that wait might have begun.
+    /// The earliest time since which a waiting job is due.
     pub since: Option<Timestamp>,
 }
 
-/// How much there is to do on each track.
+/// Counts the jobs of each track.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
 pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
-    let counted = Entity::find()
+    let counts = Entity::find()
         .select_only()
         .column(Column::Track)
         .column(Column::State)
@@ -61,7 +66,7 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
         .filter(Expr::cust("state IN ('queued', 'running')"))
         .group_by(Column::Track)
         .group_by(Column::State);
-    let rows: Vec<(i16, JobState, i64, Option<Timestamp>)> = counted.into_tuple().all(db).await?;
+    let rows: Vec<(i16, JobState, i64, Option<Timestamp>)> = counts.into_tuple().all(db).await?;
     let row = |track: Track, state: JobState| {
         rows.iter().find(|(number, found, ..)| (*number, *found) == (track.number(), state))
     };
@@ -77,8 +82,8 @@ pub async fn depths(db: &impl ConnectionTrait) -> Result<Vec<Depth>, DbErr> {
     Ok(Track::ALL.into_iter().map(depth).collect())
 }
 
-/// Counts the jobs of all users that were given up, by kind. What was made since, after another try, does not count. It reads
-/// every job that was given up.
+/// Counts the jobs of all users that were given up, by kind. Jobs whose document was made since by another job do not count.
+/// It reads every job that was given up.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -103,46 +108,49 @@ pub async fn failed_by_kind(db: &impl ConnectionTrait) -> Result<Vec<(String, i6
         .await
 }
 
-/// The subjects of jobs of a kind that run, or might.
-pub fn subjects_due(work: JobKind, now: Timestamp) -> SelectStatement {
+/// Selects the subjects of jobs of a kind that run or are due.
+pub fn subjects_due(kind: JobKind, now: Timestamp) -> SelectStatement {
     let due = Column::State.eq(JobState::Queued).and(Column::RunAt.lte(now));
-    subjects(work).and_where(Column::State.eq(JobState::Running).or(due)).to_owned()
+    subjects(kind).and_where(Column::State.eq(JobState::Running).or(due)).to_owned()
 }
 
-/// The subjects of jobs of a kind that wait or run.
-pub fn subjects(work: JobKind) -> SelectStatement {
+/// Selects the subjects of jobs of a kind that wait or run.
+pub fn subjects(kind: JobKind) -> SelectStatement {
     Query::select()
         .column(Column::Subject)
         .from(Entity)
-        .and_where(Column::Kind.eq(work.name()))
+        .and_where(Column::Kind.eq(kind.name()))
         .and_where(Column::State.is_in([JobState::Queued, JobState::Running]))
         .to_owned()
 }
 
-/// Whether work on this waits to be begun, or to be gone on with.
+/// Whether a job of this kind waits for the subject.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
-pub async fn is_waiting(db: &impl ConnectionTrait, work: JobKind, subject: Uuid) -> Result<bool, DbErr> {
+pub async fn is_waiting(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid) -> Result<bool, DbErr> {
     let waiting = Entity::find()
-        .filter(Column::Kind.eq(work.name()))
+        .filter(Column::Kind.eq(kind.name()))
         .filter(Column::Subject.eq(subject))
         .filter(Column::State.eq(JobState::Queued));
     Ok(waiting.one(db).await?.is_some())
 }
 
-/// Whether work on this was given up, and nobody asked for it again.
+/// Whether the last job of this kind for the subject was given up, and none was requested since.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
-pub async fn is_given_up(db: &impl ConnectionTrait, work: JobKind, subject: Uuid) -> Result<bool, DbErr> {
-    let own = Entity::find().filter(Column::Kind.eq(work.name())).filter(Column::Subject.eq(subject));
+pub async fn is_given_up(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid) -> Result<bool, DbErr> {
+    let own = Entity::find().filter(Column::Kind.eq(kind.name())).filter(Column::Subject.eq(subject));
     let open = own.clone().filter(Column::State.is_in([JobState::Queued, JobState::Running]));
     let dead = own.filter(Column::State.eq(JobState::Dead));
     Ok(dead.one(db).await?.is_some() && open.one(db).await?.is_none())
 }
 
-/// Whether somebody else's work waits on the job's track, or work that is wanted sooner.
+/// Whether a job of another user waits on the track of this job, or one of a sooner priority.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
 pub async fn others_wait(db: &impl ConnectionTrait, job: &Model) -> Result<bool, DbErr> {
     let others = Condition::any()
         .add(Column::Priority.lt(job.priority))

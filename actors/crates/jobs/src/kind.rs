@@ -1,38 +1,38 @@
-//! What is to be done, where it waits, and how soon it is wanted.
+//! The kinds of jobs, their tracks and their priorities.
 
 use entity::job::Model;
 use entity::kind::{BookmarkKind, ContentType};
 
-/// What is to be done.
+/// What a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobKind {
-    /// Make the text of a document by fetching its address.
+    /// Fetches a page and makes the text of its document.
     Page,
-    /// Make the text of a document from content that was given.
+    /// Makes the text of a document from content that was given.
     Text,
-    /// Make the text of a document from its stored file.
+    /// Makes the text of a document from its stored file.
     File,
-    /// Make the text of a recording.
+    /// Transcribes a recording.
     Transcribe,
-    /// Put a document's passages into the index.
+    /// Puts the passages of a document into the index.
     Index,
-    /// File a document's passages anew.
+    /// Updates the labels of the passages of a document in the index.
     UpdateLabels,
-    /// Take a document out of the index.
+    /// Removes a document from the index.
     RemoveFromIndex,
-    /// Fetch the source of a feed.
+    /// Fetches the source of a feed.
     FetchFeed,
-    /// Give a follower the entries of a feed.
+    /// Delivers the entries of a feed to a follower.
     DeliverEntries,
-    /// Take the documents of a feed away that was left.
+    /// Removes the documents of a feed that was unfollowed.
     ForgetFeed,
-    /// Ask a feed's hub to say when there is something new.
+    /// Subscribes to notifications of a feed's hub.
     Subscribe,
-    /// Tell a notice by a letter.
+    /// Sends a notice by e-mail.
     SendEmail,
-    /// Take the rows of a file in, or what came of them back.
+    /// Imports the rows of a file, or undoes an import.
     Import,
-    /// Pack everything that a person has into a file.
+    /// Writes an export of the data of a user.
     Export,
 }
 
@@ -55,7 +55,7 @@ impl JobKind {
         JobKind::Export,
     ];
 
-    /// The name in the row.
+    /// The name in the row. Databases contain it, so it never changes.
     pub fn name(self) -> &'static str {
         match self {
             JobKind::Page => "page",
@@ -75,7 +75,7 @@ impl JobKind {
         }
     }
 
-    /// What is done, in words for a log line or a report.
+    /// Describes the activity, for a log line or a report.
     pub fn activity(self) -> &'static str {
         match self {
             JobKind::Page => "fetching a page",
@@ -95,12 +95,12 @@ impl JobKind {
         }
     }
 
-    /// The work of this name.
+    /// Returns the kind of this name, or `None` for a name of another version of the service.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|work| work.name() == name)
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// What makes the text of a bookmark's document.
+    /// Returns the kind that makes the text of the document of a bookmark.
     pub fn of_bookmark(kind: BookmarkKind) -> Self {
         match kind {
             BookmarkKind::Page => JobKind::Page,
@@ -108,7 +108,7 @@ impl JobKind {
         }
     }
 
-    /// What makes the text of a stored file, as far as is known what it is.
+    /// Returns the kind that makes the text of a stored file of this type.
     pub fn of_file(content_type: ContentType) -> Self {
         match content_type {
             ContentType::Audio | ContentType::Video => JobKind::Transcribe,
@@ -116,7 +116,7 @@ impl JobKind {
         }
     }
 
-    /// What jobs of this kind do. The methods below read it, so that a new kind is classified once.
+    /// Classifies the kind. The methods below use it, so that a new kind is classified once.
     fn effect(self) -> Effect {
         match self {
             JobKind::Page | JobKind::Text | JobKind::File | JobKind::Transcribe => Effect::MakesText,
@@ -128,14 +128,14 @@ impl JobKind {
         }
     }
 
-    /// Whether it makes a document's text or puts it into the index: then its failure is the document's.
+    /// Whether it makes the text of a document or puts it into the index, so that its failure is recorded with the document.
     pub fn makes_document(self) -> bool {
         matches!(self.effect(), Effect::MakesText | Effect::IndexesDocument)
     }
 
-    /// The names of those that do.
+    /// Returns the names of the kinds that make documents.
     pub fn that_make_documents() -> impl Iterator<Item = &'static str> {
-        Self::ALL.into_iter().filter(|work| work.makes_document()).map(Self::name)
+        Self::ALL.into_iter().filter(|kind| kind.makes_document()).map(Self::name)
     }
 
     /// Whether it changes the passage index and the rows that describe its content. Only the service that maintains the index
@@ -144,39 +144,43 @@ impl JobKind {
         matches!(self.effect(), Effect::IndexesDocument | Effect::UpdatesIndex | Effect::Deletes)
     }
 
-    /// Whether it only deletes. Such jobs run below the floor of the disk too.
+    /// Whether it only deletes. Such jobs also run when the disk is below its floor.
     pub fn only_deletes(self) -> bool {
         self.effect() == Effect::Deletes
     }
 
-    /// Whether it is done for all who follow a feed, in the name of one of them. (An index and [`super::turn`] name these.)
-    pub fn serves_all(self) -> bool {
+    /// Whether it serves all followers of a feed, although the row has the id of one of them. (A partial index and the module
+    /// `fairness` list the names of these kinds.)
+    pub fn serves_all_followers(self) -> bool {
         self.effect() == Effect::ServesFollowers
     }
 
-    /// Where it waits.
+    /// Returns the track on which the job waits.
     pub fn track(self) -> Track {
         match self {
             JobKind::Page | JobKind::FetchFeed | JobKind::Subscribe | JobKind::SendEmail => Track::Web,
             JobKind::File => Track::Files,
             JobKind::Transcribe => Track::Recordings,
-            JobKind::Text | JobKind::Index | JobKind::UpdateLabels | JobKind::RemoveFromIndex | JobKind::DeliverEntries | JobKind::ForgetFeed => {
-                Track::Library
-            }
+            JobKind::Text
+            | JobKind::Index
+            | JobKind::UpdateLabels
+            | JobKind::RemoveFromIndex
+            | JobKind::DeliverEntries
+            | JobKind::ForgetFeed => Track::Library,
             JobKind::Import => Track::Imports,
             JobKind::Export => Track::Exports,
         }
     }
 }
 
-/// What a job does to documents, to the passage index, and for whom.
+/// The effect of a job on documents and on the passage index, and for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
-    /// Makes a document's text.
+    /// Makes the text of a document.
     MakesText,
-    /// Puts a document's passages into the index, the last step of making a document.
+    /// Puts the passages of a document into the index, the last step of making a document.
     IndexesDocument,
-    /// Changes what the index says of a document.
+    /// Changes the entries of a document in the index.
     UpdatesIndex,
     /// Removes documents, or their passages from the index.
     Deletes,
@@ -186,20 +190,21 @@ enum Effect {
     Other,
 }
 
-/// JobKind of one kind of need waits on a track of its own, so that slow sites do not hold up what is here already.
+/// A part of the queue with slots of its own. Jobs that wait for the same resource share a track, so that slow sites do not
+/// delay work on the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Track {
-    /// Waits for other machines most of its time.
+    /// Jobs that wait for other machines most of the time.
     Web,
-    /// Works on what is here, for seconds.
+    /// Jobs of seconds that work on stored data.
     Library,
-    /// Reads files, for seconds.
+    /// Jobs of seconds that read files.
     Files,
-    /// Takes whole libraries in, or back.
+    /// Imports and their undoing; they yield.
     Imports,
-    /// Fetches recordings and hears them, for about as long as they play.
+    /// Fetching and transcription of recordings, which takes about as long as they play.
     Recordings,
-    /// Packs whole libraries, each in one go.
+    /// Exports, each in one attempt.
     Exports,
 }
 
@@ -208,7 +213,7 @@ impl Track {
     pub const ALL: [Track; 6] =
         [Track::Web, Track::Library, Track::Files, Track::Imports, Track::Recordings, Track::Exports];
 
-    /// The name by which it is counted.
+    /// The name in metrics and reports.
     pub fn name(self) -> &'static str {
         match self {
             Track::Web => "web",
@@ -220,7 +225,7 @@ impl Track {
         }
     }
 
-    pub(super) fn number(self) -> i16 {
+    pub(crate) fn number(self) -> i16 {
         match self {
             Track::Web => 0,
             Track::Library => 1,
@@ -232,22 +237,22 @@ impl Track {
     }
 }
 
-/// How soon work is wanted, against other work that is due.
+/// How soon a job is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// A person waits for it.
+    /// A user waits for it.
     Now,
-    /// It belongs to a backlog: an import, vectors that a new model makes.
+    /// It is part of a large amount of work: an import, or the vectors of a new model.
     Backlog,
 }
 
 impl Priority {
-    /// How soon this job was wanted.
+    /// Returns the priority of a job.
     pub fn of(job: &Model) -> Self {
         if job.priority <= Priority::Now.number() { Priority::Now } else { Priority::Backlog }
     }
 
-    pub(super) fn number(self) -> i16 {
+    pub(crate) fn number(self) -> i16 {
         match self {
             Priority::Now => 0,
             Priority::Backlog => 10,

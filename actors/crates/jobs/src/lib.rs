@@ -1,39 +1,63 @@
-//! The queue of durable work: rows with a lease, a fencing token, tries, and an end.
+//! # Jobs
 //!
-//! It is bounded: of each kind at most one job waits and one runs for a thing, however often it is asked for; beyond
-//! [`MOST_WAITING`] of a person's no more is saved or imported; what runs at a time is bounded by the track's room. What waits
-//! is a row, and takes no memory.
+//! The durable queue of background jobs: rows with a lease, a fencing token, attempts and a final state.
 //!
-//! [`enqueue()`] writes the intent, in the transaction that makes the work necessary. [`claim()`] takes what is due, fairly
-//! ([`turn`]), and each try ends in one of the ways of [`ending`].
+//! | To | Call |
+//! |---|---|
+//! | request work, in the transaction that makes it necessary | [`enqueue()`], [`enqueue_all`], [`withdraw`] |
+//! | wake the worker | [`JobSignal`] |
+//! | take due jobs under a lease | [`promote`], [`claim()`], [`end_leases`] |
+//! | keep a lease | [`renew`], [`advance`] |
+//! | end an attempt | [`finish`], [`yield_job`], [`defer`], [`release`], [`give_up`], [`mark_dead`] |
+//! | say how an attempt failed | [`JobError`] |
+//! | look at the queue | [`depths`], [`has_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
+//! | remove old rows | [`sweep`] |
+//!
+//! A job is a [`JobKind`] and a subject, such as the id of a document. Of each kind at most one job of a subject waits and
+//! one runs, however often it is requested. An attempt may run twice, so each step of a job is idempotent, and ends in the
+//! transaction that keeps its result: an attempt that lost its lease changes nothing ([`finish`] returns `false`).
+//!
+//! Due jobs of a [`Track`] run by [`Priority`] and, among users, by start-time fair queueing: the column `turn` holds the
+//! virtual start time of a job.
+//!
+//! | Bound | |
+//! |---|---|
+//! | time without a sign of life after which an attempt counts as crashed | [`LEASE_DURATION`] |
+//! | waiting jobs of a user at one priority | [`MAX_WAITING_JOBS`] |
+//! | attempts | [`MAX_ATTEMPTS`], of which [`MAX_CRASHES`] may end with a crash of the process |
+//!
+//! This crate runs nothing: the actor that runs jobs and the table of their handlers are in carrel-actors (`worker`).
 
-mod enqueue;
 mod claim;
 mod complete;
-mod inspect;
+mod enqueue;
+mod error;
 mod fairness;
+mod inspect;
 mod kind;
+mod signal;
 
 use std::time::Duration;
 
-pub use enqueue::{enqueue, enqueue_all, withdraw};
-pub use claim::{Claimed, ClaimOrder, LeaseOwner, SlotBudget, claim, end_leases};
+pub use claim::{ClaimOrder, ClaimedJobs, LeaseOwner, SlotBudget, claim, end_leases};
 pub use complete::{
-    DIED, Later, advance, backoff, mark_dead, crash_reason, current, end_wait, finish, give_up, yield_job,
-    put_back, release, renew, sweep,
+    Deferral, REPEATED_CRASH, advance, backoff, crash_reason, defer, end_wait, finish, give_up, mark_dead,
+    record_document_reason, release, reload, renew, sweep, yield_job,
 };
+pub use enqueue::{enqueue, enqueue_all, withdraw};
+pub use error::JobError;
+pub use fairness::promote;
 pub use inspect::{
     Depth, depths, failed_by_kind, has_room, is_given_up, is_waiting, others_wait, subjects, subjects_due,
 };
-pub use fairness::promote;
-pub use kind::{Priority, Track, JobKind};
+pub use kind::{JobKind, Priority, Track};
+pub use signal::JobSignal;
 
-/// A try that says nothing for so long is taken for dead. Its worker renews at a third of that.
-pub const LEASE: Duration = Duration::from_secs(12);
-/// Jobs of one person that wait for their turn: beyond so many that they wait for saves are refused, and beyond so many of a
-/// backlog imports wait.
-pub const MOST_WAITING: u64 = 100_000;
-/// After so many tries a job is given up.
-pub const MOST_ATTEMPTS: i32 = 6;
-/// After so many tries that died with their process a job is given up.
-pub const MOST_DEATHS: i32 = 3;
+/// An attempt whose lease is not renewed for this long counts as crashed. Its worker renews it three times as often.
+pub const LEASE_DURATION: Duration = Duration::from_secs(12);
+/// Waiting jobs of one user at one priority. Beyond this number saves are refused and imports wait.
+pub const MAX_WAITING_JOBS: u64 = 100_000;
+/// Attempts after which a job is given up.
+pub const MAX_ATTEMPTS: i32 = 6;
+/// Attempts that crashed the process after which a job is given up.
+pub const MAX_CRASHES: i32 = 3;

@@ -1,19 +1,22 @@
-//! Reads a JSON body or a tool's arguments. Repeated members are faults (contract.md, section 11).
+//! Reads a JSON body or the arguments of a tool. Repeated members are faults (contract.md, section 11).
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
+use errors::Invalid;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value as Json};
 
 use super::{
-    Faults, Field, Kind, MOST_FAULTS, Value, Values, bounds, from_text, integer, mismatch_reason, number,
+    Faults, Field, Kind, MAX_FAULTS, Value, Values, bounds, from_text, integer, mismatch_reason, number,
 };
-use errors::Invalid;
 
-/// The values of a JSON object, or every fault in it.
+/// Reads a JSON object.
+///
+/// # Errors
+/// Every fault in it.
 pub fn read(body: &[u8], fields: &'static [Field]) -> Result<Values, Invalid> {
-    let (json, mut faults) = once(body)?;
+    let (json, mut faults) = parse_and_find_repeated(body)?;
     match json {
         Json::Object(members) => {
             let values = record(members, fields, "", &mut faults);
@@ -25,33 +28,39 @@ pub fn read(body: &[u8], fields: &'static [Field]) -> Result<Values, Invalid> {
     }
 }
 
-/// The values of a parsed object, or every fault in it.
+/// Reads a JSON object that was parsed before.
+///
+/// # Errors
+/// Every fault in it.
 pub fn read_map(members: Map<String, Json>, fields: &'static [Field]) -> Result<Values, Invalid> {
     let mut faults = Faults::default();
     let values = record(members, fields, "", &mut faults);
     faults.into_result(values)
 }
 
-/// Any JSON, where no object says a member twice.
+/// Parses any JSON value.
+///
+/// # Errors
+/// The body is not JSON, has too many values, or an object has a member more than once.
 pub fn parse(body: &[u8]) -> Result<Json, Invalid> {
-    let (json, faults) = once(body)?;
+    let (json, faults) = parse_and_find_repeated(body)?;
     faults.into_result(json)
 }
 
-/// Values and members of one body. What is asked for has a thousand at most; each costs a hundred times the bytes that it
-/// is written with.
-const MOST_VALUES: usize = 50_000;
+/// Values and members of one body. Valid requests have at most a thousand, and in memory a value takes a hundred times the
+/// bytes that it takes in the body.
+const MAX_VALUES: usize = 50_000;
 
-/// Any JSON, with a fault for each member that its object says twice.
-fn once(body: &[u8]) -> Result<(Json, Faults), Invalid> {
-    let seen = Seen::default();
+/// Parses any JSON value, with a fault for each member that its object has more than once.
+fn parse_and_find_repeated(body: &[u8]) -> Result<(Json, Faults), Invalid> {
+    let state = ParseState::default();
     let mut reader = serde_json::Deserializer::from_slice(body);
-    let whole = Once { seen: &seen, place: &Place::Body };
-    let parsed = whole.deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
-    let Seen { values, repeated, .. } = seen;
+    let builder = ValueBuilder { state: &state, path: &JsonPath::Body };
+    let parsed = builder.deserialize(&mut reader).and_then(|json| reader.end().map(|()| json));
+    let ParseState { values, repeated, .. } = state;
     let json = parsed.map_err(|_| match values.get() {
-        0..=MOST_VALUES => Invalid::new("body", "is not valid JSON in UTF-8"),
-        _ => Invalid::new("body", format!("holds more than {MOST_VALUES} values")),
+        0..=MAX_VALUES => Invalid::new("body", "is not valid JSON in UTF-8"),
+        _ => Invalid::new("body", format!("holds more than {MAX_VALUES} values")),
     })?;
     Ok((json, repeated.into_inner()))
 }
@@ -64,14 +73,14 @@ fn record(
 ) -> Values {
     let (mut values, fields) = (Values::default(), fields.into_iter());
     for (name, json) in members {
-        let whole = join(path, &name);
+        let member_path = join(path, &name);
         let Some(field) = fields.clone().find(|field| field.name == name) else {
-            faults.add(whole, "is not a field of this request");
+            faults.add(member_path, "is not a field of this request");
             continue;
         };
         if json.is_null() && !field.required {
             values.0.insert(field.name, Value::Null);
-        } else if let Some(value) = member(&field.kind, json, &whole, faults) {
+        } else if let Some(value) = member(&field.kind, json, &member_path, faults) {
             values.0.insert(field.name, value);
         }
     }
@@ -81,7 +90,7 @@ fn record(
     values
 }
 
-/// An object with exactly one of these fields; `null` is none of them.
+/// Reads an object that must have exactly one field of the table `one`. A field that is `null` does not count.
 fn either(
     members: Map<String, Json>,
     one: &'static [Field],
@@ -89,8 +98,8 @@ fn either(
     path: &str,
     faults: &mut Faults,
 ) -> Values {
-    let given = |field: &&Field| members.get(field.name).is_some_and(|json| !json.is_null());
-    if one.iter().filter(given).count() != 1 {
+    let is_present = |field: &&Field| members.get(field.name).is_some_and(|json| !json.is_null());
+    if one.iter().filter(is_present).count() != 1 {
         let names: Vec<_> = one.iter().map(|field| field.name).collect();
         faults.add(path, format!("must have exactly one of {}", names.join(", ")));
     }
@@ -109,14 +118,14 @@ fn member(kind: &'static Kind, json: Json, path: &str, faults: &mut Faults) -> O
             return Some(Value::Record(either(members, one, beside, path, faults)));
         }
         (Kind::Open(_), Json::Object(members)) => return Some(Value::Open(members)),
-        (Kind::Integer { min, max }, Json::Number(given)) => match whole(&given) {
-            Some(given) => integer(given, *min, *max),
+        (Kind::Integer { min, max }, Json::Number(json_number)) => match as_integer(&json_number) {
+            Some(value) => integer(value, *min, *max),
             None => Err(bounds(*min, *max)),
         },
-        (Kind::Number { min, max }, Json::Number(given)) => {
-            number(given.as_f64().unwrap_or(f64::NAN), *min, *max)
+        (Kind::Number { min, max }, Json::Number(json_number)) => {
+            number(json_number.as_f64().unwrap_or(f64::NAN), *min, *max)
         }
-        (Kind::Flag, Json::Bool(given)) => Ok(Value::Flag(given)),
+        (Kind::Flag, Json::Bool(flag)) => Ok(Value::Flag(flag)),
         (kind, Json::String(text)) => from_text(kind, text),
         (kind, Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_)) => {
             Err(mismatch_reason(kind))
@@ -125,12 +134,12 @@ fn member(kind: &'static Kind, json: Json, path: &str, faults: &mut Faults) -> O
     read.map_err(|reason| faults.add(path, reason)).ok()
 }
 
-/// A number without a fraction, however it is written: JSON has one kind of number.
-#[expect(clippy::cast_possible_truncation, reason = "within what a float counts exactly")]
-fn whole(given: &Number) -> Option<i64> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    let float = || given.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= EXACT);
-    given.as_i64().or_else(|| float().map(|float| float as i64))
+/// Returns a number without a fraction. `3`, `3.0` and `3e0` are the same: JSON has one type of number.
+#[expect(clippy::cast_possible_truncation, reason = "an f64 represents all these integers exactly")]
+fn as_integer(number: &Number) -> Option<i64> {
+    const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
+    let float = || number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= MAX_EXACT_INTEGER);
+    number.as_i64().or_else(|| float().map(|float| float as i64))
 }
 
 fn list(
@@ -151,72 +160,77 @@ fn list(
     ))
 }
 
-/// So many characters of a member's name are told.
-const NAMED: usize = 100;
+/// Characters of the name of a member in a fault. Longer names are cut.
+const MAX_NAME_CHARS: usize = 100;
 
 fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { format!("{name:.NAMED$}") } else { format!("{path}.{name:.NAMED$}") }
+    if path.is_empty() {
+        format!("{name:.MAX_NAME_CHARS$}")
+    } else {
+        format!("{path}.{name:.MAX_NAME_CHARS$}")
+    }
 }
 
-/// Where a value stands.
-enum Place<'a> {
+/// The path of a value in a body.
+enum JsonPath<'a> {
     Body,
-    Member(&'a Place<'a>, &'a str),
-    Item(&'a Place<'a>, usize),
+    Member(&'a JsonPath<'a>, &'a str),
+    Item(&'a JsonPath<'a>, usize),
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for JsonPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Body => Ok(()),
-            Place::Member(Place::Body, name) => write!(f, "{name:.NAMED$}"),
-            Place::Member(above, name) => write!(f, "{above}.{name:.NAMED$}"),
-            Place::Item(above, n) => write!(f, "{above}[{n}]"),
+            JsonPath::Body => Ok(()),
+            JsonPath::Member(JsonPath::Body, name) => write!(f, "{name:.MAX_NAME_CHARS$}"),
+            JsonPath::Member(above, name) => write!(f, "{above}.{name:.MAX_NAME_CHARS$}"),
+            JsonPath::Item(above, n) => write!(f, "{above}[{n}]"),
         }
     }
 }
 
-/// What was met in a body so far.
+/// What was found in a body so far.
 #[derive(Default)]
-struct Seen {
+struct ParseState {
     values: Cell<usize>,
     repeated: RefCell<Faults>,
-    /// Told or not: a path is as long as its object is deep.
+    /// Repetitions that were found, also those of one path. It bounds how many paths are formatted, which can be as long as
+    /// the body is deep.
     repetitions: Cell<usize>,
 }
 
-impl Seen {
-    fn value<E: serde::de::Error>(&self) -> Result<(), E> {
+impl ParseState {
+    fn count_value<E: serde::de::Error>(&self) -> Result<(), E> {
         self.values.set(self.values.get() + 1);
-        if self.values.get() > MOST_VALUES { Err(E::custom("too many values")) } else { Ok(()) }
+        if self.values.get() > MAX_VALUES { Err(E::custom("too many values")) } else { Ok(()) }
     }
 
-    fn repeated<E: serde::de::Error>(&self, place: &Place<'_>) -> Result<(), E> {
-        if self.repetitions.get() < MOST_FAULTS {
+    fn add_repeated<E: serde::de::Error>(&self, path: &JsonPath<'_>) -> Result<(), E> {
+        if self.repetitions.get() < MAX_FAULTS {
             self.repetitions.set(self.repetitions.get() + 1);
             let mut repeated = self.repeated.try_borrow_mut().map_err(E::custom)?;
-            repeated.add(place.to_string(), "is given more than once");
+            repeated.add(path.to_string(), "is given more than once");
         }
         Ok(())
     }
 }
 
-/// Builds a JSON value and notes members that are said twice.
-struct Once<'a> {
-    seen: &'a Seen,
-    place: &'a Place<'a>,
+/// Builds a JSON value and records repeated members.
+struct ValueBuilder<'a> {
+    state: &'a ParseState,
+    path: &'a JsonPath<'a>,
 }
 
-impl<'de> DeserializeSeed<'de> for Once<'_> {
+impl<'de> DeserializeSeed<'de> for ValueBuilder<'_> {
     type Value = Json;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Json, D::Error> {
-        self.seen.value()?;
+        self.state.count_value()?;
         from.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Once<'_> {
+impl<'de> Visitor<'de> for ValueBuilder<'_> {
     type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -227,35 +241,35 @@ impl<'de> Visitor<'de> for Once<'_> {
         Ok(Json::Null)
     }
 
-    fn visit_bool<E>(self, given: bool) -> Result<Json, E> {
-        Ok(Json::Bool(given))
+    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
+        Ok(Json::Bool(value))
     }
 
-    fn visit_i64<E>(self, given: i64) -> Result<Json, E> {
-        Ok(Json::Number(given.into()))
+    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
+        Ok(Json::Number(value.into()))
     }
 
-    fn visit_u64<E>(self, given: u64) -> Result<Json, E> {
-        Ok(Json::Number(given.into()))
+    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
+        Ok(Json::Number(value.into()))
     }
 
-    fn visit_f64<E: serde::de::Error>(self, given: f64) -> Result<Json, E> {
-        Number::from_f64(given).map(Json::Number).ok_or_else(|| E::custom("not a finite number"))
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Json, E> {
+        Number::from_f64(value).map(Json::Number).ok_or_else(|| E::custom("not a finite number"))
     }
 
-    fn visit_str<E>(self, given: &str) -> Result<Json, E> {
-        Ok(Json::String(given.to_owned()))
+    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
+        Ok(Json::String(value.to_owned()))
     }
 
-    fn visit_string<E>(self, given: String) -> Result<Json, E> {
-        Ok(Json::String(given))
+    fn visit_string<E>(self, value: String) -> Result<Json, E> {
+        Ok(Json::String(value))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
         let mut list = Vec::new();
         loop {
-            let place = Place::Item(self.place, list.len());
-            match items.next_element_seed(Once { seen: self.seen, place: &place })? {
+            let path = JsonPath::Item(self.path, list.len());
+            match items.next_element_seed(ValueBuilder { state: self.state, path: &path })? {
                 Some(item) => list.push(item),
                 None => break,
             }
@@ -266,10 +280,10 @@ impl<'de> Visitor<'de> for Once<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Json, A::Error> {
         let mut object = Map::new();
         while let Some(name) = members.next_key::<String>()? {
-            let place = Place::Member(self.place, &name);
-            let value = members.next_value_seed(Once { seen: self.seen, place: &place })?;
+            let path = JsonPath::Member(self.path, &name);
+            let value = members.next_value_seed(ValueBuilder { state: self.state, path: &path })?;
             if object.contains_key(&name) {
-                self.seen.repeated(&place)?;
+                self.state.add_repeated(&path)?;
             }
             object.insert(name, value);
         }
@@ -303,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_body_is_values() {
+    fn valid_body_becomes_values() {
         let mut values =
             read(br#"{"title": "T", "progress": 1, "limit": 3, "items": [{"role": "source"}]}"#, FIELDS)
                 .unwrap();
@@ -315,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_named_by_its_path() {
+    fn all_faults_are_reported_with_their_paths() {
         let body = r#"{"items": [{}, {"bookmarkId": "x", "zap": 1}], "favorite": "yes", "limit": 1.5, "progress": 2}"#;
 
         let mut found = faulty(body);
@@ -325,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_has_none_or_two_of_what_it_has_one_of_is_a_fault_beside_all_others() {
+    fn object_without_exactly_one_alternative_is_a_fault() {
         let (id, sum) = ("01890000-0000-7000-8000-000000000000", "aB".repeat(32));
         let things = format!(
             r#"[{{}}, {{"noteId": "{id}"}}, {{"noteId": "{id}", "sum": "{sum}"}}, {{"role": "x"}}, {{"noteId": null, "sum": "{sum}"}}, {{"sum": "{}"}}]"#,
@@ -344,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_one_fault_of_the_body() {
+    fn body_that_is_not_an_object_is_one_fault() {
         for body in ["", "{", "[]", "7", "\"text\"", "{} {}", "{\"title\": \"\\ud800\"}", "{\"title\": NaN}"]
         {
             assert_eq!(faulty(body), ["body"], "{body}");
@@ -353,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_without_a_fraction_is_whole_however_it_is_written() {
+    fn number_without_a_fraction_is_whole_in_any_notation() {
         for (given, limit) in [("3", 3), ("3.0", 3), ("3e0", 3)] {
             let body = format!(r#"{{"title": "t", "limit": {given}}}"#);
             assert_eq!(read(body.as_bytes(), FIELDS).unwrap().integer::<u8>("limit"), Some(limit), "{given}");
@@ -361,29 +375,29 @@ mod tests {
         assert_eq!(faulty(r#"{"title": "t", "limit": 1e300}"#), ["limit"]);
     }
 
-    /// Of the threat table (row J1).
+    /// Threat table (row J1).
     #[test]
-    fn a_body_of_very_many_values_is_refused_while_it_is_read() {
-        let items = vec!["{}"; MOST_VALUES + 1].join(",");
+    fn body_with_too_many_values_is_refused_while_parsing() {
+        let items = vec!["{}"; MAX_VALUES + 1].join(",");
         let refused = read(format!("{{\"items\": [{items}]}}").as_bytes(), FIELDS).unwrap_err();
-        assert_eq!(refused.faults[0].reason, format!("holds more than {MOST_VALUES} values"));
+        assert_eq!(refused.faults[0].reason, format!("holds more than {MAX_VALUES} values"));
     }
 
     #[test]
-    fn no_more_repetitions_are_told_than_other_faults() {
+    fn repetitions_are_bounded_like_other_faults() {
         let many = vec![r#""":0"#; 40_000].join(",");
         let names = "n".repeat(1000);
         let body = format!("{}{{{many}}}{}", format!("{{\"{names}\":").repeat(90), "}".repeat(90));
         let refused = read(body.as_bytes(), FIELDS).unwrap_err();
         let deep = &refused.faults[0];
-        assert_eq!(deep.field.chars().count(), 90 * (NAMED + 1), "each name is cut");
-        let objects = vec![r#"{"a":0,"a":0}"#; 2 * MOST_FAULTS].join(",");
-        assert_eq!(faulty(&format!("{{\"items\": [{objects}]}}")).len(), MOST_FAULTS);
+        assert_eq!(deep.field.chars().count(), 90 * (MAX_NAME_CHARS + 1), "each name is cut");
+        let objects = vec![r#"{"a":0,"a":0}"#; 2 * MAX_FAULTS].join(",");
+        assert_eq!(faulty(&format!("{{\"items\": [{objects}]}}")).len(), MAX_FAULTS);
     }
 
-    /// Of the threat table (row J1).
+    /// Threat table (row J1).
     #[test]
-    fn a_member_that_is_said_twice_is_a_fault() {
+    fn repeated_member_is_a_fault() {
         assert_eq!(faulty(r#"{"title": "a", "title": "b"}"#), ["title"]);
         let body = r#"{"title": "a", "items": [{}, {"role": "source", "role": "source"}], "limit": 0}"#;
         assert_eq!(faulty(body), ["items[1].role", "limit"]);

@@ -1,11 +1,30 @@
-//! What may be asked, as tables: one list of fields reads a query string, a JSON body or a tool's arguments, finds every
-//! fault at once, and is also what the schemas of the surfaces are made from. So a bound is written in one place.
+//! # Validation of requests
+//!
+//! Reads a query string, a JSON body or the arguments of a tool by one table of fields, and reports all faults together.
+//!
+//! | To | Use |
+//! |---|---|
+//! | declare the fields of a request | [`Field`], [`Kind`]; [`joined`] for two tables |
+//! | read a query string | [`read_query`] |
+//! | read a JSON body, or an object that was parsed before | [`read_json`], [`read_map`] |
+//! | parse any JSON without repeated members | [`parse_json`] |
+//! | take the values out by name | [`Values`] |
+//! | check a name outside of a request | [`label`] |
+//!
+//! The surfaces make their schemas from the same tables, so each bound is written in one place. A fault names its field by
+//! the path in the request and never repeats the value. Unknown and repeated names are faults.
+//!
+//! | Bound | |
+//! |---|---|
+//! | faults that are reported | 100 |
+//! | values and members of a JSON body | 50,000 |
 
 mod json;
 mod query;
 mod values;
 
 use entity::time::Timestamp;
+use errors::{Fault, Invalid};
 use text::{is_deceptive, is_joiner};
 use uuid::Uuid;
 
@@ -13,144 +32,139 @@ pub use json::{parse as parse_json, read as read_json, read_map};
 pub use query::read as read_query;
 pub use values::{Value, Values};
 
-use errors::{Fault, Invalid};
-
-/// One field that may be given.
+/// A field of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Its name on the wire.
+    /// The name in the query string or in the JSON object.
     pub name: &'static str,
-    /// What it holds.
+    /// The values that are valid.
     pub kind: Kind,
-    /// Leaving it out is a fault.
+    /// Whether its absence is a fault.
     pub required: bool,
-    /// What it means, for people and models.
+    /// The meaning, for the documentation and for models.
     pub about: &'static str,
 }
 
-/// Both tables as one; `N` is the sum of their lengths, and anything else does not compile.
-#[expect(
-    clippy::indexing_slicing,
-    reason = "it runs while the program is compiled, where an index is checked"
-)]
-pub const fn joined<const N: usize>(first: &[Field], then: &[Field]) -> [Field; N] {
-    assert!(first.len() + then.len() == N);
+/// Joins two tables at compile time. `N` must be the sum of their lengths; other values do not compile.
+#[expect(clippy::indexing_slicing, reason = "it is evaluated at compile time, where indexes are checked")]
+pub const fn joined<const N: usize>(first: &[Field], second: &[Field]) -> [Field; N] {
+    assert!(first.len() + second.len() == N);
     let mut all = [first[0]; N];
-    let mut at = 0;
-    while at < N {
-        all[at] = if at < first.len() { first[at] } else { then[at - first.len()] };
-        at += 1;
+    let mut index = 0;
+    while index < N {
+        all[index] = if index < first.len() { first[index] } else { second[index - first.len()] };
+        index += 1;
     }
     all
 }
 
-/// What a field may hold.
+/// The values that are valid for a field.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// A text of so many characters (Unicode scalar values), not only of spaces.
+    /// A string that is not blank. Its length is in characters (Unicode scalar values), as in all kinds below.
     Words {
-        /// Fewest characters.
+        /// Minimum length in characters.
         min: usize,
-        /// Most characters.
+        /// Maximum length in characters.
         max: usize,
     },
-    /// A name by which people tell things apart: words of at most so many characters, without control characters, format
-    /// characters but joiners, and others that are not seen.
+    /// A name for display: not blank, without control characters and invisible characters. Joiners are allowed, because some
+    /// scripts need them.
     Label {
-        /// Most characters.
+        /// Maximum length in characters.
         max: usize,
     },
-    /// A text of at most so many characters; it may be empty.
+    /// A string, which may be empty.
     Text {
-        /// Most characters.
+        /// Maximum length in characters.
         max: usize,
     },
-    /// The name of a file, without any path, of at most so many characters.
+    /// The name of a file, without a path.
     Filename {
-        /// Most characters.
+        /// Maximum length in characters.
         max: usize,
     },
-    /// Content of any length that the body's limit lets in; NUL, which no text of ours holds, is left out of it.
+    /// A string of any length that the limit of the body allows. NUL is replaced by U+FFFD, because no database stores it.
     Content,
-    /// A SHA-256 in hexadecimal digits, read as small letters.
+    /// A SHA-256 in hexadecimal digits; the value is in lower case.
     Sha256,
     /// A whole number.
     Integer {
-        /// Smallest.
+        /// Minimum.
         min: i64,
-        /// Largest.
+        /// Maximum.
         max: i64,
     },
     /// A number.
     Number {
-        /// Smallest.
+        /// Minimum.
         min: f64,
-        /// Largest.
+        /// Maximum.
         max: f64,
     },
     /// `true` or `false`.
     Flag,
-    /// An id.
+    /// A UUID.
     Id,
-    /// A moment of RFC 3339.
+    /// A time of RFC 3339.
     Time,
     /// One of these names.
     Choice(&'static [&'static str]),
     /// A list.
     List {
-        /// What each item holds.
+        /// The kind of the items.
         of: &'static Kind,
-        /// Fewest items.
+        /// Minimum number of items.
         min: usize,
-        /// Most items.
+        /// Maximum number of items.
         max: usize,
     },
-    /// An object with fields of its own.
+    /// An object with these fields.
     Record(&'static [Field]),
-    /// An object that has exactly one of some fields, and any of others beside it.
+    /// An object that has exactly one field of one table, and any fields of another table.
     Either {
         /// Exactly one of these.
         one: &'static [Field],
         /// Any of these.
         beside: &'static [Field],
     },
-    /// An object that fits one of these shapes, and that is read later: what is wrong in it is its own fault, not the
-    /// whole body's.
+    /// An object of one of these shapes that is read later with [`read_map`], so that a fault in it does not refuse the whole
+    /// body.
     Open(&'static [Shape]),
 }
 
 /// One of the shapes that an object may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// What the shape is for, as its schema is named.
+    /// The name of its schema.
     pub name: &'static str,
     /// Its fields.
     pub fields: &'static [Field],
 }
 
 impl Field {
-    /// A field that must be given.
+    /// Declares a field that must be present.
     pub const fn required(name: &'static str, kind: Kind, about: &'static str) -> Self {
         Self { name, kind, required: true, about }
     }
 
-    /// A field that may be left out.
+    /// Declares a field that may be absent.
     pub const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Self {
         Self { name, kind, required: false, about }
     }
 }
 
-/// More faults are not told: whoever sends so many does not read them.
-const MOST_FAULTS: usize = 100;
+/// Faults that are reported for one request. More would only make the answer large.
+const MAX_FAULTS: usize = 100;
 
-/// The faults found so far.
+/// The faults that were found so far, one for each field.
 #[derive(Default)]
 struct Faults(Vec<Fault>);
 
 impl Faults {
     fn add(&mut self, field: impl Into<String>, reason: impl Into<String>) {
         let field = field.into();
-        if self.0.len() < MOST_FAULTS && !self.0.iter().any(|fault| fault.field == field) {
+        if self.0.len() < MAX_FAULTS && !self.0.iter().any(|fault| fault.field == field) {
             self.0.push(Fault { field, reason: reason.into() });
         }
     }
@@ -160,14 +174,14 @@ impl Faults {
     }
 }
 
-/// Reads a text as a kind that texts can hold; the reason where it does not.
+/// Reads a string as a value of this kind. The error is the reason of the fault.
 fn from_text(kind: &Kind, text: String) -> Result<Value, String> {
     match kind {
         Kind::Words { min, max } => words(text, *min, *max),
         Kind::Label { max } => label(&text, *max).map(|()| Value::Text(text)),
         Kind::Text { max } => plain(text, 0, *max).map(Value::Text),
         Kind::Filename { max } => filename(text, *max),
-        // No database keeps NUL: it is shown to be missing, as HTML does it.
+        // No database stores NUL. It is replaced as in HTML.
         Kind::Content => Ok(Value::Text(text.replace('\0', "\u{fffd}"))),
         Kind::Sha256 if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
             Ok(Value::Text(text.to_ascii_lowercase()))
@@ -192,7 +206,7 @@ fn from_text(kind: &Kind, text: String) -> Result<Value, String> {
     }
 }
 
-/// The reason of a value that is not of this kind.
+/// The reason of the fault when a value is not of this kind.
 fn mismatch_reason(kind: &Kind) -> String {
     match kind {
         Kind::Words { .. }
@@ -219,10 +233,10 @@ fn words(text: String, min: usize, max: usize) -> Result<Value, String> {
     plain(text, min, max).map(Value::Text)
 }
 
-/// Whether a text is a [`Kind::Label`]; the reason where it is not.
+/// Checks whether a string is a valid [`Kind::Label`].
 ///
 /// # Errors
-/// It is blank, too long, or holds a character that a label must not hold.
+/// The reason when it is blank, is too long, or contains a character that is not allowed.
 pub fn label(text: &str, max: usize) -> Result<(), String> {
     let length = text.chars().count();
     let is_blank = text.chars().all(|c| c.is_whitespace() || is_joiner(c));
@@ -281,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn label_holds_joiners_and_no_other_unseen_characters() {
+    fn label_may_contain_joiners_but_no_other_invisible_characters() {
         for good in ["my laptop", "Größe 5", "مفتاح", "می\u{200c}خواهم", "ක්\u{200d}ෂ", "👩\u{200d}🔬 lab"]
         {
             assert_eq!(label(good, 300), Ok(()), "{good}");

@@ -1,12 +1,18 @@
-//! Reads a query string. Numbers are plain ASCII digits; an empty parameter is a fault, not an absence; a repeated one
-//! is a fault (contract.md, sections 2 and 11).
+//! Reads a query string. Numbers are plain ASCII digits. An empty parameter is a fault and does not count as absent; a repeated
+//! parameter is a fault (contract.md, sections 2 and 11).
 
+use errors::Invalid;
 use percent_encoding::percent_decode_str;
 
 use super::{Faults, Field, Kind, Value, Values, bounds, from_text, integer, mismatch_reason, number};
-use errors::Invalid;
 
-/// The values of a query string, or every fault in it.
+/// Characters of an unknown name in a fault. Longer names are cut.
+const MAX_SHOWN_NAME_CHARS: usize = 100;
+
+/// Reads a query string.
+///
+/// # Errors
+/// Every fault in it.
 pub fn read(query: &str, fields: &'static [Field]) -> Result<Values, Invalid> {
     let (mut values, mut faults) = (Values::default(), Faults::default());
     if percent_decode_str(query).decode_utf8().is_err() {
@@ -14,7 +20,10 @@ pub fn read(query: &str, fields: &'static [Field]) -> Result<Values, Invalid> {
     }
     for (name, text) in url::form_urlencoded::parse(query.as_bytes()) {
         let Some(field) = fields.iter().find(|field| field.name == name) else {
-            faults.add(name.chars().take(100).collect::<String>(), "is not a parameter of this route");
+            faults.add(
+                name.chars().take(MAX_SHOWN_NAME_CHARS).collect::<String>(),
+                "is not a parameter of this route",
+            );
             continue;
         };
         match parameter(&field.kind, text.into_owned()) {
@@ -35,11 +44,11 @@ fn parameter(kind: &Kind, text: String) -> Result<Value, String> {
     }
     match kind {
         Kind::Integer { min, max } => match digits(&text) {
-            Some(given) => integer(given, *min, *max),
+            Some(whole) => integer(whole, *min, *max),
             None => Err(bounds(*min, *max)),
         },
         Kind::Number { min, max } => match text.parse::<f64>() {
-            Ok(given) if text.bytes().all(|b| b.is_ascii_digit() || b == b'.') => number(given, *min, *max),
+            Ok(value) if text.bytes().all(|b| b.is_ascii_digit() || b == b'.') => number(value, *min, *max),
             Ok(_) | Err(_) => Err(mismatch_reason(kind)),
         },
         Kind::Flag => match text.as_str() {
@@ -84,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn good_parameters_are_values() {
+    fn valid_parameters_become_values() {
         let mut values = read("q=%F0%9D%92%B3+b&limit=7&source=all&unread=true", FIELDS).unwrap();
 
         assert_eq!(values.text("q").as_deref(), Some("𝒳 b"));
@@ -94,27 +103,27 @@ mod tests {
         assert_eq!(values.id("id"), None);
     }
 
-    /// Of the threat table (row J2).
+    /// Threat table (row J2).
     #[test]
-    fn every_fault_is_named_at_once() {
+    fn all_faults_are_reported_together() {
         assert_eq!(faulty("q=&limit=0&source=moon&id=nope&zap=1"), ["q", "limit", "source", "id", "zap"]);
     }
 
-    /// Of the threat table (row J2).
+    /// Threat table (row J2).
     #[test]
-    fn odd_spellings_of_numbers_are_faults() {
+    fn unusual_spellings_of_numbers_are_faults() {
         for limit in ["-1", "1.5", "1e1", "+5", "%205", "٣", "", "99999999999999999999"] {
             assert_eq!(faulty(&format!("q=x&limit={limit}")), ["limit"], "{limit}");
         }
     }
 
-    /// Of the threat table (row J2).
+    /// Threat table (row J2).
     #[test]
-    fn what_is_no_text_is_a_fault_and_not_replaced() {
+    fn bytes_that_are_not_utf8_are_a_fault() {
         assert_eq!(faulty("q=%ff%fe"), ["query"]);
     }
 
-    /// Of the threat table (row J2).
+    /// Threat table (row J2).
     #[test]
     fn missing_blank_long_and_repeated_parameters_are_faults() {
         for query in ["", "q=%20%09", "q=123456", "q=a&q=b", "q=a%00"] {

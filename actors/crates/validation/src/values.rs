@@ -1,4 +1,4 @@
-//! What was read: values that fit their fields, to be taken out by name.
+//! The values of a request that was read. Each fits the kind of its field and is taken out by name.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use entity::time::Timestamp;
 use serde_json::{Map, Value as Json};
 use uuid::Uuid;
 
-/// A value that fits its field's kind.
+/// A value that fits the kind of its field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Words, text or content.
+    /// A string of any kind.
     Text(String),
-    /// A choice.
+    /// The name of a choice.
     Name(&'static str),
     /// A whole number.
     Integer(i64),
@@ -21,7 +21,7 @@ pub enum Value {
     Flag(bool),
     /// An id.
     Id(Uuid),
-    /// A moment.
+    /// A time.
     Time(Timestamp),
     /// A list.
     List(Vec<Value>),
@@ -29,13 +29,13 @@ pub enum Value {
     Record(Values),
     /// An object that is read later.
     Open(Map<String, Json>),
-    /// Given as `null`.
+    /// The field is `null`.
     Null,
 }
 
-/// The values of one request, by field. A value is taken once; a field that was not given, or given as `null`, is `None`.
+/// The values of one request, by field. A value is taken out once; a field that is absent or `null` is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Values(pub(super) BTreeMap<&'static str, Value>);
+pub struct Values(pub(crate) BTreeMap<&'static str, Value>);
 
 macro_rules! take {
     ($($(#[$doc:meta])* $name:ident: $variant:ident => $type:ty),+ $(,)?) => {$(
@@ -51,7 +51,7 @@ macro_rules! take {
 
 impl Values {
     take! {
-        /// Takes words, a text or content.
+        /// Takes a string.
         text: Text => String,
         /// Takes the name of a choice.
         name: Name => &'static str,
@@ -61,7 +61,7 @@ impl Values {
         flag: Flag => bool,
         /// Takes an id.
         id: Id => Uuid,
-        /// Takes a moment.
+        /// Takes a time.
         time: Time => Timestamp,
         /// Takes a list.
         list: List => Vec<Value>,
@@ -69,12 +69,12 @@ impl Values {
         whole: Integer => i64,
     }
 
-    /// Takes a whole number as the type that its bounds fit into; `None` too where they do not.
+    /// Takes a whole number as a type that its bounds fit into. Returns `None` also if the number does not fit.
     pub fn integer<N: TryFrom<i64>>(&mut self, field: &str) -> Option<N> {
         self.whole(field).and_then(|number| N::try_from(number).ok())
     }
 
-    /// Takes a list of texts.
+    /// Takes a list of strings.
     pub fn texts(&mut self, field: &str) -> Option<Vec<String>> {
         let texts = self.list(field)?.into_iter();
         Some(texts.filter_map(|item| if let Value::Text(text) = item { Some(text) } else { None }).collect())
@@ -104,12 +104,12 @@ impl Values {
         )
     }
 
-    /// Whether the field was given, as `null` too.
+    /// Whether the field is present; it may be `null`.
     pub fn has(&self, field: &str) -> bool {
         self.0.contains_key(field)
     }
 
-    /// What a change says of the field: `None` leaves it, `Some(None)` empties it.
+    /// Takes the change of a string: `None` if the field is absent and stays as it is, `Some(None)` if it is cleared.
     pub fn change(&mut self, field: &str) -> Option<Option<String>> {
         self.has(field).then(|| self.text(field))
     }

@@ -1,4 +1,5 @@
-//! A circuit breaker: an endpoint that hangs is not asked for a while, so that its callers need not wait for the deadline each time.
+//! A circuit breaker: an endpoint that times out is not asked for a while, so that callers need not wait for the deadline
+//! each time.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use super::DEADLINE;
 
 /// Slow failures in a row that open the circuit.
 const FAILURES_TO_OPEN: u32 = 3;
-/// A question that fails sooner costs its caller little and does not count.
+/// Minimum duration of a slow failure. A question that fails sooner costs its caller little and does not count.
 const SLOW_FAILURE: Duration = Duration::from_secs(5);
 /// How long the endpoint is not asked.
 const OPEN_PERIOD: Duration = Duration::from_secs(30);
@@ -29,12 +30,12 @@ enum State {
 pub(super) struct CircuitBreaker(Mutex<State>);
 
 impl CircuitBreaker {
-    /// Closed.
+    /// Creates a closed circuit.
     pub(super) fn new() -> Self {
         Self(Mutex::new(State::Closed(0)))
     }
 
-    /// Whether a question may be asked now. Once the open period is over, one at a time may.
+    /// Whether a question may be asked now. After the open period one question at a time may.
     pub(super) fn admits(&self, now: Instant) -> bool {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match *state {
@@ -47,7 +48,7 @@ impl CircuitBreaker {
         }
     }
 
-    /// Records the end of a question that was asked at this time.
+    /// Records the end of a question that was asked at the time `asked`.
     pub(super) fn record(&self, is_answered: bool, asked: Instant, now: Instant) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *state = match *state {

@@ -1,7 +1,7 @@
-//! The OpenAI-compatible endpoint (`ai.chat.*`): asked by a stream, within one deadline, and again where it is busy.
+//! The OpenAI-compatible endpoint (`ai.chat.*`). It is asked for a stream within one deadline, and again if it is busy.
 //!
-//! It is a configured service, so it may be on this machine; redirects are not followed, because the key goes along. What
-//! it answers is bounded in bytes, and none of it is logged.
+//! It is a configured service, so it may be on this machine. Redirects are not followed, because the request contains the
+//! key. Responses are bounded in bytes and never logged.
 
 mod circuit;
 mod prompt;
@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use library::clock::Clock;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue};
 use reqwest::{Client, Response};
 use serde_json::Number;
@@ -20,49 +21,47 @@ use text::chunk;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use zeroize::Zeroizing;
 
-use super::{Answerer, Draft, Failure, Question};
-use library::clock::Clock;
+use super::{AnswerError, Answerer, Draft, Question};
 use circuit::CircuitBreaker;
-use stream::{Completion, Reading};
+use stream::{Completion, CompletionReader};
 
-/// From the question to the last byte, retries included. With the search before it, it is shorter than the minute after
-/// which an Idempotency-Key counts as died.
+/// Time from the question to the last byte, including retries. Together with the search before it, it is less than the minute
+/// after which a claim of an Idempotency-Key without a heartbeat counts as crashed.
 const DEADLINE: Duration = Duration::from_secs(45);
-/// A name, a connection and TLS together.
-const CONNECT: Duration = Duration::from_secs(5);
-/// Times that it is asked at most.
-const TRIES: u32 = 3;
-/// Most bytes of an answer: a stream says each token with some 200 bytes around it.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
-/// The largest `usage.total_tokens` that is believed: several times the context of any model.
+/// Time for name resolution, connection and TLS together.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_ATTEMPTS: u32 = 3;
+/// Bytes of a response. A stream has some 200 bytes around each token.
+const MAX_RESPONSE_BYTES: usize = 4 * 1024 * 1024;
+/// The largest plausible `usage.total_tokens`: several times the context of any model.
 const MAX_TOTAL_TOKENS: u64 = 10_000_000;
 
-/// Which endpoint.
+/// The settings of the endpoint.
 #[derive(Clone)]
 pub struct ChatSettings {
-    /// `ai.chat.url`: `/chat/completions` is added.
+    /// `ai.chat.url`, without `/chat/completions`.
     pub url: String,
     /// `ai.chat.model`.
     pub model: String,
-    /// `ai.chat.key`: sent as a bearer.
+    /// `ai.chat.key`, sent as a bearer token.
     pub key: Option<Zeroizing<String>>,
 }
 
-/// Why it cannot be asked at all.
+/// Why the client of the endpoint cannot be created.
 #[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// The client cannot be made.
+pub enum ChatSetupError {
+    /// The HTTP client cannot be created.
     #[error("could not create the HTTP client of the model")]
     Client(#[from] reqwest::Error),
-    /// The key cannot stand in a header.
+    /// The key has characters that a header must not have.
     #[error("the setting ai.chat.key has characters that an HTTP header must not have")]
     Key(#[from] InvalidHeaderValue),
 }
 
-/// See the file's head.
+/// Answers with an OpenAI-compatible endpoint.
 pub struct Chat {
     client: Client,
-    address: String,
+    url: String,
     model: String,
     headers: HeaderMap,
     clock: Arc<dyn Clock>,
@@ -70,11 +69,11 @@ pub struct Chat {
 }
 
 impl Chat {
-    /// Asks nothing yet.
+    /// Creates the client of an endpoint. It sends no request yet.
     ///
     /// # Errors
-    /// As [`SetupError`] says.
-    pub fn new(settings: ChatSettings, clock: Arc<dyn Clock>) -> Result<Self, SetupError> {
+    /// [`ChatSetupError`] when the key or the TLS configuration is invalid.
+    pub fn new(settings: ChatSettings, clock: Arc<dyn Clock>) -> Result<Self, ChatSetupError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
@@ -84,8 +83,8 @@ impl Chat {
             headers.insert(AUTHORIZATION, bearer);
         }
         Ok(Self {
-            client: web::service_client().connect_timeout(CONNECT).build()?,
-            address: format!("{}/chat/completions", settings.url.trim_end_matches('/')),
+            client: web::service_client().connect_timeout(CONNECT_TIMEOUT).build()?,
+            url: format!("{}/chat/completions", settings.url.trim_end_matches('/')),
             model: settings.model,
             headers,
             clock,
@@ -93,44 +92,43 @@ impl Chat {
         })
     }
 
-    async fn ask(&self, question: &Question, until: Instant) -> Result<Draft, Failure> {
+    async fn ask(&self, question: &Question, deadline: Instant) -> Result<Draft, AnswerError> {
         let body = prompt::body(&self.model, question);
-        let mut tries = 0;
+        let mut attempts = 0;
         loop {
-            tries += 1;
-            let failed = match timeout_at(until, self.once(&body)).await {
+            attempts += 1;
+            let failed = match timeout_at(deadline, self.request(&body)).await {
                 Ok(Ok(completion)) => return self.draft(completion, &body),
                 Ok(Err(failed)) => failed,
-                Err(_) => return Err(Failure::Late),
+                Err(_) => return Err(AnswerError::Timeout),
             };
-            let again = Instant::now() + failed.wait(tries);
-            if tries == TRIES || !failed.may_pass || again >= until {
-                return Err(failed.why);
+            let next_attempt = Instant::now() + failed.delay(attempts);
+            if attempts == MAX_ATTEMPTS || !failed.is_transient || next_attempt >= deadline {
+                return Err(failed.error);
             }
-            sleep_until(again).await;
+            sleep_until(next_attempt).await;
         }
     }
 
-    async fn once(&self, body: &str) -> Result<Completion, Failed> {
-        let request = self.client.post(&self.address).headers(self.headers.clone()).body(body.to_owned());
-        let response = request.send().await.map_err(Failed::of_exchange)?;
+    async fn request(&self, body: &str) -> Result<Completion, AttemptError> {
+        let request = self.client.post(&self.url).headers(self.headers.clone()).body(body.to_owned());
+        let response = request.send().await.map_err(AttemptError::from_transport)?;
         let status = response.status().as_u16();
         if status != 200 {
-            let named = retry::after(response.headers(), self.clock.now());
-            return Err(Failed {
-                may_pass: matches!(status, 408 | 409 | 425 | 429 | 500..=599),
-                named,
-                why: Failure::Refused(status),
+            return Err(AttemptError {
+                error: AnswerError::Refused(status),
+                is_transient: matches!(status, 408 | 409 | 425 | 429 | 500..=599),
+                retry_after: retry::parse_retry_after(response.headers(), self.clock.now()),
             });
         }
         read(response).await
     }
 
-    fn draft(&self, completion: Completion, body: &str) -> Result<Draft, Failure> {
+    fn draft(&self, completion: Completion, body: &str) -> Result<Draft, AnswerError> {
         let Completion { text, model, tokens } = completion;
         let tokens = match tokens {
-            Some(told) => checked_tokens(&told)?,
-            // An endpoint that tells no usage is not free for that.
+            Some(reported) => checked_tokens(&reported)?,
+            // An endpoint that reports no usage is charged an estimate, so that it is not free.
             None => u64::try_from(chunk::estimate(body) + chunk::estimate(&text)).unwrap_or(0),
         };
         Ok(Draft { model: model.unwrap_or_else(|| self.model.clone()), text: Some(text), tokens })
@@ -139,9 +137,9 @@ impl Chat {
 
 /// The tokens of an answer as its endpoint reports them. An impossible number would use up a user's monthly allowance, or the
 /// daily allowance of all users; a retry would only cost more.
-fn checked_tokens(reported: &Number) -> Result<u64, Failure> {
+fn checked_tokens(reported: &Number) -> Result<u64, AnswerError> {
     let tokens = reported.as_u64().filter(|tokens| *tokens <= MAX_TOTAL_TOKENS);
-    tokens.ok_or(Failure::Unreadable("its usage.total_tokens is not between 0 and 10 million"))
+    tokens.ok_or(AnswerError::InvalidResponse("its usage.total_tokens is not between 0 and 10 million"))
 }
 
 impl Answerer for Chat {
@@ -149,11 +147,11 @@ impl Answerer for Chat {
         &self.model
     }
 
-    fn answer(&self, question: Question) -> BoxFuture<'_, Result<Draft, Failure>> {
+    fn answer(&self, question: Question) -> BoxFuture<'_, Result<Draft, AnswerError>> {
         async move {
             let asked = Instant::now();
             if !self.circuit.admits(asked) {
-                return Err(Failure::Suspended);
+                return Err(AnswerError::Suspended);
             }
             let answer = self.ask(&question, asked + DEADLINE).await;
             self.circuit.record(answer.is_ok(), asked, Instant::now());
@@ -163,49 +161,47 @@ impl Answerer for Chat {
     }
 }
 
-async fn read(mut response: Response) -> Result<Completion, Failed> {
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let mut reading = Reading::of(kind.is_some_and(|kind| kind.starts_with("application/json")));
+async fn read(mut response: Response) -> Result<Completion, AttemptError> {
+    let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let is_one_object = media_type.is_some_and(|media_type| media_type.starts_with("application/json"));
+    let mut reader = CompletionReader::new(is_one_object);
     let mut bytes = 0;
-    while let Some(piece) = response.chunk().await.map_err(Failed::of_exchange)? {
+    while let Some(piece) = response.chunk().await.map_err(AttemptError::from_transport)? {
         bytes += piece.len();
-        if bytes > MOST_BYTES {
-            return Err(Failed::for_good(Failure::Unreadable("it is too long")));
+        if bytes > MAX_RESPONSE_BYTES {
+            let error = AnswerError::InvalidResponse("it is too long");
+            return Err(AttemptError { error, is_transient: false, retry_after: None });
         }
-        if reading.take(&piece).map_err(Failed::in_passing)? {
+        if reader.push(&piece).map_err(AttemptError::from_response)? {
             break;
         }
     }
-    reading.end().map_err(Failed::in_passing)
+    reader.finish().map_err(AttemptError::from_response)
 }
 
-/// A try that failed.
-struct Failed {
-    why: Failure,
-    /// Another try may do better.
-    may_pass: bool,
-    /// How long the endpoint asks to wait.
-    named: Option<Duration>,
+/// A failed attempt.
+struct AttemptError {
+    error: AnswerError,
+    /// Whether another attempt may succeed.
+    is_transient: bool,
+    /// The delay that the endpoint asked for.
+    retry_after: Option<Duration>,
 }
 
-impl Failed {
-    fn of_exchange(error: reqwest::Error) -> Self {
-        // The address may hold a secret of the operator's.
-        let why = Failure::Unreachable(Box::new(error.without_url()));
-        Self { why, may_pass: true, named: None }
+impl AttemptError {
+    fn from_transport(error: reqwest::Error) -> Self {
+        // The URL may contain a secret of the operator.
+        let error = AnswerError::Unreachable(Box::new(error.without_url()));
+        Self { error, is_transient: true, retry_after: None }
     }
 
-    fn in_passing(why: &'static str) -> Self {
-        Self { why: Failure::Unreadable(why), may_pass: true, named: None }
+    fn from_response(reason: &'static str) -> Self {
+        Self { error: AnswerError::InvalidResponse(reason), is_transient: true, retry_after: None }
     }
 
-    fn for_good(why: Failure) -> Self {
-        Self { why, may_pass: false, named: None }
-    }
-
-    /// What the endpoint says, else longer each time.
-    fn wait(&self, tries: u32) -> Duration {
-        self.named.unwrap_or(retry::FIRST * 2u32.pow(tries.saturating_sub(1).min(8)))
+    /// The delay before the next attempt: what the endpoint asked for, else one that doubles.
+    fn delay(&self, attempts: u32) -> Duration {
+        self.retry_after.unwrap_or(retry::FIRST_DELAY * 2u32.pow(attempts.saturating_sub(1).min(8)))
     }
 }
 

@@ -1,39 +1,39 @@
-//! Reads a completion as it comes: server-sent events, or one JSON object from endpoints that do not stream.
+//! Reads a completion while it arrives: server-sent events, or one JSON object from endpoints that do not stream.
 
 use serde::Deserialize;
 use serde_json::Number;
 
-/// Most of an answer that is kept, in bytes.
-const MOST_TEXT: usize = 32 * 1024;
-/// Most of a model's name, in bytes.
-const MOST_NAME: usize = 200;
-/// The line that ends a stream.
+/// Bytes of an answer that are kept. The rest is dropped.
+const MAX_TEXT_BYTES: usize = 32 * 1024;
+/// Longer model names are ignored.
+const MAX_MODEL_NAME_BYTES: usize = 200;
+/// The data of the event that ends a stream.
 const DONE: &[u8] = b"[DONE]";
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Completion {
-    /// What the model says; never blank.
+    /// The text; never blank.
     pub text: String,
-    /// What it calls itself.
+    /// The name of the model, if the endpoint sent it.
     pub model: Option<String>,
     /// `usage.total_tokens`, if the endpoint sent it: any number, not yet checked.
     pub tokens: Option<Number>,
 }
 
-/// What has come so far.
-pub(super) struct Reading {
-    /// One object, or events.
-    whole: bool,
-    /// Bytes that are not read yet.
+/// Parses a response piece by piece.
+pub(super) struct CompletionReader {
+    /// Whether the response is one JSON object. Otherwise it is a stream of events.
+    is_one_object: bool,
+    /// Bytes that are not parsed yet.
     rest: Vec<u8>,
-    so_far: Completion,
-    /// The model has said that it is at its end.
-    finished: bool,
+    completion: Completion,
+    /// Whether the model has finished.
+    is_finished: bool,
 }
 
 #[derive(Deserialize)]
-struct Piece {
+struct CompletionChunk {
     model: Option<String>,
     #[serde(default)]
     choices: Vec<Choice>,
@@ -45,15 +45,15 @@ struct Piece {
 struct Choice {
     #[serde(default)]
     index: u32,
-    /// Of a stream.
-    delta: Option<Said>,
-    /// Of a whole answer.
-    message: Option<Said>,
+    /// In a stream.
+    delta: Option<MessageContent>,
+    /// In one object.
+    message: Option<MessageContent>,
     finish_reason: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct MessageContent {
     content: Option<String>,
 }
 
@@ -62,82 +62,85 @@ struct Usage {
     total_tokens: Option<Number>,
 }
 
-impl Reading {
-    /// Of one object, or of events.
-    pub fn of(whole: bool) -> Self {
-        Self { whole, rest: Vec::new(), so_far: Completion::default(), finished: false }
+impl CompletionReader {
+    /// Creates a reader of one JSON object, or of a stream of events.
+    pub fn new(is_one_object: bool) -> Self {
+        Self { is_one_object, rest: Vec::new(), completion: Completion::default(), is_finished: false }
     }
 
-    /// Takes the next bytes. Whether nothing more is to come.
-    pub fn take(&mut self, bytes: &[u8]) -> Result<bool, &'static str> {
+    /// Parses the next bytes. Returns whether the response has ended.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<bool, &'static str> {
         self.rest.extend_from_slice(bytes);
-        if self.whole {
+        if self.is_one_object {
             return Ok(false);
         }
         let Some(last) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Ok(false) };
         let rest = self.rest.split_off(last + 1);
         let lines = std::mem::replace(&mut self.rest, rest);
         for line in lines.split(|byte| *byte == b'\n') {
-            if self.line(line)? {
+            if self.parse_line(line)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// What it came to.
-    pub fn end(mut self) -> Result<Completion, &'static str> {
+    /// Returns the completion after the last bytes.
+    pub fn finish(mut self) -> Result<Completion, &'static str> {
         let rest = std::mem::take(&mut self.rest);
-        if self.whole {
-            self.piece(&rest)?;
+        if self.is_one_object {
+            self.parse_chunk(&rest)?;
         } else if !rest.is_empty() {
-            self.line(&rest)?;
+            self.parse_line(&rest)?;
         }
-        if !self.finished {
+        if !self.is_finished {
             return Err("it broke off");
         }
-        self.so_far.text = without_thoughts(&self.so_far.text).to_owned();
-        if self.so_far.text.is_empty() { Err("it is empty") } else { Ok(self.so_far) }
+        self.completion.text = strip_thinking(&self.completion.text).to_owned();
+        if self.completion.text.is_empty() { Err("it is empty") } else { Ok(self.completion) }
     }
 
-    /// One line of the stream (HTML, 9.2.6); fields but `data` say nothing here.
-    fn line(&mut self, line: &[u8]) -> Result<bool, &'static str> {
+    /// Parses one line of the stream (HTML, section 9.2.6). Fields other than `data` are ignored.
+    fn parse_line(&mut self, line: &[u8]) -> Result<bool, &'static str> {
         let Some(data) = line.strip_prefix(b"data:") else { return Ok(false) };
         let data = data.trim_ascii();
         if data == DONE {
-            self.finished = true;
+            self.is_finished = true;
             return Ok(true);
         }
         if !data.is_empty() {
-            self.piece(data)?;
+            self.parse_chunk(data)?;
         }
         Ok(false)
     }
 
-    fn piece(&mut self, json: &[u8]) -> Result<(), &'static str> {
-        let piece: Piece = serde_json::from_slice(json).map_err(|_| "it is not the JSON of a completion")?;
-        if piece.error.is_some() {
+    fn parse_chunk(&mut self, json: &[u8]) -> Result<(), &'static str> {
+        let chunk: CompletionChunk =
+            serde_json::from_slice(json).map_err(|_| "it is not the JSON of a completion")?;
+        if chunk.error.is_some() {
             return Err("it is an error");
         }
-        let name = piece.model.filter(|name| !name.trim().is_empty() && name.len() <= MOST_NAME);
-        self.so_far.model = self.so_far.model.take().or(name);
-        self.so_far.tokens = piece.usage.and_then(|usage| usage.total_tokens).or(self.so_far.tokens.take());
-        for choice in piece.choices.into_iter().filter(|choice| choice.index == 0) {
-            self.finished |= choice.finish_reason.is_some();
-            let said = choice.delta.or(choice.message).and_then(|said| said.content).unwrap_or_default();
-            if self.so_far.text.len() + said.len() <= MOST_TEXT {
-                self.so_far.text.push_str(&said);
+        let name = chunk.model.filter(|name| !name.trim().is_empty() && name.len() <= MAX_MODEL_NAME_BYTES);
+        self.completion.model = self.completion.model.take().or(name);
+        self.completion.tokens =
+            chunk.usage.and_then(|usage| usage.total_tokens).or(self.completion.tokens.take());
+        for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
+            self.is_finished |= choice.finish_reason.is_some();
+            let content = choice.delta.or(choice.message).and_then(|message| message.content);
+            let content = content.unwrap_or_default();
+            if self.completion.text.len() + content.len() <= MAX_TEXT_BYTES {
+                self.completion.text.push_str(&content);
             }
         }
         Ok(())
     }
 }
 
-/// What a model says behind what it thinks aloud.
-fn without_thoughts(text: &str) -> &str {
+/// Removes the reasoning that some models write before their answer.
+fn strip_thinking(text: &str) -> &str {
     let text = text.trim();
     let thoughts = text.strip_prefix("<think>").and_then(|thoughts| thoughts.split_once("</think>"));
-    thoughts.map_or(text, |(_, said)| said.trim())
+    thoughts.map_or(text, |(_, answer)| answer.trim())
 }
 
 #[cfg(test)]
@@ -152,38 +155,38 @@ mod tests {
         data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"total_tokens\":42}}\n\n\
         data: [DONE]\n\n";
 
-    fn read(whole: bool, bytes: &[u8], step: usize) -> Result<Completion, &'static str> {
-        let mut reading = Reading::of(whole);
+    fn read(is_one_object: bool, bytes: &[u8], step: usize) -> Result<Completion, &'static str> {
+        let mut reader = CompletionReader::new(is_one_object);
         for piece in bytes.chunks(step) {
-            if reading.take(piece)? {
+            if reader.push(piece)? {
                 break;
             }
         }
-        reading.end()
+        reader.finish()
     }
 
     #[test]
-    fn a_stream_is_read_however_it_is_cut() {
-        let wanted = Completion {
+    fn stream_is_parsed_in_pieces_of_any_size() {
+        let expected = Completion {
             text: "Zebras — yes [1].".into(),
             model: Some("m-1".into()),
             tokens: Some(42.into()),
         };
         for step in [1, 2, 3, 7, 64, 10_000] {
-            assert_eq!(read(false, STREAM.as_bytes(), step).unwrap(), wanted, "{step}");
+            assert_eq!(read(false, STREAM.as_bytes(), step).unwrap(), expected, "{step}");
         }
     }
 
     #[test]
-    fn one_object_is_read_too() {
+    fn response_of_one_object_is_parsed() {
         let body = br#"{"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"<think>hm</think>\nYes."},"finish_reason":"stop"}],"usage":{"total_tokens":7}}"#;
 
-        let wanted = Completion { text: "Yes.".into(), model: Some("m".into()), tokens: Some(7.into()) };
-        assert_eq!(read(true, body, 5).unwrap(), wanted);
+        let expected = Completion { text: "Yes.".into(), model: Some("m".into()), tokens: Some(7.into()) };
+        assert_eq!(read(true, body, 5).unwrap(), expected);
     }
 
     #[test]
-    fn what_is_no_whole_answer_is_told_as_such() {
+    fn incomplete_answer_is_an_error() {
         let broken = STREAM.split("data: {\"choices\":[{\"index\":0,\"delta\":{},").next().unwrap();
         assert_eq!(read(false, broken.as_bytes(), 9), Err("it broke off"));
         assert_eq!(read(false, b"", 1), Err("it broke off"));
@@ -194,12 +197,12 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_an_end_is_cut() {
+    fn endless_answer_is_cut() {
         let word = "word ".repeat(1000);
         let line = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{word}\"}}}}]}}\n");
 
         let read = read(false, format!("{}data: [DONE]\n", line.repeat(100)).as_bytes(), 4096).unwrap();
 
-        assert!((20_000..=MOST_TEXT).contains(&read.text.len()));
+        assert!((20_000..=MAX_TEXT_BYTES).contains(&read.text.len()));
     }
 }

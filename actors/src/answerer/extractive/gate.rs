@@ -1,25 +1,25 @@
-//! Whether the passages hold an answer at all.
+//! Decides whether the passages contain an answer at all.
 
-/// What was seen of the best passages.
+/// Measures of the best passages.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
-    /// Cosine of the nearest sentence.
+pub(super) struct Evidence {
+    /// Cosine similarity of the nearest sentence.
     pub sentence: Option<f32>,
-    /// Cosine of the nearest passage.
+    /// Cosine similarity of the nearest passage.
     pub passage: Option<f32>,
-    /// Share of the question's words, rare ones first, that one passage holds: 0 to 1.
-    pub covered: f32,
+    /// Largest weighted share of the question's words that one passage contains, from 0 to 1.
+    pub coverage: f32,
 }
 
-/// The least sum of the three.
-const LEAST: f32 = 1.35;
-/// The least share of the words where there are words alone.
-const LEAST_WORDS: f32 = 0.5;
+/// Minimum sum of the three measures.
+const MIN_SCORE: f32 = 1.35;
+/// Minimum coverage where there are no similarities.
+const MIN_COVERAGE: f32 = 0.5;
 
-/// Opens where the passages seem to hold an answer.
-pub(super) fn opens(seen: &Seen) -> bool {
-    match (seen.sentence, seen.passage) {
-        (Some(sentence), Some(passage)) => sentence + passage + seen.covered >= LEAST,
-        (Some(_), None) | (None, Some(_)) | (None, None) => seen.covered >= LEAST_WORDS,
+/// Whether the passages seem to contain an answer.
+pub(super) fn is_answerable(evidence: &Evidence) -> bool {
+    match (evidence.sentence, evidence.passage) {
+        (Some(sentence), Some(passage)) => sentence + passage + evidence.coverage >= MIN_SCORE,
+        (Some(_), None) | (None, Some(_)) | (None, None) => evidence.coverage >= MIN_COVERAGE,
     }
 }

@@ -1,9 +1,9 @@
-//! The embedded answerer: no model writes, the library speaks for itself. It quotes the sentences that answer best, each
-//! with its marker, or says that the library does not hold the answer.
+//! The embedded answerer. No model writes: it quotes the sentences that answer best, each with its marker, or reports that
+//! the passages contain no answer.
 //!
-//! Sentences are ranked by nearness in meaning and by the words that they share with the question, rare words first; the
-//! gate looks at the nearest sentence, the nearest passage and the share of the question's words that one passage holds.
-//! Without an embedding model words alone decide.
+//! Sentences are ranked by similarity and by the weighted words that they share with the question. The gate uses the nearest
+//! sentence, the nearest passage and the largest share of the question's words in one passage. Without an embedding model
+//! only words count.
 
 mod gate;
 mod pick;
@@ -11,98 +11,98 @@ mod words;
 
 use std::sync::Arc;
 
+use errors::Error;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use inference::embedder::{EmbedError, Embedder};
 use runtime::{Lane, Workers};
 
-use super::{Answerer, Draft, Failure, Passage, Question};
-use errors::Error;
+use super::{AnswerError, Answerer, Draft, Question, SourcePassage};
 use pick::Sentence;
-use words::Words;
+use words::QuestionWords;
 
-/// What it calls itself.
-const NAME: &str = "carrel-extractive";
-/// Sentences whose vectors are made: each costs a few milliseconds.
-const LOOKED_AT: usize = 32;
+/// The model that answers report.
+const MODEL_NAME: &str = "carrel-extractive";
+/// Sentences whose embeddings are computed. Each takes a few milliseconds.
+const MAX_EMBEDDED_SENTENCES: usize = 32;
 
-/// The embedding model, where it is there.
-pub type Meaning = Arc<dyn Fn() -> Option<Arc<dyn Embedder>> + Send + Sync>;
+/// Returns the embedding model, if it is available now.
+pub type EmbedderSource = Arc<dyn Fn() -> Option<Arc<dyn Embedder>> + Send + Sync>;
 
-/// See the file's head.
+/// Answers with quotations of the passages.
 pub struct Extractive {
     workers: Workers,
-    meaning: Meaning,
+    embedder: EmbedderSource,
 }
 
 impl Extractive {
-    /// Works in the foreground lane of these workers.
-    pub fn new(workers: Workers, meaning: Meaning) -> Self {
-        Self { workers, meaning }
+    /// Creates an answerer that runs in the foreground lane of these workers.
+    pub fn new(workers: Workers, embedder: EmbedderSource) -> Self {
+        Self { workers, embedder }
     }
 }
 
 impl Answerer for Extractive {
     fn model(&self) -> &str {
-        NAME
+        MODEL_NAME
     }
 
-    fn answer(&self, question: Question) -> BoxFuture<'_, Result<Draft, Failure>> {
+    fn answer(&self, question: Question) -> BoxFuture<'_, Result<Draft, AnswerError>> {
         async move {
-            let embedder = (self.meaning)();
+            let embedder = (self.embedder)();
             let work = move || answer(&question, embedder.as_deref());
             let made = self
                 .workers
                 .run(Lane::Foreground, work)
                 .await
-                .map_err(|error| Failure::Inside(error.into()))?;
-            let text = made.map_err(|error| Failure::Inside(Error::internal(error)))?;
-            Ok(Draft { text, model: NAME.to_owned(), tokens: 0 })
+                .map_err(|error| AnswerError::Embedded(error.into()))?;
+            let text = made.map_err(|error| AnswerError::Embedded(Error::internal(error)))?;
+            Ok(Draft { text, model: MODEL_NAME.to_owned(), tokens: 0 })
         }
         .boxed()
     }
 }
 
 fn answer(question: &Question, embedder: Option<&dyn Embedder>) -> Result<Option<String>, EmbedError> {
-    let words = Words::of(&question.text, &question.passages);
+    let words = QuestionWords::weigh(&question.text, &question.passages);
     let mut sentences = pick::sentences(&question.passages, &words);
-    // Search left the model out where it does not know the question's words: so does this.
-    let knows = question.passages.iter().any(|passage| passage.cosine.is_some());
-    if let Some(embedder) = embedder.filter(|_| knows) {
-        look_closer(&mut sentences, &question.text, embedder)?;
+    // Search leaves the model out if it does not know the words of the question. Then it is of no use here either.
+    let knows_words = question.passages.iter().any(|passage| passage.cosine.is_some());
+    if let Some(embedder) = embedder.filter(|_| knows_words) {
+        add_similarities(&mut sentences, &question.text, embedder)?;
     }
-    let held = question.passages.iter().map(|passage| words.covered(&passage_text(passage)));
-    let seen = gate::Seen {
+    let coverages = question.passages.iter().map(|passage| words.coverage(&passage_text(passage)));
+    let evidence = gate::Evidence {
         sentence: sentences.iter().filter_map(|sentence| sentence.cosine).reduce(f32::max),
         passage: question.passages.iter().filter_map(|passage| passage.cosine).reduce(f32::max),
-        covered: held.reduce(f32::max).unwrap_or(0.0),
+        coverage: coverages.reduce(f32::max).unwrap_or(0.0),
     };
-    let picked = if gate::opens(&seen) { pick::best(sentences) } else { Vec::new() };
-    Ok((!picked.is_empty()).then(|| quoted(&picked)))
+    let picked = if gate::is_answerable(&evidence) { pick::best(sentences) } else { Vec::new() };
+    Ok((!picked.is_empty()).then(|| quote(&picked)))
 }
 
-fn passage_text(passage: &Passage) -> String {
+fn passage_text(passage: &SourcePassage) -> String {
     format!("{}\n{}", passage.title, passage.text)
 }
 
-/// Nearness in meaning, for the sentences that have the best prospects by their words and their passages.
-fn look_closer(
+/// Computes the similarities of the sentences that share the most words with the question, and drops the others.
+fn add_similarities(
     sentences: &mut Vec<Sentence<'_>>,
     question: &str,
     embedder: &dyn Embedder,
 ) -> Result<(), EmbedError> {
-    let asked = embedder.embed_query(question)?;
-    pick::by_prospect(sentences);
-    sentences.truncate(LOOKED_AT);
+    let target = embedder.embed_query(question)?;
+    pick::sort_by_coverage(sentences);
+    sentences.truncate(MAX_EMBEDDED_SENTENCES);
     for sentence in sentences {
         let vector = embedder.embed_query(sentence.text)?;
-        sentence.cosine = Some(vector.iter().zip(&asked).map(|(a, b)| a * b).sum());
+        sentence.cosine = Some(vector.iter().zip(&target).map(|(a, b)| a * b).sum());
     }
     Ok(())
 }
 
-/// Each sentence between quotation marks, with its marker.
-fn quoted(picked: &[Sentence<'_>]) -> String {
+/// Formats each sentence in quotation marks, followed by its marker.
+fn quote(picked: &[Sentence<'_>]) -> String {
     let mut text = String::new();
     for sentence in picked {
         if !text.is_empty() {
@@ -119,11 +119,12 @@ mod tests {
     use super::*;
 
     fn question(text: &str, passages: &[&str]) -> Question {
-        let passage = |text: &&str| Passage { title: String::new(), text: (*text).to_owned(), cosine: None };
+        let passage =
+            |text: &&str| SourcePassage { title: String::new(), text: (*text).to_owned(), cosine: None };
         Question { text: text.to_owned(), passages: passages.iter().map(passage).collect() }
     }
 
-    fn said(text: &str, passages: &[&str]) -> Option<String> {
+    fn answer_of(text: &str, passages: &[&str]) -> Option<String> {
         answer(&question(text, passages), None).unwrap()
     }
 
@@ -132,8 +133,8 @@ mod tests {
     const BREAD: &str = "Bread needs flour and water.\nIt rises for an hour.";
 
     #[test]
-    fn the_sentence_that_holds_the_question_s_words_is_quoted_with_its_marker() {
-        let answer = said("When did the quagga die?", &[BREAD, QUAGGA]).unwrap();
+    fn sentence_with_the_question_words_is_quoted_with_its_marker() {
+        let answer = answer_of("When did the quagga die?", &[BREAD, QUAGGA]).unwrap();
 
         assert!(
             answer.starts_with("“The quagga of Artis died on the twelfth of August 1883.” [2]"),
@@ -142,16 +143,16 @@ mod tests {
     }
 
     #[test]
-    fn a_question_that_the_passages_do_not_hold_has_no_answer() {
-        assert_eq!(said("Which moons of Mars have animals with feathers?", &[BREAD, QUAGGA]), None);
-        assert_eq!(said("When did the quagga die?", &[]), None);
-        assert_eq!(said("?", &[QUAGGA]), None);
+    fn question_without_matching_passages_has_no_answer() {
+        assert_eq!(answer_of("Which moons of Mars have animals with feathers?", &[BREAD, QUAGGA]), None);
+        assert_eq!(answer_of("When did the quagga die?", &[]), None);
+        assert_eq!(answer_of("?", &[QUAGGA]), None);
     }
 
     #[test]
-    fn what_is_quoted_is_found_again() {
+    fn quotations_are_verified_by_the_citation_check() {
         let passages = ["He said “the quagga [2] is dead”\nin 1883. Nobody believed him."];
-        let answer = said("Who said that the quagga is dead?", &passages).unwrap();
+        let answer = answer_of("Who said that the quagga is dead?", &passages).unwrap();
 
         let cited = search::citation::cite(&answer, &passages);
 

@@ -1,4 +1,4 @@
-//! Sentences of passages, and which of them answer best.
+//! The sentences of passages, and the choice of those that answer best.
 
 use std::collections::HashSet;
 
@@ -6,67 +6,69 @@ use text::chunk;
 use text::{char_count, head};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::words::Words;
-use crate::answerer::Passage;
+use super::words::QuestionWords;
+use crate::answerer::SourcePassage;
 
-/// What is shorter is a heading or a crumb, in scalar values.
-const SHORTEST: usize = 12;
-/// What is longer is cut, in scalar values.
-const LONGEST: usize = 600;
+/// Shorter sentences are headings or fragments and are left out.
+const MIN_SENTENCE_CHARS: usize = 12;
+/// Longer sentences are cut.
+const MAX_SENTENCE_CHARS: usize = 600;
 /// Sentences of an answer.
-const MOST: usize = 3;
-/// A sentence that is this much worse than the best one says nothing more.
-const BEHIND: f32 = 0.2;
-/// What the shared words count beside nearness in meaning.
-const WORDS: f32 = 0.5;
-/// Sentences of which this part of the words is the same say the same.
-const ALIKE: f32 = 0.8;
+const MAX_SENTENCES: usize = 3;
+/// A sentence whose score is this much lower than the best one adds nothing to the answer.
+const MAX_SCORE_GAP: f32 = 0.2;
+/// Weight of the shared words in the score; the weight of the similarity is 1.
+const COVERAGE_WEIGHT: f32 = 0.5;
+/// Two sentences that share this part of their words are duplicates (Jaccard similarity).
+const DUPLICATE_SIMILARITY: f32 = 0.8;
 
 /// A sentence of a passage.
 #[derive(Clone, Debug)]
 pub(super) struct Sentence<'a> {
-    /// Place of its passage.
+    /// Index of the passage.
     pub passage: usize,
-    /// Its text.
+    /// The text of the sentence.
     pub text: &'a str,
-    /// Share of the question's words that it holds.
-    pub covered: f32,
-    /// Nearness to the question in meaning, where it was looked at.
+    /// Weighted share of the question's words that it contains.
+    pub coverage: f32,
+    /// Cosine similarity of the embeddings of sentence and question, if it was computed.
     pub cosine: Option<f32>,
 }
 
 impl Sentence<'_> {
     fn score(&self) -> f32 {
-        self.cosine.unwrap_or(0.0) + WORDS * self.covered
+        self.cosine.unwrap_or(0.0) + COVERAGE_WEIGHT * self.coverage
     }
 }
 
-/// All sentences, in the order of the passages.
-pub(super) fn sentences<'a>(passages: &'a [Passage], words: &Words) -> Vec<Sentence<'a>> {
+/// Returns all sentences, in the order of the passages.
+pub(super) fn sentences<'a>(passages: &'a [SourcePassage], words: &QuestionWords) -> Vec<Sentence<'a>> {
     let mut found = Vec::new();
-    for (place, passage) in passages.iter().enumerate() {
+    for (index, passage) in passages.iter().enumerate() {
         for range in chunk::sentences(&passage.text) {
-            let text = head(passage.text.get(range).unwrap_or_default(), LONGEST).trim();
-            if char_count(text) >= SHORTEST {
-                found.push(Sentence { passage: place, text, covered: words.covered(text), cosine: None });
+            let text = head(passage.text.get(range).unwrap_or_default(), MAX_SENTENCE_CHARS).trim();
+            if char_count(text) >= MIN_SENTENCE_CHARS {
+                found.push(Sentence { passage: index, text, coverage: words.coverage(text), cosine: None });
             }
         }
     }
     found
 }
 
-/// Puts those first that share most with the question; among equals the order of the passages stays.
-pub(super) fn by_prospect(sentences: &mut [Sentence<'_>]) {
-    sentences.sort_by(|a, b| b.covered.total_cmp(&a.covered));
+/// Sorts sentences by their coverage, the largest first. The sort is stable: equal ones keep the order of the passages.
+pub(super) fn sort_by_coverage(sentences: &mut [Sentence<'_>]) {
+    sentences.sort_by(|a, b| b.coverage.total_cmp(&a.coverage));
 }
 
-/// The best sentences, best first, none saying what another one says.
+/// Returns the best sentences without duplicates, best first.
 pub(super) fn best(mut sentences: Vec<Sentence<'_>>) -> Vec<Sentence<'_>> {
     sentences.sort_by(|a, b| b.score().total_cmp(&a.score()));
-    let least = sentences.first().map_or(0.0, |best| (best.score() - BEHIND).max(f32::EPSILON));
+    let min_score = sentences.first().map_or(0.0, |best| (best.score() - MAX_SCORE_GAP).max(f32::EPSILON));
     let mut picked: Vec<Sentence<'_>> = Vec::new();
-    for sentence in sentences.into_iter().take_while(|sentence| sentence.score() >= least) {
-        if picked.len() < MOST && !picked.iter().any(|picked| alike(picked.text, sentence.text)) {
+    for sentence in sentences.into_iter().take_while(|sentence| sentence.score() >= min_score) {
+        if picked.len() < MAX_SENTENCES
+            && !picked.iter().any(|picked| are_duplicates(picked.text, sentence.text))
+        {
             picked.push(sentence);
         }
     }
@@ -74,9 +76,9 @@ pub(super) fn best(mut sentences: Vec<Sentence<'_>>) -> Vec<Sentence<'_>> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "words of a sentence, far below 2^24")]
-fn alike(one: &str, other: &str) -> bool {
+fn are_duplicates(one: &str, other: &str) -> bool {
     let words = |text: &str| text.unicode_words().map(str::to_lowercase).collect::<HashSet<_>>();
     let (one, other) = (words(one), words(other));
     let shared = one.intersection(&other).count() as f32;
-    shared >= ALIKE * one.union(&other).count() as f32
+    shared >= DUPLICATE_SIMILARITY * one.union(&other).count() as f32
 }

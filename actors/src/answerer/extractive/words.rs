@@ -1,4 +1,4 @@
-//! The question's words, as the index counts them, and what each is worth: the rarer among the passages, the more.
+//! The words of a question, as the index counts them, with weights: the rarer a word is among the passages, the larger.
 
 use std::collections::HashMap;
 
@@ -6,23 +6,23 @@ use search::index::Language;
 use search::lexical;
 use text::chunk::sentences;
 
-use crate::answerer::Passage;
+use crate::answerer::SourcePassage;
 
-/// Among fewer sentences a word that stands in none would be worth more than all others together.
-const LEAST_SENTENCES: usize = 30;
+/// Minimum number of sentences for the weights. With fewer, a word that no sentence contains would outweigh all others together.
+const MIN_SENTENCES: usize = 30;
 
-/// See the file's head.
-pub(super) struct Words {
-    /// Worth of each word.
-    worth: HashMap<u32, f32>,
-    /// Of all together.
-    whole: f32,
+/// The weighted words of a question.
+pub(super) struct QuestionWords {
+    /// The weight of each word.
+    weights: HashMap<u32, f32>,
+    /// The sum of all weights.
+    total_weight: f32,
     languages: Vec<Language>,
 }
 
-impl Words {
-    /// Of a question to these passages.
-    pub fn of(question: &str, passages: &[Passage]) -> Self {
+impl QuestionWords {
+    /// Weighs the words of a question by their rarity among the sentences of the passages.
+    pub fn weigh(question: &str, passages: &[SourcePassage]) -> Self {
         let mut languages: Vec<Language> = Vec::new();
         for passage in passages {
             let language = lexical::detect_language(&passage.text);
@@ -30,38 +30,37 @@ impl Words {
                 languages.push(language);
             }
         }
-        let asked = lexical::analyze_query(question, &languages);
-        let mut words = Self { worth: HashMap::new(), whole: 0.0, languages };
-        let mut holders: HashMap<u32, usize> = asked.indices.iter().map(|word| (*word, 0)).collect();
+        let query = lexical::analyze_query(question, &languages);
+        let mut words = Self { weights: HashMap::new(), total_weight: 0.0, languages };
+        let mut frequencies: HashMap<u32, usize> = query.indices.iter().map(|word| (*word, 0)).collect();
         let mut count = 0;
         for passage in passages {
             for range in sentences(&passage.text) {
                 count += 1;
-                let held = words.ids(passage.text.get(range).unwrap_or_default());
-                held.iter().for_each(|word| {
-                    holders.entry(*word).and_modify(|holders| *holders += 1);
-                });
+                for word in words.ids(passage.text.get(range).unwrap_or_default()) {
+                    frequencies.entry(word).and_modify(|frequency| *frequency += 1);
+                }
             }
         }
-        let count = count.max(LEAST_SENTENCES);
-        for (word, factor) in asked.indices.iter().zip(&asked.values) {
-            let held = holders.get(word).copied().unwrap_or(0);
-            words.worth.insert(*word, factor * rarity(held, count));
+        let count = count.max(MIN_SENTENCES);
+        for (word, factor) in query.indices.iter().zip(&query.values) {
+            let frequency = frequencies.get(word).copied().unwrap_or(0);
+            words.weights.insert(*word, factor * inverse_frequency(frequency, count));
         }
-        words.whole = words.worth.values().sum();
+        words.total_weight = words.weights.values().sum();
         words
     }
 
-    /// The share of the question's words that the text holds, by their worth: 0 to 1.
-    pub fn covered(&self, text: &str) -> f32 {
-        if self.whole <= 0.0 {
+    /// Returns the weighted share of the question's words that the text contains, from 0 to 1.
+    pub fn coverage(&self, text: &str) -> f32 {
+        if self.total_weight <= 0.0 {
             return 0.0;
         }
-        let held: f32 = self.ids(text).iter().filter_map(|word| self.worth.get(word)).sum();
-        held / self.whole
+        let contained: f32 = self.ids(text).iter().filter_map(|word| self.weights.get(word)).sum();
+        contained / self.total_weight
     }
 
-    /// The text's words, each once, as any of the languages reads them.
+    /// Returns the words of the text, each once, analysed in each of the languages.
     fn ids(&self, text: &str) -> Vec<u32> {
         let mut ids: Vec<u32> = Vec::new();
         for language in &self.languages {
@@ -73,9 +72,9 @@ impl Words {
     }
 }
 
-/// The inverse document frequency, of sentences.
+/// The inverse document frequency, where each sentence is a document.
 #[expect(clippy::cast_precision_loss, reason = "counts of sentences, far below 2^24")]
-fn rarity(held: usize, count: usize) -> f32 {
-    let (held, count) = (held as f32, count as f32);
-    (1.0 + (count - held + 0.5) / (held + 0.5)).ln()
+fn inverse_frequency(frequency: usize, count: usize) -> f32 {
+    let (frequency, count) = (frequency as f32, count as f32);
+    (1.0 + (count - frequency + 0.5) / (frequency + 0.5)).ln()
 }

@@ -1,0 +1,44 @@
+//! Rows of notices. Each is written in the transaction of the event that it is about, together with the job that sends it by
+//! e-mail (contract.md, section 11: App), so neither exists without the other.
+
+use entity::id::{NoticeId, UserId};
+use entity::kind::NoticeKind;
+use entity::notice;
+use entity::time::Timestamp;
+use jobs::{JobKind, Priority};
+use sea_orm::{ConnectionTrait, DbErr, EntityTrait, IntoActiveModel};
+
+/// Inserts a notice and enqueues its e-mail.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
+pub(super) async fn insert(txn: &impl ConnectionTrait, row: notice::Model) -> Result<(), DbErr> {
+    let (user, id, now) = (row.user_id, row.id, row.created_at);
+    notice::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
+    jobs::enqueue(txn, user, JobKind::SendEmail, id.0, Priority::Now, now).await
+}
+
+/// Inserts the notice that an application was connected, in the transaction that connects it.
+///
+/// # Errors
+/// [`DbErr`] when the database fails.
+pub(crate) async fn app_connected(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    client: &str,
+    now: Timestamp,
+) -> Result<(), DbErr> {
+    let row = notice::Model {
+        id: NoticeId::new(now),
+        user_id: user,
+        kind: NoticeKind::AppConnected,
+        title: format!("“{client}” was connected to your library"),
+        body: format!(
+            "{client} may now use what you allowed. If that was not you, disconnect it in the settings."
+        ),
+        client: Some(client.to_owned()),
+        created_at: now,
+        read_at: None,
+    };
+    insert(txn, row).await
+}

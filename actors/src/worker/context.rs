@@ -1,0 +1,57 @@
+//! What background work needs.
+
+use std::sync::Arc;
+
+use disk::DiskSpace;
+use jobs::{JobSignal, LeaseOwner};
+use library::context::CoreContext;
+use library::exports::ExportContext;
+use library::imports::ImportContext;
+use library::uploads::Uploads;
+use storage::mail::Mailer;
+
+use crate::idempotency::Idempotency;
+use crate::ingest::extraction::ExtractionContext;
+use crate::ingest::feed::context::FeedContext;
+use crate::ingest::indexing::IndexingContext;
+use crate::ingest::repair::{IndexWatch, RepairContext};
+use crate::retrieval::Retrieval;
+
+/// What the worker, its handlers and its maintenance tasks need. Each handler gets the context of its own group, and nothing
+/// else.
+///
+/// All of it is built from [`CoreContext::for_jobs`], so background work has database connections of its own on PostgreSQL:
+/// jobs that wait for locks leave requests their connections, and the other way round.
+#[derive(Clone)]
+pub struct WorkerContext {
+    /// The database, the clock and the plans.
+    pub core: CoreContext,
+    /// The owner under which this process claims jobs.
+    pub lease_owner: LeaseOwner,
+    /// Wakes the worker when a job may be due.
+    pub job_signal: JobSignal,
+    /// The free-space floor.
+    pub disk: DiskSpace,
+    /// Handlers of pages, texts, files and recordings.
+    pub extraction: ExtractionContext,
+    /// Handlers that change the index.
+    pub indexing: IndexingContext,
+    /// Handlers of feeds.
+    pub feeds: FeedContext,
+    /// The repair of the index.
+    pub repair: RepairContext,
+    /// Whether this service maintains the index of the database.
+    pub index_watch: Arc<IndexWatch>,
+    /// The handler of imports.
+    pub imports: ImportContext,
+    /// The handler of exports.
+    pub exports: ExportContext,
+    /// Sends e-mails; `None` if none is configured.
+    pub mail: Option<Arc<Mailer>>,
+    /// Stored responses of idempotent requests, whose clean-up is a maintenance task.
+    pub idempotency: Idempotency,
+    /// Stored files, whose clean-up is a maintenance task.
+    pub uploads: Uploads,
+    /// The passage index.
+    pub retrieval: Retrieval,
+}

@@ -1,0 +1,50 @@
+//! Background work: claims due jobs of the queue ([`jobs`]), runs their handlers and the maintenance tasks.
+//!
+//! The table of handlers is the module `handlers`. A job is an intent that was written in the transaction that made it
+//! necessary; a step may run twice. The worker wakes up when a [`jobs::JobSignal`] is sent and at an interval.
+
+mod actor;
+mod attempt;
+mod context;
+mod handlers;
+mod maintenance;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::ArbiterHandle;
+use runtime::{Port, SupervisorConfig, supervise};
+use tracing::warn;
+
+use actor::{Stop, WorkerActor};
+
+pub use actor::ConcurrencyLimits;
+pub use context::WorkerContext;
+
+/// The handle of the worker.
+#[derive(Clone)]
+pub struct Worker {
+    port: Port<WorkerActor>,
+}
+
+impl Worker {
+    /// Starts the actor. It claims jobs from then on.
+    pub fn start(on: &ArbiterHandle, ctx: WorkerContext, limits: ConcurrencyLimits) -> Self {
+        // The name is public: /readyz and the metrics report it.
+        let config = SupervisorConfig { name: "ingest", permits: 16, timeout: Duration::from_secs(40) };
+        let ctx = Arc::new(ctx);
+        Self { port: supervise(on, config, move || WorkerActor::new(ctx.clone(), limits)) }
+    }
+
+    /// Releases the running jobs and claims no more.
+    pub async fn stop(&self) {
+        if self.port.ask(Stop).await.is_err() {
+            warn!("could not put the running jobs back; their leases will end");
+        }
+    }
+
+    /// The port of the actor, for health and for draining.
+    pub fn port(&self) -> &Port<WorkerActor> {
+        &self.port
+    }
+}
