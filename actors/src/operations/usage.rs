@@ -167,7 +167,7 @@ impl Operation for ReadUsage {
 
 async fn key(caller: &Caller, ctx: &OperationContext) -> Result<Option<KeyUsage>, Error> {
     let Some(key) = caller.key.clone() else { return Ok(None) };
-    let remaining = ctx.limits.remaining(caller.via.clone(), key.hourly_limit).await?;
+    let remaining = ctx.limits.remaining(caller.principal.clone(), key.hourly_limit).await?;
     let (id, name, kind) = (key.id, key.name, key.kind);
     Ok(Some(KeyUsage { id, name, kind, scopes: key.scopes, hourly_limit: key.hourly_limit, remaining }))
 }

@@ -25,7 +25,7 @@ const TOUCHED_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
 
 /// What an application says of itself when it registers.
 #[derive(Clone, Debug, Default)]
-pub struct Introduction {
+pub struct ClientMetadata {
     /// What it calls itself.
     pub name: Option<String>,
     /// Its home page.
@@ -49,7 +49,7 @@ pub enum InvalidClientMetadata {
 
 /// What a client shows to prove to be itself.
 #[derive(Debug)]
-pub enum Proof {
+pub enum ClientCredentials {
     /// Nothing but its name.
     Nothing,
     /// A secret in the body.
@@ -58,7 +58,7 @@ pub enum Proof {
     Basic(String),
 }
 
-impl Introduction {
+impl ClientMetadata {
     /// The row of the new client.
     ///
     /// # Errors
@@ -171,10 +171,10 @@ pub async fn keep_document(
 }
 
 /// Whether the client has proved to be itself, by the one way that it registered.
-pub fn is_proved(client: &oauth_client::Model, proof: &Proof) -> bool {
+pub fn is_proved(client: &oauth_client::Model, proof: &ClientCredentials) -> bool {
     let sent = match (client.auth, proof) {
-        (ClientAuth::None, Proof::Nothing) => return true,
-        (ClientAuth::Post, Proof::Post(secret)) | (ClientAuth::Basic, Proof::Basic(secret)) => secret,
+        (ClientAuth::None, ClientCredentials::None) => return true,
+        (ClientAuth::Post, ClientCredentials::Post(secret)) | (ClientAuth::Basic, ClientCredentials::Basic(secret)) => secret,
         (ClientAuth::None | ClientAuth::Post | ClientAuth::Basic, _) => return false,
     };
     let kept = client.secret_hash.as_deref().and_then(|bytes| bytes.try_into().ok()).map(SecretHash::new);
@@ -221,17 +221,17 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 
-    fn introduction() -> Introduction {
-        Introduction { redirect_uris: vec!["https://a.example/cb".to_owned()], ..Introduction::default() }
+    fn metadata() -> ClientMetadata {
+        ClientMetadata { redirect_uris: vec!["https://a.example/cb".to_owned()], ..ClientMetadata::default() }
     }
 
-    fn accepted(introduction: Introduction) -> Result<oauth_client::Model, InvalidClientMetadata> {
-        introduction.accept(&RedirectRules::default(), NOW)
+    fn accepted(metadata: ClientMetadata) -> Result<oauth_client::Model, InvalidClientMetadata> {
+        metadata.accept(&RedirectRules::default(), NOW)
     }
 
     #[test]
     fn a_client_without_a_name_is_shown_as_its_host_and_has_a_secret_for_the_header() {
-        let client = accepted(introduction()).unwrap();
+        let client = accepted(metadata()).unwrap();
 
         assert_eq!((shown_name(&client).as_str(), client.auth), ("a.example", ClientAuth::Basic));
     }
@@ -240,12 +240,12 @@ mod tests {
     #[test]
     fn a_name_is_one_line_without_what_could_deceive() {
         let name = Some("  Good\u{202e}\u{0007}\n  App ".to_owned());
-        let client = accepted(Introduction { name, ..introduction() }).unwrap();
+        let client = accepted(ClientMetadata { name, ..metadata() }).unwrap();
 
         assert_eq!(client.name.as_deref(), Some("Good App"));
         let long = Some("x".repeat(201));
         assert!(matches!(
-            accepted(Introduction { name: long, ..introduction() }),
+            accepted(ClientMetadata { name: long, ..metadata() }),
             Err(InvalidClientMetadata::Other(_))
         ));
     }
@@ -254,12 +254,12 @@ mod tests {
     fn one_bad_address_spoils_all() {
         let redirect_uris = vec!["https://a.example/cb".to_owned(), "http://a.example/cb".to_owned()];
         assert!(matches!(
-            accepted(Introduction { redirect_uris, ..introduction() }),
+            accepted(ClientMetadata { redirect_uris, ..metadata() }),
             Err(InvalidClientMetadata::RedirectUri(_))
         ));
         let script = Some("javascript:alert(1)".to_owned());
         assert!(matches!(
-            accepted(Introduction { uri: script, ..introduction() }),
+            accepted(ClientMetadata { uri: script, ..metadata() }),
             Err(InvalidClientMetadata::Other(_))
         ));
     }
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_home_page_has_nothing_before_its_host() {
         for good in ["https://a.example/@me", "http://a.example?x=@", "https://a.example/#@"] {
-            let said = Introduction { uri: Some(good.to_owned()), ..introduction() };
+            let said = ClientMetadata { uri: Some(good.to_owned()), ..metadata() };
             assert!(accepted(said).is_ok(), "{good}");
         }
         for bad in [
@@ -278,7 +278,7 @@ mod tests {
             "https:\\\\a.example@evil.example",
             "https:a.example@evil.example",
         ] {
-            let said = Introduction { uri: Some(bad.to_owned()), ..introduction() };
+            let said = ClientMetadata { uri: Some(bad.to_owned()), ..metadata() };
             assert!(matches!(accepted(said), Err(InvalidClientMetadata::Other(_))), "{bad}");
         }
     }
@@ -287,17 +287,17 @@ mod tests {
     fn a_client_proves_itself_by_the_way_that_it_registered_alone() {
         let secret = Secret::new_token(SECRET_PREFIX).unwrap();
         let right = || secret.expose().to_owned();
-        let mut client = accepted(introduction()).unwrap();
+        let mut client = accepted(metadata()).unwrap();
         client.secret_hash = Some(secret.hash().bytes().to_vec());
 
-        assert!(is_proved(&client, &Proof::Basic(right())));
-        for wrong in [Proof::Nothing, Proof::Post(right()), Proof::Basic("wrong".to_owned())] {
+        assert!(is_proved(&client, &ClientCredentials::Basic(right())));
+        for wrong in [ClientCredentials::None, ClientCredentials::Post(right()), ClientCredentials::Basic("wrong".to_owned())] {
             assert!(!is_proved(&client, &wrong));
         }
         (client.auth, client.secret_hash) = (ClientAuth::None, None);
-        assert!(is_proved(&client, &Proof::Nothing));
+        assert!(is_proved(&client, &ClientCredentials::None));
         assert!(
-            !is_proved(&client, &Proof::Basic(right())) && !is_proved(&client, &Proof::Post(String::new()))
+            !is_proved(&client, &ClientCredentials::Basic(right())) && !is_proved(&client, &ClientCredentials::Post(String::new()))
         );
     }
 }

@@ -13,17 +13,17 @@ use sea_orm::{ColumnTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 use tracing::warn;
 
 use super::consent::CODE_PREFIX;
-use super::end::{Ending, end, living_owner};
+use super::ending::{ConnectionEnd, end, living_owner};
 use super::lifecycle::{TransitionError, present, redeem};
-use super::token::{Issued, issue, tell_reuse};
+use super::token::{TokenPair, issue, tell_reuse};
 use super::token_error::TokenError;
-use super::{Terms, client, pkce};
+use super::{GrantContext, client, pkce};
 use crate::auth::secret::Secret;
 use crate::{notices, service_state};
 
 /// What a client presents for its first tokens.
 #[derive(Debug)]
-pub struct Exchange {
+pub struct CodeExchange {
     /// Who asks, authenticated.
     pub client: oauth_client::Model,
     /// The code.
@@ -34,7 +34,7 @@ pub struct Exchange {
     pub verifier: String,
 }
 
-impl Exchange {
+impl CodeExchange {
     /// Whether the code was issued for this; the reason where not.
     fn fits(&self, code: &oauth_code::Model, now: Timestamp) -> Result<(), TokenError> {
         if code.client_id != self.client.id {
@@ -63,11 +63,11 @@ const GUESSED: TokenError = TokenError::UnknownGrant(WHY);
 ///
 /// # Errors
 /// [`TokenError::InvalidGrant`]; the code is spent then.
-pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, TokenError> {
-    let now = terms.clock.now();
+pub(super) async fn exchange(ctx: &GrantContext, asked: CodeExchange) -> Result<TokenPair, TokenError> {
+    let now = ctx.clock.now();
     let hash = Secret::parse_token(CODE_PREFIX, &asked.code).ok_or(GUESSED)?.hash();
-    let mut found = oauth_code::Entity::by_hash(hash.bytes()).one(terms.db.read()).await?.ok_or(GUESSED)?;
-    let txn = on_behalf_of(found.user_id, terms.db.begin()).await?;
+    let mut found = oauth_code::Entity::by_hash(hash.bytes()).one(ctx.db.read()).await?.ok_or(GUESSED)?;
+    let txn = on_behalf_of(found.user_id, ctx.db.begin()).await?;
     let owner = living_owner(&txn, found.user_id).await?.ok_or(UNKNOWN)?;
     if !client::touch(&txn, asked.client.id, now).await? {
         return Err(TokenError::InvalidClient);
@@ -77,7 +77,7 @@ pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, T
         Err(TransitionError::AlreadyUsed) => {
             if end_reused(&txn, hash.bytes(), &asked.client, now).await? {
                 txn.commit().await?;
-                terms.fresh.raise();
+                ctx.cache_epoch.bump();
             }
             return Err(UNKNOWN);
         }
@@ -87,13 +87,13 @@ pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, T
         txn.commit().await?;
         return Err(unfit);
     }
-    let grant = connect(&txn, terms, &found, now).await?;
+    let grant = connect(&txn, ctx, &found, now).await?;
     redeem(&txn, &mut found, grant.branch).await?;
-    let issued = issue(&txn, terms, &grant, grant.scopes.clone(), now).await?;
+    let issued = issue(&txn, ctx, &grant, grant.scopes.clone(), now).await?;
     notices::app_connected(&txn, owner.id, &client::shown_name(&asked.client), now).await?;
     service_state::raise_generation(&txn).await?;
     txn.commit().await?;
-    terms.fresh.raise();
+    ctx.cache_epoch.bump();
     Ok(issued)
 }
 
@@ -108,7 +108,7 @@ async fn end_reused(
     let Some(grant) = oauth_grant::Entity::between(code.user_id, code.client_id).one(txn).await? else {
         return Ok(false);
     };
-    let ended = code.branch == Some(grant.branch) && end(txn, &grant, Ending::Revoked).await?;
+    let ended = code.branch == Some(grant.branch) && end(txn, &grant, ConnectionEnd::Revoked).await?;
     if ended {
         tell_reuse(txn, &grant, client, "CODE_REUSED", now).await?;
         warn!(grant.id = %grant.id, "ended a connection: its authorization code was used twice");
@@ -119,7 +119,7 @@ async fn end_reused(
 /// Makes the connection, or makes it anew: then every earlier token and code of it ends (contract.md, section 11).
 async fn connect(
     txn: &Transaction,
-    terms: &Terms,
+    ctx: &GrantContext,
     code: &oauth_code::Model,
     now: Timestamp,
 ) -> Result<oauth_grant::Model, TokenError> {
@@ -131,7 +131,7 @@ async fn connect(
         state: GrantState::Connected,
         branch: 1,
         scopes: code.scopes.clone(),
-        resource: terms.resource.to_string(),
+        resource: ctx.resource.to_string(),
         connected_at: now,
         last_used_at: None,
         mcp_client: None,

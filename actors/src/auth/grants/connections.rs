@@ -6,7 +6,7 @@ use entity::id::{GrantId, UserId};
 use entity::{oauth_client, oauth_grant};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 
-use super::end::{Ending, end, living_owner};
+use super::ending::{ConnectionEnd, end, living_owner};
 use errors::Error;
 
 /// Returns every connection of a user, ended ones too, with its application; the latest connected first.
@@ -40,7 +40,7 @@ pub async fn disconnect(db: &Db, user: UserId, id: GrantId) -> Result<(), Error>
     let txn = on_behalf_of(user, db.begin()).await?;
     living_owner(&txn, user).await?.ok_or(Error::not_found())?;
     let grant = oauth_grant::Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
-    if !end(&txn, &grant, Ending::Disconnected).await? {
+    if !end(&txn, &grant, ConnectionEnd::Disconnected).await? {
         return Err(Error::not_found());
     }
     Ok(txn.commit().await?)

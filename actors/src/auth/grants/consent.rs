@@ -15,8 +15,8 @@ use entity::{oauth_client, oauth_code, session};
 use sea_orm::sea_query::{Expr, ExprTrait, Order, Query};
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
-use super::end::living_owner;
-use super::{Terms, client};
+use super::ending::living_owner;
+use super::{GrantContext, client};
 use errors::Error;
 use crate::auth::secret::Secret;
 
@@ -30,7 +30,7 @@ const TICKET_LIFE: Duration = Duration::from_secs(600);
 
 /// A request for authorization that was found good.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct AuthorizationRequest {
     /// Who asks.
     pub client: oauth_client::Model,
     /// Where the answer goes: one of the client's addresses.
@@ -43,7 +43,7 @@ pub struct Request {
     pub scopes: Scopes,
 }
 
-impl Request {
+impl AuthorizationRequest {
     /// What the person is offered: what was asked for and the plan allows, and else the default (contract.md, section 11).
     pub fn offered(&self, plan: Plan) -> Scopes {
         let within = self.scopes.within(plan);
@@ -62,7 +62,7 @@ pub struct Browser {
 
 /// What came of a consent page.
 #[derive(Debug)]
-pub struct Decided {
+pub struct ConsentDecision {
     /// Where the answer goes.
     pub redirect_uri: String,
     /// What the client wants back.
@@ -73,12 +73,12 @@ pub struct Decided {
 
 /// Keeps what a consent page asks for; the ticket that stands for it.
 pub(super) async fn ask(
-    terms: &Terms,
-    request: Request,
+    ctx: &GrantContext,
+    request: AuthorizationRequest,
     browser: Browser,
     offered: Scopes,
 ) -> Result<Secret, Error> {
-    let (now, ticket) = (terms.clock.now(), Secret::new_token(TICKET_PREFIX).map_err(Error::internal)?);
+    let (now, ticket) = (ctx.clock.now(), Secret::new_token(TICKET_PREFIX).map_err(Error::internal)?);
     let row = oauth_consent::Model {
         hash: ticket.hash().bytes().to_vec(),
         session_id: browser.session,
@@ -90,7 +90,7 @@ pub(super) async fn ask(
         scopes: offered,
         expires_at: now + TICKET_LIFE,
     };
-    let txn = on_behalf_of(browser.user, terms.db.begin()).await?;
+    let txn = on_behalf_of(browser.user, ctx.db.begin()).await?;
     let hash = row.hash.clone();
     oauth_consent::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
     let newest = Query::select()
@@ -113,13 +113,13 @@ pub(super) async fn ask(
 /// Takes the ticket and issues the code for what was ticked; nothing ticked is a refusal. `None` where the ticket is not
 /// one of this browser, or not any more.
 pub(super) async fn decide(
-    terms: &Terms,
+    ctx: &GrantContext,
     browser: Browser,
     ticket: &Secret,
     ticked: Scopes,
-) -> Result<Option<Decided>, Error> {
-    let (now, hash) = (terms.clock.now(), ticket.hash());
-    let txn = on_behalf_of(browser.user, terms.db.begin()).await?;
+) -> Result<Option<ConsentDecision>, Error> {
+    let (now, hash) = (ctx.clock.now(), ticket.hash());
+    let txn = on_behalf_of(browser.user, ctx.db.begin()).await?;
     // Whoever changes the password or shuts the account waits, or has ended the session before.
     let Some(owner) = living_owner(&txn, browser.user).await? else { return Ok(None) };
     if session::Entity::owned_by(owner.id)
@@ -139,26 +139,26 @@ pub(super) async fn decide(
     // What an application says of itself may have changed since the page was shown.
     let client = oauth_client::Entity::find_by_id(asked.client_id).one(&txn).await?;
     let still = |client: &oauth_client::Model| {
-        terms.redirects.registered(&client.redirect_uris.0, &asked.redirect_uri)
+        ctx.redirects.registered(&client.redirect_uris.0, &asked.redirect_uri)
     };
     if !client.is_some_and(|client| still(&client)) {
         return Ok(None);
     }
     let granted = ticked.common(&asked.scopes).within(owner.plan);
     let (redirect_uri, state) = (asked.redirect_uri.clone(), asked.state.clone());
-    let code = if granted.is_empty() { None } else { Some(issue(&txn, terms, asked, granted).await?) };
+    let code = if granted.is_empty() { None } else { Some(issue(&txn, ctx, asked, granted).await?) };
     txn.commit().await?;
-    Ok(Some(Decided { redirect_uri, state, code }))
+    Ok(Some(ConsentDecision { redirect_uri, state, code }))
 }
 
 /// A code for what was granted of this.
 async fn issue(
     txn: &Transaction,
-    terms: &Terms,
+    ctx: &GrantContext,
     asked: oauth_consent::Model,
     granted: Scopes,
 ) -> Result<Secret, Error> {
-    let (now, code) = (terms.clock.now(), Secret::new_token(CODE_PREFIX).map_err(Error::internal)?);
+    let (now, code) = (ctx.clock.now(), Secret::new_token(CODE_PREFIX).map_err(Error::internal)?);
     let row = oauth_code::Model {
         hash: code.hash().bytes().to_vec(),
         user_id: asked.user_id,
@@ -167,7 +167,7 @@ async fn issue(
         challenge: asked.challenge,
         scopes: granted,
         issued_at: now,
-        expires_at: now + terms.code,
+        expires_at: now + ctx.code,
         state: CodeState::Issued,
         branch: None,
     };

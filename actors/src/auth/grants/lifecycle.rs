@@ -3,7 +3,7 @@
 //!
 //! A code goes from issued to spent by its first presentation, and on to redeemed where that made a connection; a refresh
 //! token from issued to spent. Nothing leads back. That they are too old, or their connection was ended or made anew, is no
-//! state of theirs: it follows from the clock and the connection's number ([`super::end`]).
+//! state of theirs: it follows from the clock and the connection's number ([`super::ending`]).
 
 use entity::kind::{CodeState, TokenState};
 use entity::{oauth_code, oauth_token};

@@ -11,11 +11,11 @@ mod code;
 mod connection_test;
 mod connections;
 mod consent;
-mod end;
+mod ending;
 mod lifecycle;
 pub mod pkce;
 pub mod redirect;
-mod sign_in;
+mod sign_in_ticket;
 mod sweep;
 mod token;
 mod token_error;
@@ -40,23 +40,23 @@ use sea_orm::{DbErr, EntityTrait};
 
 use library::clock::Clock;
 use errors::Error;
-use crate::auth::keys::freshness::Freshness;
+use crate::auth::keys::cache_epoch::CacheEpoch;
 use crate::auth::secret::{Secret, SecretHash};
-use crate::auth::limits::Addresses;
+use crate::auth::limits::IpRateLimiter;
 use crate::service_state;
-use actor::{Ask, Decide, Disconnect, GrantActor, Introduced, Revoke};
-use client::{Introduction, InvalidClientMetadata, Proof};
+use actor::{ConsentOffer, ConsentAnswer, Disconnection, GrantActor, GrantClientInfo, TokenRevocation};
+use client::{ClientMetadata, InvalidClientMetadata, ClientCredentials};
 use connection_test::ConnectionTests;
 use redirect::RedirectRules;
 
-pub use actor::Used;
-pub use code::Exchange;
+pub use actor::GrantUse;
+pub use code::CodeExchange;
 pub use connection_test::ConnectionTestLock;
 pub use connections::{disconnect, list_connections};
-pub use consent::{Browser, Decided, Request, TICKET_PREFIX};
-pub(crate) use end::end_all;
-pub use sign_in::SIGN_IN_PREFIX;
-pub use token::{ACCESS_PREFIX, Issued, Refresh};
+pub use consent::{Browser, ConsentDecision, AuthorizationRequest, TICKET_PREFIX};
+pub(crate) use ending::end_all;
+pub use sign_in_ticket::SIGN_IN_PREFIX;
+pub use token::{ACCESS_PREFIX, TokenPair, TokenRefresh};
 pub use token_error::TokenError;
 
 const CACHED: u64 = 10_000;
@@ -99,11 +99,11 @@ pub struct GrantSettings {
 
 /// What every step is made with.
 #[derive(Clone)]
-pub(crate) struct Terms {
+pub(crate) struct GrantContext {
     db: Db,
     clock: Arc<dyn Clock>,
     /// Raised by each step that ends a token, before it is answered.
-    fresh: Arc<Freshness>,
+    cache_epoch: Arc<CacheEpoch>,
     /// What tokens are for: the MCP server of this service (RFC 8707).
     resource: Arc<str>,
     code: Duration,
@@ -114,7 +114,7 @@ pub(crate) struct Terms {
 
 /// What is known of an access token that was presented.
 #[derive(Clone, Debug)]
-pub struct Access {
+pub struct TokenAccess {
     /// The connection.
     pub grant: GrantId,
     /// Who connected it.
@@ -133,9 +133,9 @@ pub struct Access {
 
 /// Whether an access token is one.
 #[derive(Clone, Debug)]
-pub enum Known {
+pub enum TokenLookup {
     /// It is.
-    Good(Arc<Access>),
+    Good(Arc<TokenAccess>),
     /// It was one.
     Expired,
     /// It is not, or not any more.
@@ -162,14 +162,14 @@ pub enum RegistrationError {
 /// The connections of everybody.
 #[derive(Clone)]
 pub struct Grants {
-    terms: Terms,
+    ctx: GrantContext,
     open: bool,
     documents: bool,
-    registrations: Arc<Addresses>,
-    readings: Arc<Addresses>,
-    pages: Arc<Addresses>,
+    registrations: Arc<IpRateLimiter>,
+    readings: Arc<IpRateLimiter>,
+    pages: Arc<IpRateLimiter>,
     connection_tests: ConnectionTests,
-    cache: Cache<SecretHash, Arc<Access>>,
+    cache: Cache<SecretHash, Arc<TokenAccess>>,
     port: Port<GrantActor>,
 }
 
@@ -179,14 +179,14 @@ impl Grants {
         on: &ArbiterHandle,
         db: Db,
         clock: Arc<dyn Clock>,
-        fresh: Arc<Freshness>,
+        cache_epoch: Arc<CacheEpoch>,
         base_url: &str,
         settings: GrantSettings,
     ) -> Self {
-        let terms = Terms {
+        let ctx = GrantContext {
             db,
             clock: clock.clone(),
-            fresh,
+            cache_epoch,
             resource: format!("{base_url}/mcp").into(),
             code: settings.code,
             access: settings.access,
@@ -194,14 +194,14 @@ impl Grants {
             redirects: Arc::new(settings.redirects),
         };
         let config = SupervisorConfig { name: "grants", permits: 64, timeout: Duration::from_secs(8) };
-        let kept = terms.clone();
+        let kept = ctx.clone();
         Self {
-            terms,
+            ctx,
             open: settings.open,
             documents: settings.documents,
-            registrations: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock.clone())),
-            readings: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock.clone())),
-            pages: Arc::new(Addresses::a_minute(SIGN_IN_PAGES_PER_MINUTE, clock)),
+            registrations: Arc::new(IpRateLimiter::per_hour(settings.registrations_per_hour, clock.clone())),
+            readings: Arc::new(IpRateLimiter::per_hour(settings.registrations_per_hour, clock.clone())),
+            pages: Arc::new(IpRateLimiter::per_minute(SIGN_IN_PAGES_PER_MINUTE, clock)),
             connection_tests: ConnectionTests::new(),
             cache: Cache::builder().max_capacity(CACHED).time_to_idle(Duration::from_secs(600)).build(),
             port: supervise(on, config, move || GrantActor::new(kept.clone())),
@@ -221,11 +221,11 @@ impl Grants {
     /// # Errors
     /// [`Error::Internal`] when the database fails.
     pub async fn remove_client(&self, client: ClientId) -> Result<(), Error> {
-        let txn = self.terms.db.begin().await?;
+        let txn = self.ctx.db.begin().await?;
         oauth_client::Entity::delete_by_id(client).exec(&txn).await?;
         service_state::raise_generation(&txn).await?;
         txn.commit().await?;
-        self.terms.fresh.raise();
+        self.ctx.cache_epoch.bump();
         Ok(())
     }
 
@@ -236,28 +236,28 @@ impl Grants {
 
     /// What may be a redirect address.
     pub fn redirects(&self) -> &RedirectRules {
-        &self.terms.redirects
+        &self.ctx.redirects
     }
 
     /// The canonical name of what tokens are for.
     pub fn resource(&self) -> &str {
-        &self.terms.resource
+        &self.ctx.resource
     }
 
     /// Registers an application; its secret, where it has one, is never to be had again.
     pub async fn register(
         &self,
         address: Option<IpAddr>,
-        introduction: Introduction,
+        metadata: ClientMetadata,
     ) -> Result<(oauth_client::Model, Option<Secret>), RegistrationError> {
         if !self.open {
             return Err(RegistrationError::Closed);
         }
-        let client = introduction.accept(&self.terms.redirects, self.terms.clock.now())?;
+        let client = metadata.accept(&self.ctx.redirects, self.ctx.clock.now())?;
         if !self.connection_tests.is_client(client.name.as_deref()) {
             self.registrations.take(address).map_err(RegistrationError::TooManyAttempts)?;
         }
-        let (client, secret) = client::register(&self.terms.db, client).await?;
+        let (client, secret) = client::register(&self.ctx.db, client).await?;
         self.connection_tests.record(&client);
         Ok((client, secret))
     }
@@ -277,7 +277,7 @@ impl Grants {
 
     /// How well the document of an application is known.
     pub fn document_age(&self, client: &oauth_client::Model) -> DocumentAge {
-        let read = client.document_read_at.map(|read| self.terms.clock.now().since(read));
+        let read = client.document_read_at.map(|read| self.ctx.clock.now().since(read));
         match read {
             Some(age) if age < DOCUMENT_FRESH => DocumentAge::Fresh,
             Some(age) if age < DOCUMENT_USABLE => DocumentAge::Usable,
@@ -292,28 +292,28 @@ impl Grants {
     pub async fn keep_document(
         &self,
         address: &str,
-        said: Introduction,
+        said: ClientMetadata,
     ) -> Result<oauth_client::Model, RegistrationError> {
-        let client = said.accept(&self.terms.redirects, self.terms.clock.now())?;
-        Ok(client::keep_document(&self.terms.db, address, client).await?)
+        let client = said.accept(&self.ctx.redirects, self.ctx.clock.now())?;
+        Ok(client::keep_document(&self.ctx.db, address, client).await?)
     }
 
     /// The application of this name, looked at by whoever is about to sign in.
     pub async fn client(&self, id: &str) -> Result<Option<oauth_client::Model>, Error> {
         let Some(client) = self.find(id).await? else { return Ok(None) };
-        client::glance(&self.terms.db, &client, self.terms.clock.now()).await?;
+        client::glance(&self.ctx.db, &client, self.ctx.clock.now()).await?;
         Ok(Some(client))
     }
 
     /// The application of this name, if it proves to be itself.
-    pub async fn authenticated(&self, id: &str, proof: &Proof) -> Result<oauth_client::Model, TokenError> {
+    pub async fn authenticated(&self, id: &str, proof: &ClientCredentials) -> Result<oauth_client::Model, TokenError> {
         let found = self.find(id).await?;
         found.filter(|client| client::is_proved(client, proof)).ok_or(TokenError::InvalidClient)
     }
 
     /// One that is named by a document is known only where such names are taken.
     async fn find(&self, name: &str) -> Result<Option<oauth_client::Model>, DbErr> {
-        let found = client::find(self.terms.db.read(), name).await?;
+        let found = client::find(self.ctx.db.read(), name).await?;
         Ok(found.filter(|client| self.documents || client.document.is_none()))
     }
 
@@ -323,22 +323,22 @@ impl Grants {
     /// [`Error::TooManyFailures`] where one address opened as many pages as it may.
     pub async fn keep_sign_in(&self, address: Option<IpAddr>, query: String) -> Result<Secret, Error> {
         self.pages.take(address).map_err(Error::TooManyFailures)?;
-        sign_in::keep(&self.terms, query).await
+        sign_in_ticket::keep(&self.ctx, query).await
     }
 
     /// The query that a sign-in page goes on with; `None` where the page is too old, or somebody signed in on it.
     pub async fn kept_sign_in(&self, ticket: &Secret) -> Result<Option<String>, Error> {
-        sign_in::kept(&self.terms, ticket).await
+        sign_in_ticket::kept(&self.ctx, ticket).await
     }
 
     /// Somebody signs in on the page with this ticket; `false` where somebody did already.
     pub async fn spend_sign_in(&self, ticket: &Secret) -> Result<bool, Error> {
-        sign_in::spend(&self.terms, ticket).await
+        sign_in_ticket::spend(&self.ctx, ticket).await
     }
 
     /// Keeps what a consent page asks for; the ticket for its form.
-    pub async fn ask(&self, request: Request, browser: Browser, offered: Scopes) -> Result<Secret, Error> {
-        self.port.ask(Ask(request, browser, offered)).await?
+    pub async fn ask(&self, request: AuthorizationRequest, browser: Browser, offered: Scopes) -> Result<Secret, Error> {
+        self.port.ask(ConsentOffer(request, browser, offered)).await?
     }
 
     /// Takes the answer to a consent page; `None` where it is not one that this browser was shown, or was answered.
@@ -347,28 +347,28 @@ impl Grants {
         browser: Browser,
         ticket: Secret,
         ticked: Scopes,
-    ) -> Result<Option<Decided>, Error> {
-        self.port.ask(Decide { browser, ticket, ticked }).await?
+    ) -> Result<Option<ConsentDecision>, Error> {
+        self.port.ask(ConsentAnswer { browser, ticket, ticked }).await?
     }
 
     /// Exchanges a code for the first tokens of a connection; it has been made when this returns.
-    pub async fn exchange(&self, asked: Exchange) -> Result<Issued, TokenError> {
+    pub async fn exchange(&self, asked: CodeExchange) -> Result<TokenPair, TokenError> {
         self.port.ask(asked).await?
     }
 
     /// Exchanges a refresh token for the next pair.
-    pub async fn refresh(&self, asked: Refresh) -> Result<Issued, TokenError> {
+    pub async fn refresh(&self, asked: TokenRefresh) -> Result<TokenPair, TokenError> {
         self.port.ask(asked).await?
     }
 
     /// Ends the connection of a token of this client, if it is one.
     pub async fn revoke(&self, client: oauth_client::Model, token: String) -> Result<(), TokenError> {
-        self.port.ask(Revoke(client, token)).await?
+        self.port.ask(TokenRevocation(client, token)).await?
     }
 
     /// Ends a connection of a person; its tokens have stopped when this returns.
     pub async fn disconnect(&self, user: UserId, grant: GrantId) -> Result<(), Error> {
-        self.port.ask(Disconnect(user, grant)).await?
+        self.port.ask(Disconnection(user, grant)).await?
     }
 
     /// What a person is or was connected with, latest first, and who that is.
@@ -376,29 +376,29 @@ impl Grants {
         &self,
         user: UserId,
     ) -> Result<Vec<(oauth_grant::Model, oauth_client::Model)>, Error> {
-        list_connections(&self.terms.db, user).await
+        list_connections(&self.ctx.db, user).await
     }
 
     /// Whom an access token lets in.
-    pub async fn authenticate(&self, secret: &Secret) -> Result<Known, Error> {
+    pub async fn authenticate(&self, secret: &Secret) -> Result<TokenLookup, Error> {
         let hash = secret.hash();
-        let cached = self.cache.get(&hash).filter(|known| self.terms.fresh.holds(known.epoch));
+        let cached = self.cache.get(&hash).filter(|known| self.ctx.cache_epoch.is_current(known.epoch));
         let known = match cached {
             Some(known) => Some(known),
             None => self.look(secret, hash).await?,
         };
         Ok(match known {
-            Some(known) if self.terms.clock.now() < known.expires_at => Known::Good(known),
-            Some(_) => Known::Expired,
-            None => Known::Unknown,
+            Some(known) if self.ctx.clock.now() < known.expires_at => TokenLookup::Valid(known),
+            Some(_) => TokenLookup::Expired,
+            None => TokenLookup::Unknown,
         })
     }
 
     /// Into the cache with the epoch of before the read: a change meanwhile makes it count for nothing.
-    async fn look(&self, secret: &Secret, hash: SecretHash) -> Result<Option<Arc<Access>>, Error> {
-        let (db, epoch) = (self.terms.db.read(), self.terms.fresh.epoch());
+    async fn look(&self, secret: &Secret, hash: SecretHash) -> Result<Option<Arc<TokenAccess>>, Error> {
+        let (db, epoch) = (self.ctx.db.read(), self.ctx.cache_epoch.current());
         let found = token::find_access(db, secret).await?;
-        let Some((token, grant)) = found.filter(|(token, grant)| token::is_of(&self.terms, token, grant))
+        let Some((token, grant)) = found.filter(|(token, grant)| token::is_of(&self.ctx, token, grant))
         else {
             return Ok(None);
         };
@@ -407,7 +407,7 @@ impl Grants {
         let Some(client) = oauth_client::Entity::find_by_id(grant.client_id).one(db).await? else {
             return Ok(None);
         };
-        let known = Arc::new(Access {
+        let known = Arc::new(TokenAccess {
             grant: grant.id,
             user: owner.id,
             plan: owner.plan,
@@ -422,13 +422,13 @@ impl Grants {
     }
 
     /// Notes a use. What is lost when the actor has no room is one "last used".
-    pub fn used(&self, used: Used) {
+    pub fn used(&self, used: GrantUse) {
         self.port.tell(used);
     }
 
     /// Notes a use whose client said what it is called; that name holds when this returns.
-    pub async fn introduced(&self, used: Used) -> Result<(), Error> {
-        self.port.ask(Introduced(used)).await?
+    pub async fn introduced(&self, used: GrantUse) -> Result<(), Error> {
+        self.port.ask(GrantClientInfo(used)).await?
     }
 
     /// Writes what was noted.

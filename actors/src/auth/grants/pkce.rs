@@ -1,4 +1,4 @@
-//! Proof Key for Code Exchange with S256, the only method that is taken (RFC 7636; spec.md: OAuth endpoints).
+//! ClientCredentials Key for Code CodeExchange with S256, the only method that is taken (RFC 7636; spec.md: OAuth endpoints).
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

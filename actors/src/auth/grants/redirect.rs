@@ -12,7 +12,7 @@ const LONGEST: usize = 2048;
 pub struct RedirectRules {
     /// A registered loopback address by number is taken with any port (RFC 8252, section 7.3).
     pub any_loopback_port: bool,
-    /// Addresses with a scheme of an application's own that may be registered, byte for byte.
+    /// IpRateLimiter with a scheme of an application's own that may be registered, byte for byte.
     pub private: Vec<String>,
 }
 

@@ -13,10 +13,10 @@ use sea_orm::{ConnectionTrait, DbErr, EntityTrait, IntoActiveModel};
 use tracing::warn;
 use uuid::Uuid;
 
-use super::end::{Ending, end, living_owner};
+use super::ending::{ConnectionEnd, end, living_owner};
 use super::lifecycle::{TransitionError, spend};
 use super::token_error::TokenError;
-use super::{Terms, client};
+use super::{GrantContext, client};
 use errors::Error;
 use crate::auth::secret::Secret;
 
@@ -29,7 +29,7 @@ pub const REFRESH_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
 
 /// A pair of tokens, for the one answer that shows them.
 #[derive(Debug)]
-pub struct Issued {
+pub struct TokenPair {
     /// For calls.
     pub access: Secret,
     /// How long it lives.
@@ -42,7 +42,7 @@ pub struct Issued {
 
 /// What a client presents for its next tokens.
 #[derive(Debug)]
-pub struct Refresh {
+pub struct TokenRefresh {
     /// Who asks, authenticated.
     pub client: oauth_client::Model,
     /// The refresh token.
@@ -57,11 +57,11 @@ const UNKNOWN: TokenError = TokenError::InvalidGrant(WHY);
 /// Issues a pair for a connection, which the caller's transaction holds.
 pub(super) async fn issue(
     txn: &Transaction,
-    terms: &Terms,
+    ctx: &GrantContext,
     grant: &oauth_grant::Model,
     scopes: Scopes,
     now: Timestamp,
-) -> Result<Issued, TokenError> {
+) -> Result<TokenPair, TokenError> {
     let access = Secret::new_token(ACCESS_PREFIX).map_err(Error::internal)?;
     let refresh = Secret::new_token(REFRESH_PREFIX).map_err(Error::internal)?;
     let row = |secret: &Secret, kind, scopes: &Scopes, life| {
@@ -78,12 +78,12 @@ pub(super) async fn issue(
         row.into_active_model()
     };
     let rows = [
-        row(&access, TokenKind::Access, &scopes, terms.access),
+        row(&access, TokenKind::Access, &scopes, ctx.access),
         // It keeps what was granted: a narrower access token does not narrow the next one (RFC 6749, section 6).
         row(&refresh, TokenKind::Refresh, &grant.scopes, REFRESH_LIFE),
     ];
     oauth_token::Entity::insert_many(rows).exec_without_returning(txn).await?;
-    Ok(Issued { access, lives: terms.access, refresh, scopes })
+    Ok(TokenPair { access, lives: ctx.access, refresh, scopes })
 }
 
 /// The token of one of these kinds and its connection, whoever's they are. What is no token costs the same look-ups as one,
@@ -102,39 +102,39 @@ async fn look_up(
 }
 
 /// Whether a token's connection is as it was when the token was issued.
-pub(super) fn is_of(terms: &Terms, token: &oauth_token::Model, grant: &oauth_grant::Model) -> bool {
-    grant.state == GrantState::Connected && grant.branch == token.branch && *grant.resource == *terms.resource
+pub(super) fn is_of(ctx: &GrantContext, token: &oauth_token::Model, grant: &oauth_grant::Model) -> bool {
+    grant.state == GrantState::Connected && grant.branch == token.branch && *grant.resource == *ctx.resource
 }
 
 /// Exchanges a refresh token for the next pair; the old access token lives to its end (contract.md, section 11).
 ///
 /// # Errors
 /// [`TokenError::InvalidGrant`]: a token that was spent before ends the connection, any other leaves it as it is.
-pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, TokenError> {
-    let now = terms.clock.now();
-    let found = look_up(terms.db.read(), &asked.token, &[REFRESH_PREFIX]).await?;
+pub(super) async fn refresh(ctx: &GrantContext, asked: TokenRefresh) -> Result<TokenPair, TokenError> {
+    let now = ctx.clock.now();
+    let found = look_up(ctx.db.read(), &asked.token, &[REFRESH_PREFIX]).await?;
     let found = Some(found.ok_or(TokenError::UnknownGrant(WHY))?);
     let good = |(token, grant): &(oauth_token::Model, oauth_grant::Model)| {
-        grant.client_id == asked.client.id && is_of(terms, token, grant) && now < token.expires_at
+        grant.client_id == asked.client.id && is_of(ctx, token, grant) && now < token.expires_at
     };
     let (mut token, grant) = found.filter(good).ok_or(UNKNOWN)?;
-    let txn = on_behalf_of(grant.user_id, terms.db.begin()).await?;
+    let txn = on_behalf_of(grant.user_id, ctx.db.begin()).await?;
     living_owner(&txn, grant.user_id).await?.ok_or(UNKNOWN)?;
     if !client::touch(&txn, asked.client.id, now).await? {
         return Err(TokenError::InvalidClient);
     }
     let grant = oauth_grant::Entity::one_of(grant.user_id, grant.id).one(&txn).await?.ok_or(UNKNOWN)?;
     // It may have ended since it was looked at.
-    if !is_of(terms, &token, &grant) {
+    if !is_of(ctx, &token, &grant) {
         return Err(UNKNOWN);
     }
     match spend(&txn, &mut token).await {
         Ok(()) => {}
         Err(TransitionError::AlreadyUsed) => {
-            end(&txn, &grant, Ending::Revoked).await?;
+            end(&txn, &grant, ConnectionEnd::Revoked).await?;
             tell_reuse(&txn, &grant, &asked.client, "TOKEN_REUSED", now).await?;
             txn.commit().await?;
-            terms.fresh.raise();
+            ctx.cache_epoch.bump();
             warn!(grant.id = %grant.id, "ended a connection: a refresh token of it was used twice");
             return Err(UNKNOWN);
         }
@@ -145,7 +145,7 @@ pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, Tok
         // The transaction ends here without a commit: the token is not spent.
         return Err(TokenError::InvalidScope);
     }
-    let issued = issue(&txn, terms, &grant, scopes, now).await?;
+    let issued = issue(&txn, ctx, &grant, scopes, now).await?;
     txn.commit().await?;
     Ok(issued)
 }
@@ -178,25 +178,25 @@ pub(super) async fn tell_reuse(
 /// Ends the connection of a token, if it is this client's and the token still belongs to it (RFC 7009); anything else is
 /// left as it is.
 pub(super) async fn revoke(
-    terms: &Terms,
+    ctx: &GrantContext,
     client: oauth_client::Model,
     sent: String,
 ) -> Result<(), TokenError> {
-    let found = look_up(terms.db.read(), &sent, &[ACCESS_PREFIX, REFRESH_PREFIX]).await?;
+    let found = look_up(ctx.db.read(), &sent, &[ACCESS_PREFIX, REFRESH_PREFIX]).await?;
     let Some((token, grant)) = found.filter(|(_, grant)| grant.client_id == client.id) else { return Ok(()) };
-    let txn = on_behalf_of(grant.user_id, terms.db.begin()).await?;
+    let txn = on_behalf_of(grant.user_id, ctx.db.begin()).await?;
     if living_owner(&txn, grant.user_id).await?.is_none() {
         return Ok(());
     }
     let Some(grant) = oauth_grant::Entity::one_of(grant.user_id, grant.id).one(&txn).await? else {
         return Ok(());
     };
-    if !is_of(terms, &token, &grant) {
+    if !is_of(ctx, &token, &grant) {
         return Ok(());
     }
-    end(&txn, &grant, Ending::Revoked).await?;
+    end(&txn, &grant, ConnectionEnd::Revoked).await?;
     txn.commit().await?;
-    terms.fresh.raise();
+    ctx.cache_epoch.bump();
     Ok(())
 }
 

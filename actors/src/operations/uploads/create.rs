@@ -75,7 +75,7 @@ impl Operation for CreateUpload {
         Ok(uploads::announce(ctx, caller, self.0).await?.into())
     }
 
-    fn kept(reply: &CreateUploadResponse) -> serde_json::Result<Value> {
+    fn stored_body(reply: &CreateUploadResponse) -> serde_json::Result<Value> {
         let mut kept = serde_json::to_value(reply)?;
         if let Some(members) = kept.as_object_mut() {
             members.remove(SECRET);
@@ -83,15 +83,15 @@ impl Operation for CreateUpload {
         Ok(kept)
     }
 
-    async fn renewed(mut kept: Value, caller: &Caller, ctx: &OperationContext) -> Result<Value, Error> {
-        let id = kept.get("uploadId").and_then(Value::as_str).and_then(|id| id.parse().ok());
-        let id: UploadId = id.ok_or_else(|| Error::internal("a kept answer names no upload"))?;
+    async fn restore_body(mut stored: Value, caller: &Caller, ctx: &OperationContext) -> Result<Value, Error> {
+        let id = stored.get("uploadId").and_then(Value::as_str).and_then(|id| id.parse().ok());
+        let id: UploadId = id.ok_or_else(|| Error::internal("a stored response names no upload"))?;
         let row =
             upload::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         let address = uploads::put_address(ctx, &row).await?;
-        if let Some(members) = kept.as_object_mut() {
+        if let Some(members) = stored.as_object_mut() {
             members.insert(SECRET.to_owned(), Value::String(address));
         }
-        Ok(kept)
+        Ok(stored)
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use entity::oauth_sign_in;
 use sea_orm::{EntityTrait, IntoActiveModel};
 
-use super::Terms;
+use super::GrantContext;
 use errors::Error;
 use crate::auth::secret::Secret;
 
@@ -18,24 +18,24 @@ pub const SIGN_IN_PREFIX: &str = "ci_";
 const LIFE: Duration = Duration::from_secs(1800);
 
 /// Keeps the query of a request that was found good; the ticket that stands for it.
-pub(super) async fn keep(terms: &Terms, query: String) -> Result<Secret, Error> {
+pub(super) async fn keep(ctx: &GrantContext, query: String) -> Result<Secret, Error> {
     let ticket = Secret::new_token(SIGN_IN_PREFIX).map_err(Error::internal)?;
-    let expires_at = terms.clock.now() + LIFE;
+    let expires_at = ctx.clock.now() + LIFE;
     let row = oauth_sign_in::Model { hash: ticket.hash().bytes().to_vec(), query, expires_at };
     let insert = oauth_sign_in::Entity::insert(row.into_active_model());
-    insert.exec_without_returning(terms.db.write()).await?;
+    insert.exec_without_returning(ctx.db.write()).await?;
     Ok(ticket)
 }
 
 /// The query that a ticket stands for, while it does.
-pub(super) async fn kept(terms: &Terms, ticket: &Secret) -> Result<Option<String>, Error> {
-    let found = oauth_sign_in::Entity::by_hash(ticket.hash().bytes()).one(terms.db.read()).await?;
-    Ok(found.filter(|page| terms.clock.now() < page.expires_at).map(|page| page.query))
+pub(super) async fn kept(ctx: &GrantContext, ticket: &Secret) -> Result<Option<String>, Error> {
+    let found = oauth_sign_in::Entity::by_hash(ticket.hash().bytes()).one(ctx.db.read()).await?;
+    Ok(found.filter(|page| ctx.clock.now() < page.expires_at).map(|page| page.query))
 }
 
 /// Somebody signs in: the ticket is good no more. `false` where it was not.
-pub(super) async fn spend(terms: &Terms, ticket: &Secret) -> Result<bool, Error> {
+pub(super) async fn spend(ctx: &GrantContext, ticket: &Secret) -> Result<bool, Error> {
     let hash = ticket.hash().bytes().to_vec();
-    let gone = oauth_sign_in::Entity::delete_by_id(hash).exec(terms.db.write()).await?;
+    let gone = oauth_sign_in::Entity::delete_by_id(hash).exec(ctx.db.write()).await?;
     Ok(gone.rows_affected == 1)
 }

@@ -21,25 +21,25 @@ pub async fn living_owner(txn: &Transaction, user: UserId) -> Result<Option<user
 
 /// How a connection ends. It lives again only by being made anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ConnectionEnd {
     /// By the person, with the account, or for want of use.
     Disconnected,
     /// By the application, or because a secret of it was used twice.
     Revoked,
 }
 
-impl From<Ending> for GrantState {
-    fn from(ending: Ending) -> Self {
+impl From<ConnectionEnd> for GrantState {
+    fn from(ending: ConnectionEnd) -> Self {
         match ending {
-            Ending::Disconnected => GrantState::Disconnected,
-            Ending::Revoked => GrantState::Revoked,
+            ConnectionEnd::Disconnected => GrantState::Disconnected,
+            ConnectionEnd::Revoked => GrantState::Revoked,
         }
     }
 }
 
 /// The one transition from connected to ended, of whichever connections are chosen: under the next number nothing that was
 /// issued works.
-pub fn ended(ending: Ending) -> UpdateMany<oauth_grant::Entity> {
+pub fn ended(ending: ConnectionEnd) -> UpdateMany<oauth_grant::Entity> {
     use oauth_grant::Column;
     oauth_grant::Entity::update_many()
         .col_expr(Column::State, Expr::value(GrantState::from(ending)))
@@ -51,7 +51,7 @@ pub fn ended(ending: Ending) -> UpdateMany<oauth_grant::Entity> {
 pub async fn end(
     txn: &impl ConnectionTrait,
     grant: &oauth_grant::Model,
-    ending: Ending,
+    ending: ConnectionEnd,
 ) -> Result<bool, DbErr> {
     forget_codes(txn, grant.user_id, grant.client_id).await?;
     let ended = ended(ending)
@@ -71,7 +71,7 @@ pub async fn end(
 pub async fn end_all(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
     oauth_consent::Entity::delete_many().filter(oauth_consent::Column::UserId.eq(user)).exec(txn).await?;
     oauth_code::Entity::delete_many().filter(oauth_code::Column::UserId.eq(user)).exec(txn).await?;
-    ended(Ending::Disconnected).filter(oauth_grant::Column::UserId.eq(user)).exec(txn).await.map(drop)
+    ended(ConnectionEnd::Disconnected).filter(oauth_grant::Column::UserId.eq(user)).exec(txn).await.map(drop)
 }
 
 /// Codes that wait for their exchange work no more.
