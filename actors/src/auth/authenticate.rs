@@ -48,7 +48,9 @@ impl Authenticator<'_> {
         let RequestInfo { credential, surface, ip_address, client } = request;
         match (credential?.ok_or(Error::KeyInvalid)?, surface) {
             (Credential::ApiKey(secret), _) => self.by_key(&secret, surface, ip_address, client).await,
-            (Credential::AccessToken(secret), Surface::Mcp) => self.by_token(&secret, ip_address, client).await,
+            (Credential::AccessToken(secret), Surface::Mcp) => {
+                self.by_token(&secret, ip_address, client).await
+            }
             // Access tokens are for the MCP server alone (spec.md: API keys, rule 8).
             (Credential::AccessToken(_), Surface::Rest) | (Credential::Other, _) => {
                 Err(self.failures.record(ip_address))

@@ -86,7 +86,11 @@ async fn is_right_password(
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
-pub async fn open(core: &CoreContext, user: &user::Model, presented: Option<&Secret>) -> Result<Secret, Error> {
+pub async fn open(
+    core: &CoreContext,
+    user: &user::Model,
+    presented: Option<&Secret>,
+) -> Result<Secret, Error> {
     let (now, secret) = (core.clock.now(), Secret::new_token(SESSION_PREFIX).map_err(Error::internal)?);
     let row = session::Model {
         id: SessionId::new(now),
@@ -267,8 +271,9 @@ impl SignInFailures {
             return;
         }
         self.swept_at = Some(now);
-        let recent =
-            |times: &Vec<Duration>| times.last().is_some_and(|last| now.saturating_sub(*last) < FAILURE_WINDOW);
+        let recent = |times: &Vec<Duration>| {
+            times.last().is_some_and(|last| now.saturating_sub(*last) < FAILURE_WINDOW)
+        };
         self.by_account.retain(|_, times| recent(times));
         self.by_address.retain(|_, times| recent(times));
     }
@@ -300,7 +305,9 @@ mod tests {
             assert!(sign_ins.begin(&here, start).is_ok());
         }
 
-        assert!(matches!(sign_ins.begin(&here, start), Err(Error::TooManyFailures(wait)) if wait == FAILURE_WINDOW));
+        assert!(
+            matches!(sign_ins.begin(&here, start), Err(Error::TooManyFailures(wait)) if wait == FAILURE_WINDOW)
+        );
         assert!(sign_ins.begin(&elsewhere, start).is_ok());
         assert!(sign_ins.begin(&here, start + FAILURE_WINDOW).is_ok());
     }

@@ -1,6 +1,7 @@
-//! The actor of connections: makes every step of them, at most so many at once, notes their uses in batches, and cleans up.
+//! The actor of connections: takes every step of a connection, a limited number at the same time, writes last uses in batches, and
+//! cleans up.
 //!
-//! Each step is one transaction, so after a crash nothing is half done; at most one unwritten batch of last uses is lost.
+//! Each step is one transaction, so a crash leaves nothing half done. At most one unwritten batch of last uses is lost.
 
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use entity::oauth_client;
 use entity::oauth_grant;
 use entity::scope::Scopes;
 use entity::time::Timestamp;
+use errors::Error;
 use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
@@ -21,18 +23,18 @@ use tracing::warn;
 
 use super::code::{self, CodeExchange};
 use super::connections::disconnect;
-use super::consent::{self, Browser, ConsentDecision, AuthorizationRequest};
+use super::consent::{self, AuthorizationRequest, Browser, ConsentDecision};
+use super::context::GrantContext;
+use super::sweep;
 use super::token::{self, TokenPair, TokenRefresh};
 use super::token_error::TokenError;
-use super::{GrantContext, sweep};
-use errors::Error;
-use crate::auth::secret::Secret;
 use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
+use crate::auth::secret::Secret;
 
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// See the file's head.
+/// The actor of connections.
 pub struct GrantActor {
     ctx: GrantContext,
     uses: LastUseBuffer<GrantId>,
@@ -54,7 +56,7 @@ impl GrantActor {
         let ctx = self.ctx.clone();
         context.spawn(async move { sweep::run(&ctx).await }.into_actor(self).map(|done, _, _| {
             if let Err(error) = done {
-                warn!(cause = error.chain(), "could not clean up what OAuth leaves behind");
+                warn!(cause = error.chain(), "could not remove expired OAuth rows");
             }
         }));
     }
@@ -62,7 +64,7 @@ impl GrantActor {
 
 impl WriteBehind for GrantActor {
     type Batch = LastUseBuffer<GrantId>;
-    /// Whether names of clients were among them.
+    /// Whether names of clients were written.
     type Output = bool;
     type Error = Error;
     const BATCH_NAME: &'static str = "the last uses of connections";
@@ -83,8 +85,8 @@ impl WriteBehind for GrantActor {
         })
     }
 
-    fn on_written(&mut self, introduced: bool) {
-        if introduced {
+    fn on_written(&mut self, has_client_info: bool) {
+        if has_client_info {
             self.ctx.cache_epoch.bump();
         }
     }
@@ -121,7 +123,7 @@ impl Actor for GrantActor {
     }
 }
 
-/// Keeps what a consent page asks for.
+/// Stores what a consent page offers.
 #[derive(Message)]
 #[rtype(result = "Result<Secret, Error>")]
 pub struct ConsentOffer(pub(super) AuthorizationRequest, pub(super) Browser, pub(super) Scopes);
@@ -129,13 +131,17 @@ pub struct ConsentOffer(pub(super) AuthorizationRequest, pub(super) Browser, pub
 impl Handler<ConsentOffer> for GrantActor {
     type Result = ResponseFuture<Result<Secret, Error>>;
 
-    fn handle(&mut self, ConsentOffer(request, browser, offered): ConsentOffer, _: &mut Self::Context) -> Self::Result {
+    fn handle(
+        &mut self,
+        ConsentOffer(request, browser, offered): ConsentOffer,
+        _: &mut Self::Context,
+    ) -> Self::Result {
         let ctx = self.ctx.clone();
-        Box::pin(async move { consent::ask(&ctx, request, browser, offered).await })
+        Box::pin(async move { consent::create_ticket(&ctx, request, browser, offered).await })
     }
 }
 
-/// The person answered a consent page.
+/// The user's answer to a consent page.
 #[derive(Message)]
 #[rtype(result = "Result<Option<ConsentDecision>, Error>")]
 pub struct ConsentAnswer {
@@ -147,9 +153,9 @@ pub struct ConsentAnswer {
 impl Handler<ConsentAnswer> for GrantActor {
     type Result = ResponseFuture<Result<Option<ConsentDecision>, Error>>;
 
-    fn handle(&mut self, asked: ConsentAnswer, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, answer: ConsentAnswer, _: &mut Self::Context) -> Self::Result {
         let ctx = self.ctx.clone();
-        Box::pin(async move { consent::decide(&ctx, asked.browser, &asked.ticket, asked.ticked).await })
+        Box::pin(async move { consent::decide(&ctx, answer.browser, &answer.ticket, answer.ticked).await })
     }
 }
 
@@ -160,9 +166,9 @@ impl Message for CodeExchange {
 impl Handler<CodeExchange> for GrantActor {
     type Result = ResponseFuture<Result<TokenPair, TokenError>>;
 
-    fn handle(&mut self, asked: CodeExchange, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, exchange: CodeExchange, _: &mut Self::Context) -> Self::Result {
         let ctx = self.ctx.clone();
-        Box::pin(async move { code::exchange(&ctx, asked).await })
+        Box::pin(async move { code::exchange(&ctx, exchange).await })
     }
 }
 
@@ -173,13 +179,13 @@ impl Message for TokenRefresh {
 impl Handler<TokenRefresh> for GrantActor {
     type Result = ResponseFuture<Result<TokenPair, TokenError>>;
 
-    fn handle(&mut self, asked: TokenRefresh, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, request: TokenRefresh, _: &mut Self::Context) -> Self::Result {
         let ctx = self.ctx.clone();
-        Box::pin(async move { token::refresh(&ctx, asked).await })
+        Box::pin(async move { token::refresh(&ctx, request).await })
     }
 }
 
-/// A client ends its connection.
+/// The revocation of a token by its client.
 #[derive(Message)]
 #[rtype(result = "Result<(), TokenError>")]
 pub struct TokenRevocation(pub(super) oauth_client::Model, pub(super) String);
@@ -187,13 +193,17 @@ pub struct TokenRevocation(pub(super) oauth_client::Model, pub(super) String);
 impl Handler<TokenRevocation> for GrantActor {
     type Result = ResponseFuture<Result<(), TokenError>>;
 
-    fn handle(&mut self, TokenRevocation(client, token): TokenRevocation, _: &mut Self::Context) -> Self::Result {
+    fn handle(
+        &mut self,
+        TokenRevocation(client, token): TokenRevocation,
+        _: &mut Self::Context,
+    ) -> Self::Result {
         let ctx = self.ctx.clone();
         Box::pin(async move { token::revoke(&ctx, client, token).await })
     }
 }
 
-/// A person ends a connection.
+/// The end of a connection by its user.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
 pub struct Disconnection(pub(super) UserId, pub(super) GrantId);
@@ -211,20 +221,20 @@ impl Handler<Disconnection> for GrantActor {
     }
 }
 
-/// A connection was used.
+/// A use of a connection.
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
 pub struct GrantUse {
     /// The connection.
     pub grant: GrantId,
-    /// When.
+    /// When it was used.
     pub at: Timestamp,
-    /// Name and version of an MCP `initialize`.
+    /// Name and version that the client stated in an MCP `initialize`.
     pub mcp_client: Option<String>,
 }
 
 impl GrantActor {
-    fn note(&mut self, used: GrantUse) {
+    fn record(&mut self, used: GrantUse) {
         self.uses.record(used.grant, LastUse { at: used.at, client: None, mcp_client: used.mcp_client });
     }
 }
@@ -233,11 +243,11 @@ impl Handler<GrantUse> for GrantActor {
     type Result = ();
 
     fn handle(&mut self, used: GrantUse, _: &mut Self::Context) {
-        self.note(used);
+        self.record(used);
     }
 }
 
-/// A client said what it is called: calls without a handshake of their own bear that name from the answer on.
+/// A use of a connection whose client stated its name. Later calls that do not state a name have this one, once this is answered.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
 pub struct GrantClientInfo(pub GrantUse);
@@ -246,10 +256,10 @@ impl Handler<GrantClientInfo> for GrantActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
     fn handle(&mut self, GrantClientInfo(used): GrantClientInfo, _: &mut Self::Context) -> Self::Result {
-        let at_once = self.client_info_throttle.try_acquire(&used.grant);
-        self.note(used);
-        // What is written makes every cached row be read anew: nobody brings that about all the time.
-        if at_once { self.flush() } else { Box::pin(ready(Ok(()))) }
+        let is_immediate = self.client_info_throttle.try_acquire(&used.grant);
+        self.record(used);
+        // Each write makes every cached row be read again, so a client cannot cause it all the time.
+        if is_immediate { self.flush() } else { Box::pin(ready(Ok(()))) }
     }
 }
 

@@ -1,8 +1,8 @@
-//! The end of connections. A connection's number moves on, so every token and code of before it is dead by one statement.
-//! Their rows stay until they would have expired: whoever presents one of them is told that it is dead, and did not guess.
+//! The end of connections. One statement raises the number of a connection, which invalidates every earlier token and code. Their
+//! rows stay until they would have expired, so presenting one of them does not count as a guess.
 //!
-//! Each step that changes connections of a person holds that person's row first, so such steps come one after another,
-//! on two nodes too, and never wait for each other in a circle.
+//! Lock order: each step that changes connections of a user locks the user's row first. So such steps run one after another, on
+//! several nodes too, and cannot deadlock.
 
 use database::Transaction;
 use entity::id::{ClientId, UserId};
@@ -13,16 +13,19 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Que
 
 use crate::service_state;
 
-/// The person, held until the transaction ends; `None` where the account is shut or gone.
-pub async fn living_owner(txn: &Transaction, user: UserId) -> Result<Option<user::Model>, DbErr> {
+/// Locks the row of a user until the transaction ends. Returns `None` if the account is disabled or removed.
+///
+/// # Errors
+/// The database fails.
+pub async fn lock_active_owner(txn: &Transaction, user: UserId) -> Result<Option<user::Model>, DbErr> {
     let owner = user::Entity::find_by_id(user).lock_exclusive().one(txn).await?;
     Ok(owner.filter(|owner| owner.disabled_at.is_none()))
 }
 
-/// How a connection ends. It lives again only by being made anew.
+/// How a connection ends. It is valid again only after the user connects the application again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionEnd {
-    /// By the person, with the account, or for want of use.
+    /// By the user, with the account, or because it was unused for too long.
     Disconnected,
     /// By the application, or because a secret of it was used twice.
     Revoked,
@@ -37,9 +40,8 @@ impl From<ConnectionEnd> for GrantState {
     }
 }
 
-/// The one transition from connected to ended, of whichever connections are chosen: under the next number nothing that was
-/// issued works.
-pub fn ended(ending: ConnectionEnd) -> UpdateMany<oauth_grant::Entity> {
+/// Returns the update that ends connections, to be narrowed by the caller. Under the next number, nothing that was issued works.
+pub fn end_update(ending: ConnectionEnd) -> UpdateMany<oauth_grant::Entity> {
     use oauth_grant::Column;
     oauth_grant::Entity::update_many()
         .col_expr(Column::State, Expr::value(GrantState::from(ending)))
@@ -47,14 +49,17 @@ pub fn ended(ending: ConnectionEnd) -> UpdateMany<oauth_grant::Entity> {
         .filter(Column::State.eq(GrantState::Connected))
 }
 
-/// Ends a connection, unless it has ended or was made anew since; whether it did.
+/// Ends a connection, unless it has ended or was made again since it was read. Returns whether it did.
+///
+/// # Errors
+/// The database fails.
 pub async fn end(
     txn: &impl ConnectionTrait,
     grant: &oauth_grant::Model,
     ending: ConnectionEnd,
 ) -> Result<bool, DbErr> {
-    forget_codes(txn, grant.user_id, grant.client_id).await?;
-    let ended = ended(ending)
+    remove_pending_codes(txn, grant.user_id, grant.client_id).await?;
+    let ended = end_update(ending)
         .filter(oauth_grant::Column::Id.eq(grant.id))
         .filter(oauth_grant::Column::Branch.eq(grant.branch))
         .exec(txn)
@@ -66,16 +71,27 @@ pub async fn end(
     Ok(true)
 }
 
-/// Ends every connection of a person, and what was on its way to one. The caller holds the person's row and raises the
+/// Ends every connection of a user, and removes pending consents and codes. The caller has locked the user's row and raises the
 /// generation.
-pub async fn end_all(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
+///
+/// # Errors
+/// The database fails.
+pub async fn end_all_connections(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
     oauth_consent::Entity::delete_many().filter(oauth_consent::Column::UserId.eq(user)).exec(txn).await?;
     oauth_code::Entity::delete_many().filter(oauth_code::Column::UserId.eq(user)).exec(txn).await?;
-    ended(ConnectionEnd::Disconnected).filter(oauth_grant::Column::UserId.eq(user)).exec(txn).await.map(drop)
+    end_update(ConnectionEnd::Disconnected)
+        .filter(oauth_grant::Column::UserId.eq(user))
+        .exec(txn)
+        .await
+        .map(drop)
 }
 
-/// Codes that wait for their exchange work no more.
-async fn forget_codes(txn: &impl ConnectionTrait, user: UserId, client: ClientId) -> Result<(), DbErr> {
+/// Removes codes that were not exchanged yet.
+async fn remove_pending_codes(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    client: ClientId,
+) -> Result<(), DbErr> {
     oauth_code::Entity::delete_many()
         .filter(oauth_code::Column::UserId.eq(user))
         .filter(oauth_code::Column::ClientId.eq(client))

@@ -1,5 +1,5 @@
-//! The law of connections: whatever steps are taken in whatever order, no more than one branch of tokens lives, and a
-//! secret that is presented twice leaves none.
+//! The invariant of connections: whatever steps are taken in whatever order, at most one token family is valid, and a secret that is
+//! presented twice leaves none valid.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,9 +15,9 @@ use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::client::{ClientMetadata, register};
 use super::code::exchange;
-use super::consent::{ask, decide};
-use super::ending::{end_all, living_owner};
-use super::lifecycle::{TransitionError, present, redeem, spend};
+use super::consent::{create_ticket, decide};
+use super::ending::{end_all_connections, lock_active_owner};
+use super::lifecycle::{TransitionError, present_code, redeem_code, spend_token};
 use super::token::{refresh, revoke};
 use super::*;
 use library::clock::TestClock;
@@ -60,7 +60,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A person, their browser, and two applications.
+/// A user, the user's browser, and two applications.
 struct Scene {
     ctx: GrantContext,
     clock: Arc<TestClock>,
@@ -139,8 +139,8 @@ impl Scene {
             Step::Disconnect => self.disconnect().await,
             Step::ChangePassword => {
                 let txn = self.ctx.db.begin().await.unwrap();
-                living_owner(&txn, self.browser.user).await.unwrap();
-                end_all(&txn, self.browser.user).await.unwrap();
+                lock_active_owner(&txn, self.browser.user).await.unwrap();
+                end_all_connections(&txn, self.browser.user).await.unwrap();
                 txn.commit().await.unwrap();
                 assert_eq!(self.living().await, 0);
             }
@@ -163,7 +163,7 @@ impl Scene {
             challenge: CHALLENGE.to_owned(),
             scopes: scopes.clone(),
         };
-        let ticket = ask(&self.ctx, request, self.browser, scopes.clone()).await.unwrap();
+        let ticket = create_ticket(&self.ctx, request, self.browser, scopes.clone()).await.unwrap();
         let decided = decide(&self.ctx, self.browser, &ticket, scopes.clone()).await.unwrap().unwrap();
         self.codes.push(decided.code.unwrap().expose().to_owned());
         let again = decide(&self.ctx, self.browser, &ticket, scopes).await.unwrap();
@@ -254,14 +254,14 @@ impl Scene {
         let (Some(row), Some(grant)) = (row, self.grant().await) else { return false };
         row.state == TokenState::Spent
             && self.clock.now() < row.expires_at
-            && token::is_of(&self.ctx, &row, &grant)
+            && token::is_current(&self.ctx, &row, &grant)
     }
 
     /// The branch of an access token that opens something, told as the door of the MCP server tells it.
     async fn opens(&self, access: &str) -> Option<i64> {
         let secret = Secret::parse_token(ACCESS_PREFIX, access).unwrap();
         let (token, grant) = token::find_access(self.ctx.db.read(), &secret).await.unwrap()?;
-        let good = token::is_of(&self.ctx, &token, &grant) && self.clock.now() < token.expires_at;
+        let good = token::is_current(&self.ctx, &token, &grant) && self.clock.now() < token.expires_at;
         good.then_some(token.branch)
     }
 
@@ -274,7 +274,7 @@ impl Scene {
         branches.len()
     }
 
-    /// TokenRefresh tokens that would be taken.
+    /// Refresh tokens that would be accepted.
     async fn living(&self) -> usize {
         let Some(grant) = self.grant().await else { return 0 };
         let unspent = oauth_token::Entity::find()
@@ -283,17 +283,17 @@ impl Scene {
             .filter(oauth_token::Column::State.eq(TokenState::Issued))
             .filter(oauth_token::Column::ExpiresAt.gt(self.clock.now()));
         let unspent = unspent.all(self.ctx.db.read()).await.unwrap();
-        unspent.iter().filter(|token| token::is_of(&self.ctx, token, &grant)).count()
+        unspent.iter().filter(|token| token::is_current(&self.ctx, token, &grant)).count()
     }
 }
 
 async fn new_client(ctx: &GrantContext) -> oauth_client::Model {
-    let said = ClientMetadata {
+    let metadata = ClientMetadata {
         redirect_uris: vec![URI.to_owned()],
         auth: Some(ClientAuth::None),
         ..ClientMetadata::default()
     };
-    let client = said.accept(&RedirectRules::default(), ctx.clock.now()).unwrap();
+    let client = metadata.into_row(&RedirectRules::default(), ctx.clock.now()).unwrap();
     register(&ctx.db, client).await.unwrap().0
 }
 
@@ -304,15 +304,15 @@ async fn new_context(folder: &tempfile::TempDir, clock: &Arc<TestClock>) -> Gran
         clock: clock.clone(),
         cache_epoch: Arc::new(CacheEpoch::new(clock.clone())),
         resource: "https://carrel.example/mcp".into(),
-        code: Duration::from_secs(60),
-        access: Duration::from_secs(3600),
-        unused_client: Duration::from_secs(30 * 86_400),
+        code_lifetime: Duration::from_secs(60),
+        access_lifetime: Duration::from_secs(3600),
+        unused_client_lifetime: Duration::from_secs(30 * 86_400),
         redirects: Arc::new(RedirectRules::default()),
     }
 }
 
 #[tokio::test]
-async fn a_refused_refresh_costs_the_same_whatever_there_is_of_its_token() {
+async fn every_refused_refresh_takes_the_same_statements() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
     let mut ctx = new_context(&folder, &clock).await;
@@ -324,11 +324,11 @@ async fn a_refused_refresh_costs_the_same_whatever_there_is_of_its_token() {
     let mut expired = Scene::new(&ctx, &clock).await;
     expired.consent().await;
     expired.exchange(0, expired.client.clone()).await;
-    clock.advance(token::REFRESH_LIFE);
-    let mut cache_epoch = Scene::new(&ctx, &clock).await;
-    cache_epoch.consent().await;
-    cache_epoch.exchange(0, cache_epoch.client.clone()).await;
-    let (scene_client, other) = (scene.client.clone(), cache_epoch.other.clone());
+    clock.advance(token::REFRESH_LIFETIME);
+    let mut recent = Scene::new(&ctx, &clock).await;
+    recent.consent().await;
+    recent.exchange(0, recent.client.clone()).await;
+    let (scene_client, other) = (scene.client.clone(), recent.other.clone());
     scene.disconnect().await;
     let count = Arc::new(AtomicUsize::new(0));
     ctx.db.count_statements(count.clone());
@@ -356,14 +356,14 @@ async fn a_refused_refresh_costs_the_same_whatever_there_is_of_its_token() {
         (&scene_client, scene.tokens[0].as_str()),
         (&scene_client, scene.tokens[2].as_str()),
         (&expired.client, expired.tokens[0].as_str()),
-        (&other, cache_epoch.tokens[0].as_str()),
+        (&other, recent.tokens[0].as_str()),
     ] {
         assert_eq!(statements(client, token).await, usual, "{token}");
     }
 }
 
 #[tokio::test]
-async fn of_two_who_saw_a_secret_unused_one_takes_the_step() {
+async fn one_of_two_concurrent_steps_succeeds() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
     let ctx = new_context(&folder, &clock).await;
@@ -372,18 +372,18 @@ async fn of_two_who_saw_a_secret_unused_one_takes_the_step() {
     let db = ctx.db.write();
     let mut code = oauth_code::Entity::owned_by(scene.browser.user).one(db).await.unwrap().unwrap();
     let mut code_too = code.clone();
-    present(db, &mut code).await.unwrap();
-    assert!(matches!(present(db, &mut code_too).await, Err(TransitionError::AlreadyUsed)));
+    present_code(db, &mut code).await.unwrap();
+    assert!(matches!(present_code(db, &mut code_too).await, Err(TransitionError::AlreadyUsed)));
     let mut spent = code.clone();
-    redeem(db, &mut code, 1).await.unwrap();
-    assert!(matches!(redeem(db, &mut spent, 2).await, Err(TransitionError::AlreadyUsed)));
+    redeem_code(db, &mut code, 1).await.unwrap();
+    assert!(matches!(redeem_code(db, &mut spent, 2).await, Err(TransitionError::AlreadyUsed)));
     scene.consent().await;
     scene.exchange(1, scene.client.clone()).await;
     let refresh = oauth_token::Entity::find().filter(oauth_token::Column::Kind.eq(TokenKind::Refresh));
     let mut token = refresh.one(db).await.unwrap().unwrap();
     let mut token_too = token.clone();
-    spend(db, &mut token).await.unwrap();
-    assert!(matches!(spend(db, &mut token_too).await, Err(TransitionError::AlreadyUsed)));
+    spend_token(db, &mut token).await.unwrap();
+    assert!(matches!(spend_token(db, &mut token_too).await, Err(TransitionError::AlreadyUsed)));
 
     let kept = oauth_code::Entity::by_hash(&code.hash).one(db).await.unwrap().unwrap();
     assert_eq!((kept.state, kept.branch), (CodeState::Redeemed, Some(1)));
@@ -392,7 +392,7 @@ async fn of_two_who_saw_a_secret_unused_one_takes_the_step() {
 
 /// Of the threat table (row O4).
 #[test]
-fn no_order_of_steps_leaves_two_living_branches() {
+fn no_order_of_steps_leaves_two_valid_token_families() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));

@@ -21,7 +21,7 @@ use library::clock::Clock;
 use runtime::{Flush, Port, SupervisorConfig, supervise};
 
 use crate::auth::caller::Principal;
-use actor::{Admission, LimitActor, RemainingQuery, DayCountsQuery};
+use actor::{Admission, DayCountsQuery, LimitActor, RemainingQuery};
 
 pub use auth_failures::AuthFailures;
 pub use ip_rate_limiter::{IpRateLimiter, network};
