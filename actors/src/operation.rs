@@ -67,5 +67,6 @@ pub trait Operation: Sized + 'static {
 
     /// Carries the operation out. Every check of the pipeline has passed by then; the operation itself checks whether what it names
     /// exists and belongs to the caller.
-    fn run(self, caller: &Caller, ctx: &OperationContext) -> impl Future<Output = Result<Self::Reply, Error>>;
+    fn run(self, caller: &Caller, ctx: &OperationContext)
+    -> impl Future<Output = Result<Self::Reply, Error>>;
 }

@@ -22,7 +22,7 @@ use futures_util::future::LocalBoxFuture;
 use crate::auth::caller::{Caller, Principal};
 use crate::auth::limits::{Quota, RateLimitRequest};
 use crate::context::OperationContext;
-use crate::idempotency::{Claim, Claimed, IdempotencyKey, StoredResponse};
+use crate::idempotency::{Claim, ClaimOutcome, IdempotencyKey, StoredResponse};
 use crate::operation::Operation;
 
 /// The endpoint that was called, as the activity view names it.
@@ -84,7 +84,9 @@ impl<R> Outcome<R> {
     pub fn into_reply(self) -> Result<R, Error> {
         match self.result? {
             Response::Fresh(reply) => Ok(reply),
-            Response::Replayed(_) => Err(Error::internal("a request without an Idempotency-Key was replayed")),
+            Response::Replayed(_) => {
+                Err(Error::internal("a request without an Idempotency-Key was replayed"))
+            }
         }
     }
 }
@@ -183,7 +185,9 @@ async fn run_or_replay<O: Operation>(
             (result.map(Response::Fresh), claim)
         }
         Err(NotRun::Refused(error)) => (Err(error), None),
-        Err(NotRun::Replayed(stored)) => (restore::<O>(stored, caller, ctx).await.map(Response::Replayed), None),
+        Err(NotRun::Replayed(stored)) => {
+            (restore::<O>(stored, caller, ctx).await.map(Response::Replayed), None)
+        }
     }
 }
 
@@ -261,7 +265,7 @@ async fn check_request<O: Operation>(
         Ok(operation) => operation,
         Err(error) => {
             // The conflict of a key that stands for another request comes before what is wrong with this one.
-            ctx.idempotency.must_not_conflict(caller.user, key.id, &name).await?;
+            ctx.idempotency.check_conflict(caller.user, key.id, &name).await?;
             return Err(error.into());
         }
     };
@@ -271,8 +275,8 @@ async fn check_request<O: Operation>(
         return Err(stored.map_or(NotRun::Refused(Error::StorageFull), NotRun::Replayed));
     }
     match ctx.idempotency.claim(caller.user, key.id, name).await? {
-        Claimed::First(claim) => Ok((operation, Some(claim))),
-        Claimed::Answered(stored) => Err(NotRun::Replayed(stored)),
+        ClaimOutcome::First(claim) => Ok((operation, Some(claim))),
+        ClaimOutcome::Answered(stored) => Err(NotRun::Replayed(stored)),
     }
 }
 
@@ -284,8 +288,14 @@ async fn admit(ctx: &OperationContext, caller: &Caller, weight: u32) -> Result<O
         Surface::Rest => limits.rest_per_day,
         Surface::Mcp => limits.mcp_per_day,
     };
-    let request =
-        RateLimitRequest { bucket: caller.principal.clone(), hourly, user: caller.user, surface, daily, weight };
+    let request = RateLimitRequest {
+        bucket: caller.principal.clone(),
+        hourly,
+        user: caller.user,
+        surface,
+        daily,
+        weight,
+    };
     ctx.limits.admit(request).await.map(Some)
 }
 

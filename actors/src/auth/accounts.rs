@@ -205,7 +205,7 @@ async fn remove(core: &CoreContext, user: UserId) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
-pub async fn list(core: &CoreContext) -> Result<Vec<user::Model>, Error> {
+pub async fn all(core: &CoreContext) -> Result<Vec<user::Model>, Error> {
     Ok(user::Entity::find().order_by_asc(user::Column::CreatedAt).all(core.accounts_db.read()).await?)
 }
 

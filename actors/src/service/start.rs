@@ -10,7 +10,7 @@ use library::clock::Clock;
 use library::context::CoreContext;
 use library::exports::ExportContext;
 use library::imports::{ImportContext, UploadLocks};
-use library::uploads::{Signatures, Turns, Uploads};
+use library::uploads::{ReceiveLocks, Uploads, UrlSigner};
 use runtime::{KeyedWeakMap, Workers};
 use sandbox::Sandbox;
 use tracing::{info, warn};
@@ -57,7 +57,7 @@ impl Service {
         let jobs_core = core.for_jobs();
         let jobs_db = jobs_core.db.clone();
         let pause = Pause::default();
-        pause.look(&db).await?;
+        pause.refresh(&db).await?;
 
         let notices = Notices::start(&short, jobs_db.clone(), clock.clone());
         let keys = Keys::start(&short, accounts_db.clone(), clock.clone(), notices.clone());
@@ -70,10 +70,16 @@ impl Service {
             config.grants,
         );
         let limits = Limits::start(&short, accounts_db, clock.clone());
-        let activity =
-            Activity::start(&short, jobs_db.clone(), clock.clone(), config.activity_retention, config.disk.clone());
+        let activity = Activity::start(
+            &short,
+            jobs_db.clone(),
+            clock.clone(),
+            config.activity_retention,
+            config.disk.clone(),
+        );
         let index = config.index.index.clone();
-        let retrieval = Retrieval::start(&long, db.clone(), clock.clone(), core.workers.clone(), index, pause);
+        let retrieval =
+            Retrieval::start(&long, db.clone(), clock.clone(), core.workers.clone(), index, pause);
         let index_watch = Arc::new(IndexWatch::begin(&db, &retrieval, config.index, &*clock).await?);
 
         let job_signal = JobSignal::default();
@@ -85,10 +91,10 @@ impl Service {
         let uploads = Uploads {
             store: config.blobs,
             scratch: config.scratch,
-            signatures: Signatures::new(signing_key),
-            put_for: config.upload_url_lifetime,
+            url_signer: UrlSigner::new(signing_key),
+            url_lifetime: config.upload_url_lifetime,
             import_bytes: config.max_import_bytes,
-            turns: Turns::default(),
+            receive_locks: ReceiveLocks::default(),
         };
         let feeds = FeedContext {
             core: core.clone(),
@@ -123,6 +129,7 @@ impl Service {
             indexing: indexing.clone(),
             feeds: FeedContext { core: jobs_core.clone(), ..feeds.clone() },
             repair: repair.clone(),
+            index_watch: index_watch.clone(),
             imports: ImportContext {
                 core: jobs_core.clone(),
                 guard: fetcher.guard().clone(),
@@ -210,7 +217,8 @@ async fn end_stale_leases(core: &CoreContext, owner: LeaseOwner) {
 /// Returns the key that signs cursors and URLs. The first start of the service creates it, and all processes share it.
 async fn load_signing_key(core: &CoreContext) -> Result<[u8; 32], Error> {
     let new = Secret::new_token("").map_err(Error::internal)?.hash();
-    let stored = service_state::get_or_insert(core.db.write(), ServiceStateKey::SigningKey, new.hex()).await?;
+    let stored =
+        service_state::get_or_insert(core.db.write(), ServiceStateKey::SigningKey, new.hex()).await?;
     let key = SecretHash::from_hex(&stored);
     Ok(*key.ok_or_else(|| Error::internal("the signing key in the database is invalid"))?.bytes())
 }

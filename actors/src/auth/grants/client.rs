@@ -71,7 +71,7 @@ impl ClientMetadata {
         if self.redirect_uris.is_empty() || self.redirect_uris.len() > MAX_REDIRECT_URIS {
             return Err(InvalidClientMetadata::RedirectUri("redirect_uris must have 1 to 20 items"));
         }
-        if !self.redirect_uris.iter().all(|uri| rules.allow(uri)) {
+        if !self.redirect_uris.iter().all(|uri| rules.is_allowed(uri)) {
             return Err(InvalidClientMetadata::RedirectUri(
                 "each of redirect_uris must be an https URL, or an http URL on 127.0.0.1, localhost or [::1], without a fragment",
             ));
