@@ -56,7 +56,7 @@ pub trait Operation: Sized + 'static {
         serde_json::to_value(reply)
     }
 
-    /// Completes a stored body, with secrets that are created anew.
+    /// Completes a stored body with newly created secrets.
     fn restore_body(
         stored: Value,
         _caller: &Caller,
