@@ -173,7 +173,7 @@ async fn keep(server: &Server, document: &document::Model, job: Option<&job::Mod
     }
     put_text(&txn, document, split, Priority::Now, app.core.clock.now()).await.unwrap();
     txn.commit().await.unwrap();
-    app.ingest.wake();
+    app.job_signal.notify();
 }
 
 async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, Failure> {
