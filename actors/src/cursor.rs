@@ -1,8 +1,8 @@
-//! Cursors of lists: opaque, signed, and bound to the caller and the list (contract.md, section 5).
+//! Cursors of lists: opaque, signed, and bound to the user and the list (contract.md, section 5).
 //!
-//! A cursor is base64url of sixteen bytes of HMAC-SHA256 and the position as JSON. It carries no trust: whoever
-//! may use it is checked again with every call. It cannot be read on another's behalf, in another list, or
-//! altered in any character; one position has one spelling.
+//! A cursor is base64url of sixteen bytes of HMAC-SHA256 and the position as JSON. It grants nothing: every call checks its caller
+//! again. A cursor is invalid for another user, for another list, and after any change of a character. Each position has exactly one
+//! cursor.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,19 +12,19 @@ use serde::de::DeserializeOwned;
 use sha2::Sha256;
 use uuid::Uuid;
 
-/// How many bytes of the signature a cursor carries.
+/// Bytes of the signature in a cursor.
 const TAG_BYTES: usize = 16;
-/// No cursor of ours is longer; what is longer is not looked at.
+/// Characters of the longest cursor. A longer text is refused without decoding it.
 pub const MAX_CHARS: usize = 16_384;
-/// Keeps signatures of cursors apart from any others made with the same key.
-const PURPOSE: &[u8] = b"carrel list cursor 1";
+/// Separates signatures of cursors from others that are made with the same key.
+const DOMAIN_TAG: &[u8] = b"carrel list cursor 1";
 
-/// A cursor that was not made by this service for this caller and this list, or not in this form.
+/// The text is not a cursor that this service made for this user and this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the cursor does not belong to this list")]
-pub struct BadCursor;
+pub struct InvalidCursor;
 
-/// Makes and opens cursors.
+/// Creates and opens cursors. Clones share the key.
 #[derive(Clone)]
 pub struct Cursors {
     keyed: Hmac<Sha256>,
@@ -37,44 +37,51 @@ impl std::fmt::Debug for Cursors {
 }
 
 impl Cursors {
-    /// Cursors stay valid as long as the key is the same.
+    /// Returns what signs cursors with this key. They stay valid as long as the key is the same.
     #[expect(clippy::expect_used, reason = "HMAC takes keys of any length (RFC 2104)")]
     pub fn new(key: [u8; 32]) -> Self {
         Self { keyed: Hmac::new_from_slice(&key).expect("HMAC takes any key") }
     }
 
-    /// The cursor that stands for a position. `list` names the list with all that chooses its rows: a document's
-    /// id, filters, order.
-    ///
-    /// A position is a plain struct or tuple of ids, times, numbers and texts.
+    /// Returns the cursor of a position: a plain struct or tuple of ids, times, numbers and texts. `list` identifies the list with
+    /// everything that selects its rows: the id of a document, filters, the order.
     #[expect(
         clippy::expect_used,
         reason = "JSON refuses only maps whose keys are not strings; no position has one"
     )]
     pub fn seal(&self, user: Uuid, list: &str, position: &impl Serialize) -> String {
         let position = serde_json::to_vec(position).expect("positions are plain structs");
-        let tag = self.signed(user, list, &position).finalize().into_bytes();
+        let tag = self.sign(user, list, &position).finalize().into_bytes();
         let mut sealed = tag.get(..TAG_BYTES).unwrap_or_default().to_vec();
         sealed.extend_from_slice(&position);
         URL_SAFE_NO_PAD.encode(sealed)
     }
 
-    /// The position that a cursor stands for.
-    pub fn open<T: DeserializeOwned>(&self, user: Uuid, list: &str, cursor: &str) -> Result<T, BadCursor> {
+    /// Returns the position of a cursor.
+    ///
+    /// # Errors
+    /// [`InvalidCursor`].
+    pub fn open<T: DeserializeOwned>(
+        &self,
+        user: Uuid,
+        list: &str,
+        cursor: &str,
+    ) -> Result<T, InvalidCursor> {
         if cursor.len() > MAX_CHARS {
-            return Err(BadCursor);
+            return Err(InvalidCursor);
         }
-        // This engine refuses padding, and spare bits in the last character.
-        let sealed = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| BadCursor)?;
-        let (tag, position) = sealed.split_at_checked(TAG_BYTES).ok_or(BadCursor)?;
-        self.signed(user, list, position).verify_truncated_left(tag).map_err(|_| BadCursor)?;
-        serde_json::from_slice(position).map_err(|_| BadCursor)
+        // This engine refuses padding and unused bits in the last character, so each position has one cursor.
+        let sealed = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| InvalidCursor)?;
+        let (tag, position) = sealed.split_at_checked(TAG_BYTES).ok_or(InvalidCursor)?;
+        self.sign(user, list, position).verify_truncated_left(tag).map_err(|_| InvalidCursor)?;
+        serde_json::from_slice(position).map_err(|_| InvalidCursor)
     }
 
-    /// What is signed. Each part has a fixed or a written length, so that no two lists look alike.
-    fn signed(&self, user: Uuid, list: &str, position: &[u8]) -> Hmac<Sha256> {
+    /// Returns the signature. Each signed part has a fixed length or is preceded by its length, so different lists never sign the
+    /// same bytes.
+    fn sign(&self, user: Uuid, list: &str, position: &[u8]) -> Hmac<Sha256> {
         let mut mac = self.keyed.clone();
-        mac.update(PURPOSE);
+        mac.update(DOMAIN_TAG);
         mac.update(user.as_bytes());
         mac.update(&(list.len() as u64).to_be_bytes());
         mac.update(list.as_bytes());
@@ -96,7 +103,7 @@ mod tests {
         Cursors::new([5; 32])
     }
 
-    fn open(cursor: &str) -> Result<(String, u64), BadCursor> {
+    fn open(cursor: &str) -> Result<(String, u64), InvalidCursor> {
         cursors().open(USER, "chunks", cursor)
     }
 
@@ -106,35 +113,35 @@ mod tests {
 
     /// Of the threat table (row T3).
     #[test]
-    fn a_cursor_serves_its_caller_in_its_list_under_its_key_alone() {
+    fn cursor_is_bound_to_its_user_list_and_key() {
         let cursor = sealed(&("a".into(), 1));
         let other = Uuid::from_u128(8);
-        assert_eq!(cursors().open::<(String, u64)>(other, "chunks", &cursor), Err(BadCursor));
-        assert_eq!(cursors().open::<(String, u64)>(USER, "projects", &cursor), Err(BadCursor));
-        assert_eq!(cursors().open::<(String, u64)>(USER, "", &cursor), Err(BadCursor));
-        assert_eq!(Cursors::new([6; 32]).open::<(String, u64)>(USER, "chunks", &cursor), Err(BadCursor));
+        assert_eq!(cursors().open::<(String, u64)>(other, "chunks", &cursor), Err(InvalidCursor));
+        assert_eq!(cursors().open::<(String, u64)>(USER, "projects", &cursor), Err(InvalidCursor));
+        assert_eq!(cursors().open::<(String, u64)>(USER, "", &cursor), Err(InvalidCursor));
+        assert_eq!(Cursors::new([6; 32]).open::<(String, u64)>(USER, "chunks", &cursor), Err(InvalidCursor));
     }
 
     #[test]
-    fn what_is_no_cursor_is_refused() {
+    fn text_that_is_no_cursor_is_refused() {
         for text in ["", "nonsense", "e30=", "e30", "A", "é", "=", &"A".repeat(22), &"A".repeat(10_000)] {
-            assert_eq!(open(text), Err(BadCursor));
+            assert_eq!(open(text), Err(InvalidCursor));
         }
     }
 
     #[test]
-    fn a_position_of_another_shape_is_refused() {
-        assert_eq!(open(&cursors().seal(USER, "chunks", &[1, 2, 3])), Err(BadCursor));
+    fn position_of_another_shape_is_refused() {
+        assert_eq!(open(&cursors().seal(USER, "chunks", &[1, 2, 3])), Err(InvalidCursor));
     }
 
     #[test]
-    fn it_shows_no_key() {
+    fn debug_output_hides_the_key() {
         assert_eq!(format!("{:?}", cursors()), "Cursors(..)");
     }
 
     proptest! {
         #[test]
-        fn what_is_sealed_is_opened(word in any::<String>(), number in any::<u64>(), list in any::<String>(), user in any::<u128>()) {
+        fn sealed_position_is_opened(word in any::<String>(), number in any::<u64>(), list in any::<String>(), user in any::<u128>()) {
             let position = (word, number);
             let cursor = cursors().seal(Uuid::from_u128(user), &list, &position);
             prop_assert!(cursor.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'));
@@ -143,22 +150,22 @@ mod tests {
 
         /// Of the threat table (row T3).
         #[test]
-        fn any_other_character_anywhere_is_refused(number in any::<u64>(), at in any::<prop::sample::Index>(), c in "[ -~]") {
+        fn changed_cursor_is_refused(number in any::<u64>(), at in any::<prop::sample::Index>(), c in "[ -~]") {
             let cursor = sealed(&("page".into(), number));
             let at = at.index(cursor.len());
             let changed = format!("{}{c}{}", &cursor[..at], &cursor[at + 1..]);
-            prop_assert!(changed == cursor || open(&changed) == Err(BadCursor));
+            prop_assert!(changed == cursor || open(&changed) == Err(InvalidCursor));
         }
 
         /// Of the threat table (row T3).
         #[test]
-        fn any_longer_or_shorter_cursor_is_refused(number in any::<u64>(), at in any::<prop::sample::Index>(), more in "[A-Za-z0-9_=-]{1,4}") {
+        fn longer_or_shorter_cursor_is_refused(number in any::<u64>(), at in any::<prop::sample::Index>(), more in "[A-Za-z0-9_=-]{1,4}") {
             let cursor = sealed(&("page".into(), number));
             let at = at.index(cursor.len());
-            prop_assert_eq!(open(&cursor[..at]), Err(BadCursor));
-            prop_assert_eq!(open(&cursor[at + 1..]), Err(BadCursor));
-            prop_assert_eq!(open(&format!("{cursor}{more}")), Err(BadCursor));
-            prop_assert_eq!(open(&format!("{}{more}{}", &cursor[..at], &cursor[at..])), Err(BadCursor));
+            prop_assert_eq!(open(&cursor[..at]), Err(InvalidCursor));
+            prop_assert_eq!(open(&cursor[at + 1..]), Err(InvalidCursor));
+            prop_assert_eq!(open(&format!("{cursor}{more}")), Err(InvalidCursor));
+            prop_assert_eq!(open(&format!("{}{more}{}", &cursor[..at], &cursor[at..])), Err(InvalidCursor));
         }
     }
 }

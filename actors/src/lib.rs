@@ -1,54 +1,52 @@
-//! # The verbs
+//! # Actors and operations
 //!
-//! What can be *done*, by whom, how often, and who keeps the state. This crate knows rows and actors; it never sees HTTP.
+//! What the service does, apart from HTTP: it authenticates callers, checks their limits, runs operations, and works in the
+//! background. This crate knows rows, actors and jobs; the surfaces (REST, MCP, OAuth, the web app) are above it.
 //!
-//! An **operation** ([`ops`]) is one thing that can be asked. [`perform`] is the one pipeline to it: key, plan, limits,
-//! scopes, parameters, then the operation, then a line in the activity. Having a [`caller::Caller`] proves that these
-//! checks ran.
+//! An **operation** ([`operation::Operation`]) is one thing that a caller can ask for. [`pipeline::execute`] is the one way to it:
+//! plan, limits, scopes, parameters, Idempotency-Key, then the operation, then an entry in the activity view. It takes a
+//! [`auth::caller::Caller`], which only a checked credential creates.
 //!
-//! An **actor** owns state that must change in one place, a queue, or a schedule: [`keys`], [`limits`], [`grants`],
-//! [`retrieval`], [`ingest`], [`activity`], [`notices`]. Each stands behind a handle that hides its [`runtime::Port`]: a port
-//! promises that an answer comes, or that the caller learns at once that the actor is busy, late or crashed. The supervisor
-//! restarts an actor whatever ended it. What must survive is a row; each actor's file says what is lost if it dies now.
+//! An **actor** owns state that must change in one place, a queue, or a schedule. Its **handle** ([`auth::keys::Keys`],
+//! [`retrieval::Retrieval`], [`worker::Worker`], ...) is what the other modules hold: clones are cheap, and a call returns an answer, or
+//! an error as soon as the actor is known to be busy, late or crashed ([`runtime::Port`]). The supervisor restarts an actor however it
+//! ended. State that must survive is in rows; the documentation of each actor says what a crash loses. What needs no actor is a
+//! function, which the command line calls too.
 //!
-//! What people bring comes in by three ways, each with its rows, its files and its jobs: [`uploads`] of one file,
-//! [`imports`] of what they have elsewhere, and back again [`exports`] of everything.
+//! A **context** is a plain struct of handles: [`context::OperationContext`] for operations, one for each group of job handlers.
+//! [`service::Service`] builds them from the bottom up.
 //!
-//! The size of a library is kept in a row of its own and checked before a write commits: [`library_quota`]. The bytes of files
-//! of imports and exports are reserved before they are written: [`transfer_quota`]. [`owned_transaction`] describes how a
-//! transaction begins and in which order it locks. [`disk`] decides what a disk that is nearly full still accepts.
+//! The modules, lowest first. Each uses only modules of the rows before its own, and the crates `library`, `jobs` and below:
 //!
-//! What needs no actor is a function with an owner in its query. The command line has the [`desk`] alone: it writes rows
-//! and jobs, never the index.
+//! | Module | Content |
+//! |---|---|
+//! | [`service_state`] | facts about the whole service that every process reads |
+//! | [`ai`], [`answerer`] | the pause of the AI and the budgets; answers to questions |
+//! | [`activity`], [`notices`] | the activity view, notices in the app and by e-mail |
+//! | [`retrieval`] | search: the passage index behind its actor |
+//! | [`auth`] | accounts, keys, OAuth connections, sessions, limits |
+//! | [`idempotency`], [`cursor`], [`batch_slots`] | repeated requests, pages of lists, batches at the same time |
+//! | [`ingest`] | the stages from a URL or a file to passages, feeds, and the repair of the index |
+//! | [`context`], [`operation`] | what operations work with, and what they declare |
+//! | [`operations`] | the operations |
+//! | [`pipeline`] | checks around every operation |
+//! | [`worker`] | background work: the table from the kind of a job to its handler, and the maintenance tasks |
+//! | [`service`] | the start, the health and the end of all of it |
 
-pub mod accounts;
 pub mod activity;
 pub mod ai;
 pub mod answerer;
-pub mod app;
-pub mod caller;
-pub mod clock;
-pub mod core;
-pub mod error;
-pub mod exports;
-pub mod fields;
-pub mod grants;
+pub mod auth;
+pub mod batch_slots;
+pub mod context;
+pub mod cursor;
 pub mod idempotency;
-pub mod idempotency_claim;
-pub mod imports;
 pub mod ingest;
-pub mod keys;
-pub mod library_quota;
-pub mod limits;
 pub mod notices;
-pub mod ops;
-pub mod owned_transaction;
-pub mod password;
-pub mod perform;
-pub mod recognise;
+pub mod operation;
+pub mod operations;
+pub mod pipeline;
 pub mod retrieval;
-pub mod sessions;
-pub mod state;
-pub mod transfer_quota;
-pub mod uploads;
-mod uses;
+pub mod service;
+pub mod service_state;
+pub mod worker;

@@ -1,240 +1,197 @@
-//! The one pipeline that every call goes through, and the only place that checks a plan, a limit or a scope; whose key it
-//! is, [`recognise`](mod@crate::auth::authenticate) says.
+//! The pipeline that every operation goes through, and the only place that checks a plan, a limit or a scope.
 //!
-//! The order is the contract's (section 2): key - plan - limits - scopes - parameters - resource - state and counts; an
-//! Idempotency-Key that stands for another request is told before the parameters (section 11).
-//! Whoever the key recognised finds the call in the activity view, however it ended.
+//! The surface authenticates the caller first ([`crate::auth::authenticate`], [`crate::auth::sessions`]). [`execute`] then follows
+//! the order of contract.md, section 2: plan, limits, scopes, parameters, and then the operation, which checks resources, states
+//! and counts. A conflict of the Idempotency-Key is reported before invalid parameters (section 11). Every call of an API key or
+//! a connected application is recorded in the activity view, however it ends.
+//!
+//! The surfaces differ as follows. A call of an MCP tool may count more than once in the daily limit. The web app, whose callers
+//! are sessions, serves every plan, counts in no limit and is not recorded.
 
-use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 
 use database::on_behalf_of;
 use entity::activity;
 use entity::id::ActivityId;
 use entity::kind::Surface;
-use entity::plan::Plan;
-use entity::scope::{Scope, Scopes};
+use entity::scope::Scopes;
+use errors::{Error, named_scopes};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::Value;
 
+use crate::auth::caller::{Caller, Principal};
+use crate::auth::limits::{Quota, RateLimitRequest};
 use crate::context::OperationContext;
-use crate::auth::caller::{Caller, Credential, Proof, Principal};
-use errors::{Error, named_scopes};
-use crate::idempotency::{Claim, Claimed, Replay, Stored};
-use crate::auth::limits::{Ask, Quota};
-use crate::auth::authenticate::{recognise, used};
+use crate::idempotency::{Claim, ClaimOutcome, IdempotencyKey, StoredResponse};
+use crate::operation::Operation;
 
-/// Something that can be asked.
-pub trait Operation: Sized + 'static {
-    /// What it answers: as JSON, and as the shape that the surfaces describe it by.
-    type Reply: Serialize + JsonSchema + 'static;
-    /// Needed in any case, by a faulty call too.
-    const SCOPES: &'static [Scope];
-    /// What a faulty call counts for; 2 for a write tool.
-    const WEIGHT: u32 = 1;
-    /// Whether it is refused while the disk has less than `storage.min_free_bytes` left: what writes, but for deletions.
-    const NEEDS_SPACE: bool = Scope::any_writes(Self::SCOPES);
-
-    /// Whether a call waits for a turn of its account before it runs, and holds it until its answer is built: what reads much of a
-    /// library into one answer. What waits for something else while it runs, such as a model, another server or the turns of
-    /// search, needs none, nor do answers of a few fixed fields.
-    const TAKES_TURN: bool = !Self::SCOPES.is_empty() && !Scope::any_writes(Self::SCOPES);
-
-    /// Whether this call is refused then: [`Self::NEEDS_SPACE`], unless it depends on the parameters.
-    fn needs_space(&self) -> bool {
-        Self::NEEDS_SPACE
-    }
-
-    /// What this call needs: [`Self::SCOPES`], and more where what it names is more.
-    fn scopes(&self) -> Scopes {
-        Self::SCOPES.into()
-    }
-
-    /// What this call counts for.
-    fn weight(&self) -> u32 {
-        Self::WEIGHT
-    }
-
-    /// How many results the answer holds, for the activity view.
-    fn count(_reply: &Self::Reply) -> Option<usize> {
-        None
-    }
-
-    /// What of the answer an Idempotency-Key stands for: all of it but its secrets (contract.md, section 11).
-    fn kept(reply: &Self::Reply) -> serde_json::Result<Value> {
-        serde_json::to_value(reply)
-    }
-
-    /// Makes a kept answer whole again, with secrets that are made anew.
-    fn renewed(kept: Value, _caller: &Caller, _app: &OperationContext) -> impl Future<Output = Result<Value, Error>> {
-        async { Ok(kept) }
-    }
-
-    /// Does it. Whoever calls this has checked nothing more than that the caller is one.
-    fn run(self, caller: &Caller, ctx: &OperationContext) -> impl Future<Output = Result<Self::Reply, Error>>;
-}
-
-/// By what name a call stands in the activity view.
+/// The endpoint that was called, as the activity view names it.
 #[derive(Clone, Copy, Debug)]
-pub enum Entry {
+pub enum Endpoint {
     /// Method and pattern of a route, without the version.
     Route(&'static str),
-    /// A tool.
+    /// The name of a tool.
     Tool(&'static str),
 }
 
-/// A request at the door, as its surface read it.
-pub struct Door {
-    /// What was presented; `None` where nothing was.
-    pub credential: Result<Option<Credential>, Error>,
-    /// Which surface it came by.
-    pub surface: Surface,
-    /// Where it came from.
-    pub address: Option<IpAddr>,
-    /// What it calls itself: the User-Agent's first product.
-    pub client: Option<String>,
-    /// Its name in the activity view.
-    pub entry: Entry,
+/// What the activity view shows of a call whose reply is an `R`.
+pub struct ActivityEntry<'a, R> {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// Returns the status that the surface answers a result with.
+    pub status: &'a dyn Fn(&Result<Response<R>, Error>) -> String,
 }
 
 /// The wait for a turn of the caller's account ([`Operation::TAKES_TURN`]). It joins the queue when it is first polled.
 pub type TurnWait = LocalBoxFuture<'static, Result<(), Error>>;
 
-/// What a request came to, once it was read.
-pub struct Asked<O> {
-    /// What is asked, or what is wrong with it.
+/// A parsed request, or the error found while parsing it.
+pub struct ParsedRequest<O> {
+    /// The operation, or what is wrong with the parameters.
     pub operation: Result<O, Error>,
-    /// Its Idempotency-Key, with what that stands for.
-    pub replay: Option<Replay>,
-    /// Awaited before the operation runs, and only by a request that nothing else refuses.
+    /// The Idempotency-Key with the request that it stands for, if the request has one.
+    pub idempotency_key: Option<IdempotencyKey>,
+    /// Awaited just before the operation runs, by requests that nothing else refuses.
     pub turn: Option<TurnWait>,
 }
 
-impl<O> From<Result<O, Error>> for Asked<O> {
+impl<O> From<Result<O, Error>> for ParsedRequest<O> {
     fn from(operation: Result<O, Error>) -> Self {
-        Self { operation, replay: None, turn: None }
+        Self { operation, idempotency_key: None, turn: None }
     }
 }
 
-/// What came of a call.
-pub struct Performed<R> {
-    /// The limit that is nearest to its end; it stands on errors too.
+/// The outcome of a call.
+pub struct Outcome<R> {
+    /// The limit with the fewest calls left, for the headers of the response, also of an error; `None` where nothing was counted.
     pub quota: Option<Quota>,
-    /// The answer.
-    pub result: Result<Answer<R>, Error>,
-    /// The claim of an Idempotency-Key, to be settled with what is sent.
+    /// The response.
+    pub result: Result<Response<R>, Error>,
+    /// The claim of the Idempotency-Key, to be settled with the response that is sent.
     pub claim: Option<Claim>,
 }
 
-impl<R> Performed<R> {
-    /// A call that was refused before anything was counted.
-    fn uncounted(error: Error) -> Self {
+impl<R> Outcome<R> {
+    /// The outcome of a call that was refused before it counted in a limit.
+    pub fn uncounted(error: Error) -> Self {
         Self { quota: None, result: Err(error), claim: None }
+    }
+
+    /// Returns the reply, for surfaces without Idempotency-Keys.
+    ///
+    /// # Errors
+    /// The error of the call; [`Error::Internal`] for a replayed response.
+    pub fn into_reply(self) -> Result<R, Error> {
+        match self.result? {
+            Response::Fresh(reply) => Ok(reply),
+            Response::Replayed(_) => {
+                Err(Error::internal("a request without an Idempotency-Key was replayed"))
+            }
+        }
     }
 }
 
-/// An answer, made now or stored before.
+/// A response: of an operation that ran now, or one that was stored under an Idempotency-Key.
 #[derive(Debug)]
-pub enum Answer<R> {
+pub enum Response<R> {
     /// The operation ran.
     Fresh(R),
     /// The same request was answered before.
-    Stored(Stored),
+    Replayed(StoredResponse),
 }
 
-/// Lets a request in, does what it asks, and writes it down.
+/// Checks a call, runs its operation, and records it in the activity view.
 ///
-/// `asked` reads the operation from the request: it is called with the caller once the key and the plan are known, and what is wrong with it
-/// stands back until limits and scopes have been looked at. `verdict` says how the surface tells what came of it, for the
-/// activity view.
-pub async fn perform<O: Operation>(
-    ctx: &OperationContext,
-    door: Door,
-    verdict: impl Fn(&Result<Answer<O::Reply>, Error>) -> String,
-    asked: impl AsyncFnOnce(&Caller) -> Asked<O>,
-) -> Performed<O::Reply> {
-    let Door { credential, surface, address, client, entry } = door;
-    match recognise(ctx, credential, surface, address, client).await {
-        Ok(caller) => {
-            used(ctx, &caller);
-            perform_as(ctx, &caller, entry, verdict, asked).await
-        }
-        Err(error) => Performed::uncounted(error),
-    }
-}
-
-/// The pipeline from the plan on, for a caller that is recognised already.
-pub async fn perform_as<O: Operation>(
+/// `parse` reads the operation from the request once the plan allows the surface. An error in it is reported only after limits and
+/// scopes were checked. `activity` is `None` for the web app, whose calls are not recorded.
+pub async fn execute<O: Operation>(
     ctx: &OperationContext,
     caller: &Caller,
-    entry: Entry,
-    verdict: impl Fn(&Result<Answer<O::Reply>, Error>) -> String,
-    asked: impl AsyncFnOnce(&Caller) -> Asked<O>,
-) -> Performed<O::Reply> {
+    activity: Option<ActivityEntry<'_, O::Reply>>,
+    parse: impl AsyncFnOnce(&Caller) -> ParsedRequest<O>,
+) -> Outcome<O::Reply> {
     let has_surface = match caller.surface {
         Some(Surface::Rest) => caller.plan.has_rest(),
         Some(Surface::Mcp) | None => true,
     };
-    let performed = if has_surface {
+    let outcome = if has_surface {
         let call = async {
-            let asked = asked(caller).await;
-            admitted(ctx, caller, asked).await
+            let request = on_behalf_of(caller.user, parse(caller)).await;
+            check_and_run(ctx, caller, request).await
         };
-        catch_panic(call).await.unwrap_or_else(Performed::uncounted)
+        catch_panic(call).await.unwrap_or_else(Outcome::uncounted)
     } else {
-        Performed::uncounted(Error::PlanRequired("the REST API".into()))
+        Outcome::uncounted(Error::PlanRequired("the REST API".into()))
     };
-    let count = match &performed.result {
-        Ok(Answer::Fresh(reply)) => O::count(reply),
-        Ok(Answer::Stored(_)) | Err(_) => None,
-    };
-    record(ctx, caller, entry, verdict(&performed.result), count);
-    performed
+    if let Some(activity) = activity {
+        let count = match &outcome.result {
+            Ok(Response::Fresh(reply)) => O::count(reply),
+            Ok(Response::Replayed(_)) | Err(_) => None,
+        };
+        record(ctx, caller, activity.endpoint, (activity.status)(&outcome.result), count);
+    }
+    outcome
 }
 
-async fn admitted<O: Operation>(ctx: &OperationContext, caller: &Caller, asked: Asked<O>) -> Performed<O::Reply> {
-    // The plan is looked at before anything is counted: what an upgrade would bring costs nothing to ask for.
-    let beyond = needed(&asked).beyond(caller.plan);
-    if !beyond.is_empty() {
-        return Performed::uncounted(Error::PlanRequired(format!("the {}", named_scopes(&beyond)).into()));
+async fn check_and_run<O: Operation>(
+    ctx: &OperationContext,
+    caller: &Caller,
+    request: ParsedRequest<O>,
+) -> Outcome<O::Reply> {
+    // Before anything is counted: a request that only a larger plan allows costs nothing.
+    if let Err(error) = check_plan(caller, &request) {
+        return Outcome::uncounted(error);
     }
-    // A tool may count more than once; a request is a request (spec.md: Limits, rule 3).
+    // A tool may count more than once; a REST request counts once (spec.md: Limits, rule 3).
     let weight = match caller.surface {
-        Some(Surface::Mcp) => asked.operation.as_ref().map_or(O::WEIGHT, Operation::weight),
+        Some(Surface::Mcp) => request.operation.as_ref().map_or(O::WEIGHT, Operation::weight),
         Some(Surface::Rest) | None => 1,
     };
     let quota = match admit(ctx, caller, weight).await {
         Ok(quota) => quota,
-        Err(error) => return Performed::uncounted(error),
+        Err(error) => return Outcome::uncounted(error),
     };
-    let (result, claim) = on_behalf_of(caller.user, carry_out(ctx, caller, asked)).await;
-    Performed { quota, result, claim }
+    let (result, claim) = on_behalf_of(caller.user, run_or_replay(ctx, caller, request)).await;
+    Outcome { quota, result, claim }
 }
 
-/// Does what is asked, or finds the answer that was given before; with the claim of an Idempotency-Key, where there is one.
-async fn carry_out<O: Operation>(
+/// Checks whether the plan allows the scopes of a request. The web app serves every plan.
+fn check_plan<O: Operation>(caller: &Caller, request: &ParsedRequest<O>) -> Result<(), Error> {
+    if caller.surface.is_none() {
+        return Ok(());
+    }
+    let beyond = needed_scopes(request).beyond(caller.plan);
+    if beyond.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::PlanRequired(format!("the {}", named_scopes(&beyond)).into()))
+    }
+}
+
+/// Runs the operation, or finds the stored response of the same request. Also returns the claim of the Idempotency-Key, if the
+/// request has one.
+async fn run_or_replay<O: Operation>(
     ctx: &OperationContext,
     caller: &Caller,
-    mut asked: Asked<O>,
-) -> (Result<Answer<O::Reply>, Error>, Option<Claim>) {
-    let turn = asked.turn.take();
-    match allowed(ctx, caller, asked).await {
+    mut request: ParsedRequest<O>,
+) -> (Result<Response<O::Reply>, Error>, Option<Claim>) {
+    let turn = request.turn.take();
+    match check_request(ctx, caller, request).await {
         Ok((operation, claim)) => {
             let result = match &claim {
                 Some(claim) => run(operation, turn, &caller.with_claim(claim.id()), ctx).await,
                 None => run(operation, turn, caller, ctx).await,
             };
-            (result.map(Answer::Fresh), claim)
+            (result.map(Response::Fresh), claim)
         }
-        Err(Refused::With(error)) => (Err(error), None),
-        Err(Refused::For(stored)) => (renewed::<O>(stored, caller, ctx).await.map(Answer::Stored), None),
+        Err(NotRun::Refused(error)) => (Err(error), None),
+        Err(NotRun::Replayed(stored)) => {
+            (restore::<O>(stored, caller, ctx).await.map(Response::Replayed), None)
+        }
     }
 }
 
-/// Runs an operation that everything has been checked for but the space on the disk, once it has its turn.
+/// Runs an operation for which everything has been checked except the space on the disk, once it has its turn.
 async fn run<O: Operation>(
     operation: O,
     turn: Option<TurnWait>,
@@ -248,12 +205,12 @@ async fn run<O: Operation>(
     if let Some(turn) = turn {
         turn.await?;
     }
-    // Caught here already, so that the answer keeps its quota and the Idempotency-Key is freed.
+    // Caught here already, so that the outcome keeps its quota and the Idempotency-Key is released.
     catch_panic(operation.run(caller, ctx)).await?
 }
 
-/// Runs a part of a call. A panic becomes an internal error of this call, which is then written down like any other; the panic
-/// hook has logged the place.
+/// Runs a part of a call. A panic becomes an internal error of this call, which is recorded like any other; the panic hook has
+/// logged the place.
 async fn catch_panic<T>(part: impl Future<Output = T>) -> Result<T, Error> {
     // The part is dropped after a panic. What it shares with other calls is behind locks that do not stay poisoned.
     // Boxed, because the future of an operation is large and each wrapper around it would be as large on the stack.
@@ -261,94 +218,107 @@ async fn catch_panic<T>(part: impl Future<Output = T>) -> Result<T, Error> {
     caught.map_err(|_| Error::internal("the operation panicked"))
 }
 
-/// A stored success is made whole again; a stored failure holds no secret.
-async fn renewed<O: Operation>(stored: Stored, caller: &Caller, ctx: &OperationContext) -> Result<Stored, Error> {
+/// Completes the body of a stored success. A stored failure holds no secret and stays as it is.
+async fn restore<O: Operation>(
+    stored: StoredResponse,
+    caller: &Caller,
+    ctx: &OperationContext,
+) -> Result<StoredResponse, Error> {
     if !(200..300).contains(&stored.status) {
         return Ok(stored);
     }
-    let kept = serde_json::from_str(&stored.body).map_err(Error::internal)?;
-    Ok(Stored { body: O::renewed(kept, caller, ctx).await?.to_string(), ..stored })
+    let body = serde_json::from_str(&stored.body).map_err(Error::internal)?;
+    Ok(StoredResponse { body: O::restore_body(body, caller, ctx).await?.to_string(), ..stored })
 }
 
-/// Why an operation does not run: an error, or an answer that was given before.
-enum Refused {
-    With(Error),
-    For(Stored),
+/// Why an operation does not run.
+enum NotRun {
+    Refused(Error),
+    /// The same request was answered before.
+    Replayed(StoredResponse),
 }
 
-impl<E: Into<Error>> From<E> for Refused {
+impl<E: Into<Error>> From<E> for NotRun {
     fn from(error: E) -> Self {
-        Refused::With(error.into())
+        NotRun::Refused(error.into())
     }
 }
 
-/// The scopes that a call needs; a faulty one those that any call needs.
-fn needed<O: Operation>(asked: &Asked<O>) -> Scopes {
-    asked.operation.as_ref().map_or_else(|_| O::SCOPES.into(), Operation::scopes)
+/// Returns the scopes that a request needs; with invalid parameters, those that every call of its operation needs.
+fn needed_scopes<O: Operation>(request: &ParsedRequest<O>) -> Scopes {
+    request.operation.as_ref().map_or_else(|_| O::SCOPES.into(), Operation::scopes)
 }
 
-/// Scopes, then the Idempotency-Key, then the parameters.
-async fn allowed<O: Operation>(
+/// Checks scopes, then the Idempotency-Key, then the parameters.
+async fn check_request<O: Operation>(
     ctx: &OperationContext,
     caller: &Caller,
-    asked: Asked<O>,
-) -> Result<(O, Option<Claim>), Refused> {
-    let missing = caller.scopes.missing(&needed(&asked));
+    request: ParsedRequest<O>,
+) -> Result<(O, Option<Claim>), NotRun> {
+    let missing = caller.scopes.missing(&needed_scopes(&request));
     if !missing.is_empty() {
         return Err(Error::ScopeRequired(missing).into());
     }
-    let Asked { operation, replay, .. } = asked;
-    let (Some(replay), Some(key)) = (replay, &caller.key) else { return Ok((operation?, None)) };
+    let ParsedRequest { operation, idempotency_key, .. } = request;
+    let (Some(name), Some(key)) = (idempotency_key, &caller.key) else { return Ok((operation?, None)) };
     let operation = match operation {
         Ok(operation) => operation,
         Err(error) => {
-            // A key that stands for another request is told before what is wrong with this one.
-            ctx.idempotency.must_not_conflict(caller.user, key.id, &replay).await?;
+            // The conflict of a key that stands for another request comes before what is wrong with this one.
+            ctx.idempotency.check_conflict(caller.user, key.id, &name).await?;
             return Err(error.into());
         }
     };
     if operation.needs_space() && !ctx.disk.has_room() {
-        // A claim is a row too. An answer that is stored needs no space.
-        let stored = ctx.idempotency.find(caller.user, key.id, &replay).await?;
-        return Err(stored.map_or(Refused::With(Error::StorageFull), Refused::For));
+        // A claim is a row too. A stored response needs no space.
+        let stored = ctx.idempotency.find(caller.user, key.id, &name).await?;
+        return Err(stored.map_or(NotRun::Refused(Error::StorageFull), NotRun::Replayed));
     }
-    match ctx.idempotency.claim(caller.user, key.id, replay).await? {
-        Claimed::First(claim) => Ok((operation, Some(claim))),
-        Claimed::Answered(stored) => Err(Refused::For(stored)),
+    match ctx.idempotency.claim(caller.user, key.id, name).await? {
+        ClaimOutcome::First(claim) => Ok((operation, Some(claim))),
+        ClaimOutcome::Answered(stored) => Err(NotRun::Replayed(stored)),
     }
 }
 
-/// Requests an hour of what the caller came in by; none where it counts nowhere.
-fn hourly(ctx: &OperationContext, caller: &Caller) -> Option<u32> {
-    match &caller.via {
+/// Counts a call in the limits of its principal and its user. Returns `None` where nothing is limited, as for the web app.
+async fn admit(ctx: &OperationContext, caller: &Caller, weight: u32) -> Result<Option<Quota>, Error> {
+    let (Some(surface), Some(hourly)) = (caller.surface, hourly_limit(ctx, caller)) else { return Ok(None) };
+    let limits = ctx.core.plans.limits(caller.plan);
+    let daily = match surface {
+        Surface::Rest => limits.rest_per_day,
+        Surface::Mcp => limits.mcp_per_day,
+    };
+    let request = RateLimitRequest {
+        bucket: caller.principal.clone(),
+        hourly,
+        user: caller.user,
+        surface,
+        daily,
+        weight,
+    };
+    ctx.limits.admit(request).await.map(Some)
+}
+
+/// Returns the number of calls that the caller's key or connection may make within an hour; `None` for a session, which has no limit.
+fn hourly_limit(ctx: &OperationContext, caller: &Caller) -> Option<u32> {
+    match &caller.principal {
         Principal::Key(_) => caller.key.as_ref().map(|key| key.hourly_limit),
         Principal::App(_) => Some(ctx.core.plans.limits(caller.plan).hourly_per_key),
         Principal::Session(_) => None,
     }
 }
 
-async fn admit(ctx: &OperationContext, caller: &Caller, weight: u32) -> Result<Option<Quota>, Error> {
-    let (Some(surface), Some(hourly)) = (caller.surface, hourly(ctx, caller)) else { return Ok(None) };
-    let limits = ctx.core.plans.limits(caller.plan);
-    let daily = match surface {
-        Surface::Rest => limits.rest_per_day,
-        Surface::Mcp => limits.mcp_per_day,
-    };
-    let ask = Ask { bucket: caller.via.clone(), hourly, user: caller.user, surface, daily, weight };
-    ctx.limits.admit(ask).await.map(Some)
-}
-
-fn record(ctx: &OperationContext, caller: &Caller, entry: Entry, status: String, count: Option<usize>) {
+fn record(ctx: &OperationContext, caller: &Caller, endpoint: Endpoint, status: String, count: Option<usize>) {
     let Some(surface) = caller.surface else { return };
-    let (key_id, app_id) = match caller.via {
+    let (key_id, app_id) = match caller.principal {
         Principal::Key(key) => (Some(key), None),
-        Principal::App(app) => (None, Some(ctx)),
+        Principal::App(app) => (None, Some(app)),
         Principal::Session(_) => return,
     };
     let now = ctx.core.clock.now();
-    let (route, tool) = match entry {
-        Entry::Route(route) => (Some(route.to_owned()), None),
-        Entry::Tool(tool) => (None, Some(tool.to_owned())),
+    let (route, tool) = match endpoint {
+        Endpoint::Route(route) => (Some(route.to_owned()), None),
+        Endpoint::Tool(tool) => (None, Some(tool.to_owned())),
     };
     ctx.activity.record(activity::Model {
         id: ActivityId::new(now),
@@ -364,19 +334,4 @@ fn record(ctx: &OperationContext, caller: &Caller, entry: Entry, status: String,
         client: caller.client.clone(),
         result_count: count.and_then(|count| i32::try_from(count).ok()),
     });
-}
-
-/// Does what the web app asks: the session's door has recognised the caller, and nothing counts.
-pub async fn perform_for<O: Operation>(
-    ctx: &OperationContext,
-    caller: &Caller,
-    asked: impl AsyncFnOnce() -> Result<O, Error>,
-) -> Result<O::Reply, Error> {
-    on_behalf_of(caller.user, async { run(asked().await?, None, caller, ctx).await }).await
-}
-
-/// The caller behind the session's door.
-pub(crate) fn own_caller(user: entity::id::UserId, plan: Plan, via: Principal) -> Caller {
-    let scopes = Scope::ALL.into();
-    Caller { user, plan, scopes, via, key: None, surface: None, client: None, claim: None, _proof: Proof }
 }

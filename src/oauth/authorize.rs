@@ -84,7 +84,7 @@ async fn first_sign_in(ctx: &OperationContext, request: &HttpRequest, params: &P
 pub async fn signed_in(ctx: &OperationContext, request: &HttpRequest) -> Result<Option<(Browser, user::Model)>, Error> {
     let Some(secret) = session_secret(request, ctx) else { return Ok(None) };
     match sessions::recognise(ctx, &secret).await {
-        Ok((caller, person)) => match caller.via {
+        Ok((caller, person)) => match caller.principal {
             Principal::Session(session) => Ok(Some((Browser { user: person.id, session }, person))),
             Principal::Key(_) | Principal::App(_) => Ok(None),
         },

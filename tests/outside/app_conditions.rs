@@ -126,7 +126,7 @@ async fn sign_in_that_the_database_failed_is_no_wrong_password() {
     let sign_in = async || server.stranger().post("/app/api/session", credentials.clone()).await;
     let rename = async |from: &str, to: &str| {
         let statement = format!("ALTER TABLE \"user\" RENAME COLUMN {from} TO {to}");
-        server.app().db.write().execute_unprepared(&statement).await.unwrap();
+        server.app().core.db.write().execute_unprepared(&statement).await.unwrap();
     };
 
     rename("password_hash", "renamed").await;

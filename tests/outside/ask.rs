@@ -199,9 +199,9 @@ async fn claims_of_two_nodes_stop_exactly_at_the_month_s_number_and_are_given_ba
     let user = server.user(Plan::Pro).await.id();
     let nodes =
         [Db::open(&server.database_url()).await.unwrap(), Db::open(&server.database_url()).await.unwrap()];
-    let mut limits = server.app().plans.limits(Plan::Pro).clone();
+    let mut limits = server.app().core.plans.limits(Plan::Pro).clone();
     limits.answers_per_month = 7;
-    let now = server.app().clock.now();
+    let now = server.app().core.clock.now();
 
     let claims = (0..40).map(|n| answers::claim(&nodes[n % 2], user, &limits, now));
     let claimed = futures_util::future::join_all(claims).await;
@@ -228,8 +228,8 @@ async fn an_answer_whose_process_died_comes_back_when_its_lease_ends() {
     let person = server.user(Plan::Pro).await;
     let (user, key) = (person.id(), person.full_key().await);
     save(&key).await;
-    let limits = server.app().plans.limits(Plan::Pro).clone();
-    answers::claim(&server.app().db, user, &limits, server.app().clock.now()).await.unwrap();
+    let limits = server.app().core.plans.limits(Plan::Pro).clone();
+    answers::claim(&server.app().core.db, user, &limits, server.app().core.clock.now()).await.unwrap();
     assert_eq!(ask_of_the_quagga(&key).await.refused(402), "PLAN_LIMIT_REACHED");
     assert_eq!(answers_and_share(&key).await.0, 1);
 

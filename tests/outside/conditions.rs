@@ -223,8 +223,8 @@ async fn what_is_wrong_is_told_in_the_order_key_plan_limits_scope_parameters_res
 
     assert_eq!(server.stranger().get(&faulty).await.refused(401), "API_KEY_INVALID");
     assert_eq!(worn.get(&faulty).await.refused(429), "RATE_LIMITED");
-    accounts::set_plan(server.app(), tired.id(), Plan::Free).await.unwrap();
-    server.app().keys.forget();
+    accounts::set_plan(&server.app().core, tired.id(), Plan::Free).await.unwrap();
+    server.app().keys.invalidate_cache();
     assert_eq!(worn.get(&faulty).await.refused(402), "PLAN_REQUIRED");
     let bare = user.key([]).await;
     assert_eq!(bare.get(&faulty).await.refused(403), "SCOPE_REQUIRED");

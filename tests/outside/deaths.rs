@@ -47,7 +47,7 @@ async fn a_request_that_meets_dead_keys_is_told_so_and_the_next_finds_fresh_ones
         port.health(),
         || port.crash(),
         async || {
-            server.app().keys.forget();
+            server.app().keys.invalidate_cache();
             key.get("/rest/v2/usage").await
         },
     )
@@ -152,11 +152,11 @@ async fn nobody_notices_that_ingest_died_and_what_is_saved_meanwhile_is_read() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
-    server.app().ingest.port().crash();
+    server.service().worker.port().crash();
     let saved = key.save_text("https://example.org/heron", "The heron stands still in the water.").await;
 
     key.once(&saved, "ready").await;
-    assert_eq!(server.app().ingest.port().health().report().restarts, 1);
+    assert_eq!(server.service().worker.port().health().report().restarts, 1);
 }
 
 /// Of the fault table (row 30).
@@ -184,8 +184,8 @@ async fn a_job_whose_actor_died_is_done_by_the_next_one_once_its_lease_is_over()
     let saved = key.save(json!({ "url": url })).await;
     eventually("the page is being fetched", async || (site.hits("/slow") == 1).then_some(())).await;
 
-    server.app().ingest.port().crash();
-    lives(server.app().ingest.port().health(), 1).await;
+    server.service().worker.port().crash();
+    lives(server.service().worker.port().health(), 1).await;
     let other = key.save_text("https://example.org/other", "Another one, of a kingfisher.").await;
     key.once(&other, "ready").await;
     assert_eq!(site.hits("/slow"), 1, "the lease of the dead still holds");

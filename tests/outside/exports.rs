@@ -261,7 +261,7 @@ async fn fill(server: &Server, session: &Client, key: &Key, site: &Site) {
         session.post(&format!("/app/api/projects/{young}/notes"), note).await.data(201)["note"].clone();
     let on_bookmark =
         note::Entity::find().filter(note::Column::BookmarkId.eq(bookmark.parse::<Uuid>().unwrap()));
-    let on_bookmark = on_bookmark.one(server.app().db.read()).await.unwrap().unwrap();
+    let on_bookmark = on_bookmark.one(server.app().core.db.read()).await.unwrap().unwrap();
     let items = json!({ "items": [{ "noteId": note["noteId"] }, { "noteId": on_bookmark.id }] });
     session.post(&format!("{LIBRARY}/projects/{project}/items"), items).await.data(201);
     // What is deleted is no part of it, nor what was marked there.
@@ -500,7 +500,7 @@ async fn what_somebody_takes_away_while_an_import_goes_on_is_left_out_of_it() {
     }
     // As if it had come no further than to the feeds and collections.
     restore_file(&server, &id, &archive).await;
-    let (db, import) = (server.app().db.write(), id.parse().unwrap());
+    let (db, import) = (server.app().core.db.write(), id.parse().unwrap());
     let rows = import_row::Entity::find().filter(import_row::Column::ImportId.eq(ImportId(import)));
     let first = [ImportedKind::Collection, ImportedKind::Feed];
     let done = rows.clone().filter(import_row::Column::Kind.is_in(first)).all(db).await.unwrap().len();

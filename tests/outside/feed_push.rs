@@ -115,7 +115,7 @@ async fn what_a_hub_says_while_its_feed_is_being_fetched_is_not_lost() {
     eventually("the fetch has ended", async || {
         use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
         let polls = entity::job::Entity::find().filter(entity::job::Column::Kind.eq("poll"));
-        let polls = polls.all(server.app().db.read()).await.unwrap();
+        let polls = polls.all(server.app().core.db.read()).await.unwrap();
         polls.iter().all(|poll| poll.state == entity::kind::JobState::Done).then_some(())
     })
     .await;

@@ -168,7 +168,7 @@ async fn queue_is_empty(server: &Server) -> bool {
     use entity::kind::JobState;
     use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
     let open = entity::job::Column::State.is_in([JobState::Queued, JobState::Running]);
-    entity::job::Entity::find().filter(open).one(server.app().db.read()).await.unwrap().is_none()
+    entity::job::Entity::find().filter(open).one(server.app().core.db.read()).await.unwrap().is_none()
 }
 
 #[actix_web::test]
@@ -237,7 +237,7 @@ async fn who_asks_by_hand_gets_what_is_missing_though_nothing_is_new() {
     let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
     entries_once(&key, 1).await;
     let own = entity::entry::Column::UserId.eq(ada.id());
-    entity::entry::Entity::delete_many().filter(own).exec(server.app().db.write()).await.unwrap();
+    entity::entry::Entity::delete_many().filter(own).exec(server.app().core.db.write()).await.unwrap();
 
     refresh(&key, &followed).await;
 

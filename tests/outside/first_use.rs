@@ -37,7 +37,7 @@ async fn a_first_use_names_the_key_and_the_client_and_later_uses_are_not_told() 
 
     key.clone().with("user-agent", "bookworm/3.1 (linux)").get("/rest/v2/usage").await.data(200);
     written(&server).await;
-    server.app().keys.forget();
+    server.app().keys.invalidate_cache();
     key.get("/rest/v2/usage").await.data(200);
     written(&server).await;
 

@@ -187,7 +187,7 @@ async fn a_request_that_says_that_it_runs_keeps_its_key_however_long_it_takes() 
     let Writer { owner, key, path, .. } = Writer::of(&server, Plan::Pro).await;
     let replay = IdempotencyKey::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
     let app = server.app();
-    let lively = Idempotency::new(app.db.clone(), app.clock.clone()).with_heartbeat_interval(Duration::from_millis(20));
+    let lively = Idempotency::new(app.core.db.clone(), app.core.clock.clone()).with_heartbeat_interval(Duration::from_millis(20));
     let ClaimOutcome::First(claim) = lively.claim(owner, key.id.parse().unwrap(), replay).await.unwrap() else {
         panic!()
     };
@@ -195,8 +195,8 @@ async fn a_request_that_says_that_it_runs_keeps_its_key_however_long_it_takes() 
     for _ in 0..3 {
         server.clock.advance(Duration::from_secs(59));
         eventually("it has said so since", async || {
-            let row = entity::idempotency::Entity::find().one(app.db.read()).await.unwrap().unwrap();
-            (row.running_at == app.clock.now()).then_some(())
+            let row = entity::idempotency::Entity::find().one(app.core.db.read()).await.unwrap().unwrap();
+            (row.running_at == app.core.clock.now()).then_some(())
         })
         .await;
         assert_eq!(with(&key, "slow").post_text(&path, NOTE).await.refused(409), "CONFLICT");
@@ -320,7 +320,7 @@ impl<'a> Answers<'a> {
         let user = server.user(Plan::Pro).await;
         let key = user.full_key().await.id.parse().unwrap();
         let app = server.app();
-        let kept = Idempotency::new(app.db.clone(), app.clock.clone()).with_bounds(bounds);
+        let kept = Idempotency::new(app.core.db.clone(), app.core.clock.clone()).with_bounds(bounds);
         Self { server, kept, owner: user.id(), key }
     }
 
@@ -337,7 +337,7 @@ impl<'a> Answers<'a> {
 
     /// Commits a change of the request with this claim.
     async fn commit(&self, claim: &Claim) {
-        let txn = begin_owned(&self.server.app().db, self.owner).await.unwrap();
+        let txn = begin_owned(&self.server.app().core.db, self.owner).await.unwrap();
         claim.id().mark_committed(&txn).await.unwrap();
         txn.commit().await.unwrap();
     }
@@ -418,7 +418,7 @@ async fn break_storing(server: &Server) {
 
 /// Makes every write of this kind to the table of claims and answers fail.
 async fn break_writes(server: &Server, event: &str) {
-    let db = &server.app().db;
+    let db = &server.app().core.db;
     let fault = format!("CREATE TRIGGER fault BEFORE {event} ON idempotency");
     let statements = if db.is_postgres() {
         vec![
@@ -436,7 +436,7 @@ async fn break_writes(server: &Server, event: &str) {
 }
 
 async fn repair_writes(server: &Server) {
-    let db = &server.app().db;
+    let db = &server.app().core.db;
     let mended = if db.is_postgres() { "DROP TRIGGER fault ON idempotency" } else { "DROP TRIGGER fault" };
     db.write().execute_unprepared(mended).await.unwrap();
 }
@@ -517,7 +517,7 @@ async fn batch_whose_answer_was_lost_is_not_repeated() {
 
     once.post_text("/rest/v1/bookmarks/batch", &body).await.data(200);
 
-    let row = entity::idempotency::Entity::find().one(server.app().db.read()).await.unwrap().unwrap();
+    let row = entity::idempotency::Entity::find().one(server.app().core.db.read()).await.unwrap().unwrap();
     assert_eq!((row.committed, row.status), (true, None));
     assert_eq!(once.post_text("/rest/v1/bookmarks/batch", &body).await.refused(409), "CONFLICT");
 }
@@ -530,7 +530,7 @@ async fn committed_claim_without_answer_is_refused() {
     let replay = IdempotencyKey::new(name.as_bytes(), "POST", &path, NOTE.as_bytes()).unwrap();
     let claimed = app.idempotency.claim(owner, key.id.parse().unwrap(), replay).await.unwrap();
     let ClaimOutcome::First(claim) = claimed else { panic!("{claimed:?}") };
-    let txn = begin_owned(&app.db, owner).await.unwrap();
+    let txn = begin_owned(&app.core.db, owner).await.unwrap();
     claim.id().mark_committed(&txn).await.unwrap();
     txn.commit().await.unwrap();
     // The process ends without answering the request.
@@ -561,7 +561,7 @@ async fn requests_that_died_before_the_clock_was_set_back_do_not_run() {
         let claimed = app.idempotency.claim(owner, holder, replay).await.unwrap();
         let ClaimOutcome::First(claim) = claimed else { panic!("{claimed:?}") };
         if name == "committed" {
-            let txn = begin_owned(&app.db, owner).await.unwrap();
+            let txn = begin_owned(&app.core.db, owner).await.unwrap();
             claim.id().mark_committed(&txn).await.unwrap();
             txn.commit().await.unwrap();
         }
@@ -600,7 +600,7 @@ async fn transaction_without_commit_leaves_no_mark() {
     let answers = Answers::bounded_by(&server, AnswerBounds::default()).await;
     let claim = answers.first("rolled-back").await;
 
-    let txn = begin_owned(&server.app().db, answers.owner).await.unwrap();
+    let txn = begin_owned(&server.app().core.db, answers.owner).await.unwrap();
     claim.id().mark_committed(&txn).await.unwrap();
     drop(txn);
     answers.kept.give_up(claim).await.unwrap();
@@ -619,7 +619,7 @@ async fn request_whose_claim_was_freed_cannot_commit() {
     server.clock.advance(Duration::from_secs(61));
     let _second = answers.first("stalled").await;
 
-    let txn = begin_owned(&server.app().db, answers.owner).await.unwrap();
+    let txn = begin_owned(&server.app().core.db, answers.owner).await.unwrap();
     let refused = id.mark_committed(&txn).await;
     assert!(matches!(refused, Err(Error::StillRunning)), "{refused:?}");
 }
@@ -656,5 +656,5 @@ async fn full_disk_replays_answers_and_claims_no_key() {
     before.data(201);
     assert!(replayed(&before));
     assert_eq!(new.refused(507), "STORAGE_FULL");
-    assert_eq!(entity::idempotency::Entity::find().count(server.app().db.read()).await.unwrap(), 1);
+    assert_eq!(entity::idempotency::Entity::find().count(server.app().core.db.read()).await.unwrap(), 1);
 }

@@ -29,7 +29,7 @@ pub async fn restore_file(server: &Server, id: &str, file: &[u8]) {
     let mut written = FileWriter::begin(app, store).await.unwrap();
     written.write(Bytes::copy_from_slice(file)).await.unwrap();
     let held = written.finish(app, store).await.unwrap();
-    assert!(stored_files::assign(app.db.write(), held.id, FileOwner::Import(import)).await.unwrap());
+    assert!(stored_files::assign(app.core.db.write(), held.id, FileOwner::Import(import)).await.unwrap());
 }
 
 /// The import as it is.
@@ -529,7 +529,7 @@ async fn no_more_than_five_imports_are_under_way() {
         .col_expr(import::Column::State, Expr::value(ImportState::Paused))
         .col_expr(import::Column::DryRun, Expr::value(false))
         .col_expr(import::Column::FinishedAt, Expr::value(None::<i64>))
-        .exec(server.app().db.write())
+        .exec(server.app().core.db.write())
         .await
         .unwrap();
 
@@ -562,7 +562,7 @@ async fn file_is_deleted_when_its_import_does_not_read_it_again() {
     let server = Server::start().await;
     let session = server.user(Plan::Free).await.sign_in().await;
     let file = list("<DT><A HREF=\"https://m.example/\">A</A>");
-    let kept = async || stored_file::Entity::find().all(server.app().db.read()).await.unwrap().len();
+    let kept = async || stored_file::Entity::find().all(server.app().core.db.read()).await.unwrap().len();
     let is_deleted =
         async || eventually("the file is deleted", async || (kept().await == 0).then_some(())).await;
 

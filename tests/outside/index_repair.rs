@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use actors::context::index_folder;
+use actors::service::index_folder;
 use actors::ingest::repair;
 use entity::id::{DocumentId, UserId};
 use entity::plan::Plan;
@@ -354,9 +354,9 @@ async fn search_says_degraded_until_lost_documents_are_back() {
     assert_eq!(degraded(&key).await, Value::Null);
 
     // Nothing is put in meanwhile, so that it can be looked at.
-    server.app().ingest.stop().await;
-    fs::remove_dir_all(index_folder(&server.app().data_dir)).unwrap();
-    repair::check_index(server.app()).await.unwrap();
+    server.service().stop_worker().await;
+    fs::remove_dir_all(index_folder(&server.app().core.data_dir)).unwrap();
+    repair::check_index(&server.service().repair).await.unwrap();
 
     let index = index_of(&server.stranger()).await;
     let told = (&index["state"], &index["documentsLeft"], &index["documentsTotal"], &index["passages"]);
@@ -366,13 +366,13 @@ async fn search_says_degraded_until_lost_documents_are_back() {
 
     // The words are restored, the vectors not yet.
     model.hold(true);
-    server.app().ingest.port().crash();
+    server.service().worker.port().crash();
     eventually("its words are restored", async || {
         (document_of(&server, owner.id()).await.indexed_version > 0).then_some(())
     })
     .await;
     assert!(finds(&key, "heron", &heron).await);
-    repair::check_index(server.app()).await.unwrap();
+    repair::check_index(&server.service().repair).await.unwrap();
     let index = index_of(&server.stranger()).await;
     assert_eq!((&index["state"], &index["documentsLeft"]), (&json!("rebuilding"), &json!(1)));
     assert_eq!(degraded(&key).await, "lexical");
@@ -385,7 +385,7 @@ async fn search_says_degraded_until_lost_documents_are_back() {
 
 /// The only document of an account.
 async fn document_of(server: &Server, owner: UserId) -> document::Model {
-    document::Entity::readable_by(owner).one(server.app().db.read()).await.unwrap().unwrap()
+    document::Entity::readable_by(owner).one(server.app().core.db.read()).await.unwrap().unwrap()
 }
 
 #[actix_web::test]
@@ -393,29 +393,29 @@ async fn index_moved_away_and_back_is_used_again() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let heron = save(&key, "heron").await;
-    let (index, elsewhere) = (index_folder(&server.app().data_dir), server.home().path("elsewhere"));
-    server.app().ingest.stop().await;
+    let (index, elsewhere) = (index_folder(&server.app().core.data_dir), server.home().path("elsewhere"));
+    server.service().stop_worker().await;
 
     fs::rename(&index, &elsewhere).unwrap();
-    repair::check_index(server.app()).await.unwrap();
+    repair::check_index(&server.service().repair).await.unwrap();
     assert!(index.join("edge_config.json").exists(), "a new index is in its place");
     fs::remove_dir_all(&index).unwrap();
     fs::rename(&elsewhere, &index).unwrap();
-    repair::check_index(server.app()).await.unwrap();
+    repair::check_index(&server.service().repair).await.unwrap();
 
     assert!(server.app().retrieval.is_in_place());
-    server.app().ingest.port().crash();
+    server.service().worker.port().crash();
     let kingfisher = save(&key, "kingfisher").await;
     complete(&server.stranger(), 2).await;
     assert!(finds(&key, "heron", &heron).await && finds(&key, "kingfisher", &kingfisher).await);
-    assert!(set_aside(&server.app().data_dir).is_empty());
+    assert!(set_aside(&server.app().core.data_dir).is_empty());
 }
 
 /// Takes the passages of a document out of the index, without a word in the database.
 async fn lose(server: &Server, owner: UserId, saved: &Value) {
     let lost: DocumentId = saved["documentId"].as_str().unwrap().parse().unwrap();
     let passages = chunk::Entity::owned_by(owner).filter(chunk::Column::DocumentId.eq(lost));
-    let passages = passages.all(server.app().db.read()).await.unwrap();
+    let passages = passages.all(server.app().core.db.read()).await.unwrap();
     let ids = passages.iter().map(|passage| passage.id.0).collect();
     server.app().retrieval.remove(ids).await.unwrap();
 }
@@ -464,7 +464,7 @@ async fn passage_lost_at_the_end_of_a_long_text_comes_back() {
     let long = key.save_text("https://example.org/long", &text).await;
     key.once(&long, "ready").await;
     let passages = chunk::Entity::owned_by(owner.id()).order_by_desc(chunk::Column::Ordinal);
-    let last = passages.one(server.app().db.read()).await.unwrap().unwrap();
+    let last = passages.one(server.app().core.db.read()).await.unwrap().unwrap();
     assert!(last.ordinal > 1000, "its rows are read in more than one slice");
 
     server.app().retrieval.remove(vec![last.id.0]).await.unwrap();
@@ -477,7 +477,7 @@ async fn passage_lost_at_the_end_of_a_long_text_comes_back() {
 /// How many jobs that fill the index there are or were.
 async fn jobs_of(server: &Server) -> u64 {
     let jobs = job::Entity::find().filter(job::Column::Kind.eq("index"));
-    jobs.count(server.app().db.read()).await.unwrap()
+    jobs.count(server.app().core.db.read()).await.unwrap()
 }
 
 /// An index of which every read fails so.
@@ -566,12 +566,12 @@ async fn index_that_fails_searches_is_moved_aside_and_filled_again() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let heron = save(&key, "heron").await;
-    assert!(set_aside(&server.app().data_dir).is_empty());
+    assert!(set_aside(&server.app().core.data_dir).is_empty());
 
     server.app().retrieval.replace_index(Arc::new(Failing(damaged)));
 
     eventually_answers(&key, &heron).await;
-    assert_eq!(set_aside(&server.app().data_dir).len(), 1);
+    assert_eq!(set_aside(&server.app().core.data_dir).len(), 1);
 }
 
 /// Waits until searches succeed again, and the heron is found.
@@ -589,7 +589,7 @@ async fn index_that_cannot_be_moved_aside_is_moved_at_the_next_try() {
     let key = server.user(Plan::Pro).await.full_key().await;
     let heron = save(&key, "heron").await;
     // A file where the damaged index is to be moved.
-    let obstacle = server.app().data_dir.join("index.damaged-2024-05-06T12-00-00.000Z");
+    let obstacle = server.app().core.data_dir.join("index.damaged-2024-05-06T12-00-00.000Z");
     fs::write(&obstacle, "").unwrap();
 
     server.app().retrieval.replace_index(Arc::new(Failing(damaged)));
@@ -598,14 +598,14 @@ async fn index_that_cannot_be_moved_aside_is_moved_at_the_next_try() {
         assert_eq!((answer.refused(503), answer.number("retry-after")), ("OVERLOADED", 5));
     }
     // Fails here, or has failed in the background just before.
-    let _ = repair::check_index(server.app()).await;
+    let _ = repair::check_index(&server.service().repair).await;
     assert!(server.app().retrieval.is_in_place());
-    assert_eq!(set_aside(&server.app().data_dir), std::slice::from_ref(&obstacle));
+    assert_eq!(set_aside(&server.app().core.data_dir), std::slice::from_ref(&obstacle));
 
     fs::remove_file(&obstacle).unwrap();
     server.clock.advance(Duration::from_secs(31));
     eventually_answers(&key, &heron).await;
-    assert_eq!(set_aside(&server.app().data_dir).len(), 1);
+    assert_eq!(set_aside(&server.app().core.data_dir).len(), 1);
 }
 
 #[actix_web::test]
@@ -619,10 +619,10 @@ async fn index_that_refuses_queries_is_not_moved_aside() {
     for _ in 0..6 {
         assert_eq!(key.get("/rest/v2/search?q=heron").await.status, 500);
     }
-    repair::check_index(server.app()).await.unwrap();
+    repair::check_index(&server.service().repair).await.unwrap();
 
     assert_eq!(server.app().retrieval.failures(), 0);
-    assert!(set_aside(&server.app().data_dir).is_empty());
+    assert!(set_aside(&server.app().core.data_dir).is_empty());
 }
 
 #[actix_web::test]
@@ -634,11 +634,11 @@ async fn search_alone_is_refused_while_the_index_is_loaded_again() {
     server.app().retrieval.replace_index(Arc::new(Failing(|| IndexError::Blocked)));
     let searched = key.get("/rest/v2/search?q=heron").await;
     let index = index_of(&server.stranger()).await;
-    repair::check_index(server.app()).await.unwrap();
+    repair::check_index(&server.service().repair).await.unwrap();
 
     assert_eq!(searched.refused(503), "OVERLOADED");
     assert_eq!(searched.number("retry-after"), 2);
     assert_eq!((&index["ok"], &index["passages"]), (&json!(true), &Value::Null));
     assert_eq!(server.app().retrieval.failures(), 0);
-    assert!(set_aside(&server.app().data_dir).is_empty());
+    assert!(set_aside(&server.app().core.data_dir).is_empty());
 }

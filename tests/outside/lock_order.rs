@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use actors::auth::accounts;
-use actors::context::App;
+use actors::context::OperationContext;
 use jobs::{JobKind, Priority};
 use library::owned_transaction::begin_owned;
 use library::uploads;
@@ -59,7 +59,7 @@ fn feeds(order: impl Iterator<Item = usize>) -> Vec<u8> {
 /// The user's bookmarks in the order of their pages.
 async fn bookmarks(server: &Server, user: UserId) -> Vec<BookmarkId> {
     let own = bookmark::Entity::owned_by(user).order_by_asc(bookmark::Column::Url);
-    own.all(server.app().db.read()).await.unwrap().into_iter().map(|row| row.id).collect()
+    own.all(server.app().core.db.read()).await.unwrap().into_iter().map(|row| row.id).collect()
 }
 
 /// Deletes some of the bookmarks and changes the others, in reverse order: an import locks them first to last.
@@ -99,8 +99,8 @@ async fn import_with_pauses(session: &Client, tag: &str) -> String {
 }
 
 /// An upload that nobody completes, and whose address ends at this time.
-async fn announce(app: &App, user: UserId, ends: Timestamp) {
-    let now = app.clock.now();
+async fn announce(app: &OperationContext, user: UserId, ends: Timestamp) {
+    let now = app.core.clock.now();
     let row = upload::Model {
         id: UploadId::new(now),
         user_id: user,
@@ -116,7 +116,7 @@ async fn announce(app: &App, user: UserId, ends: Timestamp) {
         document_id: None,
         bookmark_id: None,
     };
-    upload::Entity::insert(row.into_active_model()).exec_without_returning(app.db.write()).await.unwrap();
+    upload::Entity::insert(row.into_active_model()).exec_without_returning(app.core.db.write()).await.unwrap();
 }
 
 /// A query of PostgreSQL's own tables for one number.
@@ -144,7 +144,7 @@ async fn deadlocks(url: &str) -> i64 {
 }
 
 async fn stop_without_deadlocks(server: Server) {
-    let is_postgres = server.app().db.is_postgres();
+    let is_postgres = server.app().core.db.is_postgres();
     let (home, _clock) = server.stop().await;
     if is_postgres {
         assert_eq!(deadlocks(&home.database_url()).await, 0);
@@ -173,7 +173,7 @@ async fn work_on_one_library_at_once_does_not_deadlock() {
 
     let changes = join_all(all.chunks(PAGES.div_ceil(TASKS)).map(|some| change(&session, some)));
     let imports = join_all(["second", "third"].map(|tag| import_with_pauses(&session, tag)));
-    let removals = join_all(removed.iter().map(|owner| accounts::delete(app, *owner)));
+    let removals = join_all(removed.iter().map(|owner| accounts::delete(&app.core, *owner)));
     let (_, imports, removals, swept) = join4(changes, imports, removals, uploads::sweep(app)).await;
     swept.unwrap();
     for removal in removals {
@@ -183,7 +183,7 @@ async fn work_on_one_library_at_once_does_not_deadlock() {
         once(&session, import, "done").await;
     }
 
-    assert_eq!(upload::Entity::owned_by(user.id()).one(app.db.read()).await.unwrap(), None);
+    assert_eq!(upload::Entity::owned_by(user.id()).one(app.core.db.read()).await.unwrap(), None);
     for (n, id) in all.iter().filter(|(n, _)| !n.is_multiple_of(DELETED_EACH)) {
         let shown = session.get(&format!("/app/api/library/bookmarks/{id}")).await;
         let shown = &shown.data(200)["bookmark"];
@@ -205,7 +205,7 @@ async fn imports_of_the_same_feeds_in_opposite_orders_do_not_deadlock() {
 
     for ((user, session), import) in [(ada, first), (bea, second)] {
         once(&session, &import, "done").await;
-        let followed = feed::Entity::owned_by(user).all(server.app().db.read()).await.unwrap();
+        let followed = feed::Entity::owned_by(user).all(server.app().core.db.read()).await.unwrap();
         assert_eq!(followed.len(), FEEDS);
     }
     stop_without_deadlocks(server).await;
@@ -217,20 +217,20 @@ async fn server_with_row_locks() -> Option<Server> {
 }
 
 /// Waits until a statement waits for a lock. Nothing else may be under way.
-async fn wait_until_blocked(app: &App) {
+async fn wait_until_blocked(app: &OperationContext) {
     let waiting = "SELECT count(*) FROM pg_stat_activity \
         WHERE datname = current_database() AND wait_event_type = 'Lock'";
     eventually("a statement waits for a lock", async || {
-        (number(app.db.read(), waiting).await > 0).then_some(())
+        (number(app.core.db.read(), waiting).await > 0).then_some(())
     })
     .await;
 }
 
 /// Waits until no work waits or runs.
-async fn wait_until_idle(app: &App) {
+async fn wait_until_idle(app: &OperationContext) {
     let open = job::Entity::find().filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
     eventually("the queue is empty", async || {
-        open.clone().one(app.db.read()).await.unwrap().is_none().then_some(())
+        open.clone().one(app.core.db.read()).await.unwrap().is_none().then_some(())
     })
     .await;
 }
@@ -251,14 +251,14 @@ async fn columns_of_an_import_are_written_behind_the_count() {
         .col_expr(import::Column::State, Expr::value(ImportState::Running))
         .col_expr(import::Column::Format, Expr::value(None::<String>))
         .col_expr(import::Column::UnreadColumns, Expr::value(None::<String>))
-        .exec(app.db.write())
+        .exec(app.core.db.write())
         .await
         .unwrap();
 
     let import = ImportId(id.parse().unwrap());
-    let pause = begin_owned(&app.db, user.id()).await.unwrap();
-    let now = app.clock.now();
-    jobs::enqueue(app.db.write(), user.id(), JobKind::Import, import.0, Priority::Now, now).await.unwrap();
+    let pause = begin_owned(&app.core.db, user.id()).await.unwrap();
+    let now = app.core.clock.now();
+    jobs::enqueue(app.core.db.write(), user.id(), JobKind::Import, import.0, Priority::Now, now).await.unwrap();
     wait_until_blocked(app).await;
 
     // As a pause does, behind the count. It fails where the job holds the import and waits for the count.
@@ -275,9 +275,9 @@ async fn uploads_are_swept_behind_the_counts_of_their_users() {
     let app = server.app().clone();
     let users = [server.user(Plan::Pro).await.id(), server.user(Plan::Pro).await.id()];
     for user in users {
-        announce(&app, user, app.clock.now()).await;
+        announce(&app, user, app.core.clock.now()).await;
     }
-    let removal = begin_owned(&app.db, users[1]).await.unwrap();
+    let removal = begin_owned(&app.core.db, users[1]).await.unwrap();
     server.clock.advance(8 * DAY);
 
     let sweeping = app.clone();
@@ -291,7 +291,7 @@ async fn uploads_are_swept_behind_the_counts_of_their_users() {
     removal.commit().await.unwrap();
     sweep.await.unwrap().unwrap();
     for user in users {
-        assert_eq!(upload::Entity::owned_by(user).one(app.db.read()).await.unwrap(), None);
+        assert_eq!(upload::Entity::owned_by(user).one(app.core.db.read()).await.unwrap(), None);
     }
 }
 
@@ -299,8 +299,8 @@ const FEED: &str = "<rss version=\"2.0\"><channel><title>The Reeds</title><item>
     <guid>one</guid><pubDate>Mon, 06 May 2024 11:00:00 GMT</pubDate><description>A heron.</description></item></channel></rss>";
 
 /// The addresses at which a source is followed.
-async fn addresses(app: &App, source: &feed::Model) -> Vec<String> {
-    let followers = feed::Entity::followers_of(source.source_id).all(app.db.read()).await.unwrap();
+async fn addresses(app: &OperationContext, source: &feed::Model) -> Vec<String> {
+    let followers = feed::Entity::followers_of(source.source_id).all(app.core.db.read()).await.unwrap();
     followers.into_iter().map(|follower| follower.url).collect()
 }
 
@@ -313,17 +313,17 @@ async fn feed_followed_while_it_moves_is_moved_by_the_next_fetch() {
     let (old, new) = (site.page("/old", rss()), site.page("/new", rss()));
     ada.full_key().await.post("/rest/v1/feeds", json!({ "url": old })).await.data(201);
     wait_until_idle(app).await;
-    let followed = feed::Entity::owned_by(ada.id()).one(app.db.read()).await.unwrap().unwrap();
+    let followed = feed::Entity::owned_by(ada.id()).one(app.core.db.read()).await.unwrap().unwrap();
     let moved =
         Reply::Plain { status: 301, headers: vec![("location", "/new".to_owned())], body: String::new() };
     site.page("/old", [moved]);
 
-    let write_of_ada = begin_owned(&app.db, ada.id()).await.unwrap();
+    let write_of_ada = begin_owned(&app.core.db, ada.id()).await.unwrap();
     server.clock.advance(25 * HOUR);
     wait_until_blocked(app).await;
-    let feed_of_bea = feed::Model { id: FeedId::new(app.clock.now()), user_id: bea.id(), ..followed.clone() };
+    let feed_of_bea = feed::Model { id: FeedId::new(app.core.clock.now()), user_id: bea.id(), ..followed.clone() };
     feed::Entity::insert(feed_of_bea.into_active_model())
-        .exec_without_returning(app.db.write())
+        .exec_without_returning(app.core.db.write())
         .await
         .unwrap();
     write_of_ada.commit().await.unwrap();

@@ -77,8 +77,8 @@ async fn a_plan_that_lacks_a_tool_neither_lists_nor_counts_it() {
     let user = server.user(Plan::Pro).await;
     let assistant = user.assistant().await;
     assert_eq!(assistant.tools().await.len(), 6);
-    accounts::set_plan(server.app(), user.id(), Plan::Free).await.unwrap();
-    server.app().keys.forget();
+    accounts::set_plan(&server.app().core, user.id(), Plan::Free).await.unwrap();
+    server.app().keys.invalidate_cache();
 
     let reading = ["search_library", "get_document", "list_projects", "get_project_context"];
     assert_eq!(assistant.tools().await, reading);

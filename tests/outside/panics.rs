@@ -5,17 +5,18 @@ use std::time::Duration;
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::Data;
 use actix_web::{App as Web, HttpServer};
-use actors::context::App;
+use actors::auth::authenticate::RequestInfo;
 use actors::auth::caller::{Caller, Credential};
-use errors::Error;
 use actors::auth::secret::Secret;
-use actors::pipeline::{Answer, Entry, Operation, perform_as};
-use actors::auth::authenticate::recognise;
+use actors::context::OperationContext;
+use actors::operation::Operation;
+use actors::pipeline::{ActivityEntry, Endpoint, Response, execute};
 use carrel::http::body::BodyLimits;
 use carrel::http::table::{Door, Route, mount, operation};
 use entity::kind::Surface;
 use entity::plan::Plan;
 use entity::scope::Scope;
+use errors::Error;
 use serde_json::{Value, json};
 
 use crate::world::{Client, Server};
@@ -27,7 +28,7 @@ impl Operation for Panics {
     type Reply = ();
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, _: &Caller, _: &App) -> Result<(), Error> {
+    async fn run(self, _: &Caller, _: &OperationContext) -> Result<(), Error> {
         panic!("a bug");
     }
 }
@@ -48,7 +49,7 @@ static ROUTES: [Route; 1] = [Route {
 }];
 
 /// Serves the route over HTTP; where.
-fn serve(app: &App) -> String {
+fn serve(app: &OperationContext) -> String {
     let app = Data::new(app.clone());
     let limits = Data::new(BodyLimits::new(1 << 20, Duration::from_secs(60)));
     let server = HttpServer::new(move || {
@@ -101,17 +102,23 @@ async fn panic_of_a_tool_is_in_the_activity_view() {
     let (app, user) = (server.app(), server.user(Plan::Pro).await);
     let (key, session) = (user.mcp_key().await, user.sign_in().await);
     let secret = Secret::parse_key(key.header("authorization").trim_start_matches("Bearer ")).unwrap();
-    let presented = Ok(Some(Credential::ApiKey(secret)));
-    let caller = recognise(app, presented, Surface::Mcp, None, None).await.unwrap();
-
-    let verdict = |came: &Result<Answer<()>, Error>| {
-        let told = if came.is_ok() { "ok" } else { "INTERNAL" };
-        told.to_owned()
+    let info = RequestInfo {
+        credential: Ok(Some(Credential::ApiKey(secret))),
+        surface: Surface::Mcp,
+        ip_address: None,
+        client: None,
     };
-    let asked = async |_: &Caller| Ok(Panics).into();
-    let performed = perform_as::<Panics>(app, &caller, Entry::Tool("panics"), verdict, asked).await;
+    let caller = app.authenticator().authenticate(info).await.unwrap();
 
-    assert!(matches!(performed.result, Err(Error::Internal(_))));
+    let status = |result: &Result<Response<()>, Error>| {
+        let status = if result.is_ok() { "ok" } else { "INTERNAL" };
+        status.to_owned()
+    };
+    let activity_entry = ActivityEntry { endpoint: Endpoint::Tool("panics"), status: &status };
+    let parse = async |_: &Caller| Ok(Panics).into();
+    let outcome = execute::<Panics>(app, &caller, Some(activity_entry), parse).await;
+
+    assert!(matches!(outcome.result, Err(Error::Internal(_))));
     let lines = activity(&server, &session).await;
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert_eq!((&lines[0]["tool"], &lines[0]["status"]), (&json!("panics"), &json!("INTERNAL")));

@@ -228,9 +228,9 @@ async fn a_removed_account_leaves_nothing_of_its_projects() {
     session.post(&format!("/app/api/projects/{id}/decisions"), json!({ "title": "D" })).await.data(201);
     assert_eq!(key.get("/rest/v1/user").await.data(200)["counts"]["projects"], 1);
 
-    accounts::delete(server.app(), user.id()).await.unwrap();
+    accounts::delete(&server.app().core, user.id()).await.unwrap();
 
-    let db = server.app().db.read();
+    let db = server.app().core.db.read();
     assert_eq!(project::Entity::owned_by(user.id()).count(db).await.unwrap(), 0);
     assert_eq!(project_item::Entity::owned_by(user.id()).count(db).await.unwrap(), 0);
     assert_eq!(decision::Entity::owned_by(user.id()).count(db).await.unwrap(), 0);

@@ -187,7 +187,7 @@ async fn what_was_given_is_read_when_a_bookmark_that_was_deleted_before_comes_ba
     let saved = key.save(json!({ "url": site.page("/herons", [Reply::Status(404)]) })).await;
     key.once(&saved, "failed").await;
     // As if it had been deleted before what was given was read.
-    let (db, id) = (server.app().db.write(), saved["documentId"].as_str().unwrap().parse().unwrap());
+    let (db, id) = (server.app().core.db.write(), saved["documentId"].as_str().unwrap().parse().unwrap());
     let id = entity::id::DocumentId(id);
     let user = entity::document::Entity::find_by_id(id).one(db).await.unwrap().unwrap().user_id;
     let given = entity::source::Model {

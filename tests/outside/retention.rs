@@ -34,5 +34,5 @@ async fn a_line_of_the_activity_is_there_for_ninety_days_and_then_gone() {
 }
 
 async fn lines_of(server: &Server, owner: entity::id::UserId) -> usize {
-    entity::activity::Entity::owned_by(owner).all(server.app().db.read()).await.unwrap().len()
+    entity::activity::Entity::owned_by(owner).all(server.app().core.db.read()).await.unwrap().len()
 }

@@ -146,11 +146,11 @@ async fn held(server: &Server) -> (Key, document::Model, job::Model) {
     let ready = key.once(&saved, "ready").await;
     let id = DocumentId(ready["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
     let app = server.app();
-    let row = document::Entity::one_of(user, id).one(app.db.read()).await.unwrap().unwrap();
+    let row = document::Entity::one_of(user, id).one(app.core.db.read()).await.unwrap().unwrap();
     let mut row = row.into_active_model();
     row.content_type = Set(ContentType::Audio);
-    let row = row.update(app.db.write()).await.unwrap();
-    let now = app.clock.now();
+    let row = row.update(app.core.db.write()).await.unwrap();
+    let now = app.core.clock.now();
     let job = job::Model {
         state: JobState::Running,
         attempts: 1,
@@ -159,7 +159,7 @@ async fn held(server: &Server) -> (Key, document::Model, job::Model) {
         ..job::Model::queued(user, "relabel", id.0, (1, 0), now)
     };
     job::Entity::insert(job.clone().into_active_model())
-        .exec_without_returning(app.db.write())
+        .exec_without_returning(app.core.db.write())
         .await
         .unwrap();
     (key, row, job)
@@ -167,14 +167,14 @@ async fn held(server: &Server) -> (Key, document::Model, job::Model) {
 
 /// Brings a text in, and ends the job that made it, where one did.
 async fn keep(server: &Server, document: &document::Model, job: Option<&job::Model>, text: Text) {
-    let (app, split) = (server.app(), Split::of(text));
-    let txn = app.db.begin().await.unwrap();
+    let (app, split) = (server.app(), ChunkedDocument::split(text));
+    let txn = app.core.db.begin().await.unwrap();
     if let Some(job) = job {
-        assert!(queue::finish(&txn, job, app.clock.now()).await.unwrap());
+        assert!(jobs::finish(&txn, job, app.core.clock.now()).await.unwrap());
     }
-    put_text(&txn, document, split, Priority::Now, app.clock.now()).await.unwrap();
+    replace_text(&txn, document, split, Priority::Now, app.core.clock.now()).await.unwrap();
     txn.commit().await.unwrap();
-    app.ingest.wake();
+    app.job_signal.notify();
 }
 
 async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, JobError> {
@@ -242,7 +242,7 @@ async fn a_long_silence_is_passed_once_and_progress_tells_of_it() {
     let row = async || {
         let own = transcript::Entity::owned_by(job.user_id);
         let own = own.filter(transcript::Column::DocumentId.eq(document.id));
-        own.one(server.app().db.read()).await.unwrap().unwrap()
+        own.one(server.app().core.db.read()).await.unwrap().unwrap()
     };
 
     *counting.fails_at.lock().unwrap() = Some(0);
@@ -339,7 +339,7 @@ async fn seconds_that_are_heard_count_once_in_the_budget() {
     heard(&server, &job, file.path()).await.unwrap();
     heard(&server, &job, file.path()).await.unwrap();
 
-    let month = usage_month::Entity::owned_by(job.user_id).all(server.app().db.read()).await.unwrap();
+    let month = usage_month::Entity::owned_by(job.user_id).all(server.app().core.db.read()).await.unwrap();
     let row = month.iter().find(|row| row.budget_group == entity::kind::BudgetGroup::Transcription).unwrap();
     assert_eq!(row.times, 1);
     assert!((100..=200).contains(&row.tokens), "{}", row.tokens);
@@ -382,15 +382,15 @@ async fn without_a_speech_model_a_recording_waits_and_a_file_without_sound_says_
 async fn what_waits_for_the_model_is_due_when_it_comes() {
     let server = Server::start().await;
     let app = server.app();
-    let (now, later) = (app.clock.now(), Duration::from_secs(600));
+    let (now, later) = (app.core.clock.now(), Duration::from_secs(600));
     let (_, _, job) = held(&server).await;
-    let waits = Deferral { tried: false, reason: Some(media::NO_MODEL), after: later };
-    assert!(queue::put_back(app.db.write(), &job, waits, now).await.unwrap());
-    let row = async || job::Entity::find_by_id(job.id).one(app.db.read()).await.unwrap().unwrap();
+    let waits = Deferral { counts_attempt: false, reason: Some(media::MODEL_MISSING_REASON), delay: later };
+    assert!(jobs::defer(app.core.db.write(), &job, waits, now).await.unwrap());
+    let row = async || job::Entity::find_by_id(job.id).one(app.core.db.read()).await.unwrap().unwrap();
 
-    queue::end_wait(app.db.write(), "something else", now).await.unwrap();
+    jobs::end_wait(app.core.db.write(), "something else", now).await.unwrap();
     assert!(row().await.run_at > now);
-    queue::end_wait(app.db.write(), media::NO_MODEL, now).await.unwrap();
+    jobs::end_wait(app.core.db.write(), media::MODEL_MISSING_REASON, now).await.unwrap();
 
     assert!(row().await.run_at <= now);
 }
@@ -453,7 +453,7 @@ async fn a_recording_that_gets_further_each_time_is_not_given_up() {
     let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(30).path()).unwrap()).await;
     let tries = || async {
         let hears = job::Entity::find().filter(job::Column::Kind.eq("hear"));
-        hears.one(server.app().db.read()).await.unwrap().unwrap()
+        hears.one(server.app().core.db.read()).await.unwrap().unwrap()
     };
 
     for window in 1..=queue::MOST_ATTEMPTS as usize + 1 {
@@ -535,7 +535,7 @@ async fn a_host_that_does_not_answer_holds_up_nobody_elses_recording() {
         .await;
     let hears = job::Entity::find().filter(job::Column::Kind.eq("hear"));
     let hears = hears.filter(job::Column::State.eq(JobState::Running));
-    let fetched = hears.all(server.app().db.read()).await.unwrap();
+    let fetched = hears.all(server.app().core.db.read()).await.unwrap();
     assert_eq!(fetched.len(), 1, "the silent host was given up already");
 }
 
@@ -698,7 +698,7 @@ async fn with_concurrent_transcript<T>(
 ) -> T {
     let app = server.app();
     let id = DocumentId(document.as_str().unwrap().parse::<Uuid>().unwrap());
-    let txn = app.db.begin().await.unwrap();
+    let txn = app.core.db.begin().await.unwrap();
     let row = document::Entity::one_of(user, id).lock_exclusive().one(&txn).await.unwrap().unwrap();
     let transcribed = transcript::Model {
         document_id: id,
@@ -724,7 +724,7 @@ async fn with_concurrent_transcript<T>(
 
 /// Waits until a statement waits for a lock. On SQLite a transaction that waits for the only writer has read nothing yet.
 async fn await_lock_wait(server: &Server) {
-    let db = server.app().db.read();
+    let db = server.app().core.db.read();
     if db.get_database_backend() != DatabaseBackend::Postgres {
         return;
     }
@@ -741,7 +741,7 @@ async fn await_all_jobs(server: &Server, user: UserId) {
     eventually("no work is left", async || {
         let open = job::Entity::owned_by(user)
             .filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
-        open.one(server.app().db.read()).await.unwrap().is_none().then_some(())
+        open.one(server.app().core.db.read()).await.unwrap().is_none().then_some(())
     })
     .await;
 }
@@ -791,7 +791,7 @@ async fn begun_elsewhere(server: &Server, user: UserId, key: &Key, n: usize) -> 
     let saved = key.save_text(&format!("https://e.example/{n}"), "not heard yet").await;
     key.once(&saved, "ready").await;
     let id = DocumentId(saved["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
-    let (app, now) = (server.app(), server.app().clock.now());
+    let (app, now) = (server.app(), server.app().core.clock.now());
     let row = transcript::Model {
         document_id: id,
         version: 2,
@@ -805,7 +805,7 @@ async fn begun_elsewhere(server: &Server, user: UserId, key: &Key, n: usize) -> 
         progress: 0.1,
         finished: false,
     };
-    transcript::Entity::insert(row.into_active_model()).exec_without_returning(app.db.write()).await.unwrap();
+    transcript::Entity::insert(row.into_active_model()).exec_without_returning(app.core.db.write()).await.unwrap();
     let job = job::Model {
         state: JobState::Running,
         lease_token: Some(Uuid::now_v7()),
@@ -813,7 +813,7 @@ async fn begun_elsewhere(server: &Server, user: UserId, key: &Key, n: usize) -> 
         ..job::Model::queued(user, "hear", id.0, (1, 0), now)
     };
     let new = job.clone().into_active_model();
-    job::Entity::insert(new).exec_without_returning(app.db.write()).await.unwrap();
+    job::Entity::insert(new).exec_without_returning(app.core.db.write()).await.unwrap();
     job
 }
 
@@ -843,8 +843,8 @@ async fn a_recording_waits_while_four_of_its_person_are_begun_and_holds_up_nobod
         (&shown["status"], &shown["error"]),
         (&json!("processing"), &json!("waiting until other recordings are transcribed"))
     );
-    let db = server.app().db.write();
-    assert!(queue::finish(db, &begun[0], server.app().clock.now()).await.unwrap());
+    let db = server.app().core.db.write();
+    assert!(jobs::finish(db, &begun[0], server.app().core.clock.now()).await.unwrap());
     server.clock.advance(Duration::from_secs(61));
     eventually("it is heard", async || (status(&key, &fifth).await == "ready").then_some(())).await;
 }
@@ -866,7 +866,7 @@ async fn a_recording_that_is_deleted_is_not_heard_on_and_comes_back_with_its_boo
     eventually("nothing is worked on", async || {
         let open = job::Entity::owned_by(user.id())
             .filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
-        open.one(server.app().db.read()).await.unwrap().is_none().then_some(())
+        open.one(server.app().core.db.read()).await.unwrap().is_none().then_some(())
     })
     .await;
     assert_eq!(hears.heard.load(Ordering::SeqCst), 1);
@@ -893,7 +893,7 @@ async fn an_endpoint_hears_in_place_of_the_local_model_and_is_asked_again_when_i
     let waits = async || {
         eventually("it waits", async || {
             let hears = job::Entity::find().filter(job::Column::Kind.eq("hear"));
-            let row = hears.one(server.app().db.read()).await.unwrap();
+            let row = hears.one(server.app().core.db.read()).await.unwrap();
             row.is_some_and(|row| row.state == JobState::Queued).then_some(())
         })
         .await;

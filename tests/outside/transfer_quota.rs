@@ -31,12 +31,12 @@ fn file(bytes: usize) -> Vec<u8> {
 
 async fn used(server: &Server, user: UserId) -> u64 {
     let app = server.app();
-    transfer_quota::used_bytes(app.db.read(), user, app.clock.now()).await.unwrap()
+    transfer_quota::used_bytes(app.core.db.read(), user, app.core.clock.now()).await.unwrap()
 }
 
 /// How many files the store holds, also those that are written or deleted now.
 async fn stored_files(server: &Server) -> usize {
-    stored_file::Entity::find().all(server.app().db.read()).await.unwrap().len()
+    stored_file::Entity::find().all(server.app().core.db.read()).await.unwrap().len()
 }
 
 /// An import that was looked at, as if it had been begun and paused before its end.
@@ -48,7 +48,7 @@ async fn paused_import(server: &Server, session: &Client, file: &[u8]) -> String
         .col_expr(import::Column::DryRun, Expr::value(false))
         .col_expr(import::Column::FinishedAt, Expr::value(None::<i64>))
         .filter(import::Column::Id.eq(ImportId(id.parse().unwrap())))
-        .exec(server.app().db.write())
+        .exec(server.app().core.db.write())
         .await
         .unwrap();
     id

@@ -294,7 +294,7 @@ async fn a_file_goes_with_its_bookmark_after_thirty_days_and_with_its_account_at
     let bookmark = format!("/rest/v1/bookmarks/{}", done["bookmarkId"].as_str().unwrap());
     key.delete(&bookmark).await.data(200);
 
-    actors::auth::accounts::delete(server.app(), two.id()).await.unwrap();
+    actors::auth::accounts::delete(&server.app().core, two.id()).await.unwrap();
 
     // A file is left alone for the moment in which it lost its owner.
     server.clock.advance(Duration::from_secs(60));
@@ -346,7 +346,7 @@ async fn a_saved_address_that_leads_to_sound_becomes_that_and_to_an_archive_fail
         let shown = eventually(path, async || told(&key, &saved).await).await;
         assert_eq!(shown["contentType"], kind, "{path}: {shown}");
     }
-    assert_eq!(files(&server.app().data_dir.join("scratch")).len(), 0);
+    assert_eq!(files(&server.app().core.data_dir.join("scratch")).len(), 0);
 }
 
 /// The bookmark, once something is said of why it is not ready.
@@ -392,12 +392,12 @@ async fn an_account_goes_although_somebody_works_on_what_it_has() {
     let (app, id) = (server.app().clone(), user.id());
 
     // A job of its holds the document, and then comes to something that the account must be there for.
-    let job = app.db.begin().await.unwrap();
+    let job = app.core.db.begin().await.unwrap();
     document::Entity::one_of(id, document).lock_exclusive().one(&job).await.unwrap().unwrap();
-    let desk = app.desk.clone();
+    let desk = app.core.clone();
     let removal = actix_web::rt::spawn(async move { actors::auth::accounts::delete(&desk, id).await });
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let now = app.clock.now();
+    let now = app.core.clock.now();
     let asked = jobs::enqueue(&job, id, JobKind::Index, document.0, Priority::Now, now).await;
     // Of the two one is ended, where they wait for each other.
     if asked.is_ok() {
@@ -407,5 +407,5 @@ async fn an_account_goes_although_somebody_works_on_what_it_has() {
     }
 
     removal.await.unwrap().unwrap();
-    assert_eq!(document::Entity::one_of(id, document).one(app.db.read()).await.unwrap(), None);
+    assert_eq!(document::Entity::one_of(id, document).one(app.core.db.read()).await.unwrap(), None);
 }

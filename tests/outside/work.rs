@@ -84,7 +84,7 @@ async fn what_waits_says_for_what() {
 
 /// A thing that is worked on, so that other work on it waits.
 async fn worked_on(server: &Server, user: UserId) -> Uuid {
-    let now = server.app().clock.now();
+    let now = server.app().core.clock.now();
     let row = job::Model {
         state: JobState::Running,
         lease_until: Some(now + Duration::from_secs(365 * 86_400)),
@@ -92,7 +92,7 @@ async fn worked_on(server: &Server, user: UserId) -> Uuid {
     };
     let subject = row.subject;
     job::Entity::insert(row.into_active_model())
-        .exec_without_returning(server.app().db.write())
+        .exec_without_returning(server.app().core.db.write())
         .await
         .unwrap();
     subject
@@ -100,14 +100,14 @@ async fn worked_on(server: &Server, user: UserId) -> Uuid {
 
 /// So many jobs of a person that wait for their turn.
 async fn wait(server: &Server, user: UserId, subject: Uuid, priority: i16, numbers: std::ops::Range<u64>) {
-    let now = server.app().clock.now();
+    let now = server.app().core.clock.now();
     let row = |n: u64| job::Model {
         turn: Some(1_000_000),
         ..job::Model::queued(user, &format!("{priority}-{n}"), subject, (1, priority), now)
     };
     for some in numbers.collect::<Vec<_>>().chunks(1_000) {
         let rows = some.iter().map(|n| row(*n).into_active_model());
-        job::Entity::insert_many(rows).exec_without_returning(server.app().db.write()).await.unwrap();
+        job::Entity::insert_many(rows).exec_without_returning(server.app().core.db.write()).await.unwrap();
     }
 }
 
@@ -136,7 +136,7 @@ async fn of_one_person_only_so_much_waits_and_of_others_as_before() {
     once(&session, &looked, "checked").await;
     let import = begin(&session, file, &[]).await;
     eventually("the import waits", async || {
-        let rows = job::Entity::find().filter(job::Column::Kind.eq("import")).all(server.app().db.read());
+        let rows = job::Entity::find().filter(job::Column::Kind.eq("import")).all(server.app().core.db.read());
         rows.await.unwrap().iter().any(|row| row.error.is_some()).then_some(())
     })
     .await;
@@ -144,7 +144,7 @@ async fn of_one_person_only_so_much_waits_and_of_others_as_before() {
     job::Entity::delete_many()
         .filter(job::Column::UserId.eq(user.id()))
         .filter(job::Column::Subject.eq(subject))
-        .exec(server.app().db.write())
+        .exec(server.app().core.db.write())
         .await
         .unwrap();
     server.clock.advance(Duration::from_secs(61));

@@ -1,63 +1,70 @@
-//! Accounts and their passwords: who may sign in.
+//! User accounts and their passwords.
 //!
-//! Each change is one transaction that raises the generation; the running service also forgets its cached keys.
+//! Each change is one transaction that raises the generation, so that every process drops its cached keys.
 
 use std::time::{Duration, Instant};
 
 use database::on_behalf_of;
-use entity::id::UserId;
+use entity::id::{SessionId, UserId};
 use entity::plan::Plan;
 use entity::time::Timestamp;
 use entity::{activity, session, user};
+use errors::{Error, Fault, Invalid};
+use library::context::CoreContext;
+use library::owned_transaction::begin_owned;
 use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel, PaginatorTrait,
 };
 use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
 use text::is_deceptive;
 
-use library::context::CoreContext;
-use errors::{Error, Fault, Invalid};
-use library::owned_transaction::begin_owned;
-use crate::service_state::{self, ServiceStateKey};
 use crate::auth::{grants, password};
+use crate::service_state::{self, ServiceStateKey};
 
-/// What a new account is made with.
+/// The attributes of a new account.
 #[derive(Debug)]
 pub struct NewAccount {
-    /// Address; kept in lower case.
+    /// The e-mail address, which is stored in lower case.
     pub email: String,
-    /// What the person is called.
+    /// The name of the user.
     pub name: Option<String>,
-    /// The password, as it was typed.
+    /// The password in plain text.
     pub password: String,
     /// The plan.
     pub plan: Plan,
 }
 
-/// Makes an account.
+/// Creates an account.
+///
+/// # Errors
+/// [`Error::Invalid`] for the e-mail address or the password; [`Error::Conflict`] if there is an account with this address;
+/// [`Error::Internal`] when the database fails.
 pub async fn create(core: &CoreContext, new: NewAccount) -> Result<user::Model, Error> {
     let row = prepare(core, new).await?;
     insert(core.accounts_db.write(), row).await
 }
 
-/// Makes the first account, while there is none.
+/// Creates the first account, while there is none.
+///
+/// # Errors
+/// [`Error::Closed`] if there is an account; otherwise as [`create`].
 pub async fn set_up(core: &CoreContext, new: NewAccount) -> Result<user::Model, Error> {
-    const DONE: Error =
+    const CLOSED: Error =
         Error::Closed("the first account exists already; sign in, or ask the operator for an account");
-    // A look before the password is hashed: strangers may ask for this for ever.
+    // Checked before the password is hashed, which is slow: anyone may send this request at any time.
     if user::Entity::find().limit(1).one(core.accounts_db.read()).await?.is_some() {
-        return Err(DONE);
+        return Err(CLOSED);
     }
     let row = prepare(core, new).await?;
     let txn = core.accounts_db.begin().await?;
-    // On PostgreSQL two set-ups at once are told apart here; SQLite has one writer anyway.
+    // On PostgreSQL this row lock makes two set-ups at the same time wait for each other; SQLite has one writer anyway.
     service_state::raise_generation(&txn).await?;
     if user::Entity::find().count(&txn).await? > 0 {
-        return Err(DONE);
+        return Err(CLOSED);
     }
-    let made = insert(&txn, row).await?;
+    let user = insert(&txn, row).await?;
     txn.commit().await?;
-    Ok(made)
+    Ok(user)
 }
 
 async fn prepare(core: &CoreContext, new: NewAccount) -> Result<user::Model, Error> {
@@ -66,7 +73,7 @@ async fn prepare(core: &CoreContext, new: NewAccount) -> Result<user::Model, Err
     if let Err(reason) = check_email(&email) {
         faults.push(Fault { field: "email".to_owned(), reason: reason.to_owned() });
     }
-    if let Err(reason) = password::acceptable(&new.password) {
+    if let Err(reason) = password::check_strength(&new.password) {
         faults.push(Fault { field: "password".to_owned(), reason: reason.to_owned() });
     }
     if !faults.is_empty() {
@@ -96,82 +103,97 @@ async fn insert(db: &impl ConnectionTrait, row: user::Model) -> Result<user::Mod
     }
 }
 
-/// The account with this address.
+/// Returns the account with this e-mail address.
+///
+/// # Errors
+/// [`Error::NotFound`]; [`Error::Internal`] when the database fails.
 pub async fn by_email(core: &CoreContext, email: &str) -> Result<user::Model, Error> {
     user::Entity::by_email(email.trim()).one(core.accounts_db.read()).await?.ok_or(Error::not_found())
 }
 
 /// Moves an account to another plan.
+///
+/// # Errors
+/// [`Error::NotFound`]; [`Error::Internal`] when the database fails.
 pub async fn set_plan(core: &CoreContext, user: UserId, plan: Plan) -> Result<(), Error> {
     update(core, user, |row| row.plan = Set(plan)).await
 }
 
-/// Shuts an account, or opens it again: its keys are refused meanwhile, its sessions and connections end.
+/// Disables an account, or enables it again. While it is disabled, its keys are refused; its sessions and connections end.
+///
+/// # Errors
+/// [`Error::NotFound`]; [`Error::Internal`] when the database fails.
 pub async fn set_disabled(core: &CoreContext, user: UserId, disabled: bool) -> Result<(), Error> {
     let at: Option<Timestamp> = disabled.then(|| core.clock.now());
     let txn = core.accounts_db.begin().await?;
-    let mut row = locked(&txn, user).await?.into_active_model();
+    let mut row = lock_account(&txn, user).await?.into_active_model();
     row.disabled_at = Set(at);
     row.update(&txn).await?;
     if disabled {
-        // An account that is opened again begins without the old sessions and connections.
+        // An account that is enabled again starts without the old sessions and connections.
         session::Entity::delete_many().filter(session::Column::UserId.eq(user)).exec(&txn).await?;
-        grants::end_all(&txn, user).await?;
+        grants::end_all_connections(&txn, user).await?;
     }
     service_state::raise_generation(&txn).await?;
     Ok(txn.commit().await?)
 }
 
-/// Sets a password and ends the account's sessions but `kept`, and all its connections.
+/// Sets a password and ends all connections of the account, and all sessions except `kept_session`.
+///
+/// # Errors
+/// [`Error::Invalid`] for an unacceptable password; [`Error::NotFound`]; [`Error::Internal`] when the database fails.
 pub async fn set_password(
     core: &CoreContext,
     user: UserId,
     password: String,
-    kept: Option<entity::id::SessionId>,
+    kept_session: Option<SessionId>,
 ) -> Result<(), Error> {
-    password::acceptable(&password).map_err(|reason| Error::invalid("password", reason))?;
+    password::check_strength(&password).map_err(|reason| Error::invalid("password", reason))?;
     let hash = hash(core, password).await?;
     let txn = on_behalf_of(user, core.accounts_db.begin()).await?;
-    let mut row = locked(&txn, user).await?.into_active_model();
+    let mut row = lock_account(&txn, user).await?.into_active_model();
     row.password_hash = Set(hash);
     row.update(&txn).await?;
     let mut ended = session::Entity::delete_many().filter(session::Column::UserId.eq(user));
-    if let Some(kept) = kept {
+    if let Some(kept) = kept_session {
         ended = ended.filter(session::Column::Id.ne(kept));
     }
     ended.exec(&txn).await?;
-    grants::end_all(&txn, user).await?;
+    grants::end_all_connections(&txn, user).await?;
     service_state::raise_generation(&txn).await?;
     Ok(txn.commit().await?)
 }
 
-/// JobKind on what an account has may be under way when it is removed; PostgreSQL ends one of two that wait for each other, and
-/// the other is soon over.
-const TRIES: usize = 5;
-const PAUSE: Duration = Duration::from_millis(100);
-/// A try that waited as long as this waited for a lock that is held for longer.
+/// Attempts to remove an account. Jobs of the account may run meanwhile; PostgreSQL ends one of two transactions that wait for each
+/// other, and the other one ends soon.
+const MAX_DELETE_ATTEMPTS: usize = 5;
+const DELETE_RETRY_DELAY: Duration = Duration::from_millis(100);
+/// An attempt that waited this long met no deadlock, but a lock that is held for longer.
 const MAX_DEADLOCK_WAIT: Duration = Duration::from_secs(2);
 
-/// Removes an account and everything of it: rows at once; the index forgets it by a job of the service's own.
+/// Removes an account with everything that belongs to it. A background task of the service removes its passages from the index.
+///
+/// # Errors
+/// [`Error::NotFound`]; [`Error::Busy`] while transactions of the account hold locks; [`Error::Internal`] when the database fails.
 pub async fn delete(core: &CoreContext, user: UserId) -> Result<(), Error> {
-    let mut tries = 1;
+    let mut attempt = 1;
     loop {
-        let begun = Instant::now();
+        let start = Instant::now();
         match remove(core, user).await {
-            Err(Error::Busy(_)) if tries < TRIES && begun.elapsed() < MAX_DEADLOCK_WAIT => {
-                tries += 1;
-                tokio::time::sleep(PAUSE).await;
+            Err(Error::Busy(_)) if attempt < MAX_DELETE_ATTEMPTS && start.elapsed() < MAX_DEADLOCK_WAIT => {
+                attempt += 1;
+                tokio::time::sleep(DELETE_RETRY_DELAY).await;
             }
-            done => return done,
+            result => return result,
         }
     }
 }
 
 async fn remove(core: &CoreContext, user: UserId) -> Result<(), Error> {
     let txn = on_behalf_of(user, begin_owned(&core.db, user)).await?;
-    let row = locked(&txn, user).await?;
+    let row = lock_account(&txn, user).await?;
     activity::Entity::delete_many().filter(activity::Column::UserId.eq(user)).exec(&txn).await?;
-    grants::end_all(&txn, user).await?;
+    grants::end_all_connections(&txn, user).await?;
     // The service removes the user's passages from the index because of this row.
     service_state::write(&txn, ServiceStateKey::RemovedUser(user), String::new()).await?;
     row.into_active_model().delete(&txn).await?;
@@ -179,14 +201,21 @@ async fn remove(core: &CoreContext, user: UserId) -> Result<(), Error> {
     Ok(txn.commit().await?)
 }
 
-/// All accounts, oldest first.
+/// Returns all accounts, oldest first.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
 pub async fn all(core: &CoreContext) -> Result<Vec<user::Model>, Error> {
     Ok(user::Entity::find().order_by_asc(user::Column::CreatedAt).all(core.accounts_db.read()).await?)
 }
 
-async fn update(core: &CoreContext, user: UserId, change: impl FnOnce(&mut user::ActiveModel)) -> Result<(), Error> {
+async fn update(
+    core: &CoreContext,
+    user: UserId,
+    change: impl FnOnce(&mut user::ActiveModel),
+) -> Result<(), Error> {
     let txn = core.accounts_db.begin().await?;
-    let mut row = locked(&txn, user).await?.into_active_model();
+    let mut row = lock_account(&txn, user).await?.into_active_model();
     change(&mut row);
     if row.is_changed() {
         row.update(&txn).await?;
@@ -195,7 +224,7 @@ async fn update(core: &CoreContext, user: UserId, change: impl FnOnce(&mut user:
     Ok(txn.commit().await?)
 }
 
-async fn locked(txn: &impl ConnectionTrait, user: UserId) -> Result<user::Model, Error> {
+async fn lock_account(txn: &impl ConnectionTrait, user: UserId) -> Result<user::Model, Error> {
     user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::not_found())
 }
 
@@ -208,15 +237,15 @@ async fn hash(core: &CoreContext, password: String) -> Result<String, Error> {
 fn check_email(email: &str) -> Result<(), &'static str> {
     if email.chars().any(is_deceptive) {
         Err("must not contain control characters or invisible characters")
-    } else if is_address(email) {
+    } else if is_email_address(email) {
         Ok(())
     } else {
         Err("must be an e-mail address")
     }
 }
 
-/// Not whether mail arrives there, only whether it could be written on an envelope.
-fn is_address(email: &str) -> bool {
+/// Checks the form alone, not whether mail arrives.
+fn is_email_address(email: &str) -> bool {
     let Some((local, domain)) = email.split_once('@') else { return false };
     !local.is_empty()
         && !domain.contains('@')
@@ -232,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_has_two_parts_and_no_spaces() {
+    fn email_address_has_two_parts_and_no_spaces() {
         for good in ["a@b.example", "first.last+tag@sub.example", "x@localhost", "jürgen@münchen.example"] {
             assert_eq!(check_email(good), Ok(()), "{good}");
         }

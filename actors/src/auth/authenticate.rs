@@ -1,146 +1,156 @@
-//! Who asks: from what a request presents to a caller, and the note that a key or a connection was used.
+//! Authentication of API keys and access tokens: from the credential of a request to its caller, and the record of its use.
 
 use std::net::IpAddr;
 
 use entity::kind::{KeyKind, Surface};
-
-use crate::context::OperationContext;
-use crate::auth::caller::{Caller, CallerKey, Credential, Proof, Principal};
 use errors::Error;
-use crate::auth::grants::{self, Known};
-use crate::auth::secret::Secret;
-use crate::auth::keys::{Used, rules};
+use library::context::CoreContext;
 
-/// Who presents this. Whoever is recognised has used the key: it is for the surface to note that with [`used`], once it
-/// knows what the client calls itself.
-pub async fn recognise(
-    ctx: &OperationContext,
-    credential: Result<Option<Credential>, Error>,
-    surface: Surface,
-    address: Option<IpAddr>,
-    client: Option<String>,
-) -> Result<Caller, Error> {
-    match (credential?.ok_or(Error::KeyInvalid)?, surface) {
-        (Credential::ApiKey(secret), _) => by_key(ctx, &secret, surface, address, client).await,
-        (Credential::AccessToken(secret), Surface::Mcp) => by_token(ctx, &secret, address, client).await,
-        // Access tokens are for the MCP server alone (spec.md: API keys, rule 8).
-        (Credential::AccessToken(_), Surface::Rest) | (Credential::Other, _) => {
-            Err(ctx.failures.failed(address))
+use crate::auth::caller::{Caller, CallerKey, Credential, Principal};
+use crate::auth::grants::{GrantUse, Grants, TokenLookup};
+use crate::auth::keys::{KeyUse, Keys, rules};
+use crate::auth::limits::AuthFailures;
+use crate::auth::secret::Secret;
+
+/// What a surface reads of a request to authenticate its caller.
+pub struct RequestInfo {
+    /// The credential; `None` if the request presents none, an error if it presents one in a place that is not allowed.
+    pub credential: Result<Option<Credential>, Error>,
+    /// The surface that received the request.
+    pub surface: Surface,
+    /// The IP address of the client.
+    pub ip_address: Option<IpAddr>,
+    /// The name by which the client identifies itself: the first product of the User-Agent.
+    pub client: Option<String>,
+}
+
+/// Authenticates API keys and access tokens.
+#[derive(Clone, Copy)]
+pub struct Authenticator<'a> {
+    /// The clock, and the plans.
+    pub core: &'a CoreContext,
+    /// API keys.
+    pub keys: &'a Keys,
+    /// Connected applications.
+    pub grants: &'a Grants,
+    /// Failed authentications, by IP address.
+    pub failures: &'a AuthFailures,
+}
+
+impl Authenticator<'_> {
+    /// Authenticates the caller of a request. The surface records the use with [`Self::record_use`] or
+    /// [`Self::record_client_info`], once it knows the name of the client.
+    ///
+    /// # Errors
+    /// [`Error::KeyInvalid`] for a missing or invalid credential; [`Error::TooManyFailures`] after too many invalid ones from the same
+    /// IP address; [`Error::NotForMcp`] for an API key for REST on the MCP server.
+    pub async fn authenticate(&self, request: RequestInfo) -> Result<Caller, Error> {
+        let RequestInfo { credential, surface, ip_address, client } = request;
+        match (credential?.ok_or(Error::KeyInvalid)?, surface) {
+            (Credential::ApiKey(secret), _) => self.by_key(&secret, surface, ip_address, client).await,
+            (Credential::AccessToken(secret), Surface::Mcp) => {
+                self.by_token(&secret, ip_address, client).await
+            }
+            // Access tokens are for the MCP server alone (spec.md: API keys, rule 8).
+            (Credential::AccessToken(_), Surface::Rest) | (Credential::Other, _) => {
+                Err(self.failures.record(ip_address))
+            }
         }
     }
-}
 
-async fn by_key(
-    ctx: &OperationContext,
-    secret: &Secret,
-    surface: Surface,
-    address: Option<IpAddr>,
-    client: Option<String>,
-) -> Result<Caller, Error> {
-    let row = match ctx.keys.authenticate(secret).await {
-        Ok(row) => row,
-        Err(Error::KeyInvalid) => return Err(ctx.failures.failed(address)),
-        Err(other) => return Err(other),
-    };
-    let client = match surface {
-        Surface::Mcp => row.key.mcp_client.clone().or(client),
-        Surface::Rest => client,
-    };
-    let key = CallerKey {
-        id: row.key.id,
-        name: row.key.name.clone(),
-        kind: row.key.kind,
-        scopes: row.key.scopes.clone(),
-        hourly_limit: rules::hourly_limit(row.key.hourly_limit, ctx.core.plans.limits(row.plan)),
-        is_new: row.key.first_used_at.is_none(),
-    };
-    let caller = Caller {
-        user: row.key.user_id,
-        plan: row.plan,
-        scopes: row.key.scopes.within(row.plan),
-        via: Principal::Key(row.key.id),
-        key: Some(key),
-        surface: Some(surface),
-        client,
-        claim: None,
-        _proof: Proof,
-    };
-    if surface == Surface::Mcp && row.key.kind != KeyKind::Mcp {
-        used(ctx, &caller);
-        return Err(Error::NotForMcp);
+    async fn by_key(
+        &self,
+        secret: &Secret,
+        surface: Surface,
+        ip_address: Option<IpAddr>,
+        client: Option<String>,
+    ) -> Result<Caller, Error> {
+        let row = match self.keys.authenticate(secret).await {
+            Ok(row) => row,
+            Err(Error::KeyInvalid) => return Err(self.failures.record(ip_address)),
+            Err(other) => return Err(other),
+        };
+        let client = match surface {
+            Surface::Mcp => row.key.mcp_client.clone().or(client),
+            Surface::Rest => client,
+        };
+        let key = CallerKey {
+            id: row.key.id,
+            name: row.key.name.clone(),
+            kind: row.key.kind,
+            scopes: row.key.scopes.clone(),
+            hourly_limit: rules::hourly_limit(row.key.hourly_limit, self.core.plans.limits(row.plan)),
+            is_new: row.key.first_used_at.is_none(),
+        };
+        let caller = Caller::of_key(row.key.user_id, row.plan, key, surface, client);
+        if surface == Surface::Mcp && row.key.kind != KeyKind::Mcp {
+            self.record_use(&caller);
+            return Err(Error::NotForMcp);
+        }
+        Ok(caller)
     }
-    Ok(caller)
-}
 
-/// An access token that has run out is no sign of guessing: its holder comes back with another (contract.md, section 3).
-async fn by_token(
-    ctx: &OperationContext,
-    secret: &Secret,
-    address: Option<IpAddr>,
-    user_agent: Option<String>,
-) -> Result<Caller, Error> {
-    let access = match ctx.grants.authenticate(secret).await? {
-        Known::Good(access) => access,
-        Known::Expired => return Err(Error::KeyInvalid),
-        Known::Unknown => return Err(ctx.failures.failed(address)),
-    };
-    let name = Some(access.client_name.clone()).filter(|name| !name.is_empty());
-    Ok(Caller {
-        user: access.user,
-        plan: access.plan,
-        scopes: access.scopes.within(access.plan),
-        via: Principal::App(access.grant),
-        key: None,
-        surface: Some(Surface::Mcp),
-        client: access.mcp_client.clone().or(name).or(user_agent),
-        claim: None,
-        _proof: Proof,
-    })
-}
+    /// An expired access token does not count as a guess: its application refreshes it (contract.md, section 3).
+    async fn by_token(
+        &self,
+        secret: &Secret,
+        ip_address: Option<IpAddr>,
+        user_agent: Option<String>,
+    ) -> Result<Caller, Error> {
+        let access = match self.grants.authenticate(secret).await? {
+            TokenLookup::Valid(access) => access,
+            TokenLookup::Expired => return Err(Error::KeyInvalid),
+            TokenLookup::Unknown => return Err(self.failures.record(ip_address)),
+        };
+        let name = Some(access.client_name.clone()).filter(|name| !name.is_empty());
+        let client = access.mcp_client.clone().or(name).or(user_agent);
+        Ok(Caller::of_app(access.user, access.plan, access.grant, &access.scopes, client))
+    }
 
-/// Notes that the caller's key or connection was used.
-pub fn used(ctx: &OperationContext, caller: &Caller) {
-    if let Some(grant) = grant_used(ctx, caller, None) {
-        ctx.grants.used(grant);
+    /// Records that the caller's key or connection was used.
+    pub fn record_use(&self, caller: &Caller) {
+        if let Some(used) = self.grant_use(caller, None) {
+            self.grants.record_use(used);
+        }
+        if let Some(used) = self.key_use(caller, None) {
+            self.keys.record_use(used);
+        }
     }
-    if let Some(key) = key_used(ctx, caller, None) {
-        ctx.keys.used(key);
-    }
-}
 
-/// Notes a use whose client introduced itself by an MCP `initialize`: calls that do not name themselves bear this name
-/// from then on.
-///
-/// # Errors
-/// The name could not be written.
-pub async fn introduced(ctx: &OperationContext, caller: &Caller, client: String) -> Result<(), Error> {
-    if caller.client.as_deref() == Some(&*client) {
-        used(ctx, caller);
-        return Ok(());
+    /// Records a use with the name that the client stated in an MCP `initialize`. From then on, calls that do not state a name have
+    /// this one.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] or [`Error::Internal`] if the name could not be written.
+    pub async fn record_client_info(&self, caller: &Caller, client: String) -> Result<(), Error> {
+        if caller.client.as_deref() == Some(&*client) {
+            self.record_use(caller);
+            return Ok(());
+        }
+        if let Some(used) = self.grant_use(caller, Some(client.clone())) {
+            self.grants.record_client_info(used).await?;
+        }
+        if let Some(used) = self.key_use(caller, Some(client)) {
+            self.keys.record_client_info(used).await?;
+        }
+        Ok(())
     }
-    if let Some(grant) = grant_used(ctx, caller, Some(client.clone())) {
-        ctx.grants.introduced(grant).await?;
-    }
-    if let Some(key) = key_used(ctx, caller, Some(client)) {
-        ctx.keys.introduced(key).await?;
-    }
-    Ok(())
-}
 
-fn grant_used(ctx: &OperationContext, caller: &Caller, mcp_client: Option<String>) -> Option<grants::Used> {
-    let Principal::App(grant) = caller.via else { return None };
-    Some(grants::Used { grant, at: ctx.core.clock.now(), mcp_client })
-}
+    fn grant_use(&self, caller: &Caller, mcp_client: Option<String>) -> Option<GrantUse> {
+        let Principal::App(grant) = caller.principal else { return None };
+        Some(GrantUse { grant, at: self.core.clock.now(), mcp_client })
+    }
 
-fn key_used(ctx: &OperationContext, caller: &Caller, mcp_client: Option<String>) -> Option<Used> {
-    let key = caller.key.as_ref()?;
-    Some(Used {
-        key: key.id,
-        user: caller.user,
-        name: key.name.clone(),
-        first: key.is_new,
-        at: ctx.core.clock.now(),
-        client: mcp_client.clone().or_else(|| caller.client.clone()),
-        mcp_client,
-    })
+    fn key_use(&self, caller: &Caller, mcp_client: Option<String>) -> Option<KeyUse> {
+        let key = caller.key.as_ref()?;
+        Some(KeyUse {
+            key: key.id,
+            user: caller.user,
+            name: key.name.clone(),
+            first: key.is_new,
+            at: self.core.clock.now(),
+            client: mcp_client.clone().or_else(|| caller.client.clone()),
+            mcp_client,
+        })
+    }
 }

@@ -1,25 +1,26 @@
-//! Who asks: what was presented, and what it proved.
+//! The caller of a request: the credential that it presented, and the identity that this proved.
 
 use entity::id::{GrantId, KeyId, SessionId, UserId};
 use entity::kind::{KeyKind, Surface};
 use entity::plan::Plan;
-use entity::scope::Scopes;
-
+use entity::scope::{Scope, Scopes};
 use library::idempotency_claim::ClaimId;
+use library::owned_transaction::RequestOwner;
+
 use crate::auth::secret::Secret;
 
-/// What a request presented.
+/// The credential that a request presents.
 #[derive(Debug)]
 pub enum Credential {
-    /// A text that has the form and the checksum of an API key.
+    /// A text with the form and the checksum of an API key.
     ApiKey(Secret),
-    /// A text that has the form of an access token.
+    /// A text with the form of an access token.
     AccessToken(Secret),
-    /// Anything else that was sent as a bearer: nothing that is known here.
+    /// Any other bearer token. This service issued none of that form.
     Other,
 }
 
-/// By what the caller came in.
+/// How the caller authenticated: by an API key, an OAuth connection, or a browser session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Principal {
     /// An API key.
@@ -30,53 +31,108 @@ pub enum Principal {
     Session(SessionId),
 }
 
-/// Someone whose checks have run. It is made by `perform` and by the session's door alone, so having one is the proof.
+/// An authenticated caller. Only the modules of [`crate::auth`] that check a credential can create one, so having one is the proof
+/// of that check.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// Whose library this is about.
+    /// The user whose library the request is about.
     pub user: UserId,
     /// The plan of that user.
     pub plan: Plan,
-    /// What the caller may do, within the plan.
+    /// The scopes that were granted, as far as the plan allows them.
     pub scopes: Scopes,
-    /// By what it came in.
-    pub via: Principal,
-    /// The key, where one was used.
+    /// How the caller authenticated.
+    pub principal: Principal,
+    /// The API key, if one was used.
     pub key: Option<CallerKey>,
-    /// The surface it came by; the web app counts nowhere.
+    /// The surface of the request; `None` for the web app, whose requests count in no limit.
     pub surface: Option<Surface>,
-    /// What it calls itself.
+    /// The name by which the client identifies itself.
     pub client: Option<String>,
     /// The claim of the request's Idempotency-Key. The transaction that makes the change marks it as committed
     /// ([`library::owned_transaction::begin_request`]).
-    pub(crate) claim: Option<ClaimId>,
-    pub(crate) _proof: Proof,
+    claim: Option<ClaimId>,
 }
 
 impl Caller {
+    /// Returns the caller whose API key was checked.
+    pub(super) fn of_key(
+        user: UserId,
+        plan: Plan,
+        key: CallerKey,
+        surface: Surface,
+        client: Option<String>,
+    ) -> Self {
+        Self {
+            user,
+            plan,
+            scopes: key.scopes.within(plan),
+            principal: Principal::Key(key.id),
+            key: Some(key),
+            surface: Some(surface),
+            client,
+            claim: None,
+        }
+    }
+
+    /// Returns the connected application whose access token was checked. Access tokens are for the MCP server alone.
+    pub(super) fn of_app(
+        user: UserId,
+        plan: Plan,
+        grant: GrantId,
+        scopes: &Scopes,
+        client: Option<String>,
+    ) -> Self {
+        Self {
+            user,
+            plan,
+            scopes: scopes.within(plan),
+            principal: Principal::App(grant),
+            key: None,
+            surface: Some(Surface::Mcp),
+            client,
+            claim: None,
+        }
+    }
+
+    /// Returns the signed-in browser whose session was checked. It has every scope.
+    pub(super) fn of_session(user: UserId, plan: Plan, session: SessionId) -> Self {
+        Self {
+            user,
+            plan,
+            scopes: Scope::ALL.into(),
+            principal: Principal::Session(session),
+            key: None,
+            surface: None,
+            client: None,
+            claim: None,
+        }
+    }
+
     /// Returns the same caller with the claim of the request's Idempotency-Key.
     pub(crate) fn with_claim(&self, claim: ClaimId) -> Self {
         Self { claim: Some(claim), ..self.clone() }
     }
+
+    /// Returns the user for whom this request changes rows.
+    pub fn owner(&self) -> RequestOwner {
+        RequestOwner { user: self.user, plan: self.plan, claim: self.claim.clone() }
+    }
 }
 
-/// What operations may know of the key that was used.
+/// The API key of a caller, as far as operations may know it.
 #[derive(Clone, Debug)]
 pub struct CallerKey {
-    /// The key.
+    /// The id of the key.
     pub id: KeyId,
-    /// What the person calls it.
+    /// The name that the user gave the key.
     pub name: String,
-    /// For REST or MCP.
+    /// Whether the key is for REST or MCP.
     pub kind: KeyKind,
-    /// The ticked scopes.
+    /// The scopes that the user ticked.
     pub scopes: Scopes,
-    /// Requests an hour, as they count now.
+    /// Requests within an hour: the setting of the key, capped at the plan's maximum.
     pub hourly_limit: u32,
-    /// No use of it was written down yet.
+    /// Whether no use of the key has been written down yet.
     pub is_new: bool,
 }
-
-/// Only this crate can make one.
-#[derive(Clone, Debug)]
-pub(crate) struct Proof;

@@ -1,4 +1,4 @@
-//! The last use of each key or connection, gathered until it is written down.
+//! The last use of each key or connection, buffered until it is written.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -7,92 +7,92 @@ use std::num::NonZeroU32;
 use entity::time::Timestamp;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
-/// So many are remembered before those that did nothing for long are forgotten.
-const REMEMBERED: usize = 10_000;
+/// Above this number of ids in memory, those without recent changes are dropped.
+const MAX_THROTTLED_IDS: usize = 10_000;
 
-/// How often what a client calls itself is written at once, for each key or connection: written, it makes every cached row
-/// be read anew. Beyond it the name comes with the next write.
-pub struct Introductions<Id: Clone + Hash + Eq>(DefaultKeyedRateLimiter<Id>);
+/// Limits how often the name of a client is written without delay, for each key or connection: each such write makes every cached
+/// row be read again. Beyond the limit, the name is written with the next batch.
+pub struct ClientInfoThrottle<Id: Clone + Hash + Eq>(DefaultKeyedRateLimiter<Id>);
 
-impl<Id: Clone + Hash + Eq> Default for Introductions<Id> {
+impl<Id: Clone + Hash + Eq> Default for ClientInfoThrottle<Id> {
     fn default() -> Self {
         let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
         Self(RateLimiter::keyed(Quota::per_second(number(1)).allow_burst(number(10))))
     }
 }
 
-impl<Id: Clone + Hash + Eq> Introductions<Id> {
-    /// Whether this one is written at once.
-    pub fn take(&self, of: &Id) -> bool {
-        if self.0.len() > REMEMBERED {
+impl<Id: Clone + Hash + Eq> ClientInfoThrottle<Id> {
+    /// Returns whether the name of this id's client may be written without delay, and counts it.
+    pub fn try_acquire(&self, id: &Id) -> bool {
+        if self.0.len() > MAX_THROTTLED_IDS {
             self.0.retain_recent();
         }
-        self.0.check_key(of).is_ok()
+        self.0.check_key(id).is_ok()
     }
 }
 
-/// A use.
+/// A use of a key or connection.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Use {
-    /// When.
+pub struct LastUse {
+    /// When it was used.
     pub at: Timestamp,
-    /// Who it was, as the request names itself.
+    /// The name by which the client identified itself in the request.
     pub client: Option<String>,
-    /// Name and version of an MCP `initialize`.
+    /// Name and version that the client stated in an MCP `initialize`.
     pub mcp_client: Option<String>,
 }
 
-impl Use {
-    /// This use, with the name that an earlier one introduced and this one does not.
+impl LastUse {
+    /// Returns this use with the name of an earlier one, unless this one has its own.
     fn after(self, earlier: Self) -> Self {
         Self { mcp_client: self.mcp_client.or(earlier.mcp_client), ..self }
     }
 }
 
-/// The last use of each. In the order of their ids they are written, or two nodes could wait for each other's rows.
+/// The last use of each id. They are written in the order of their ids, or two nodes could wait for each other's rows.
 #[derive(Clone, Debug)]
-pub struct Uses<Id>(BTreeMap<Id, Use>);
+pub struct LastUseBuffer<Id>(BTreeMap<Id, LastUse>);
 
-impl<Id> Default for Uses<Id> {
+impl<Id> Default for LastUseBuffer<Id> {
     fn default() -> Self {
         Self(BTreeMap::new())
     }
 }
 
-impl<Id: Copy + Ord> Uses<Id> {
-    /// A use, after all that were noted.
-    pub fn note(&mut self, of: Id, this: Use) {
-        let this = match self.0.remove(&of) {
-            Some(earlier) => this.after(earlier),
-            None => this,
+impl<Id: Copy + Ord> LastUseBuffer<Id> {
+    /// Adds a use that is later than all recorded ones.
+    pub fn record(&mut self, id: Id, last_use: LastUse) {
+        let last_use = match self.0.remove(&id) {
+            Some(earlier) => last_use.after(earlier),
+            None => last_use,
         };
-        self.0.insert(of, this);
+        self.0.insert(id, last_use);
     }
 
-    /// What could not be written, before all that was noted since.
+    /// Puts back uses that could not be written. They are earlier than all that were recorded since.
     pub fn put_back(&mut self, unwritten: Self) {
-        for (of, earlier) in unwritten.0 {
-            let this = match self.0.remove(&of) {
-                Some(since) => since.after(earlier),
+        for (id, earlier) in unwritten.0 {
+            let last_use = match self.0.remove(&id) {
+                Some(later) => later.after(earlier),
                 None => earlier,
             };
-            self.0.insert(of, this);
+            self.0.insert(id, last_use);
         }
     }
 
-    /// Whether a client introduced itself in one of them.
-    pub fn introduce(&self) -> bool {
-        self.0.values().any(|one| one.mcp_client.is_some())
+    /// Returns whether a client stated its name in one of the uses.
+    pub fn has_client_info(&self) -> bool {
+        self.0.values().any(|last_use| last_use.mcp_client.is_some())
     }
 
-    /// Whether there is none.
+    /// Returns whether there is no use.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Each of them.
-    pub fn iter(&self) -> impl Iterator<Item = (Id, &Use)> {
-        self.0.iter().map(|(of, one)| (*of, one))
+    /// Iterates over the uses in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (Id, &LastUse)> {
+        self.0.iter().map(|(id, last_use)| (*id, last_use))
     }
 }
 
@@ -100,35 +100,35 @@ impl<Id: Copy + Ord> Uses<Id> {
 mod tests {
     use super::*;
 
-    fn at(moment: i64, mcp_client: Option<&str>) -> Use {
+    fn at(moment: i64, mcp_client: Option<&str>) -> LastUse {
         let (at, mcp_client) = (Timestamp::from_millis(moment), mcp_client.map(str::to_owned));
-        Use { at, client: None, mcp_client }
+        LastUse { at, client: None, mcp_client }
     }
 
     #[test]
-    fn the_last_use_counts_and_a_name_that_was_introduced_stays() {
-        let mut uses = Uses::default();
-        uses.note(1, at(1, Some("core 1.0")));
-        uses.note(1, at(2, None));
-        uses.note(2, at(3, Some("core 1.0")));
-        uses.note(2, at(4, Some("core 2.0")));
+    fn last_use_counts_and_a_stated_name_stays() {
+        let mut uses = LastUseBuffer::default();
+        uses.record(1, at(1, Some("core 1.0")));
+        uses.record(1, at(2, None));
+        uses.record(2, at(3, Some("core 1.0")));
+        uses.record(2, at(4, Some("core 2.0")));
 
-        let all: Vec<_> = uses.iter().map(|(of, one)| (of, one.clone())).collect();
+        let all: Vec<_> = uses.iter().map(|(id, last_use)| (id, last_use.clone())).collect();
         assert_eq!(all, [(1, at(2, Some("core 1.0"))), (2, at(4, Some("core 2.0")))]);
-        assert!(uses.introduce());
+        assert!(uses.has_client_info());
     }
 
     #[test]
-    fn what_comes_back_unwritten_is_earlier_than_what_was_noted_since() {
-        let mut unwritten = Uses::default();
-        unwritten.note(1, at(1, Some("core 1.0")));
-        unwritten.note(2, at(1, None));
-        let mut uses = Uses::default();
-        uses.note(1, at(5, None));
+    fn uses_that_are_put_back_are_earlier_than_later_ones() {
+        let mut unwritten = LastUseBuffer::default();
+        unwritten.record(1, at(1, Some("core 1.0")));
+        unwritten.record(2, at(1, None));
+        let mut uses = LastUseBuffer::default();
+        uses.record(1, at(5, None));
 
         uses.put_back(unwritten);
 
-        let all: Vec<_> = uses.iter().map(|(of, one)| (of, one.clone())).collect();
+        let all: Vec<_> = uses.iter().map(|(id, last_use)| (id, last_use.clone())).collect();
         assert_eq!(all, [(1, at(5, Some("core 1.0"))), (2, at(1, None))]);
     }
 }

@@ -1,4 +1,4 @@
-//! Passwords: Argon2id at OWASP's minimum (19 MiB, two passes), and what may be one.
+//! Passwords: hashes by Argon2id at OWASP's minimum (19 MiB, two passes), and the strength that is required.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,26 +8,32 @@ use argon2::{Algorithm, Argon2, Block, Params, RECOMMENDED_SALT_LEN, Version};
 
 const ALGORITHM: Algorithm = Algorithm::Argon2id;
 const VERSION: Version = Version::V0x13;
-const SHORTEST: usize = 10;
-const LONGEST_BYTES: usize = 1024;
-/// Guesses that an attacker would need; the passwords on lists of common ones need fewer.
-const COMMON: f64 = 1e6;
+const MIN_CHARS: usize = 10;
+const MAX_BYTES: usize = 1024;
+/// Guesses that an attacker must need at least. Passwords on lists of common ones need fewer.
+const MIN_GUESSES: f64 = 1e6;
 
-/// Whether a text may be a password; the reason where not.
-pub fn acceptable(password: &str) -> Result<(), &'static str> {
-    if password.chars().count() < SHORTEST {
+/// Checks whether a text is strong enough for a password.
+///
+/// # Errors
+/// The reason why it is not.
+pub fn check_strength(password: &str) -> Result<(), &'static str> {
+    if password.chars().count() < MIN_CHARS {
         return Err("must have at least 10 characters");
     }
-    if password.len() > LONGEST_BYTES {
+    if password.len() > MAX_BYTES {
         return Err("must have at most 1024 bytes");
     }
-    if zxcvbn::zxcvbn(password, &[]).guesses_log10() < COMMON.log10() {
+    if zxcvbn::zxcvbn(password, &[]).guesses_log10() < MIN_GUESSES.log10() {
         return Err("is too easy to guess; choose a longer one");
     }
     Ok(())
 }
 
-/// The hash of a password with a salt of its own, as a PHC string. Blocks for tens of milliseconds.
+/// Hashes a password with a new salt, and returns a PHC string. Blocks for tens of milliseconds.
+///
+/// # Errors
+/// The system has no random bytes.
 pub fn hash(password: &str) -> Result<String, Error> {
     let argon2 = hasher()?;
     let mut salt = [0; RECOMMENDED_SALT_LEN];
@@ -42,7 +48,7 @@ pub fn hash(password: &str) -> Result<String, Error> {
     Ok(hash.to_string())
 }
 
-/// Whether this is the password of that hash. Blocks for tens of milliseconds.
+/// Returns whether a password has this hash. Blocks for tens of milliseconds.
 pub fn verify(password: &str, hash: &str) -> bool {
     PasswordHash::new(hash).is_ok_and(|stored| matches(password, &stored).unwrap_or(false))
 }
@@ -57,14 +63,14 @@ fn matches(password: &str, stored: &PasswordHash) -> Result<bool, Error> {
             // Equality of outputs takes the same time wherever they differ.
             Ok(Output::new(&digest(&argon2, password, salt)?)? == *expected)
         }
-        // Of other parameters, whose memory has another size.
+        // A hash with other parameters needs memory of another size.
         (Some(_) | None, Some(_) | None) => Ok(argon2.verify_password(password.as_bytes(), stored).is_ok()),
     }
 }
 
 fn digest(argon2: &Argon2, password: &str, salt: &[u8]) -> Result<[u8; Params::DEFAULT_OUTPUT_LEN], Error> {
     let mut output = [0; Params::DEFAULT_OUTPUT_LEN];
-    SPARE.with(argon2.params().block_count(), |memory| {
+    SPARE_MEMORY.with(argon2.params().block_count(), |memory| {
         argon2.hash_password_into_with_memory(password.as_bytes(), salt, &mut output, memory)
     })?;
     Ok(output)
@@ -77,20 +83,20 @@ fn hasher() -> Result<Argon2<'static>, Error> {
 
 /// The memory of the last hash, for the next one. Allocated for each hash, its 19 MiB would be kept by several arenas of the allocator:
 /// each hash runs on a thread of its own.
-static SPARE: Spare = Spare(Mutex::new(None));
+static SPARE_MEMORY: SpareMemory = SpareMemory(Mutex::new(None));
 
-struct Spare(Mutex<Option<Vec<Block>>>);
+struct SpareMemory(Mutex<Option<Vec<Block>>>);
 
-impl Spare {
+impl SpareMemory {
     /// Runs `work` on this number of blocks, whose content does not matter. At most two hashes are made at the same time
     /// ([`runtime::Workers`]); the second one allocates, and afterwards the memory of one of them is kept.
     fn with<T>(&self, blocks: usize, work: impl FnOnce(&mut [Block]) -> T) -> T {
         let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut memory = spare.unwrap_or_default();
         memory.resize(blocks, Block::new());
-        let done = work(&mut memory);
+        let result = work(&mut memory);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(memory);
-        done
+        result
     }
 }
 
@@ -101,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_is_known_by_its_hash_alone() {
+    fn only_the_right_password_verifies() {
         let stored = hash("correct horse battery 7!").unwrap();
 
         assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
@@ -122,7 +128,7 @@ mod tests {
 
     /// Of the threat table (row A6).
     #[test]
-    fn own_hash_is_what_the_crate_verifies() {
+    fn argon2_crate_verifies_own_hashes() {
         let stored = hash("correct horse battery 7!").unwrap();
 
         assert!(hasher().unwrap().verify_password(b"correct horse battery 7!", stored.as_str()).is_ok());
@@ -130,7 +136,7 @@ mod tests {
 
     #[test]
     fn memory_of_a_hash_is_used_for_the_next() {
-        let spare = Spare(Mutex::new(None));
+        let spare = SpareMemory(Mutex::new(None));
 
         let first = spare.with(8, |memory| memory.as_ptr());
         let second = spare.with(8, |memory| memory.as_ptr());
@@ -139,11 +145,11 @@ mod tests {
     }
 
     #[test]
-    fn short_common_and_endless_texts_are_no_passwords() {
-        assert!(acceptable("correct horse battery 7!").is_ok());
-        assert!(acceptable("another long pass 9!").is_ok());
+    fn short_common_and_too_long_passwords_are_refused() {
+        assert!(check_strength("correct horse battery 7!").is_ok());
+        assert!(check_strength("another long pass 9!").is_ok());
         for bad in ["short", "password123", "1234567890", "qwertyuiop", "aaaaaaaaaaaa", &"x".repeat(1025)] {
-            assert!(acceptable(bad).is_err(), "{bad}");
+            assert!(check_strength(bad).is_err(), "{bad}");
         }
     }
 }

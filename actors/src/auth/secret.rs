@@ -1,4 +1,4 @@
-//! Secrets that are shown once: API keys, session cookies, OAuth codes and tokens. Only their hash is kept.
+//! Secrets that are shown once: API keys, session cookies, OAuth codes and tokens. Only their hashes are stored.
 //!
 //! A key is `pk_`, 43 base62 characters from the system's random source (256 bits) and six of checksum over
 //! them, so that a mistyped or foreign key is refused without a look-up and secret scanners can tell one
@@ -15,28 +15,34 @@ const RANDOM_CHARS: usize = 43;
 const CHECKSUM_CHARS: usize = 6;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The system gave no random bytes.
+/// The system returned no random bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("could not read the random source of the system")]
-pub struct NoRandomness(#[source] getrandom::Error);
+pub struct RandomSourceError(#[source] getrandom::Error);
 
-/// A secret in the clear: never logged, never kept, wiped when dropped.
+/// A secret in plain text: never logged, never stored, wiped when dropped.
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// A new API key.
-    pub fn new_key() -> Result<Self, NoRandomness> {
+    /// Creates an API key.
+    ///
+    /// # Errors
+    /// The system returned no random bytes.
+    pub fn new_key() -> Result<Self, RandomSourceError> {
         let random = random_base62()?;
         let checksum = checksum(&random);
         Ok(Self::joined(&[KEY_PREFIX, &random, checksum.as_str()]))
     }
 
-    /// A new token of 256 random bits behind the prefix of its kind.
-    pub fn new_token(prefix: &str) -> Result<Self, NoRandomness> {
+    /// Creates a token: the prefix of its kind and 256 random bits.
+    ///
+    /// # Errors
+    /// The system returned no random bytes.
+    pub fn new_token(prefix: &str) -> Result<Self, RandomSourceError> {
         Ok(Self::joined(&[prefix, &random_base62()?]))
     }
 
-    /// The API key that a caller sent; `None` unless it has the form and the checksum of one.
+    /// Returns the API key that a caller sent, if it has the form and the checksum of one.
     pub fn parse_key(sent: &str) -> Option<Self> {
         let body = sent.strip_prefix(KEY_PREFIX)?;
         let (random, sum) = body.split_at_checked(RANDOM_CHARS)?;
@@ -45,18 +51,18 @@ impl Secret {
         is_key.then(|| Self::joined(&[sent]))
     }
 
-    /// The token of this kind that a caller sent; `None` unless it has the form of one.
+    /// Returns the token of this kind that a caller sent, if it has the form of one.
     pub fn parse_token(prefix: &str, sent: &str) -> Option<Self> {
         let random = sent.strip_prefix(prefix)?;
         is_base62(random, RANDOM_CHARS).then(|| Self::joined(&[sent]))
     }
 
-    /// What is kept of it: SHA-256 of the whole secret. A secret of 256 random bits needs no slow hash.
+    /// Returns the hash that is stored: SHA-256 of the whole secret. A secret of 256 random bits needs no slow hash.
     pub fn hash(&self) -> SecretHash {
         SecretHash(Sha256::digest(self.0.as_bytes()).into())
     }
 
-    /// How a key is shown in lists: `pk_`, four characters, `...`, four characters. Over 200 bits stay hidden.
+    /// Returns the form of a key in lists: `pk_`, four characters, `...`, four characters. Over 200 bits stay hidden.
     pub fn display(&self) -> String {
         let body = self.0.strip_prefix(KEY_PREFIX).unwrap_or(&self.0);
         let first = body.get(..4).unwrap_or_default();
@@ -64,13 +70,13 @@ impl Secret {
         format!("{KEY_PREFIX}{first}...{last}")
     }
 
-    /// The secret itself, for the one answer that shows it.
+    /// Returns the secret itself, for the one response that shows it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
     fn joined(parts: &[&str]) -> Self {
-        // Reserved at once: a string that grows leaves copies behind that nobody wipes.
+        // With its final capacity: a string that grows leaves copies behind that are not wiped.
         let mut secret = Zeroizing::new(String::with_capacity(parts.iter().map(|part| part.len()).sum()));
         parts.iter().for_each(|part| secret.push_str(part));
         Self(secret)
@@ -88,22 +94,22 @@ impl std::fmt::Debug for Secret {
 pub struct SecretHash([u8; 32]);
 
 impl SecretHash {
-    /// A hash as it is kept.
+    /// Returns the hash with these bytes.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The hash as it is kept.
+    /// Returns the bytes of the hash.
     pub const fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// 64 hexadecimal digits in lower case.
+    /// Returns 64 hexadecimal digits in lower case.
     pub fn hex(&self) -> String {
         text::hexadecimal(&self.0)
     }
 
-    /// What [`hex`](Self::hex) wrote; `None` for anything else.
+    /// Parses the output of [`hex`](Self::hex). Returns `None` for anything else.
     pub fn from_hex(hex: &str) -> Option<Self> {
         let is_digit = |b: &u8| b.is_ascii_digit() || (b'a'..=b'f').contains(b);
         let (pairs, []) = hex.as_bytes().as_chunks::<2>() else { return None };
@@ -142,13 +148,13 @@ impl std::fmt::Debug for SecretHash {
     }
 }
 
-/// 43 characters, each of the 62 equally likely.
-fn random_base62() -> Result<Zeroizing<String>, NoRandomness> {
+/// Returns 43 characters, each of the 62 equally likely.
+fn random_base62() -> Result<Zeroizing<String>, RandomSourceError> {
     let mut text = Zeroizing::new(String::with_capacity(RANDOM_CHARS));
     let mut bytes = Zeroizing::new([0; 64]);
     while text.len() < RANDOM_CHARS {
-        getrandom::fill(bytes.as_mut_slice()).map_err(NoRandomness)?;
-        // Six bits a byte; the two values past the alphabet are thrown away, so that none is likelier.
+        getrandom::fill(bytes.as_mut_slice()).map_err(RandomSourceError)?;
+        // Six bits of each byte. The two values beyond the alphabet are skipped, so that no character is likelier.
         let chars = bytes.iter().filter_map(|byte| BASE62.get(usize::from(byte & 0x3f)).copied());
         let missing = RANDOM_CHARS - text.len();
         text.extend(chars.map(char::from).take(missing));
@@ -156,7 +162,7 @@ fn random_base62() -> Result<Zeroizing<String>, NoRandomness> {
     Ok(text)
 }
 
-/// CRC-32 of the random characters in base62, six digits, the first most significant.
+/// Returns the CRC-32 of the random characters as six base62 digits, the most significant first.
 fn checksum(random: &str) -> Zeroizing<String> {
     let mut rest = u64::from(crc32fast::hash(random.as_bytes()));
     let mut digits = [b'0'; CHECKSUM_CHARS];
@@ -185,13 +191,13 @@ mod tests {
     }
 
     /// The same key in every run.
-    fn known() -> String {
+    fn fixed_key() -> String {
         let random = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg";
         format!("pk_{random}{}", checksum(random).as_str())
     }
 
     #[test]
-    fn a_key_is_pk_and_49_base62_characters_and_is_read_back() {
+    fn key_is_pk_and_49_base62_characters() {
         let key = key();
         let body = key.expose().strip_prefix("pk_").unwrap();
         assert!(is_base62(body, 49));
@@ -200,14 +206,14 @@ mod tests {
 
     /// Of the threat table (row A5).
     #[test]
-    fn the_checksum_is_crc32_in_base62() {
+    fn checksum_is_crc32_in_base62() {
         // As Python's zlib.crc32 gives it.
         assert_eq!(checksum("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg").as_str(), "37cCQ0");
         assert_eq!(checksum("").as_str(), "000000");
     }
 
     #[test]
-    fn what_is_no_key_is_refused() {
+    fn malformed_keys_are_refused() {
         for sent in [
             "",
             "pk_",
@@ -218,7 +224,7 @@ mod tests {
         ] {
             assert!(Secret::parse_key(sent).is_none(), "{sent}");
         }
-        let key = known();
+        let key = fixed_key();
         for sent in [
             format!(" {key}"),
             format!("{key} "),
@@ -231,19 +237,19 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_shown_by_its_ends_alone() {
-        let key = known();
+    fn display_shows_only_the_ends_of_a_key() {
+        let key = fixed_key();
         assert_eq!(Secret::parse_key(&key).unwrap().display(), format!("pk_0123...{}", &key[48..]));
     }
 
     /// Of the threat table (row L2).
     #[test]
-    fn nothing_of_a_secret_is_printed() {
+    fn debug_output_hides_secrets() {
         assert_eq!(format!("{:?} {:?}", key(), key().hash()), "Secret(..) SecretHash(..)");
     }
 
     #[test]
-    fn tokens_carry_their_prefix_and_256_bits() {
+    fn tokens_have_their_prefix_and_256_bits() {
         let token = Secret::new_token("cs_").unwrap();
         assert_eq!(token.expose().len(), 3 + 43);
         assert_eq!(Secret::parse_token("cs_", token.expose()).unwrap().hash(), token.hash());
@@ -253,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_differ_and_use_every_character_alike() {
+    fn secrets_differ_and_use_every_character_equally() {
         let keys: HashSet<String> = (0..2_000).map(|_| key().expose().to_owned()).collect();
         assert_eq!(keys.len(), 2_000);
         let mut counts = BTreeMap::new();
@@ -265,7 +271,7 @@ mod tests {
 
     /// Of the threat table (row A4).
     #[test]
-    fn the_hash_is_sha256_of_the_whole_secret() {
+    fn hash_is_sha256_of_the_whole_secret() {
         let hash = Secret::joined(&["abc"]).hash();
         assert_eq!(hash.hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!(SecretHash::from_hex(&hash.hex()), Some(hash));
@@ -277,14 +283,14 @@ mod tests {
     proptest! {
         /// Of the threat table (row A5).
         #[test]
-        fn a_key_with_one_other_character_is_refused(at in 0usize..52, c in "[0-9A-Za-z_-]") {
-            let key = known();
+        fn key_with_one_changed_character_is_refused(at in 0usize..52, c in "[0-9A-Za-z_-]") {
+            let key = fixed_key();
             let changed = format!("{}{c}{}", &key[..at], &key[at + 1..]);
             prop_assert_eq!(Secret::parse_key(&changed).is_some(), changed == key);
         }
 
         #[test]
-        fn anything_may_be_sent(sent in any::<String>()) {
+        fn arbitrary_text_is_refused(sent in any::<String>()) {
             prop_assert!(Secret::parse_key(&sent).is_none());
             let prefixed = format!("pk_{sent}");
             prop_assert!(Secret::parse_key(&prefixed).is_none());

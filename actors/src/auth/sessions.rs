@@ -1,4 +1,4 @@
-//! Sessions: how a browser stays signed in, and how guessing passwords is slowed.
+//! Sessions: how a browser stays signed in, and how guessing passwords is slowed down.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,27 +8,30 @@ use std::time::Duration;
 use database::on_behalf_of;
 use entity::id::SessionId;
 use entity::{session, user};
+use errors::Error;
+use library::context::CoreContext;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
-use crate::context::OperationContext;
 use crate::auth::caller::{Caller, Principal};
-use errors::Error;
-use crate::auth::secret::Secret;
+use crate::auth::keys::Keys;
 use crate::auth::limits::network;
-use crate::auth::password;
-use crate::pipeline;
+use crate::auth::secret::Secret;
+use crate::auth::{accounts, password};
 
-/// What the secret of a session begins with.
-pub const PREFIX: &str = "cs_";
-/// How long a session lives.
-pub const LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
-const WINDOW: Duration = Duration::from_secs(15 * 60);
-const MOST_FAILURES: usize = 5;
-/// Of all accounts from one address: an office or a school signs in from one.
-const MOST_FAILURES_OF_ADDRESS: usize = 100;
-const SWEEP_EVERY: Duration = Duration::from_secs(60);
-/// A hash of no password: verifying against it takes as long as against a real one.
-const NOBODY: &str =
+/// The prefix of a session's secret.
+pub const SESSION_PREFIX: &str = "cs_";
+/// The lifetime of a session.
+pub const SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Failed sign-ins count for this long.
+const FAILURE_WINDOW: Duration = Duration::from_secs(15 * 60);
+/// Failed sign-ins of one account from one IP address.
+const MAX_ACCOUNT_FAILURES: usize = 5;
+/// Failed sign-ins of all accounts from one IP address. The users of an office or a school may share one.
+const MAX_ADDRESS_FAILURES: usize = 100;
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
+/// A hash that no password has. To verify against it takes as long as against a real one, so the response time does not tell whether
+/// an account exists.
+const UNMATCHABLE_HASH: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$Zm9vYmFyZm9vYmFyZm9vYmFyZm9vYmFyZm9vYmFyMDE";
 
 /// Checks an e-mail address and a password, and returns their account. No session begins.
@@ -37,36 +40,43 @@ const NOBODY: &str =
 /// [`Error::WrongPassword`] for an unknown e-mail address, a wrong password and a disabled account alike;
 /// [`Error::TooManyFailures`] after five failures of an account from one IP address within 15 minutes, even with the right
 /// password (contract.md, section 11).
-pub async fn authenticate(
-    ctx: &OperationContext,
-    address: Option<IpAddr>,
+pub async fn check_sign_in(
+    core: &CoreContext,
+    sign_ins: &SignIns,
+    ip_address: Option<IpAddr>,
     email: &str,
-    typed: String,
+    password: String,
 ) -> Result<user::Model, Error> {
     let email = email.trim().to_lowercase();
-    let attempt = (email, address);
-    ctx.sign_ins.begin(&attempt, ctx.core.clock.elapsed())?;
-    let found = user::Entity::by_email(&attempt.0).one(ctx.core.accounts_db.read()).await;
+    let attempt = (email, ip_address);
+    sign_ins.begin(&attempt, core.clock.elapsed())?;
+    let found = user::Entity::by_email(&attempt.0).one(core.accounts_db.read()).await;
     // The database failed: five such attempts must not lock out the right password.
-    let found = found.inspect_err(|_| ctx.sign_ins.withdraw(&attempt))?;
-    let hash = found.as_ref().map_or_else(|| NOBODY.to_owned(), |user| user.password_hash.clone());
-    let right = is_right(ctx, &attempt, typed, hash).await?;
-    match found.filter(|user| right && user.disabled_at.is_none()) {
+    let found = found.inspect_err(|_| sign_ins.withdraw(&attempt))?;
+    let hash = found.as_ref().map_or_else(|| UNMATCHABLE_HASH.to_owned(), |user| user.password_hash.clone());
+    let is_right = is_right_password(core, sign_ins, &attempt, password, hash).await?;
+    match found.filter(|user| is_right && user.disabled_at.is_none()) {
         Some(user) => {
-            ctx.sign_ins.succeeded(&attempt);
+            sign_ins.record_success(&attempt);
             Ok(user)
         }
         None => Err(Error::WrongPassword),
     }
 }
 
-/// Whether this is the password of that hash. An attempt whose password was not compared, such as when too many wait, does not
-/// count as failed.
-async fn is_right(ctx: &OperationContext, attempt: &Attempt, typed: String, hash: String) -> Result<bool, Error> {
+/// Returns whether a password has this hash. An attempt whose password was not compared, such as when too many wait, does not count
+/// as failed.
+async fn is_right_password(
+    core: &CoreContext,
+    sign_ins: &SignIns,
+    attempt: &SignInAttempt,
+    password: String,
+    hash: String,
+) -> Result<bool, Error> {
     let address = attempt.1.map(network);
-    let compared = ctx.core.workers.run_password_hash(address, move || password::verify(&typed, &hash)).await;
+    let compared = core.workers.run_password_hash(address, move || password::verify(&password, &hash)).await;
     if compared.is_err() {
-        ctx.sign_ins.withdraw(attempt);
+        sign_ins.withdraw(attempt);
     }
     Ok(compared?)
 }
@@ -76,16 +86,20 @@ async fn is_right(ctx: &OperationContext, attempt: &Attempt, typed: String, hash
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
-pub async fn open(ctx: &OperationContext, user: &user::Model, presented: Option<&Secret>) -> Result<Secret, Error> {
-    let (now, secret) = (ctx.core.clock.now(), Secret::new_token(PREFIX).map_err(Error::internal)?);
+pub async fn open(
+    core: &CoreContext,
+    user: &user::Model,
+    presented: Option<&Secret>,
+) -> Result<Secret, Error> {
+    let (now, secret) = (core.clock.now(), Secret::new_token(SESSION_PREFIX).map_err(Error::internal)?);
     let row = session::Model {
         id: SessionId::new(now),
         user_id: user.id,
         secret_hash: secret.hash().bytes().to_vec(),
         created_at: now,
-        expires_at: now + LIFE,
+        expires_at: now + SESSION_LIFETIME,
     };
-    let txn = on_behalf_of(user.id, ctx.core.accounts_db.begin()).await?;
+    let txn = on_behalf_of(user.id, core.accounts_db.begin()).await?;
     session::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
     if let Some(presented) = presented {
         let hash = presented.hash().bytes().to_vec();
@@ -95,93 +109,131 @@ pub async fn open(ctx: &OperationContext, user: &user::Model, presented: Option<
     Ok(secret)
 }
 
-/// Who has this session's cookie.
-pub async fn recognise(ctx: &OperationContext, secret: &Secret) -> Result<(Caller, user::Model), Error> {
-    let found =
-        session::Entity::living(secret.hash().bytes(), ctx.core.clock.now()).one(ctx.core.accounts_db.read()).await?;
+/// Returns the caller and the account of a session.
+///
+/// # Errors
+/// [`Error::NotSignedIn`] if the session has ended or its account is disabled; [`Error::Internal`] when the database fails.
+pub async fn authenticate(
+    core: &CoreContext,
+    keys: &Keys,
+    secret: &Secret,
+) -> Result<(Caller, user::Model), Error> {
+    let db = &core.accounts_db;
+    let found = session::Entity::living(secret.hash().bytes(), core.clock.now()).one(db.read()).await?;
     let session = found.ok_or(Error::NotSignedIn)?;
-    // What a person sees in the app, a plan say, holds for their keys too from then on.
-    ctx.keys.catch_up(&ctx.core.accounts_db).await?;
-    let owner = user::Entity::find_by_id(session.user_id).one(ctx.core.accounts_db.read()).await?;
+    // What the user sees in the app, such as a new plan, holds for the user's keys too from then on.
+    keys.catch_up(db).await?;
+    let owner = user::Entity::find_by_id(session.user_id).one(db.read()).await?;
     let owner = owner.filter(|owner| owner.disabled_at.is_none()).ok_or(Error::NotSignedIn)?;
-    Ok((perform::own_caller(owner.id, owner.plan, Principal::Session(session.id)), owner))
+    Ok((Caller::of_session(owner.id, owner.plan, session.id), owner))
 }
 
-/// Ends a session.
-pub async fn sign_out(ctx: &OperationContext, caller: &Caller) -> Result<(), Error> {
-    let Principal::Session(id) = &caller.via else { return Ok(()) };
+/// Ends the session of a caller.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn sign_out(core: &CoreContext, caller: &Caller) -> Result<(), Error> {
+    let Principal::Session(id) = &caller.principal else { return Ok(()) };
     let own = session::Entity::delete_many().filter(session::Column::UserId.eq(caller.user));
-    own.filter(session::Column::Id.eq(*id)).exec(ctx.core.accounts_db.write()).await?;
+    own.filter(session::Column::Id.eq(*id)).exec(core.accounts_db.write()).await?;
     Ok(())
 }
 
-/// Changes the password of the signed-in person and ends their other sessions.
-pub async fn change_password(ctx: &OperationContext, caller: &Caller, current: String, new: String) -> Result<(), Error> {
-    let Principal::Session(kept) = &caller.via else { return Err(Error::NotSignedIn) };
-    confirm(ctx, caller, "current", current).await?;
-    password::acceptable(&new).map_err(|reason| Error::invalid("new", reason))?;
-    crate::auth::accounts::set_password(ctx, caller.user, new, Some(*kept)).await?;
-    ctx.keys.forget();
+/// Changes the password of the signed-in user, and ends the user's other sessions and all connections.
+///
+/// # Errors
+/// [`Error::Invalid`] for a wrong current password or an unacceptable new one; [`Error::TooManyFailures`] after five wrong ones.
+pub async fn change_password(
+    core: &CoreContext,
+    keys: &Keys,
+    sign_ins: &SignIns,
+    caller: &Caller,
+    current: String,
+    new: String,
+) -> Result<(), Error> {
+    let Principal::Session(session) = &caller.principal else { return Err(Error::NotSignedIn) };
+    confirm_password(core, sign_ins, caller, "current", current).await?;
+    password::check_strength(&new).map_err(|reason| Error::invalid("new", reason))?;
+    accounts::set_password(core, caller.user, new, Some(*session)).await?;
+    keys.invalidate_cache();
     Ok(())
 }
 
-/// Removes the account of the signed-in person, with everything of theirs.
-pub async fn remove_account(ctx: &OperationContext, caller: &Caller, typed: String) -> Result<(), Error> {
-    confirm(ctx, caller, "password", typed).await?;
-    crate::auth::accounts::delete(ctx, caller.user).await?;
-    ctx.keys.forget();
+/// Removes the account of the signed-in user with everything that belongs to it.
+///
+/// # Errors
+/// [`Error::Invalid`] for a wrong password; [`Error::TooManyFailures`] after five wrong ones.
+pub async fn remove_account(
+    core: &CoreContext,
+    keys: &Keys,
+    sign_ins: &SignIns,
+    caller: &Caller,
+    password: String,
+) -> Result<(), Error> {
+    confirm_password(core, sign_ins, caller, "password", password).await?;
+    accounts::delete(core, caller.user).await?;
+    keys.invalidate_cache();
     Ok(())
 }
 
-/// Has the signed-in person type the password again, as slowed as a sign-in is: the browser may be in other hands.
-async fn confirm(ctx: &OperationContext, caller: &Caller, field: &'static str, typed: String) -> Result<(), Error> {
-    let owner =
-        user::Entity::find_by_id(caller.user).one(ctx.core.accounts_db.read()).await?.ok_or(Error::not_found())?;
+/// Checks the password that the signed-in user typed again, with the same limit as a sign-in: another person may use the browser.
+async fn confirm_password(
+    core: &CoreContext,
+    sign_ins: &SignIns,
+    caller: &Caller,
+    field: &'static str,
+    password: String,
+) -> Result<(), Error> {
+    let owner = user::Entity::find_by_id(caller.user).one(core.accounts_db.read()).await?;
+    let owner = owner.ok_or(Error::not_found())?;
     let attempt = (owner.email, None);
-    ctx.sign_ins.begin(&attempt, ctx.core.clock.elapsed())?;
-    if !is_right(ctx, &attempt, typed, owner.password_hash).await? {
+    sign_ins.begin(&attempt, core.clock.elapsed())?;
+    if !is_right_password(core, sign_ins, &attempt, password, owner.password_hash).await? {
         return Err(Error::invalid(field, "is not the password of this account"));
     }
-    ctx.sign_ins.succeeded(&attempt);
+    sign_ins.record_success(&attempt);
     Ok(())
 }
 
-/// Removes sessions that have ended.
-pub async fn sweep(ctx: &OperationContext) -> Result<(), Error> {
-    let ended = session::Column::ExpiresAt.lt(ctx.core.clock.now());
-    session::Entity::delete_many().filter(ended).exec(ctx.core.db.write()).await?;
+/// Removes expired sessions.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
+    let expired = session::Column::ExpiresAt.lt(core.clock.now());
+    session::Entity::delete_many().filter(expired).exec(core.db.write()).await?;
     Ok(())
 }
 
-/// An account, by its address, and where the attempt comes from.
-type Attempt = (String, Option<IpAddr>);
+/// The e-mail address of the account, and the IP address that the attempt comes from.
+type SignInAttempt = (String, Option<IpAddr>);
 
-/// Failed sign-ins within the window: of an account from an address, and of all accounts from one. Their times are those of
-/// [`library::clock::Clock::elapsed`]: a wall clock that is set back would lock people out until it has caught up.
+/// Failed sign-ins within [`FAILURE_WINDOW`]: of an account from an IP address, and of all accounts from one. Their times are those
+/// of [`library::clock::Clock::elapsed`]: a wall clock that is set back would lock users out until it has caught up.
 #[derive(Default)]
 pub struct SignIns {
-    failures: Mutex<Failures>,
+    failures: Mutex<SignInFailures>,
 }
 
 #[derive(Default)]
-struct Failures {
-    of_accounts: HashMap<Attempt, Vec<Duration>>,
-    of_addresses: HashMap<IpAddr, Vec<Duration>>,
-    swept: Option<Duration>,
+struct SignInFailures {
+    by_account: HashMap<SignInAttempt, Vec<Duration>>,
+    by_address: HashMap<IpAddr, Vec<Duration>>,
+    swept_at: Option<Duration>,
 }
 
 impl SignIns {
-    /// Counts an attempt before its password is looked at, so that many at once are not one: the right one takes it back.
-    fn begin(&self, attempt: &Attempt, now: Duration) -> Result<(), Error> {
+    /// Counts an attempt before its password is compared, so that attempts at the same time all count. A success removes it again.
+    fn begin(&self, attempt: &SignInAttempt, now: Duration) -> Result<(), Error> {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         failures.sweep(now);
-        let Failures { of_accounts, of_addresses, .. } = &mut *failures;
-        let mut all = attempt.1.map(|address| of_addresses.entry(network(address)).or_default());
+        let SignInFailures { by_account, by_address, .. } = &mut *failures;
+        let mut all = attempt.1.map(|address| by_address.entry(network(address)).or_default());
         if let Some(all) = &mut all {
-            room(all, MOST_FAILURES_OF_ADDRESS, now)?;
+            check_limit(all, MAX_ADDRESS_FAILURES, now)?;
         }
-        let account = of_accounts.entry(attempt.clone()).or_default();
-        room(account, MOST_FAILURES, now)?;
+        let account = by_account.entry(attempt.clone()).or_default();
+        check_limit(account, MAX_ACCOUNT_FAILURES, now)?;
         account.push(now);
         if let Some(all) = all {
             all.push(now);
@@ -189,49 +241,50 @@ impl SignIns {
         Ok(())
     }
 
-    fn succeeded(&self, attempt: &Attempt) {
+    fn record_success(&self, attempt: &SignInAttempt) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        failures.of_accounts.remove(attempt);
-        failures.remove_last_of(attempt.1);
+        failures.by_account.remove(attempt);
+        failures.remove_last_attempt(attempt.1);
     }
 
     /// Removes an attempt whose password was not compared.
-    fn withdraw(&self, attempt: &Attempt) {
+    fn withdraw(&self, attempt: &SignInAttempt) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(account) = failures.of_accounts.get_mut(attempt) {
+        if let Some(account) = failures.by_account.get_mut(attempt) {
             account.pop();
         }
-        failures.remove_last_of(attempt.1);
+        failures.remove_last_attempt(attempt.1);
     }
 }
 
-impl Failures {
+impl SignInFailures {
     /// Removes the last attempt from this address.
-    fn remove_last_of(&mut self, address: Option<IpAddr>) {
-        if let Some(all) = address.and_then(|address| self.of_addresses.get_mut(&network(address))) {
+    fn remove_last_attempt(&mut self, address: Option<IpAddr>) {
+        if let Some(all) = address.and_then(|address| self.by_address.get_mut(&network(address))) {
             all.pop();
         }
     }
 
-    /// Forgets what is over, once a minute: nobody's attempt pays for everybody's.
+    /// Removes old failures, at most once a minute: not every attempt pays for a look at all of them.
     fn sweep(&mut self, now: Duration) {
-        if self.swept.is_some_and(|swept| now.saturating_sub(swept) < SWEEP_EVERY) {
+        if self.swept_at.is_some_and(|swept| now.saturating_sub(swept) < SWEEP_INTERVAL) {
             return;
         }
-        self.swept = Some(now);
-        let recent =
-            |times: &Vec<Duration>| times.last().is_some_and(|last| now.saturating_sub(*last) < WINDOW);
-        self.of_accounts.retain(|_, times| recent(times));
-        self.of_addresses.retain(|_, times| recent(times));
+        self.swept_at = Some(now);
+        let recent = |times: &Vec<Duration>| {
+            times.last().is_some_and(|last| now.saturating_sub(*last) < FAILURE_WINDOW)
+        };
+        self.by_account.retain(|_, times| recent(times));
+        self.by_address.retain(|_, times| recent(times));
     }
 }
 
-/// Whether one more may fail within the window.
-fn room(times: &mut Vec<Duration>, most: usize, now: Duration) -> Result<(), Error> {
-    times.retain(|at| now.saturating_sub(*at) < WINDOW);
+/// Checks whether one more attempt may fail within the window.
+fn check_limit(times: &mut Vec<Duration>, limit: usize, now: Duration) -> Result<(), Error> {
+    times.retain(|at| now.saturating_sub(*at) < FAILURE_WINDOW);
     match times.first() {
-        Some(first) if times.len() >= most => {
-            Err(Error::TooManyFailures(WINDOW.saturating_sub(now.saturating_sub(*first))))
+        Some(first) if times.len() >= limit => {
+            Err(Error::TooManyFailures(FAILURE_WINDOW.saturating_sub(now.saturating_sub(*first))))
         }
         Some(_) | None => Ok(()),
     }
@@ -243,31 +296,33 @@ mod tests {
 
     /// Of the threat table (row A7).
     #[test]
-    fn after_five_failures_an_account_and_address_waits_for_the_first_to_be_old() {
+    fn sixth_attempt_waits_until_the_first_failure_is_old() {
         let sign_ins = SignIns::default();
         let start = Duration::from_secs(1_000);
         let here = ("a@b.example".to_owned(), "127.0.0.1".parse().ok());
-        let there = ("a@b.example".to_owned(), "127.0.0.2".parse().ok());
+        let elsewhere = ("a@b.example".to_owned(), "127.0.0.2".parse().ok());
         for _ in 0..5 {
             assert!(sign_ins.begin(&here, start).is_ok());
         }
 
-        assert!(matches!(sign_ins.begin(&here, start), Err(Error::TooManyFailures(wait)) if wait == WINDOW));
-        assert!(sign_ins.begin(&there, start).is_ok());
-        assert!(sign_ins.begin(&here, start + WINDOW).is_ok());
+        assert!(
+            matches!(sign_ins.begin(&here, start), Err(Error::TooManyFailures(wait)) if wait == FAILURE_WINDOW)
+        );
+        assert!(sign_ins.begin(&elsewhere, start).is_ok());
+        assert!(sign_ins.begin(&here, start + FAILURE_WINDOW).is_ok());
     }
 
     #[test]
-    fn withdrawn_attempts_are_no_failures() {
+    fn withdrawn_attempts_do_not_count() {
         let sign_ins = SignIns::default();
         let (start, here) =
             (Duration::from_secs(1_000), ("a@b.example".to_owned(), "127.0.0.1".parse().ok()));
-        for _ in 0..=MOST_FAILURES_OF_ADDRESS {
+        for _ in 0..=MAX_ADDRESS_FAILURES {
             assert!(sign_ins.begin(&here, start).is_ok());
             sign_ins.withdraw(&here);
         }
 
-        for _ in 0..MOST_FAILURES {
+        for _ in 0..MAX_ACCOUNT_FAILURES {
             assert!(sign_ins.begin(&here, start).is_ok());
         }
         assert!(sign_ins.begin(&here, start).is_err());
@@ -275,17 +330,17 @@ mod tests {
 
     /// Of the threat table (row A7).
     #[test]
-    fn whoever_tries_account_after_account_waits_too() {
+    fn failures_of_many_accounts_block_their_network() {
         let sign_ins = SignIns::default();
         let start = Duration::from_secs(1_000);
         let attempt = |n: usize| (format!("{n}@b.example"), "2001:db8::1".parse().ok());
-        for n in 0..MOST_FAILURES_OF_ADDRESS {
+        for n in 0..MAX_ADDRESS_FAILURES {
             assert!(sign_ins.begin(&attempt(n), start).is_ok());
         }
-        let next_door = ("x@b.example".to_owned(), "2001:db8::2".parse().ok());
+        let neighbour = ("x@b.example".to_owned(), "2001:db8::2".parse().ok());
 
-        assert!(matches!(sign_ins.begin(&next_door, start), Err(Error::TooManyFailures(_))));
-        sign_ins.succeeded(&attempt(1));
-        assert!(sign_ins.begin(&next_door, start).is_ok());
+        assert!(matches!(sign_ins.begin(&neighbour, start), Err(Error::TooManyFailures(_))));
+        sign_ins.record_success(&attempt(1));
+        assert!(sign_ins.begin(&neighbour, start).is_ok());
     }
 }

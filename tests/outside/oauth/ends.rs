@@ -150,11 +150,11 @@ async fn a_disabled_account_is_refused_and_begins_without_connections() {
     let person = server.user(Plan::Pro).await;
     let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);
     let tokens = assistant.connect(&browser, "read:library").await;
-    accounts::set_disabled(server.app(), person.id(), true).await.unwrap();
-    server.app().keys.forget();
+    accounts::set_disabled(&server.app().core, person.id(), true).await.unwrap();
+    server.app().keys.invalidate_cache();
 
     is_dead(&assistant, &tokens).await;
-    accounts::set_disabled(server.app(), person.id(), false).await.unwrap();
+    accounts::set_disabled(&server.app().core, person.id(), false).await.unwrap();
 
     is_dead(&assistant, &tokens).await;
     assert_eq!(apps(&person.sign_in().await).await, json!([]));

@@ -290,8 +290,8 @@ async fn a_code_of_someone_whose_plan_became_smaller_works_for_what_that_has() {
     let person = server.user(Plan::Pro).await;
     let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);
     let code = assistant.code(&browser, "read:library write:notes").await;
-    accounts::set_plan(server.app(), person.id(), Plan::Free).await.unwrap();
-    server.app().keys.forget();
+    accounts::set_plan(&server.app().core, person.id(), Plan::Free).await.unwrap();
+    server.app().keys.invalidate_cache();
 
     let tokens = Tokens::of(&assistant.exchange(&code).await);
 
@@ -328,9 +328,9 @@ async fn a_code_of_someone_who_is_shut_out_or_has_disconnected_is_refused() {
     refused(&assistant.exchange(&code).await, 400, "invalid_grant");
 
     let code = assistant.code(&browser, "read:library").await;
-    accounts::set_disabled(server.app(), person.id(), true).await.unwrap();
+    accounts::set_disabled(&server.app().core, person.id(), true).await.unwrap();
     refused(&assistant.exchange(&code).await, 400, "invalid_grant");
-    accounts::set_disabled(server.app(), person.id(), false).await.unwrap();
+    accounts::set_disabled(&server.app().core, person.id(), false).await.unwrap();
 
     refused(&assistant.exchange(&code).await, 400, "invalid_grant");
 }

@@ -137,8 +137,8 @@ async fn after_a_downgrade_tokens_work_for_what_the_plan_has() {
     let person = server.user(Plan::Pro).await;
     let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);
     let tokens = assistant.connect(&browser, "read:library write:notes").await;
-    accounts::set_plan(server.app(), person.id(), Plan::Free).await.unwrap();
-    server.app().keys.forget();
+    accounts::set_plan(&server.app().core, person.id(), Plan::Free).await.unwrap();
+    server.app().keys.invalidate_cache();
 
     let newer = Tokens::of(&assistant.refresh(&tokens.refresh).await);
 

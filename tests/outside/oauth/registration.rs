@@ -218,7 +218,7 @@ async fn a_client_is_forgotten_after_thirty_days_unless_somebody_is_connected() 
     // Not by its page: whoever looks at that uses it.
     let id: ClientId = idle.id.parse().unwrap();
     eventually("the unused client is forgotten", async || {
-        let row = oauth_client::Entity::find_by_id(id).one(server.app().db.read()).await.unwrap();
+        let row = oauth_client::Entity::find_by_id(id).one(server.app().core.db.read()).await.unwrap();
         row.is_none().then_some(())
     })
     .await;
@@ -277,7 +277,7 @@ async fn a_client_that_was_in_use_is_remembered_from_its_last_refresh_on() {
 
     let id: ClientId = unused.id.parse().unwrap();
     eventually("the clean-up has run", async || {
-        let row = oauth_client::Entity::find_by_id(id).one(server.app().db.read()).await.unwrap();
+        let row = oauth_client::Entity::find_by_id(id).one(server.app().core.db.read()).await.unwrap();
         row.is_none().then_some(())
     })
     .await;

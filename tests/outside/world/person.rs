@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use actors::auth::keys::Wish;
+use actors::auth::keys::NewKey;
 use entity::id::{KeyId, UserId};
 use entity::kind::KeyKind;
 use entity::scope::Scope;
@@ -82,14 +82,14 @@ impl<'a> Person<'a> {
 
     async fn make_key(&self, kind: KeyKind, scopes: &[Scope], hourly_limit: Option<i32>) -> Key {
         let (app, plan) = (self.server.app(), self.row.plan);
-        let wish = Wish {
+        let new = NewKey {
             name: "reader".to_owned(),
             kind,
             scopes: Some(scopes.into()),
             hourly_limit,
             expires_at: None,
         };
-        let (row, secret) = app.keys.create(self.row.id, plan, app.plans.limits(plan), wish).await.unwrap();
+        let (row, secret) = app.keys.create(self.row.id, plan, app.core.plans.limits(plan), new).await.unwrap();
         Key::of(row.id, secret.expose(), &self.server.stranger())
     }
 

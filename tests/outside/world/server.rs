@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use actors::auth::accounts::{self, NewAccount};
-use actors::context::App;
+use actors::context::OperationContext;
+use actors::service::Service;
 use library::clock::TestClock;
 use carrel::server::{Outside, Running, start_with};
 use carrel::settings::Settings;
@@ -65,9 +66,14 @@ impl Server {
         &self.home
     }
 
+    /// The context of operations behind the wire.
+    pub fn app(&self) -> &OperationContext {
+        self.running.context()
+    }
+
     /// The service behind the wire.
-    pub fn app(&self) -> &App {
-        self.running.app()
+    pub fn service(&self) -> &Service {
+        self.running.service()
     }
 
     /// Someone who presents nothing.
@@ -79,6 +85,6 @@ impl Server {
     pub async fn user(&self, plan: Plan) -> Person<'_> {
         let email = format!("{}@reader.example", Uuid::now_v7().simple());
         let new = NewAccount { email, name: None, password: PASSWORD.to_owned(), plan };
-        Person::of(self, accounts::create(self.app(), new).await.unwrap())
+        Person::of(self, accounts::create(&self.app().core, new).await.unwrap())
     }
 }

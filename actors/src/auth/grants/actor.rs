@@ -1,6 +1,7 @@
-//! The actor of connections: makes every step of them, at most so many at once, notes their uses in batches, and cleans up.
+//! The actor of connections: takes every step of a connection, a limited number at the same time, writes last uses in batches, and
+//! cleans up.
 //!
-//! Each step is one transaction, so after a crash nothing is half done; at most one unwritten batch of last uses is lost.
+//! Each step is one transaction, so a crash leaves nothing half done. At most one unwritten batch of last uses is lost.
 
 use std::time::Duration;
 
@@ -14,55 +15,56 @@ use entity::oauth_client;
 use entity::oauth_grant;
 use entity::scope::Scopes;
 use entity::time::Timestamp;
+use errors::Error;
 use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
 
-use super::code::{self, Exchange};
+use super::code::{self, CodeExchange};
 use super::connections::disconnect;
-use super::consent::{self, Browser, Decided, Request};
-use super::token::{self, Issued, Refresh};
+use super::consent::{self, AuthorizationRequest, Browser, ConsentDecision};
+use super::context::GrantContext;
+use super::sweep;
+use super::token::{self, TokenPair, TokenRefresh};
 use super::token_error::TokenError;
-use super::{Terms, sweep};
-use errors::Error;
+use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
 use crate::auth::secret::Secret;
-use crate::auth::last_use::{Introductions, Use, Uses};
 
-const FLUSH_EVERY: Duration = Duration::from_secs(1);
-const SWEEP_EVERY: Duration = Duration::from_secs(3600);
+const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// See the file's head.
+/// The actor of connections.
 pub struct GrantActor {
-    terms: Terms,
-    uses: Uses<GrantId>,
-    introductions: Introductions<GrantId>,
+    ctx: GrantContext,
+    uses: LastUseBuffer<GrantId>,
+    client_info_throttle: ClientInfoThrottle<GrantId>,
     write_lock: WriteLock,
 }
 
 impl GrantActor {
-    pub(super) fn new(terms: Terms) -> Self {
+    pub(super) fn new(ctx: GrantContext) -> Self {
         Self {
-            terms,
-            uses: Uses::default(),
-            introductions: Introductions::default(),
+            ctx,
+            uses: LastUseBuffer::default(),
+            client_info_throttle: ClientInfoThrottle::default(),
             write_lock: WriteLock::default(),
         }
     }
 
     fn sweep(&mut self, context: &mut Context<Self>) {
-        let terms = self.terms.clone();
-        context.spawn(async move { sweep::run(&terms).await }.into_actor(self).map(|done, _, _| {
+        let ctx = self.ctx.clone();
+        context.spawn(async move { sweep::run(&ctx).await }.into_actor(self).map(|done, _, _| {
             if let Err(error) = done {
-                warn!(cause = error.chain(), "could not clean up what OAuth leaves behind");
+                warn!(cause = error.chain(), "could not remove expired OAuth rows");
             }
         }));
     }
 }
 
 impl WriteBehind for GrantActor {
-    type Batch = Uses<GrantId>;
-    /// Whether names of clients were among them.
+    type Batch = LastUseBuffer<GrantId>;
+    /// Whether names of clients were written.
     type Output = bool;
     type Error = Error;
     const BATCH_NAME: &'static str = "the last uses of connections";
@@ -76,16 +78,16 @@ impl WriteBehind for GrantActor {
     }
 
     fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, bool, Error> {
-        let db = self.terms.db.clone();
+        let db = self.ctx.db.clone();
         Box::pin(async move {
-            let written = write_uses(&db, &uses).await.map(|()| uses.introduce());
+            let written = write_uses(&db, &uses).await.map(|()| uses.has_client_info());
             (uses, written)
         })
     }
 
-    fn on_written(&mut self, introduced: bool) {
-        if introduced {
-            self.terms.fresh.raise();
+    fn on_written(&mut self, has_client_info: bool) {
+        if has_client_info {
+            self.ctx.cache_epoch.bump();
         }
     }
 
@@ -94,7 +96,7 @@ impl WriteBehind for GrantActor {
     }
 }
 
-async fn write_uses(db: &Db, uses: &Uses<GrantId>) -> Result<(), Error> {
+async fn write_uses(db: &Db, uses: &LastUseBuffer<GrantId>) -> Result<(), Error> {
     if uses.is_empty() {
         return Ok(());
     }
@@ -116,140 +118,148 @@ impl Actor for GrantActor {
 
     fn started(&mut self, context: &mut Self::Context) {
         self.sweep(context);
-        context.run_interval(SWEEP_EVERY, Self::sweep);
-        Self::flush_every(context, FLUSH_EVERY);
+        context.run_interval(SWEEP_INTERVAL, Self::sweep);
+        Self::flush_every(context, FLUSH_INTERVAL);
     }
 }
 
-/// Keeps what a consent page asks for.
+/// Stores what a consent page offers.
 #[derive(Message)]
 #[rtype(result = "Result<Secret, Error>")]
-pub struct Ask(pub(super) Request, pub(super) Browser, pub(super) Scopes);
+pub struct ConsentOffer(pub(super) AuthorizationRequest, pub(super) Browser, pub(super) Scopes);
 
-impl Handler<Ask> for GrantActor {
+impl Handler<ConsentOffer> for GrantActor {
     type Result = ResponseFuture<Result<Secret, Error>>;
 
-    fn handle(&mut self, Ask(request, browser, offered): Ask, _: &mut Self::Context) -> Self::Result {
-        let terms = self.terms.clone();
-        Box::pin(async move { consent::ask(&terms, request, browser, offered).await })
+    fn handle(
+        &mut self,
+        ConsentOffer(request, browser, offered): ConsentOffer,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        let ctx = self.ctx.clone();
+        Box::pin(async move { consent::create_ticket(&ctx, request, browser, offered).await })
     }
 }
 
-/// The person answered a consent page.
+/// The user's answer to a consent page.
 #[derive(Message)]
-#[rtype(result = "Result<Option<Decided>, Error>")]
-pub struct Decide {
+#[rtype(result = "Result<Option<ConsentDecision>, Error>")]
+pub struct ConsentAnswer {
     pub(super) browser: Browser,
     pub(super) ticket: Secret,
     pub(super) ticked: Scopes,
 }
 
-impl Handler<Decide> for GrantActor {
-    type Result = ResponseFuture<Result<Option<Decided>, Error>>;
+impl Handler<ConsentAnswer> for GrantActor {
+    type Result = ResponseFuture<Result<Option<ConsentDecision>, Error>>;
 
-    fn handle(&mut self, asked: Decide, _: &mut Self::Context) -> Self::Result {
-        let terms = self.terms.clone();
-        Box::pin(async move { consent::decide(&terms, asked.browser, &asked.ticket, asked.ticked).await })
+    fn handle(&mut self, answer: ConsentAnswer, _: &mut Self::Context) -> Self::Result {
+        let ctx = self.ctx.clone();
+        Box::pin(async move { consent::decide(&ctx, answer.browser, &answer.ticket, answer.ticked).await })
     }
 }
 
-impl Message for Exchange {
-    type Result = Result<Issued, TokenError>;
+impl Message for CodeExchange {
+    type Result = Result<TokenPair, TokenError>;
 }
 
-impl Handler<Exchange> for GrantActor {
-    type Result = ResponseFuture<Result<Issued, TokenError>>;
+impl Handler<CodeExchange> for GrantActor {
+    type Result = ResponseFuture<Result<TokenPair, TokenError>>;
 
-    fn handle(&mut self, asked: Exchange, _: &mut Self::Context) -> Self::Result {
-        let terms = self.terms.clone();
-        Box::pin(async move { code::exchange(&terms, asked).await })
+    fn handle(&mut self, exchange: CodeExchange, _: &mut Self::Context) -> Self::Result {
+        let ctx = self.ctx.clone();
+        Box::pin(async move { code::exchange(&ctx, exchange).await })
     }
 }
 
-impl Message for Refresh {
-    type Result = Result<Issued, TokenError>;
+impl Message for TokenRefresh {
+    type Result = Result<TokenPair, TokenError>;
 }
 
-impl Handler<Refresh> for GrantActor {
-    type Result = ResponseFuture<Result<Issued, TokenError>>;
+impl Handler<TokenRefresh> for GrantActor {
+    type Result = ResponseFuture<Result<TokenPair, TokenError>>;
 
-    fn handle(&mut self, asked: Refresh, _: &mut Self::Context) -> Self::Result {
-        let terms = self.terms.clone();
-        Box::pin(async move { token::refresh(&terms, asked).await })
+    fn handle(&mut self, request: TokenRefresh, _: &mut Self::Context) -> Self::Result {
+        let ctx = self.ctx.clone();
+        Box::pin(async move { token::refresh(&ctx, request).await })
     }
 }
 
-/// A client ends its connection.
+/// The revocation of a token by its client.
 #[derive(Message)]
 #[rtype(result = "Result<(), TokenError>")]
-pub struct Revoke(pub(super) oauth_client::Model, pub(super) String);
+pub struct TokenRevocation(pub(super) oauth_client::Model, pub(super) String);
 
-impl Handler<Revoke> for GrantActor {
+impl Handler<TokenRevocation> for GrantActor {
     type Result = ResponseFuture<Result<(), TokenError>>;
 
-    fn handle(&mut self, Revoke(client, token): Revoke, _: &mut Self::Context) -> Self::Result {
-        let terms = self.terms.clone();
-        Box::pin(async move { token::revoke(&terms, client, token).await })
+    fn handle(
+        &mut self,
+        TokenRevocation(client, token): TokenRevocation,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        let ctx = self.ctx.clone();
+        Box::pin(async move { token::revoke(&ctx, client, token).await })
     }
 }
 
-/// A person ends a connection.
+/// The end of a connection by its user.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
-pub struct Disconnect(pub(super) UserId, pub(super) GrantId);
+pub struct Disconnection(pub(super) UserId, pub(super) GrantId);
 
-impl Handler<Disconnect> for GrantActor {
+impl Handler<Disconnection> for GrantActor {
     type Result = ResponseFuture<Result<(), Error>>;
 
-    fn handle(&mut self, Disconnect(user, id): Disconnect, _: &mut Self::Context) -> Self::Result {
-        let terms = self.terms.clone();
+    fn handle(&mut self, Disconnection(user, id): Disconnection, _: &mut Self::Context) -> Self::Result {
+        let ctx = self.ctx.clone();
         Box::pin(async move {
-            disconnect(&terms.db, user, id).await?;
-            terms.fresh.raise();
+            disconnect(&ctx.db, user, id).await?;
+            ctx.cache_epoch.bump();
             Ok(())
         })
     }
 }
 
-/// A connection was used.
+/// A use of a connection.
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
-pub struct Used {
+pub struct GrantUse {
     /// The connection.
     pub grant: GrantId,
-    /// When.
+    /// When it was used.
     pub at: Timestamp,
-    /// Name and version of an MCP `initialize`.
+    /// Name and version that the client stated in an MCP `initialize`.
     pub mcp_client: Option<String>,
 }
 
 impl GrantActor {
-    fn note(&mut self, used: Used) {
-        self.uses.note(used.grant, Use { at: used.at, client: None, mcp_client: used.mcp_client });
+    fn record(&mut self, used: GrantUse) {
+        self.uses.record(used.grant, LastUse { at: used.at, client: None, mcp_client: used.mcp_client });
     }
 }
 
-impl Handler<Used> for GrantActor {
+impl Handler<GrantUse> for GrantActor {
     type Result = ();
 
-    fn handle(&mut self, used: Used, _: &mut Self::Context) {
-        self.note(used);
+    fn handle(&mut self, used: GrantUse, _: &mut Self::Context) {
+        self.record(used);
     }
 }
 
-/// A client said what it is called: calls without a handshake of their own bear that name from the answer on.
+/// A use of a connection whose client stated its name. Later calls that do not state a name have this one, once this is answered.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
-pub struct Introduced(pub Used);
+pub struct GrantClientInfo(pub GrantUse);
 
-impl Handler<Introduced> for GrantActor {
+impl Handler<GrantClientInfo> for GrantActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, Introduced(used): Introduced, _: &mut Self::Context) -> Self::Result {
-        let at_once = self.introductions.take(&used.grant);
-        self.note(used);
-        // What is written makes every cached row be read anew: nobody brings that about all the time.
-        if at_once { self.flush() } else { Box::pin(ready(Ok(()))) }
+    fn handle(&mut self, GrantClientInfo(used): GrantClientInfo, _: &mut Self::Context) -> Self::Result {
+        let is_immediate = self.client_info_throttle.try_acquire(&used.grant);
+        self.record(used);
+        // Each write makes every cached row be read again, so a client cannot cause it all the time.
+        if is_immediate { self.flush() } else { Box::pin(ready(Ok(()))) }
     }
 }
 

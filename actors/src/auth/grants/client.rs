@@ -1,4 +1,4 @@
-//! Registered applications: who may register, who proves to be which, and who is forgotten (RFC 7591; spec.md: States).
+//! Registered applications: their metadata, their authentication, and the removal of unused ones (RFC 7591; spec.md: States).
 
 use database::Db;
 use entity::id::ClientId;
@@ -6,33 +6,33 @@ use entity::kind::{ClientAuth, GrantState};
 use entity::oauth_client::{self, RedirectUris};
 use entity::oauth_grant;
 use entity::time::Timestamp;
+use errors::Error;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 use subtle::ConstantTimeEq;
 use text::one_line;
 
 use super::redirect::{RedirectRules, shown_host};
-use errors::Error;
 use crate::auth::secret::{Secret, SecretHash};
 
-/// What a client's secret begins with.
+/// The prefix of a client's secret.
 pub const SECRET_PREFIX: &str = "cl_";
-const MOST_ADDRESSES: usize = 20;
-const LONGEST_NAME: usize = 200;
-const LONGEST_URI: usize = 2048;
-/// A client that only looks at the sign-in page is noted as used no more often than this.
-const TOUCHED_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
+const MAX_REDIRECT_URIS: usize = 20;
+const MAX_NAME_CHARS: usize = 200;
+const MAX_URI_CHARS: usize = 2048;
+/// Opened sign-in pages of a client are recorded no more often than this.
+const PAGE_VIEW_INTERVAL: std::time::Duration = std::time::Duration::from_secs(3600);
 
-/// What an application says of itself when it registers.
+/// The metadata with which an application registers (RFC 7591, section 2).
 #[derive(Clone, Debug, Default)]
-pub struct Introduction {
-    /// What it calls itself.
+pub struct ClientMetadata {
+    /// The name, `client_name`.
     pub name: Option<String>,
-    /// Its home page.
+    /// The URL of its home page, `client_uri`.
     pub uri: Option<String>,
-    /// Where people may be sent back to.
+    /// The URLs that users may be redirected to.
     pub redirect_uris: Vec<String>,
-    /// How it will prove to be itself; none is by a secret in the header (RFC 7591, section 2).
+    /// The authentication method at the token endpoint; `None` is a secret in the header (RFC 7591, section 2).
     pub auth: Option<ClientAuth>,
 }
 
@@ -47,37 +47,37 @@ pub enum InvalidClientMetadata {
     Other(&'static str),
 }
 
-/// What a client shows to prove to be itself.
+/// The credentials that a client presents at the token endpoint.
 #[derive(Debug)]
-pub enum Proof {
-    /// Nothing but its name.
-    Nothing,
+pub enum ClientCredentials {
+    /// Only its client id.
+    None,
     /// A secret in the body.
     Post(String),
     /// A secret in the header.
     Basic(String),
 }
 
-impl Introduction {
-    /// The row of the new client.
+impl ClientMetadata {
+    /// Returns the row of the new client.
     ///
     /// # Errors
-    /// The first thing that is wrong; redirect addresses come first.
-    pub fn accept(
+    /// The first invalid member; redirect URIs are checked first.
+    pub fn into_row(
         self,
         rules: &RedirectRules,
         now: Timestamp,
     ) -> Result<oauth_client::Model, InvalidClientMetadata> {
-        if self.redirect_uris.is_empty() || self.redirect_uris.len() > MOST_ADDRESSES {
+        if self.redirect_uris.is_empty() || self.redirect_uris.len() > MAX_REDIRECT_URIS {
             return Err(InvalidClientMetadata::RedirectUri("redirect_uris must have 1 to 20 items"));
         }
-        if !self.redirect_uris.iter().all(|uri| rules.allow(uri)) {
+        if !self.redirect_uris.iter().all(|uri| rules.is_allowed(uri)) {
             return Err(InvalidClientMetadata::RedirectUri(
                 "each of redirect_uris must be an https URL, or an http URL on 127.0.0.1, localhost or [::1], without a fragment",
             ));
         }
         let name = self.name.map(|name| one_line(&name)).filter(|name| !name.is_empty());
-        if name.as_ref().is_some_and(|name| name.chars().count() > LONGEST_NAME) {
+        if name.as_ref().is_some_and(|name| name.chars().count() > MAX_NAME_CHARS) {
             return Err(InvalidClientMetadata::Other("client_name must have at most 200 characters"));
         }
         let uri = self.uri.filter(|uri| !uri.is_empty());
@@ -101,7 +101,7 @@ impl Introduction {
     }
 }
 
-/// Whether something stands before the host, be it empty.
+/// Returns whether a URL has user information before its host, even an empty one.
 fn has_userinfo(uri: &str) -> bool {
     let after = uri.split_once(':').map_or(uri, |(_, after)| after).trim_start_matches(['/', '\\']);
     after.split(['/', '\\', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
@@ -109,21 +109,24 @@ fn has_userinfo(uri: &str) -> bool {
 
 fn is_home_page(uri: &str) -> bool {
     let web = |parsed: url::Url| {
-        // Shown to people, who would take what stands before an @ for the host.
+        // Users see the URL, and would take the part before an @ for the host.
         matches!(parsed.scheme(), "http" | "https") && !has_userinfo(uri)
     };
-    uri.len() <= LONGEST_URI
+    uri.len() <= MAX_URI_CHARS
         && uri.chars().all(|c| c.is_ascii_graphic())
         && url::Url::parse(uri).is_ok_and(web)
 }
 
-/// What a person is shown for a client: its name, or where it sends people back to.
+/// Returns the name under which users see a client: its own, or else the host that it redirects to.
 pub fn shown_name(client: &oauth_client::Model) -> String {
     let host = || client.redirect_uris.0.first().map_or_else(String::new, |uri| shown_host(uri));
     client.name.clone().unwrap_or_else(host)
 }
 
-/// Keeps a new client; its secret, where it has one, is never to be had again.
+/// Stores a new client. Its secret, if it has one, cannot be read again.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
 pub async fn register(
     db: &Db,
     mut client: oauth_client::Model,
@@ -140,70 +143,86 @@ pub async fn register(
     Ok((client, secret))
 }
 
-/// The client of this name: an id of ours, or the address of its document.
-pub async fn find(db: &impl ConnectionTrait, name: &str) -> Result<Option<oauth_client::Model>, DbErr> {
-    match name.parse::<ClientId>() {
+/// Returns the client with this id: an id of this service, or the URL of a client metadata document.
+///
+/// # Errors
+/// The database fails.
+pub async fn find(db: &impl ConnectionTrait, id: &str) -> Result<Option<oauth_client::Model>, DbErr> {
+    match id.parse::<ClientId>() {
         Ok(id) => oauth_client::Entity::find_by_id(id).one(db).await,
-        Err(_) => oauth_client::Entity::by_document(name).one(db).await,
+        Err(_) => oauth_client::Entity::by_document(id).one(db).await,
     }
 }
 
-/// Keeps what the document at this address says now.
-pub async fn keep_document(
+/// Stores the current metadata of the document at this URL.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn store_document(
     db: &Db,
-    address: &str,
-    said: oauth_client::Model,
+    url: &str,
+    client: oauth_client::Model,
 ) -> Result<oauth_client::Model, Error> {
     use oauth_client::Column;
     let row = oauth_client::Model {
-        document: Some(address.to_owned()),
-        document_read_at: Some(said.created_at),
-        ..said
+        document: Some(url.to_owned()),
+        document_read_at: Some(client.created_at),
+        ..client
     };
-    let anew = OnConflict::column(Column::Document)
+    let update = OnConflict::column(Column::Document)
         .update_columns([Column::Name, Column::Uri, Column::RedirectUris, Column::DocumentReadAt])
         .to_owned();
     oauth_client::Entity::insert(row.into_active_model())
-        .on_conflict(anew)
+        .on_conflict(update)
         .exec_without_returning(db.write())
         .await?;
-    find(db.write(), address).await?.ok_or(Error::internal("a client was forgotten while it was kept"))
+    find(db.write(), url).await?.ok_or(Error::internal("a client was removed while it was stored"))
 }
 
-/// Whether the client has proved to be itself, by the one way that it registered.
-pub fn is_proved(client: &oauth_client::Model, proof: &Proof) -> bool {
-    let sent = match (client.auth, proof) {
-        (ClientAuth::None, Proof::Nothing) => return true,
-        (ClientAuth::Post, Proof::Post(secret)) | (ClientAuth::Basic, Proof::Basic(secret)) => secret,
+/// Returns whether the credentials are those of the client, presented by the method that it registered.
+pub fn is_authentic(client: &oauth_client::Model, credentials: &ClientCredentials) -> bool {
+    let sent = match (client.auth, credentials) {
+        (ClientAuth::None, ClientCredentials::None) => return true,
+        (ClientAuth::Post, ClientCredentials::Post(secret))
+        | (ClientAuth::Basic, ClientCredentials::Basic(secret)) => secret,
         (ClientAuth::None | ClientAuth::Post | ClientAuth::Basic, _) => return false,
     };
-    let kept = client.secret_hash.as_deref().and_then(|bytes| bytes.try_into().ok()).map(SecretHash::new);
+    let stored = client.secret_hash.as_deref().and_then(|bytes| bytes.try_into().ok()).map(SecretHash::new);
     let sent = Secret::parse_token(SECRET_PREFIX, sent).map(|secret| secret.hash());
-    kept.zip(sent).is_some_and(|(kept, sent)| kept.ct_eq(&sent).into())
+    stored.zip(sent).is_some_and(|(stored, sent)| stored.ct_eq(&sent).into())
 }
 
-/// Notes that a client asked for something; `false` where it is not there any more. Within a transaction it holds the
-/// client until the end, so that nothing forgets it meanwhile.
+/// Records that a client was used, and returns whether it still exists. Within a transaction this locks the row of the client, so
+/// that it is not removed meanwhile.
+///
+/// # Errors
+/// The database fails.
 pub async fn touch(db: &impl ConnectionTrait, id: ClientId, now: Timestamp) -> Result<bool, DbErr> {
-    let done = used(id, now).exec(db).await?;
-    Ok(done.rows_affected == 1)
+    let update = last_use_update(id, now).exec(db).await?;
+    Ok(update.rows_affected == 1)
 }
 
-/// As [`touch`], for whoever only looks at a page: seldom, since anybody may.
-pub async fn glance(db: &Db, client: &oauth_client::Model, now: Timestamp) -> Result<(), DbErr> {
-    if now.since(client.last_used_at) >= TOUCHED_EVERY {
-        used(client.id, now).exec(db.write()).await?;
+/// Records that a page of a client was opened. This is written rarely, because anyone can open a page.
+///
+/// # Errors
+/// The database fails.
+pub async fn record_page_view(db: &Db, client: &oauth_client::Model, now: Timestamp) -> Result<(), DbErr> {
+    if now.since(client.last_used_at) >= PAGE_VIEW_INTERVAL {
+        last_use_update(client.id, now).exec(db.write()).await?;
     }
     Ok(())
 }
 
-fn used(id: ClientId, now: Timestamp) -> sea_orm::UpdateMany<oauth_client::Entity> {
+fn last_use_update(id: ClientId, now: Timestamp) -> sea_orm::UpdateMany<oauth_client::Entity> {
     let update = oauth_client::Entity::update_many().filter(oauth_client::Column::Id.eq(id));
     update.col_expr(oauth_client::Column::LastUsedAt, Expr::value(now))
 }
 
-/// Forgets clients that were last used before `until`, unless somebody is connected.
-pub async fn forget_unused(db: &impl ConnectionTrait, until: Timestamp) -> Result<u64, DbErr> {
+/// Removes clients that were last used before `until` and have no connection. Returns their number.
+///
+/// # Errors
+/// The database fails.
+pub async fn remove_unused(db: &impl ConnectionTrait, until: Timestamp) -> Result<u64, DbErr> {
     let connected = Query::select()
         .column(oauth_grant::Column::ClientId)
         .from(oauth_grant::Entity)
@@ -221,54 +240,54 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 
-    fn introduction() -> Introduction {
-        Introduction { redirect_uris: vec!["https://a.example/cb".to_owned()], ..Introduction::default() }
+    fn metadata() -> ClientMetadata {
+        ClientMetadata { redirect_uris: vec!["https://a.example/cb".to_owned()], ..ClientMetadata::default() }
     }
 
-    fn accepted(introduction: Introduction) -> Result<oauth_client::Model, InvalidClientMetadata> {
-        introduction.accept(&RedirectRules::default(), NOW)
+    fn accept(metadata: ClientMetadata) -> Result<oauth_client::Model, InvalidClientMetadata> {
+        metadata.into_row(&RedirectRules::default(), NOW)
     }
 
     #[test]
-    fn a_client_without_a_name_is_shown_as_its_host_and_has_a_secret_for_the_header() {
-        let client = accepted(introduction()).unwrap();
+    fn client_without_a_name_is_shown_as_its_host() {
+        let client = accept(metadata()).unwrap();
 
         assert_eq!((shown_name(&client).as_str(), client.auth), ("a.example", ClientAuth::Basic));
     }
 
     /// Of the threat table (row X6).
     #[test]
-    fn a_name_is_one_line_without_what_could_deceive() {
+    fn name_is_one_line_without_deceptive_characters() {
         let name = Some("  Good\u{202e}\u{0007}\n  App ".to_owned());
-        let client = accepted(Introduction { name, ..introduction() }).unwrap();
+        let client = accept(ClientMetadata { name, ..metadata() }).unwrap();
 
         assert_eq!(client.name.as_deref(), Some("Good App"));
         let long = Some("x".repeat(201));
         assert!(matches!(
-            accepted(Introduction { name: long, ..introduction() }),
+            accept(ClientMetadata { name: long, ..metadata() }),
             Err(InvalidClientMetadata::Other(_))
         ));
     }
 
     #[test]
-    fn one_bad_address_spoils_all() {
+    fn one_invalid_uri_invalidates_the_metadata() {
         let redirect_uris = vec!["https://a.example/cb".to_owned(), "http://a.example/cb".to_owned()];
         assert!(matches!(
-            accepted(Introduction { redirect_uris, ..introduction() }),
+            accept(ClientMetadata { redirect_uris, ..metadata() }),
             Err(InvalidClientMetadata::RedirectUri(_))
         ));
         let script = Some("javascript:alert(1)".to_owned());
         assert!(matches!(
-            accepted(Introduction { uri: script, ..introduction() }),
+            accept(ClientMetadata { uri: script, ..metadata() }),
             Err(InvalidClientMetadata::Other(_))
         ));
     }
 
     #[test]
-    fn a_home_page_has_nothing_before_its_host() {
+    fn home_page_has_no_user_information() {
         for good in ["https://a.example/@me", "http://a.example?x=@", "https://a.example/#@"] {
-            let said = Introduction { uri: Some(good.to_owned()), ..introduction() };
-            assert!(accepted(said).is_ok(), "{good}");
+            let metadata = ClientMetadata { uri: Some(good.to_owned()), ..metadata() };
+            assert!(accept(metadata).is_ok(), "{good}");
         }
         for bad in [
             "https://me@a.example/",
@@ -278,26 +297,31 @@ mod tests {
             "https:\\\\a.example@evil.example",
             "https:a.example@evil.example",
         ] {
-            let said = Introduction { uri: Some(bad.to_owned()), ..introduction() };
-            assert!(matches!(accepted(said), Err(InvalidClientMetadata::Other(_))), "{bad}");
+            let metadata = ClientMetadata { uri: Some(bad.to_owned()), ..metadata() };
+            assert!(matches!(accept(metadata), Err(InvalidClientMetadata::Other(_))), "{bad}");
         }
     }
 
     #[test]
-    fn a_client_proves_itself_by_the_way_that_it_registered_alone() {
+    fn client_authenticates_only_by_its_registered_method() {
         let secret = Secret::new_token(SECRET_PREFIX).unwrap();
         let right = || secret.expose().to_owned();
-        let mut client = accepted(introduction()).unwrap();
+        let mut client = accept(metadata()).unwrap();
         client.secret_hash = Some(secret.hash().bytes().to_vec());
 
-        assert!(is_proved(&client, &Proof::Basic(right())));
-        for wrong in [Proof::Nothing, Proof::Post(right()), Proof::Basic("wrong".to_owned())] {
-            assert!(!is_proved(&client, &wrong));
+        assert!(is_authentic(&client, &ClientCredentials::Basic(right())));
+        for wrong in [
+            ClientCredentials::None,
+            ClientCredentials::Post(right()),
+            ClientCredentials::Basic("wrong".to_owned()),
+        ] {
+            assert!(!is_authentic(&client, &wrong));
         }
         (client.auth, client.secret_hash) = (ClientAuth::None, None);
-        assert!(is_proved(&client, &Proof::Nothing));
+        assert!(is_authentic(&client, &ClientCredentials::None));
         assert!(
-            !is_proved(&client, &Proof::Basic(right())) && !is_proved(&client, &Proof::Post(String::new()))
+            !is_authentic(&client, &ClientCredentials::Basic(right()))
+                && !is_authentic(&client, &ClientCredentials::Post(String::new()))
         );
     }
 }

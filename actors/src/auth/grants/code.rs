@@ -1,7 +1,7 @@
-//! A code becomes a connection: once, for the client it was issued to, by whoever knows the verifier.
+//! The exchange of an authorization code for a connection: once, by the client that it was issued to, with the right verifier.
 //!
-//! A code is spent by the first authenticated client that presents it, whether that gets tokens or not; a second time it
-//! ends the connection that it made (OAuth 2.1, section 4.1.3).
+//! The first authenticated client that presents a code spends it, whether that client gets tokens or not. A code that is presented
+//! again ends the connection that it made (OAuth 2.1, section 4.1.3).
 
 use database::{Transaction, on_behalf_of};
 use entity::id::GrantId;
@@ -13,30 +13,31 @@ use sea_orm::{ColumnTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 use tracing::warn;
 
 use super::consent::CODE_PREFIX;
-use super::end::{Ending, end, living_owner};
-use super::lifecycle::{TransitionError, present, redeem};
-use super::token::{Issued, issue, tell_reuse};
+use super::context::GrantContext;
+use super::ending::{ConnectionEnd, end, lock_active_owner};
+use super::lifecycle::{TransitionError, present_code, redeem_code};
+use super::token::{TokenPair, issue, record_reuse};
 use super::token_error::TokenError;
-use super::{Terms, client, pkce};
+use super::{client, pkce};
 use crate::auth::secret::Secret;
 use crate::{notices, service_state};
 
-/// What a client presents for its first tokens.
+/// A request of a client for its first tokens.
 #[derive(Debug)]
-pub struct Exchange {
-    /// Who asks, authenticated.
+pub struct CodeExchange {
+    /// The authenticated client.
     pub client: oauth_client::Model,
     /// The code.
     pub code: String,
-    /// Where it was sent, said again.
+    /// The redirect URI of the authorization request, repeated.
     pub redirect_uri: Option<String>,
-    /// What the challenge was made from.
+    /// The PKCE code verifier.
     pub verifier: String,
 }
 
-impl Exchange {
-    /// Whether the code was issued for this; the reason where not.
-    fn fits(&self, code: &oauth_code::Model, now: Timestamp) -> Result<(), TokenError> {
+impl CodeExchange {
+    /// Checks whether the code was issued for this exchange.
+    fn check(&self, code: &oauth_code::Model, now: Timestamp) -> Result<(), TokenError> {
         if code.client_id != self.client.id {
             return Err(TokenError::InvalidGrant("the code was issued to another client"));
         }
@@ -48,56 +49,56 @@ impl Exchange {
                 "redirect_uri differs from that of the authorization request",
             ));
         }
-        if !pkce::fits(&code.challenge, &self.verifier) {
+        if !pkce::is_match(&code.challenge, &self.verifier) {
             return Err(TokenError::InvalidGrant("code_verifier does not match the code_challenge"));
         }
         Ok(())
     }
 }
 
-const WHY: &str = "the code is unknown, has expired or was used; authorize again";
-const UNKNOWN: TokenError = TokenError::InvalidGrant(WHY);
-const GUESSED: TokenError = TokenError::UnknownGrant(WHY);
+const INVALID_CODE: &str = "the code is unknown, has expired or was used; authorize again";
+const SPENT: TokenError = TokenError::InvalidGrant(INVALID_CODE);
+const UNKNOWN: TokenError = TokenError::UnknownGrant(INVALID_CODE);
 
 /// Exchanges a code for the first tokens of a connection.
 ///
 /// # Errors
 /// [`TokenError::InvalidGrant`]; the code is spent then.
-pub(super) async fn exchange(terms: &Terms, asked: Exchange) -> Result<Issued, TokenError> {
-    let now = terms.clock.now();
-    let hash = Secret::parse_token(CODE_PREFIX, &asked.code).ok_or(GUESSED)?.hash();
-    let mut found = oauth_code::Entity::by_hash(hash.bytes()).one(terms.db.read()).await?.ok_or(GUESSED)?;
-    let txn = on_behalf_of(found.user_id, terms.db.begin()).await?;
-    let owner = living_owner(&txn, found.user_id).await?.ok_or(UNKNOWN)?;
-    if !client::touch(&txn, asked.client.id, now).await? {
+pub(super) async fn exchange(ctx: &GrantContext, request: CodeExchange) -> Result<TokenPair, TokenError> {
+    let now = ctx.clock.now();
+    let hash = Secret::parse_token(CODE_PREFIX, &request.code).ok_or(UNKNOWN)?.hash();
+    let mut found = oauth_code::Entity::by_hash(hash.bytes()).one(ctx.db.read()).await?.ok_or(UNKNOWN)?;
+    let txn = on_behalf_of(found.user_id, ctx.db.begin()).await?;
+    let owner = lock_active_owner(&txn, found.user_id).await?.ok_or(SPENT)?;
+    if !client::touch(&txn, request.client.id, now).await? {
         return Err(TokenError::InvalidClient);
     }
-    match present(&txn, &mut found).await {
+    match present_code(&txn, &mut found).await {
         Ok(()) => {}
         Err(TransitionError::AlreadyUsed) => {
-            if end_reused(&txn, hash.bytes(), &asked.client, now).await? {
+            if end_reused(&txn, hash.bytes(), &request.client, now).await? {
                 txn.commit().await?;
-                terms.fresh.raise();
+                ctx.cache_epoch.bump();
             }
-            return Err(UNKNOWN);
+            return Err(SPENT);
         }
         Err(TransitionError::Database(error)) => return Err(error.into()),
     }
-    if let Err(unfit) = asked.fits(&found, now) {
+    if let Err(error) = request.check(&found, now) {
         txn.commit().await?;
-        return Err(unfit);
+        return Err(error);
     }
-    let grant = connect(&txn, terms, &found, now).await?;
-    redeem(&txn, &mut found, grant.branch).await?;
-    let issued = issue(&txn, terms, &grant, grant.scopes.clone(), now).await?;
-    notices::app_connected(&txn, owner.id, &client::shown_name(&asked.client), now).await?;
+    let grant = connect(&txn, ctx, &found, now).await?;
+    redeem_code(&txn, &mut found, grant.branch).await?;
+    let issued = issue(&txn, ctx, &grant, grant.scopes.clone(), now).await?;
+    notices::app_connected(&txn, owner.id, &client::shown_name(&request.client), now).await?;
     service_state::raise_generation(&txn).await?;
     txn.commit().await?;
-    terms.fresh.raise();
+    ctx.cache_epoch.bump();
     Ok(issued)
 }
 
-/// Ends the connection that a code made, if it still is the same one; whether it did.
+/// Ends the connection that a code made, if it is still the same one. Returns whether it did.
 async fn end_reused(
     txn: &Transaction,
     hash: &[u8],
@@ -108,18 +109,18 @@ async fn end_reused(
     let Some(grant) = oauth_grant::Entity::between(code.user_id, code.client_id).one(txn).await? else {
         return Ok(false);
     };
-    let ended = code.branch == Some(grant.branch) && end(txn, &grant, Ending::Revoked).await?;
+    let ended = code.branch == Some(grant.branch) && end(txn, &grant, ConnectionEnd::Revoked).await?;
     if ended {
-        tell_reuse(txn, &grant, client, "CODE_REUSED", now).await?;
+        record_reuse(txn, &grant, client, "CODE_REUSED", now).await?;
         warn!(grant.id = %grant.id, "ended a connection: its authorization code was used twice");
     }
     Ok(ended)
 }
 
-/// Makes the connection, or makes it anew: then every earlier token and code of it ends (contract.md, section 11).
+/// Makes the connection, or makes it again: then every earlier token and code of it ends (contract.md, section 11).
 async fn connect(
     txn: &Transaction,
-    terms: &Terms,
+    ctx: &GrantContext,
     code: &oauth_code::Model,
     now: Timestamp,
 ) -> Result<oauth_grant::Model, TokenError> {
@@ -131,27 +132,27 @@ async fn connect(
         state: GrantState::Connected,
         branch: 1,
         scopes: code.scopes.clone(),
-        resource: terms.resource.to_string(),
+        resource: ctx.resource.to_string(),
         connected_at: now,
         last_used_at: None,
         mcp_client: None,
     };
-    let anew = OnConflict::columns([Column::UserId, Column::ClientId])
+    let update = OnConflict::columns([Column::UserId, Column::ClientId])
         .update_columns([Column::State, Column::Scopes, Column::Resource, Column::ConnectedAt])
         .value(Column::Branch, Expr::col((oauth_grant::Entity, Column::Branch)).add(1))
         .to_owned();
     oauth_grant::Entity::insert(new.into_active_model())
-        .on_conflict(anew)
+        .on_conflict(update)
         .exec_without_returning(txn)
         .await?;
     let between = oauth_grant::Entity::between(code.user_id, code.client_id);
-    let grant = between.one(txn).await?.ok_or(UNKNOWN)?;
-    forget_earlier(txn, code).await?;
+    let grant = between.one(txn).await?.ok_or(SPENT)?;
+    remove_earlier_codes(txn, code).await?;
     Ok(grant)
 }
 
-/// Codes of the same connection that were issued before this one and wait for their exchange.
-async fn forget_earlier(txn: &Transaction, code: &oauth_code::Model) -> Result<(), DbErr> {
+/// Removes codes of the same connection that were issued before this one and not exchanged yet.
+async fn remove_earlier_codes(txn: &Transaction, code: &oauth_code::Model) -> Result<(), DbErr> {
     oauth_code::Entity::delete_many()
         .filter(oauth_code::Column::UserId.eq(code.user_id))
         .filter(oauth_code::Column::ClientId.eq(code.client_id))

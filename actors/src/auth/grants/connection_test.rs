@@ -1,20 +1,20 @@
 //! Connection tests: the service registers an OAuth client with itself to see whether an assistant could.
 //!
 //! One test runs at a time in each process, with a pause after it, however often users ask. Its client is recognised by a name that
-//! nobody can guess, and does not count as a registration from its IP address.
+//! cannot be guessed, and does not count as a registration from its IP address.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use entity::id::ClientId;
 use entity::oauth_client;
+use errors::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use errors::Error;
 use crate::auth::secret::Secret;
 
 /// The next test starts no earlier than this after the end of one.
-const PAUSE: Duration = Duration::from_secs(5);
+const MIN_PAUSE: Duration = Duration::from_secs(5);
 const NONCE_PREFIX: &str = "cn_";
 
 /// The tests of this process. Clones share them.
@@ -50,7 +50,7 @@ impl ConnectionTests {
     /// # Errors
     /// [`Error::Busy`] while another one runs, and during the pause after it.
     pub fn begin(&self) -> Result<ConnectionTestLock, Error> {
-        let permit = self.slot.clone().try_acquire_owned().map_err(|_| Error::Busy(PAUSE))?;
+        let permit = self.slot.clone().try_acquire_owned().map_err(|_| Error::Busy(MIN_PAUSE))?;
         let nonce = Secret::new_token(NONCE_PREFIX).map_err(Error::internal)?;
         let client_name = format!("Connection test {}", nonce.expose());
         *self.current() = Some(TestClient { name: client_name.clone(), id: None });
@@ -93,7 +93,7 @@ impl Drop for ConnectionTestLock {
         *self.tests.current() = None;
         let permit = self.permit.take();
         tokio::spawn(async move {
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(MIN_PAUSE).await;
             drop(permit);
         });
     }

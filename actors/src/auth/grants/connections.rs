@@ -1,13 +1,13 @@
-//! The connections of a user: which there are and were, and the end of one. The command line uses these functions beside a
+//! The connections of a user: their list, and the end of one. The command line uses these functions beside a
 //! running service, which notices the end within a second by the generation that it raises.
 
 use database::{Db, on_behalf_of};
 use entity::id::{GrantId, UserId};
 use entity::{oauth_client, oauth_grant};
+use errors::Error;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 
-use super::end::{Ending, end, living_owner};
-use errors::Error;
+use super::ending::{ConnectionEnd, end, lock_active_owner};
 
 /// Returns every connection of a user, ended ones too, with its application; the latest connected first.
 ///
@@ -38,9 +38,9 @@ pub async fn list_connections(
 /// [`Error::NotFound`] where the user has no such connection, it has ended already, or the account is disabled; the database fails.
 pub async fn disconnect(db: &Db, user: UserId, id: GrantId) -> Result<(), Error> {
     let txn = on_behalf_of(user, db.begin()).await?;
-    living_owner(&txn, user).await?.ok_or(Error::not_found())?;
+    lock_active_owner(&txn, user).await?.ok_or(Error::not_found())?;
     let grant = oauth_grant::Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
-    if !end(&txn, &grant, Ending::Disconnected).await? {
+    if !end(&txn, &grant, ConnectionEnd::Disconnected).await? {
         return Err(Error::not_found());
     }
     Ok(txn.commit().await?)

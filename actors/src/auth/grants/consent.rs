@@ -1,7 +1,7 @@
-//! The consent page: what it asks for waits here until the person answers, once.
+//! The consent page: what it offers is stored until the user answers, once.
 //!
-//! The page holds a ticket and nothing else of the request, so a form cannot widen it. A ticket is good for the browser
-//! that it was shown to, for ten minutes, and for one answer: taking it and issuing the code are one transaction.
+//! The page contains a ticket and nothing else of the request, so its form cannot widen the request. A ticket is valid in the browser
+//! that it was shown to, for ten minutes, and for one answer: using it up and issuing the code are one transaction.
 
 use std::time::Duration;
 
@@ -12,39 +12,40 @@ use entity::oauth_consent;
 use entity::plan::Plan;
 use entity::scope::{Scope, Scopes};
 use entity::{oauth_client, oauth_code, session};
+use errors::Error;
 use sea_orm::sea_query::{Expr, ExprTrait, Order, Query};
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
-use super::end::living_owner;
-use super::{Terms, client};
-use errors::Error;
+use super::client;
+use super::context::GrantContext;
+use super::ending::lock_active_owner;
 use crate::auth::secret::Secret;
 
-/// What the ticket in a consent page begins with.
+/// The prefix of the ticket in a consent page.
 pub const TICKET_PREFIX: &str = "ct_";
-/// What an authorization code begins with.
+/// The prefix of an authorization code.
 pub const CODE_PREFIX: &str = "cc_";
-/// A browser has so many consent pages open at a time; older ones are good no more.
-const MOST_TICKETS: u64 = 20;
-const TICKET_LIFE: Duration = Duration::from_secs(600);
+/// Consent pages that a browser may have open at the same time; the tickets of older ones are invalid.
+const MAX_TICKETS: u64 = 20;
+const TICKET_LIFETIME: Duration = Duration::from_secs(600);
 
-/// A request for authorization that was found good.
+/// A valid authorization request.
 #[derive(Clone, Debug)]
-pub struct Request {
-    /// Who asks.
+pub struct AuthorizationRequest {
+    /// The client.
     pub client: oauth_client::Model,
-    /// Where the answer goes: one of the client's addresses.
+    /// The URL that the user is redirected to: one of the client's redirect URIs.
     pub redirect_uri: String,
-    /// What the client wants back.
+    /// The value that the client gets back unchanged.
     pub state: String,
-    /// SHA-256 of the client's verifier.
+    /// The PKCE code challenge.
     pub challenge: String,
-    /// What it asks for, of what may be granted at all.
+    /// The requested scopes, as far as they can be granted at all.
     pub scopes: Scopes,
 }
 
-impl Request {
-    /// What the person is offered: what was asked for and the plan allows, and else the default (contract.md, section 11).
+impl AuthorizationRequest {
+    /// Returns the scopes that the user is offered: the requested ones within the plan, or else the default (contract.md, section 11).
     pub fn offered(&self, plan: Plan) -> Scopes {
         let within = self.scopes.within(plan);
         if within.is_empty() { [Scope::ReadLibrary].as_slice().into() } else { within }
@@ -54,31 +55,31 @@ impl Request {
 /// A signed-in browser.
 #[derive(Clone, Copy, Debug)]
 pub struct Browser {
-    /// Who is signed in.
+    /// The user who is signed in.
     pub user: UserId,
     /// Its session.
     pub session: SessionId,
 }
 
-/// What came of a consent page.
+/// The user's decision on a consent page.
 #[derive(Debug)]
-pub struct Decided {
-    /// Where the answer goes.
+pub struct ConsentDecision {
+    /// The URL that the user is redirected to.
     pub redirect_uri: String,
-    /// What the client wants back.
+    /// The value that the client gets back unchanged.
     pub state: String,
-    /// The code; none where the person declined.
+    /// The authorization code; `None` if the user declined.
     pub code: Option<Secret>,
 }
 
-/// Keeps what a consent page asks for; the ticket that stands for it.
-pub(super) async fn ask(
-    terms: &Terms,
-    request: Request,
+/// Stores what a consent page offers, and returns its ticket.
+pub(super) async fn create_ticket(
+    ctx: &GrantContext,
+    request: AuthorizationRequest,
     browser: Browser,
     offered: Scopes,
 ) -> Result<Secret, Error> {
-    let (now, ticket) = (terms.clock.now(), Secret::new_token(TICKET_PREFIX).map_err(Error::internal)?);
+    let (now, ticket) = (ctx.clock.now(), Secret::new_token(TICKET_PREFIX).map_err(Error::internal)?);
     let row = oauth_consent::Model {
         hash: ticket.hash().bytes().to_vec(),
         session_id: browser.session,
@@ -88,9 +89,9 @@ pub(super) async fn ask(
         state: request.state,
         challenge: request.challenge,
         scopes: offered,
-        expires_at: now + TICKET_LIFE,
+        expires_at: now + TICKET_LIFETIME,
     };
-    let txn = on_behalf_of(browser.user, terms.db.begin()).await?;
+    let txn = on_behalf_of(browser.user, ctx.db.begin()).await?;
     let hash = row.hash.clone();
     oauth_consent::Entity::insert(row.into_active_model()).exec_without_returning(&txn).await?;
     let newest = Query::select()
@@ -98,7 +99,7 @@ pub(super) async fn ask(
         .from(oauth_consent::Entity)
         .and_where(oauth_consent::Column::SessionId.eq(browser.session))
         .order_by(oauth_consent::Column::ExpiresAt, Order::Desc)
-        .limit(MOST_TICKETS)
+        .limit(MAX_TICKETS)
         .take();
     oauth_consent::Entity::delete_many()
         .filter(oauth_consent::Column::SessionId.eq(browser.session))
@@ -110,18 +111,18 @@ pub(super) async fn ask(
     Ok(ticket)
 }
 
-/// Takes the ticket and issues the code for what was ticked; nothing ticked is a refusal. `None` where the ticket is not
-/// one of this browser, or not any more.
+/// Uses up the ticket and issues the code for the ticked scopes; no ticked scope is a refusal. Returns `None` if the ticket is not
+/// one of this browser, or no longer valid.
 pub(super) async fn decide(
-    terms: &Terms,
+    ctx: &GrantContext,
     browser: Browser,
     ticket: &Secret,
     ticked: Scopes,
-) -> Result<Option<Decided>, Error> {
-    let (now, hash) = (terms.clock.now(), ticket.hash());
-    let txn = on_behalf_of(browser.user, terms.db.begin()).await?;
-    // Whoever changes the password or shuts the account waits, or has ended the session before.
-    let Some(owner) = living_owner(&txn, browser.user).await? else { return Ok(None) };
+) -> Result<Option<ConsentDecision>, Error> {
+    let (now, hash) = (ctx.clock.now(), ticket.hash());
+    let txn = on_behalf_of(browser.user, ctx.db.begin()).await?;
+    // A change of the password and the disabling of the account lock the same row: they wait, or have ended the session before.
+    let Some(owner) = lock_active_owner(&txn, browser.user).await? else { return Ok(None) };
     if session::Entity::owned_by(owner.id)
         .filter(session::Column::Id.eq(browser.session))
         .one(&txn)
@@ -131,43 +132,43 @@ pub(super) async fn decide(
         return Ok(None);
     }
     let shown = oauth_consent::Entity::shown_to(owner.id, browser.session, hash.bytes());
-    let Some(asked) = shown.one(&txn).await?.filter(|asked| now < asked.expires_at) else { return Ok(None) };
-    let taken = oauth_consent::Entity::delete_by_id(hash.bytes().to_vec()).exec(&txn).await?;
-    if taken.rows_affected != 1 || !client::touch(&txn, asked.client_id, now).await? {
+    let Some(offer) = shown.one(&txn).await?.filter(|offer| now < offer.expires_at) else { return Ok(None) };
+    let spent = oauth_consent::Entity::delete_by_id(hash.bytes().to_vec()).exec(&txn).await?;
+    if spent.rows_affected != 1 || !client::touch(&txn, offer.client_id, now).await? {
         return Ok(None);
     }
-    // What an application says of itself may have changed since the page was shown.
-    let client = oauth_client::Entity::find_by_id(asked.client_id).one(&txn).await?;
-    let still = |client: &oauth_client::Model| {
-        terms.redirects.registered(&client.redirect_uris.0, &asked.redirect_uri)
+    // The metadata of the application may have changed since the page was shown.
+    let client = oauth_client::Entity::find_by_id(offer.client_id).one(&txn).await?;
+    let is_registered = |client: &oauth_client::Model| {
+        ctx.redirects.is_registered(&client.redirect_uris.0, &offer.redirect_uri)
     };
-    if !client.is_some_and(|client| still(&client)) {
+    if !client.is_some_and(|client| is_registered(&client)) {
         return Ok(None);
     }
-    let granted = ticked.common(&asked.scopes).within(owner.plan);
-    let (redirect_uri, state) = (asked.redirect_uri.clone(), asked.state.clone());
-    let code = if granted.is_empty() { None } else { Some(issue(&txn, terms, asked, granted).await?) };
+    let granted = ticked.common(&offer.scopes).within(owner.plan);
+    let (redirect_uri, state) = (offer.redirect_uri.clone(), offer.state.clone());
+    let code = if granted.is_empty() { None } else { Some(issue_code(&txn, ctx, offer, granted).await?) };
     txn.commit().await?;
-    Ok(Some(Decided { redirect_uri, state, code }))
+    Ok(Some(ConsentDecision { redirect_uri, state, code }))
 }
 
-/// A code for what was granted of this.
-async fn issue(
+/// Issues a code for the granted scopes of an offer.
+async fn issue_code(
     txn: &Transaction,
-    terms: &Terms,
-    asked: oauth_consent::Model,
+    ctx: &GrantContext,
+    offer: oauth_consent::Model,
     granted: Scopes,
 ) -> Result<Secret, Error> {
-    let (now, code) = (terms.clock.now(), Secret::new_token(CODE_PREFIX).map_err(Error::internal)?);
+    let (now, code) = (ctx.clock.now(), Secret::new_token(CODE_PREFIX).map_err(Error::internal)?);
     let row = oauth_code::Model {
         hash: code.hash().bytes().to_vec(),
-        user_id: asked.user_id,
-        client_id: asked.client_id,
-        redirect_uri: asked.redirect_uri,
-        challenge: asked.challenge,
+        user_id: offer.user_id,
+        client_id: offer.client_id,
+        redirect_uri: offer.redirect_uri,
+        challenge: offer.challenge,
         scopes: granted,
         issued_at: now,
-        expires_at: now + terms.code,
+        expires_at: now + ctx.code_lifetime,
         state: CodeState::Issued,
         branch: None,
     };

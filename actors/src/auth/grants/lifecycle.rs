@@ -1,9 +1,9 @@
-//! The lives of authorization codes and refresh tokens: which state follows which, and the conditional update that makes
-//! it so. Of two who ask for one step at once, one takes it (RFC 9700, sections 2.1.1 and 4.14).
+//! The states of authorization codes and refresh tokens, and the conditional updates that change them. Of two requests that take the
+//! same step at the same time, one succeeds (RFC 9700, sections 2.1.1 and 4.14).
 //!
-//! A code goes from issued to spent by its first presentation, and on to redeemed where that made a connection; a refresh
-//! token from issued to spent. Nothing leads back. That they are too old, or their connection was ended or made anew, is no
-//! state of theirs: it follows from the clock and the connection's number ([`super::end`]).
+//! A code goes from issued to spent when it is first presented, and on to redeemed if that made a connection; a refresh token goes
+//! from issued to spent. No transition leads back. Expiry and the end of the connection are not states: they follow from the clock
+//! and the connection's number ([`super::ending`]).
 
 use entity::kind::{CodeState, TokenState};
 use entity::{oauth_code, oauth_token};
@@ -45,34 +45,37 @@ fn after_exchange(state: TokenState) -> Result<TokenState, TransitionError> {
     }
 }
 
-/// One row was changed: nobody else took the step in between.
-fn taken(rows: u64) -> Result<(), TransitionError> {
+/// Checks that one row was changed: no other request took the step meanwhile.
+fn check_changed(rows: u64) -> Result<(), TransitionError> {
     if rows == 1 { Ok(()) } else { Err(TransitionError::AlreadyUsed) }
 }
 
-/// Spends a code, which somebody presents.
+/// Spends a code that a client presents.
 ///
 /// # Errors
-/// [`TransitionError::AlreadyUsed`] where it was presented before.
-pub async fn present(db: &impl ConnectionTrait, code: &mut oauth_code::Model) -> Result<(), TransitionError> {
+/// [`TransitionError::AlreadyUsed`] if it was presented before.
+pub async fn present_code(
+    db: &impl ConnectionTrait,
+    code: &mut oauth_code::Model,
+) -> Result<(), TransitionError> {
     let (next, branch) = (after_presentation(code.state)?, code.branch);
-    move_on(db, code, next, branch).await
+    change_state(db, code, next, branch).await
 }
 
-/// Notes the connection that was made of a code.
+/// Records the connection that a code made.
 ///
 /// # Errors
-/// [`TransitionError::AlreadyUsed`] where it was not spent just before.
-pub async fn redeem(
+/// [`TransitionError::AlreadyUsed`] if the code is not in the spent state.
+pub async fn redeem_code(
     db: &impl ConnectionTrait,
     code: &mut oauth_code::Model,
     branch: i64,
 ) -> Result<(), TransitionError> {
     let next = after_connection(code.state)?;
-    move_on(db, code, next, Some(branch)).await
+    change_state(db, code, next, Some(branch)).await
 }
 
-async fn move_on(
+async fn change_state(
     db: &impl ConnectionTrait,
     code: &mut oauth_code::Model,
     next: CodeState,
@@ -82,7 +85,7 @@ async fn move_on(
         .col_expr(oauth_code::Column::State, Expr::value(next))
         .col_expr(oauth_code::Column::Branch, Expr::value(branch));
     let own = change.filter(oauth_code::Column::Hash.eq(code.hash.as_slice()));
-    taken(own.filter(oauth_code::Column::State.eq(code.state)).exec(db).await?.rows_affected)?;
+    check_changed(own.filter(oauth_code::Column::State.eq(code.state)).exec(db).await?.rows_affected)?;
     (code.state, code.branch) = (next, branch);
     Ok(())
 }
@@ -90,12 +93,15 @@ async fn move_on(
 /// Spends a refresh token, for which the next pair is issued.
 ///
 /// # Errors
-/// [`TransitionError::AlreadyUsed`] where it was spent before.
-pub async fn spend(db: &impl ConnectionTrait, token: &mut oauth_token::Model) -> Result<(), TransitionError> {
+/// [`TransitionError::AlreadyUsed`] if it was spent before.
+pub async fn spend_token(
+    db: &impl ConnectionTrait,
+    token: &mut oauth_token::Model,
+) -> Result<(), TransitionError> {
     let next = after_exchange(token.state)?;
     let change = oauth_token::Entity::update_many().col_expr(oauth_token::Column::State, Expr::value(next));
     let own = change.filter(oauth_token::Column::Hash.eq(token.hash.as_slice()));
-    taken(own.filter(oauth_token::Column::State.eq(token.state)).exec(db).await?.rows_affected)?;
+    check_changed(own.filter(oauth_token::Column::State.eq(token.state)).exec(db).await?.rows_affected)?;
     token.state = next;
     Ok(())
 }
@@ -106,7 +112,7 @@ mod tests {
 
     /// Of the threat table (row O3).
     #[test]
-    fn a_code_is_presented_once_and_redeemed_only_then() {
+    fn code_is_presented_once_and_redeemed_only_then() {
         let presented = [CodeState::Issued, CodeState::Spent, CodeState::Redeemed].map(after_presentation);
         let connected = [CodeState::Issued, CodeState::Spent, CodeState::Redeemed].map(after_connection);
 
@@ -122,7 +128,7 @@ mod tests {
 
     /// Of the threat table (row O4).
     #[test]
-    fn a_refresh_token_is_exchanged_once() {
+    fn refresh_token_is_exchanged_once() {
         assert!(matches!(after_exchange(TokenState::Issued), Ok(TokenState::Spent)));
         assert!(matches!(after_exchange(TokenState::Spent), Err(TransitionError::AlreadyUsed)));
     }

@@ -1,9 +1,9 @@
-//! Connections: applications that people let in by OAuth, from registration to the end (contract.md, sections 8 and 11).
+//! Connections: applications that users connect by OAuth, from their registration to the end (contract.md, sections 8 and 11).
 //!
-//! A connection is one person and one application. It has a number that moves on whenever it is made anew or ends, and a
-//! token works only under the number that it was issued under: so there is never more than one living branch of tokens,
-//! whatever happens at once on however many nodes. Recognised access tokens are cached under the same epoch as keys, so a
-//! revoked one stops before its revocation is answered, and within a second where another process revoked it.
+//! A connection is one user and one application. It has a number that is raised whenever the connection is made again or ends, and a
+//! token works only under the number that it was issued under. So at most one token family is valid at any time, whatever happens
+//! at the same time on any number of nodes. Access tokens are cached under the same epoch as keys, so a revoked one stops working
+//! before its revocation is answered, and within a second if another process revoked it.
 
 mod actor;
 pub mod client;
@@ -11,11 +11,12 @@ mod code;
 mod connection_test;
 mod connections;
 mod consent;
-mod end;
+mod context;
+mod ending;
 mod lifecycle;
 pub mod pkce;
 pub mod redirect;
-mod sign_in;
+mod sign_in_ticket;
 mod sweep;
 mod token;
 mod token_error;
@@ -34,111 +35,82 @@ use entity::plan::Plan;
 use entity::scope::Scopes;
 use entity::time::Timestamp;
 use entity::{oauth_client, oauth_grant, user};
+use errors::Error;
+use library::clock::Clock;
 use moka::sync::Cache;
 use runtime::{Flush, Port, SupervisorConfig, supervise};
 use sea_orm::{DbErr, EntityTrait};
 
-use library::clock::Clock;
-use errors::Error;
-use crate::auth::keys::freshness::Freshness;
+use crate::auth::keys::cache_epoch::CacheEpoch;
+use crate::auth::limits::IpRateLimiter;
 use crate::auth::secret::{Secret, SecretHash};
-use crate::auth::limits::Addresses;
 use crate::service_state;
-use actor::{Ask, Decide, Disconnect, GrantActor, Introduced, Revoke};
-use client::{Introduction, InvalidClientMetadata, Proof};
+use actor::{ConsentAnswer, ConsentOffer, Disconnection, GrantActor, GrantClientInfo, TokenRevocation};
+use client::{ClientCredentials, ClientMetadata, InvalidClientMetadata};
 use connection_test::ConnectionTests;
+use context::GrantContext;
 use redirect::RedirectRules;
 
-pub use actor::Used;
-pub use code::Exchange;
+pub use actor::GrantUse;
+pub use code::CodeExchange;
 pub use connection_test::ConnectionTestLock;
 pub use connections::{disconnect, list_connections};
-pub use consent::{Browser, Decided, Request, TICKET_PREFIX};
-pub(crate) use end::end_all;
-pub use sign_in::SIGN_IN_PREFIX;
-pub use token::{ACCESS_PREFIX, Issued, Refresh};
+pub use consent::{AuthorizationRequest, Browser, ConsentDecision, TICKET_PREFIX};
+pub use context::GrantSettings;
+pub(crate) use ending::end_all_connections;
+pub use sign_in_ticket::SIGN_IN_PREFIX;
+pub use token::{ACCESS_PREFIX, TokenPair, TokenRefresh};
 pub use token_error::TokenError;
 
-const CACHED: u64 = 10_000;
-/// Each leaves a row until the next clean-up. A whole office behind one address opens fewer.
-const SIGN_IN_PAGES_PER_MINUTE: u32 = 600;
-/// A document about an application is read no more often.
+const MAX_CACHED_TOKENS: u64 = 10_000;
+/// A token that is unused for this long leaves the cache.
+const CACHE_IDLE: Duration = Duration::from_secs(600);
+/// Sign-in pages that may be opened from one IP address within a minute: more than an office opens. Each leaves a row until the next
+/// clean-up.
+const MAX_SIGN_IN_PAGES_PER_MINUTE: u32 = 600;
+/// A client metadata document is not read again within this time.
 const DOCUMENT_FRESH: Duration = Duration::from_secs(900);
-/// For so long it does where it cannot be read again.
+/// A client metadata document is used for this long while it cannot be read again.
 const DOCUMENT_USABLE: Duration = Duration::from_secs(24 * 3600);
 
-/// How long ago a document about an application was read.
+/// How long ago the metadata document of a client was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentAge {
-    /// A moment ago: it is not read again.
+    /// Recently: it is not read again.
     Fresh,
-    /// It is read again, and does where that fails.
+    /// It is read again, and used as it is if that fails.
     Usable,
-    /// It is read again.
+    /// It must be read again.
     Old,
 }
 
-/// What the operator has set.
+/// What a valid access token grants.
 #[derive(Clone, Debug)]
-pub struct GrantSettings {
-    /// Whether applications may register themselves.
-    pub open: bool,
-    /// Whether an application may be named by the address of a document about itself.
-    pub documents: bool,
-    /// Registrations of one address in an hour.
-    pub registrations_per_hour: u32,
-    /// Life of a code.
-    pub code: Duration,
-    /// Life of an access token.
-    pub access: Duration,
-    /// A client unused for longer is forgotten.
-    pub unused_client: Duration,
-    /// What may be a redirect address.
-    pub redirects: RedirectRules,
-}
-
-/// What every step is made with.
-#[derive(Clone)]
-pub(crate) struct Terms {
-    db: Db,
-    clock: Arc<dyn Clock>,
-    /// Raised by each step that ends a token, before it is answered.
-    fresh: Arc<Freshness>,
-    /// What tokens are for: the MCP server of this service (RFC 8707).
-    resource: Arc<str>,
-    code: Duration,
-    access: Duration,
-    unused_client: Duration,
-    redirects: Arc<RedirectRules>,
-}
-
-/// What is known of an access token that was presented.
-#[derive(Clone, Debug)]
-pub struct Access {
+pub struct TokenAccess {
     /// The connection.
     pub grant: GrantId,
-    /// Who connected it.
+    /// The user who connected the application.
     pub user: UserId,
-    /// That person's plan.
+    /// The plan of that user.
     pub plan: Plan,
-    /// What the token allows.
+    /// The scopes of the token.
     pub scopes: Scopes,
-    /// What the application calls itself.
+    /// The name of the application.
     pub client_name: String,
-    /// Name and version of its latest MCP `initialize`.
+    /// Name and version that the application stated in its latest MCP `initialize`.
     pub mcp_client: Option<String>,
     expires_at: Timestamp,
     epoch: u64,
 }
 
-/// Whether an access token is one.
+/// The result of looking up an access token.
 #[derive(Clone, Debug)]
-pub enum Known {
-    /// It is.
-    Good(Arc<Access>),
-    /// It was one.
+pub enum TokenLookup {
+    /// The token is valid.
+    Valid(Arc<TokenAccess>),
+    /// The token has expired.
     Expired,
-    /// It is not, or not any more.
+    /// There is no such token, or it was revoked.
     Unknown,
 }
 
@@ -159,52 +131,52 @@ pub enum RegistrationError {
     Internal(#[from] Error),
 }
 
-/// The connections of everybody.
+/// Handle of the actor of connections, with its cache. Clones share both.
 #[derive(Clone)]
 pub struct Grants {
-    terms: Terms,
-    open: bool,
-    documents: bool,
-    registrations: Arc<Addresses>,
-    readings: Arc<Addresses>,
-    pages: Arc<Addresses>,
+    ctx: GrantContext,
+    is_registration_open: bool,
+    client_documents: bool,
+    registrations: Arc<IpRateLimiter>,
+    document_reads: Arc<IpRateLimiter>,
+    sign_in_pages: Arc<IpRateLimiter>,
     connection_tests: ConnectionTests,
-    cache: Cache<SecretHash, Arc<Access>>,
+    cache: Cache<SecretHash, Arc<TokenAccess>>,
     port: Port<GrantActor>,
 }
 
 impl Grants {
-    /// Starts the actor; the epoch is that of the keys.
+    /// Starts the actor. `cache_epoch` is that of the keys.
     pub fn start(
         on: &ArbiterHandle,
         db: Db,
         clock: Arc<dyn Clock>,
-        fresh: Arc<Freshness>,
+        cache_epoch: Arc<CacheEpoch>,
         base_url: &str,
         settings: GrantSettings,
     ) -> Self {
-        let terms = Terms {
+        let ctx = GrantContext {
             db,
             clock: clock.clone(),
-            fresh,
+            cache_epoch,
             resource: format!("{base_url}/mcp").into(),
-            code: settings.code,
-            access: settings.access,
-            unused_client: settings.unused_client,
+            code_lifetime: settings.code_lifetime,
+            access_lifetime: settings.access_lifetime,
+            unused_client_lifetime: settings.unused_client_lifetime,
             redirects: Arc::new(settings.redirects),
         };
         let config = SupervisorConfig { name: "grants", permits: 64, timeout: Duration::from_secs(8) };
-        let kept = terms.clone();
+        let actor_ctx = ctx.clone();
         Self {
-            terms,
-            open: settings.open,
-            documents: settings.documents,
-            registrations: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock.clone())),
-            readings: Arc::new(Addresses::an_hour(settings.registrations_per_hour, clock.clone())),
-            pages: Arc::new(Addresses::a_minute(SIGN_IN_PAGES_PER_MINUTE, clock)),
+            ctx,
+            is_registration_open: settings.is_registration_open,
+            client_documents: settings.client_documents,
+            registrations: Arc::new(IpRateLimiter::per_hour(settings.registrations_per_hour, clock.clone())),
+            document_reads: Arc::new(IpRateLimiter::per_hour(settings.registrations_per_hour, clock.clone())),
+            sign_in_pages: Arc::new(IpRateLimiter::per_minute(MAX_SIGN_IN_PAGES_PER_MINUTE, clock)),
             connection_tests: ConnectionTests::new(),
-            cache: Cache::builder().max_capacity(CACHED).time_to_idle(Duration::from_secs(600)).build(),
-            port: supervise(on, config, move || GrantActor::new(kept.clone())),
+            cache: Cache::builder().max_capacity(MAX_CACHED_TOKENS).time_to_idle(CACHE_IDLE).build(),
+            port: supervise(on, config, move || GrantActor::new(actor_ctx.clone())),
         }
     }
 
@@ -221,63 +193,67 @@ impl Grants {
     /// # Errors
     /// [`Error::Internal`] when the database fails.
     pub async fn remove_client(&self, client: ClientId) -> Result<(), Error> {
-        let txn = self.terms.db.begin().await?;
+        let txn = self.ctx.db.begin().await?;
         oauth_client::Entity::delete_by_id(client).exec(&txn).await?;
         service_state::raise_generation(&txn).await?;
         txn.commit().await?;
-        self.terms.fresh.raise();
+        self.ctx.cache_epoch.bump();
         Ok(())
     }
 
-    /// Whether applications may register themselves.
-    pub fn is_open(&self) -> bool {
-        self.open
+    /// Returns whether applications may register themselves.
+    pub fn is_registration_open(&self) -> bool {
+        self.is_registration_open
     }
 
-    /// What may be a redirect address.
-    pub fn redirects(&self) -> &RedirectRules {
-        &self.terms.redirects
+    /// Returns the rules for redirect URIs.
+    pub fn redirect_rules(&self) -> &RedirectRules {
+        &self.ctx.redirects
     }
 
-    /// The canonical name of what tokens are for.
+    /// Returns the canonical URI of the resource that tokens are for (RFC 8707).
     pub fn resource(&self) -> &str {
-        &self.terms.resource
+        &self.ctx.resource
     }
 
-    /// Registers an application; its secret, where it has one, is never to be had again.
-    pub async fn register(
+    /// Registers an application. Its secret, if it has one, cannot be read again.
+    ///
+    /// # Errors
+    /// See [`RegistrationError`].
+    pub async fn register_client(
         &self,
-        address: Option<IpAddr>,
-        introduction: Introduction,
+        ip_address: Option<IpAddr>,
+        metadata: ClientMetadata,
     ) -> Result<(oauth_client::Model, Option<Secret>), RegistrationError> {
-        if !self.open {
+        if !self.is_registration_open {
             return Err(RegistrationError::Closed);
         }
-        let client = introduction.accept(&self.terms.redirects, self.terms.clock.now())?;
+        let client = metadata.into_row(&self.ctx.redirects, self.ctx.clock.now())?;
         if !self.connection_tests.is_client(client.name.as_deref()) {
-            self.registrations.take(address).map_err(RegistrationError::TooManyAttempts)?;
+            self.registrations.admit(ip_address).map_err(RegistrationError::TooManyAttempts)?;
         }
-        let (client, secret) = client::register(&self.terms.db, client).await?;
+        let (client, secret) = client::register(&self.ctx.db, client).await?;
         self.connection_tests.record(&client);
         Ok((client, secret))
     }
 
-    /// Counts a document that is read for an address, as many as there may be registrations.
+    /// Counts a client metadata document that is read because of a request from this IP address. There may be as many as
+    /// registrations.
     ///
     /// # Errors
-    /// Too many; the wait until there may be one more.
-    pub fn may_read(&self, address: Option<IpAddr>) -> Result<(), Duration> {
-        self.readings.take(address)
+    /// The time until the next one is allowed.
+    pub fn admit_document_read(&self, ip_address: Option<IpAddr>) -> Result<(), Duration> {
+        self.document_reads.admit(ip_address)
     }
 
-    /// Whether an application may be named by the address of a document about itself.
-    pub fn reads_documents(&self) -> bool {
-        self.documents
+    /// Returns whether an application may be identified by the URL of its client metadata document.
+    pub fn can_read_documents(&self) -> bool {
+        self.client_documents
     }
 
-    /// How well the document of an application is known.
+    /// Returns how long ago the metadata document of a client was read.
     pub fn document_age(&self, client: &oauth_client::Model) -> DocumentAge {
-        let read = client.document_read_at.map(|read| self.terms.clock.now().since(read));
+        let read = client.document_read_at.map(|read| self.ctx.clock.now().since(read));
         match read {
             Some(age) if age < DOCUMENT_FRESH => DocumentAge::Fresh,
             Some(age) if age < DOCUMENT_USABLE => DocumentAge::Usable,
@@ -285,120 +261,173 @@ impl Grants {
         }
     }
 
-    /// Keeps what the document at this address says.
+    /// Stores the metadata from the document at this URL.
     ///
     /// # Errors
-    /// What is unfit in it, or the database.
-    pub async fn keep_document(
+    /// [`RegistrationError::InvalidMetadata`]; [`RegistrationError::Internal`] when the database fails.
+    pub async fn store_client_document(
         &self,
-        address: &str,
-        said: Introduction,
+        url: &str,
+        metadata: ClientMetadata,
     ) -> Result<oauth_client::Model, RegistrationError> {
-        let client = said.accept(&self.terms.redirects, self.terms.clock.now())?;
-        Ok(client::keep_document(&self.terms.db, address, client).await?)
+        let client = metadata.into_row(&self.ctx.redirects, self.ctx.clock.now())?;
+        Ok(client::store_document(&self.ctx.db, url, client).await?)
     }
 
-    /// The application of this name, looked at by whoever is about to sign in.
-    pub async fn client(&self, id: &str) -> Result<Option<oauth_client::Model>, Error> {
+    /// Returns the application with this client id, and records that its sign-in page was opened.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails.
+    pub async fn find_client(&self, id: &str) -> Result<Option<oauth_client::Model>, Error> {
         let Some(client) = self.find(id).await? else { return Ok(None) };
-        client::glance(&self.terms.db, &client, self.terms.clock.now()).await?;
+        client::record_page_view(&self.ctx.db, &client, self.ctx.clock.now()).await?;
         Ok(Some(client))
     }
 
-    /// The application of this name, if it proves to be itself.
-    pub async fn authenticated(&self, id: &str, proof: &Proof) -> Result<oauth_client::Model, TokenError> {
-        let found = self.find(id).await?;
-        found.filter(|client| client::is_proved(client, proof)).ok_or(TokenError::InvalidClient)
-    }
-
-    /// One that is named by a document is known only where such names are taken.
-    async fn find(&self, name: &str) -> Result<Option<oauth_client::Model>, DbErr> {
-        let found = client::find(self.terms.db.read(), name).await?;
-        Ok(found.filter(|client| self.documents || client.document.is_none()))
-    }
-
-    /// Keeps the query that a sign-in page goes on with; the ticket for its form.
+    /// Returns the application with this client id, if its credentials are valid.
     ///
     /// # Errors
-    /// [`Error::TooManyFailures`] where one address opened as many pages as it may.
-    pub async fn keep_sign_in(&self, address: Option<IpAddr>, query: String) -> Result<Secret, Error> {
-        self.pages.take(address).map_err(Error::TooManyFailures)?;
-        sign_in::keep(&self.terms, query).await
+    /// [`TokenError::InvalidClient`]; [`TokenError::Internal`] when the database fails.
+    pub async fn authenticate_client(
+        &self,
+        id: &str,
+        credentials: &ClientCredentials,
+    ) -> Result<oauth_client::Model, TokenError> {
+        let found = self.find(id).await?;
+        found.filter(|client| client::is_authentic(client, credentials)).ok_or(TokenError::InvalidClient)
     }
 
-    /// The query that a sign-in page goes on with; `None` where the page is too old, or somebody signed in on it.
-    pub async fn kept_sign_in(&self, ticket: &Secret) -> Result<Option<String>, Error> {
-        sign_in::kept(&self.terms, ticket).await
+    /// Finds a client. Clients that are identified by a document exist only while the operator allows such ids.
+    async fn find(&self, id: &str) -> Result<Option<oauth_client::Model>, DbErr> {
+        let found = client::find(self.ctx.db.read(), id).await?;
+        Ok(found.filter(|client| self.client_documents || client.document.is_none()))
     }
 
-    /// Somebody signs in on the page with this ticket; `false` where somebody did already.
-    pub async fn spend_sign_in(&self, ticket: &Secret) -> Result<bool, Error> {
-        sign_in::spend(&self.terms, ticket).await
+    /// Stores the query with which authorization continues after the sign-in, and returns the ticket for the sign-in form.
+    ///
+    /// # Errors
+    /// [`Error::TooManyFailures`] when too many pages were opened from one IP address.
+    pub async fn create_sign_in_ticket(
+        &self,
+        ip_address: Option<IpAddr>,
+        query: String,
+    ) -> Result<Secret, Error> {
+        self.sign_in_pages.admit(ip_address).map_err(Error::TooManyFailures)?;
+        sign_in_ticket::create(&self.ctx, query).await
     }
 
-    /// Keeps what a consent page asks for; the ticket for its form.
-    pub async fn ask(&self, request: Request, browser: Browser, offered: Scopes) -> Result<Secret, Error> {
-        self.port.ask(Ask(request, browser, offered)).await?
+    /// Returns the query of a sign-in ticket; `None` if the ticket has expired or was used.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails.
+    pub async fn find_sign_in_query(&self, ticket: &Secret) -> Result<Option<String>, Error> {
+        sign_in_ticket::find_query(&self.ctx, ticket).await
     }
 
-    /// Takes the answer to a consent page; `None` where it is not one that this browser was shown, or was answered.
-    pub async fn decide(
+    /// Uses up a sign-in ticket, and returns whether it was still unused.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails.
+    pub async fn spend_sign_in_ticket(&self, ticket: &Secret) -> Result<bool, Error> {
+        sign_in_ticket::spend(&self.ctx, ticket).await
+    }
+
+    /// Stores what a consent page offers, and returns the ticket for its form.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
+    pub async fn create_consent_ticket(
+        &self,
+        request: AuthorizationRequest,
+        browser: Browser,
+        offered: Scopes,
+    ) -> Result<Secret, Error> {
+        self.port.ask(ConsentOffer(request, browser, offered)).await?
+    }
+
+    /// Takes the user's answer to a consent page; `None` if the ticket was not issued to this browser, has expired or was used.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
+    pub async fn decide_consent(
         &self,
         browser: Browser,
         ticket: Secret,
         ticked: Scopes,
-    ) -> Result<Option<Decided>, Error> {
-        self.port.ask(Decide { browser, ticket, ticked }).await?
+    ) -> Result<Option<ConsentDecision>, Error> {
+        self.port.ask(ConsentAnswer { browser, ticket, ticked }).await?
     }
 
-    /// Exchanges a code for the first tokens of a connection; it has been made when this returns.
-    pub async fn exchange(&self, asked: Exchange) -> Result<Issued, TokenError> {
-        self.port.ask(asked).await?
+    /// Exchanges a code for the first tokens of a connection, which exists when this returns.
+    ///
+    /// # Errors
+    /// See [`TokenError`].
+    pub async fn exchange_code(&self, exchange: CodeExchange) -> Result<TokenPair, TokenError> {
+        self.port.ask(exchange).await?
     }
 
-    /// Exchanges a refresh token for the next pair.
-    pub async fn refresh(&self, asked: Refresh) -> Result<Issued, TokenError> {
-        self.port.ask(asked).await?
+    /// Exchanges a refresh token for the next pair of tokens.
+    ///
+    /// # Errors
+    /// See [`TokenError`].
+    pub async fn refresh_tokens(&self, refresh: TokenRefresh) -> Result<TokenPair, TokenError> {
+        self.port.ask(refresh).await?
     }
 
-    /// Ends the connection of a token of this client, if it is one.
-    pub async fn revoke(&self, client: oauth_client::Model, token: String) -> Result<(), TokenError> {
-        self.port.ask(Revoke(client, token)).await?
+    /// Ends the connection of a token, if it is a token of this client.
+    ///
+    /// # Errors
+    /// [`TokenError::Internal`] when the database fails.
+    pub async fn revoke_token(&self, client: oauth_client::Model, token: String) -> Result<(), TokenError> {
+        self.port.ask(TokenRevocation(client, token)).await?
     }
 
-    /// Ends a connection of a person; its tokens have stopped when this returns.
+    /// Ends a connection of a user. Its tokens no longer work when this returns.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the user has no such connection or it has ended; [`Error::Internal`] when the database fails.
     pub async fn disconnect(&self, user: UserId, grant: GrantId) -> Result<(), Error> {
-        self.port.ask(Disconnect(user, grant)).await?
+        self.port.ask(Disconnection(user, grant)).await?
     }
 
-    /// What a person is or was connected with, latest first, and who that is.
-    pub async fn connections(
+    /// Returns the connections of a user, ended ones too, with their applications; the latest connected first.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails.
+    pub async fn list_connections(
         &self,
         user: UserId,
     ) -> Result<Vec<(oauth_grant::Model, oauth_client::Model)>, Error> {
-        list_connections(&self.terms.db, user).await
+        list_connections(&self.ctx.db, user).await
     }
 
-    /// Whom an access token lets in.
-    pub async fn authenticate(&self, secret: &Secret) -> Result<Known, Error> {
+    /// Returns what an access token grants.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails.
+    pub async fn authenticate(&self, secret: &Secret) -> Result<TokenLookup, Error> {
         let hash = secret.hash();
-        let cached = self.cache.get(&hash).filter(|known| self.terms.fresh.holds(known.epoch));
-        let known = match cached {
-            Some(known) => Some(known),
-            None => self.look(secret, hash).await?,
+        let cached = self.cache.get(&hash).filter(|access| self.ctx.cache_epoch.is_current(access.epoch));
+        let access = match cached {
+            Some(access) => Some(access),
+            None => self.load_access(secret, hash).await?,
         };
-        Ok(match known {
-            Some(known) if self.terms.clock.now() < known.expires_at => Known::Good(known),
-            Some(_) => Known::Expired,
-            None => Known::Unknown,
+        Ok(match access {
+            Some(access) if self.ctx.clock.now() < access.expires_at => TokenLookup::Valid(access),
+            Some(_) => TokenLookup::Expired,
+            None => TokenLookup::Unknown,
         })
     }
 
-    /// Into the cache with the epoch of before the read: a change meanwhile makes it count for nothing.
-    async fn look(&self, secret: &Secret, hash: SecretHash) -> Result<Option<Arc<Access>>, Error> {
-        let (db, epoch) = (self.terms.db.read(), self.terms.fresh.epoch());
+    /// Reads an access token for the cache. It has the epoch from before the read: a change meanwhile makes it outdated at once.
+    async fn load_access(
+        &self,
+        secret: &Secret,
+        hash: SecretHash,
+    ) -> Result<Option<Arc<TokenAccess>>, Error> {
+        let (db, epoch) = (self.ctx.db.read(), self.ctx.cache_epoch.current());
         let found = token::find_access(db, secret).await?;
-        let Some((token, grant)) = found.filter(|(token, grant)| token::is_of(&self.terms, token, grant))
+        let Some((token, grant)) = found.filter(|(token, grant)| token::is_current(&self.ctx, token, grant))
         else {
             return Ok(None);
         };
@@ -407,7 +436,7 @@ impl Grants {
         let Some(client) = oauth_client::Entity::find_by_id(grant.client_id).one(db).await? else {
             return Ok(None);
         };
-        let known = Arc::new(Access {
+        let access = Arc::new(TokenAccess {
             grant: grant.id,
             user: owner.id,
             plan: owner.plan,
@@ -417,26 +446,32 @@ impl Grants {
             expires_at: token.expires_at,
             epoch,
         });
-        self.cache.insert(hash, known.clone());
-        Ok(Some(known))
+        self.cache.insert(hash, access.clone());
+        Ok(Some(access))
     }
 
-    /// Notes a use. What is lost when the actor has no room is one "last used".
-    pub fn used(&self, used: Used) {
+    /// Records a use. While the actor is overloaded, uses are dropped.
+    pub fn record_use(&self, used: GrantUse) {
         self.port.tell(used);
     }
 
-    /// Notes a use whose client said what it is called; that name holds when this returns.
-    pub async fn introduced(&self, used: Used) -> Result<(), Error> {
-        self.port.ask(Introduced(used)).await?
+    /// Records a use with the name that its client stated. Later calls have that name when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
+    pub async fn record_client_info(&self, used: GrantUse) -> Result<(), Error> {
+        self.port.ask(GrantClientInfo(used)).await?
     }
 
-    /// Writes what was noted.
+    /// Writes the uses that are in memory alone.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
     pub async fn flush(&self) -> Result<(), Error> {
         self.port.ask(Flush::default()).await?
     }
 
-    /// The actor's port, for health and for draining.
+    /// Returns the actor's port, for health checks and the drain.
     pub fn port(&self) -> &Port<GrantActor> {
         &self.port
     }

@@ -1,34 +1,34 @@
-//! Proof Key for Code Exchange with S256, the only method that is taken (RFC 7636; spec.md: OAuth endpoints).
+//! Proof Key for Code Exchange with S256, the only supported method (RFC 7636; spec.md: OAuth endpoints).
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// The name of the one method.
+/// The name of the method.
 pub const METHOD: &str = "S256";
 /// Characters of SHA-256 in base64url without padding.
 const CHALLENGE_CHARS: usize = 43;
 
-/// Whether a text has the form of a challenge (RFC 7636, section 4.2).
+/// Returns whether a text has the form of a challenge (RFC 7636, section 4.2).
 pub fn is_challenge(text: &str) -> bool {
     text.len() == CHALLENGE_CHARS
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
-/// Whether a text has the form of a verifier: 43 to 128 unreserved characters (RFC 7636, section 4.1).
+/// Returns whether a text has the form of a verifier: 43 to 128 unreserved characters (RFC 7636, section 4.1).
 pub fn is_verifier(text: &str) -> bool {
     (43..=128).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~'))
 }
 
-/// The challenge that is made from this verifier.
+/// Returns the challenge of a verifier.
 pub fn challenge_of(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()))
 }
 
-/// Whether the challenge was made from this verifier.
-pub fn fits(challenge: &str, verifier: &str) -> bool {
+/// Returns whether the challenge is that of the verifier, in constant time.
+pub fn is_match(challenge: &str, verifier: &str) -> bool {
     is_verifier(verifier) && bool::from(challenge_of(verifier).as_bytes().ct_eq(challenge.as_bytes()))
 }
 
@@ -38,15 +38,15 @@ mod tests {
 
     /// Of the threat table (row O2).
     #[test]
-    fn the_example_of_the_rfc_fits_and_nothing_else_does() {
+    fn only_the_verifier_of_the_rfc_example_matches() {
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
         let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-        assert!(is_verifier(verifier) && is_challenge(challenge) && fits(challenge, verifier));
-        assert!(!fits(challenge, "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXK"));
-        assert!(!fits(verifier, verifier), "plain is not taken");
+        assert!(is_verifier(verifier) && is_challenge(challenge) && is_match(challenge, verifier));
+        assert!(!is_match(challenge, "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXK"));
+        assert!(!is_match(verifier, verifier), "the method plain is accepted");
         // SHA-256 of "short", which is no verifier.
-        assert!(!fits("-bAHi131ltLqGQEMABu9AJ5lHeLFfo-341XzHrnT9zk", "short"));
+        assert!(!is_match("-bAHi131ltLqGQEMABu9AJ5lHeLFfo-341XzHrnT9zk", "short"));
     }
 
     /// Of the threat table (row O2).

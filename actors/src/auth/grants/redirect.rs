@@ -1,50 +1,53 @@
-//! Where an application may have people sent back to (spec.md: OAuth 2.1 for MCP, rule 2; RFC 8252).
+//! Redirect URIs: which may be registered, and which match (spec.md: OAuth 2.1 for MCP, rule 2; RFC 8252).
 //!
-//! An address is registered as it is written and compared byte for byte; nothing is normalised, so nothing that a parser
-//! reads differently gets by.
+//! A URI is registered as it is written and compared byte for byte. Nothing is normalised, so parsers that read a URI differently
+//! cannot be used to bypass the comparison.
 
 use url::{Host, Url};
 
-const LONGEST: usize = 2048;
+const MAX_URI_BYTES: usize = 2048;
 
-/// What an operator may add to the rule of the specification; both are off by default.
+/// What an operator may allow beyond the rule of the specification; nothing by default.
 #[derive(Clone, Debug, Default)]
 pub struct RedirectRules {
-    /// A registered loopback address by number is taken with any port (RFC 8252, section 7.3).
+    /// Whether a registered URI with a loopback IP address matches with any port (RFC 8252, section 7.3).
     pub any_loopback_port: bool,
-    /// Addresses with a scheme of an application's own that may be registered, byte for byte.
+    /// URIs with a private-use scheme that may be registered, byte for byte.
     pub private: Vec<String>,
 }
 
 impl RedirectRules {
-    /// Whether an address may be registered.
-    pub fn allow(&self, uri: &str) -> bool {
-        self.private.iter().any(|listed| listed == uri && is_private(uri)) || is_web(uri)
+    /// Returns whether a URI may be registered.
+    pub fn is_allowed(&self, uri: &str) -> bool {
+        self.private.iter().any(|listed| listed == uri && is_private_scheme(uri)) || is_web(uri)
     }
 
-    /// Whether one of the registered addresses is this one, and still may be.
-    pub fn registered(&self, uris: &[String], asked: &str) -> bool {
-        self.allow(asked)
-            && uris.iter().any(|uri| uri == asked || (self.any_loopback_port && differs_in_port(uri, asked)))
+    /// Returns whether a requested URI is one of the registered ones, and is still allowed.
+    pub fn is_registered(&self, uris: &[String], requested: &str) -> bool {
+        self.is_allowed(requested)
+            && uris
+                .iter()
+                .any(|uri| uri == requested || (self.any_loopback_port && differs_in_port(uri, requested)))
     }
 }
 
-/// An address with a scheme of an application's own: what browsers run or show themselves is none, whoever lists it.
-pub fn is_private(uri: &str) -> bool {
-    const RUN: [&str; 9] =
+/// Returns whether a URI has a private-use scheme (RFC 8252, section 7.1). Schemes that browsers run or show themselves are none, even
+/// if the operator lists them.
+pub fn is_private_scheme(uri: &str) -> bool {
+    const BROWSER_SCHEMES: [&str; 9] =
         ["javascript", "data", "vbscript", "file", "blob", "about", "filesystem", "http", "https"];
     let Ok(parsed) = Url::parse(uri) else { return false };
-    uri.len() <= LONGEST
+    uri.len() <= MAX_URI_BYTES
         && uri.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '\\' | '#' | '*' | '"' | '<' | '>'))
-        && !RUN.contains(&parsed.scheme())
+        && !BROWSER_SCHEMES.contains(&parsed.scheme())
 }
 
-/// https anywhere, or http on this machine; visible ASCII without a fragment, credentials or a wildcard.
+/// Returns whether a URI is https, or http on the user's own machine, in visible ASCII without a fragment, credentials or a wildcard.
 fn is_web(uri: &str) -> bool {
     let plain = |c: char| {
         c.is_ascii_graphic() && !matches!(c, '\\' | '#' | '*' | '"' | '<' | '>' | '^' | '`' | '{' | '|' | '}')
     };
-    if uri.len() > LONGEST || !uri.chars().all(plain) {
+    if uri.len() > MAX_URI_BYTES || !uri.chars().all(plain) {
         return false;
     }
     let Some((scheme, rest)) = uri.split_once("://") else { return false };
@@ -55,13 +58,13 @@ fn is_web(uri: &str) -> bool {
     }
     match scheme {
         "https" => true,
-        // The spelling counts, not what it leads to: 127.1 and 0x7f000001 are other texts for the same machine.
+        // The spelling counts: 127.1 and 0x7f000001 name the same machine and are refused.
         "http" => matches!(host_of(authority), "127.0.0.1" | "localhost" | "[::1]"),
         _ => false,
     }
 }
 
-/// The authority without its port.
+/// Returns an authority without its port.
 fn host_of(authority: &str) -> &str {
     match authority.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => host,
@@ -69,20 +72,22 @@ fn host_of(authority: &str) -> &str {
     }
 }
 
-/// Whether both are http on the same loopback address by number and differ in the port alone.
-fn differs_in_port(registered: &str, asked: &str) -> bool {
-    let (Some(one), Some(other)) = (parts(registered), parts(asked)) else { return false };
-    is_web(asked) && matches!(one.0, "127.0.0.1" | "[::1]") && one == other
+/// Returns whether both URIs are http on the same loopback IP address and differ only in the port.
+fn differs_in_port(registered: &str, requested: &str) -> bool {
+    let (Some(one), Some(other)) = (host_and_path(registered), host_and_path(requested)) else {
+        return false;
+    };
+    is_web(requested) && matches!(one.0, "127.0.0.1" | "[::1]") && one == other
 }
 
-/// Host and path of an http address.
-fn parts(uri: &str) -> Option<(&str, &str)> {
+/// Returns host and path of an http URI.
+fn host_and_path(uri: &str) -> Option<(&str, &str)> {
     let rest = uri.strip_prefix("http://")?;
     let (authority, path) = rest.split_at_checked(rest.find(['/', '?']).unwrap_or(rest.len()))?;
     Some((host_of(authority), path))
 }
 
-/// The host that a person is shown before they go there.
+/// Returns the host of a URI as users see it before they follow a redirect; the scheme of a URI that is not http(s).
 pub fn shown_host(uri: &str) -> String {
     let Ok(parsed) = Url::parse(uri) else { return uri.to_owned() };
     if !matches!(parsed.scheme(), "http" | "https") {
@@ -95,7 +100,7 @@ pub fn shown_host(uri: &str) -> String {
     }
 }
 
-/// Whether it leads to the person's own machine, where any program may wait for it.
+/// Returns whether a URI leads to the user's own machine, where any program may receive the redirect.
 pub fn is_local(uri: &str) -> bool {
     let Ok(parsed) = Url::parse(uri) else { return false };
     if !matches!(parsed.scheme(), "http" | "https") {
@@ -109,16 +114,16 @@ pub fn is_local(uri: &str) -> bool {
     }
 }
 
-/// The address with these parameters added to those that it has.
-pub fn with_answer(uri: &str, answer: &[(&str, &str)]) -> String {
+/// Returns the URI with query parameters added to those that it has.
+pub fn with_query_params(uri: &str, params: &[(&str, &str)]) -> String {
     let mut added = url::form_urlencoded::Serializer::new(String::new());
-    added.extend_pairs(answer);
-    let joint = match uri.chars().last() {
+    added.extend_pairs(params);
+    let separator = match uri.chars().last() {
         Some('?' | '&') => "",
         Some(_) | None if uri.contains('?') => "&",
         Some(_) | None => "?",
     };
-    format!("{uri}{joint}{}", added.finish())
+    format!("{uri}{separator}{}", added.finish())
 }
 
 #[cfg(test)]
@@ -130,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn https_and_this_machine_may_be_registered() {
+    fn https_and_the_local_machine_may_be_registered() {
         for uri in [
             "https://client.example/cb",
             "https://client.example:8443/a/b?c=d",
@@ -142,13 +147,13 @@ mod tests {
             "http://[::1]:9000/cb",
             "http://[::1]/cb",
         ] {
-            assert!(rules().allow(uri), "{uri}");
+            assert!(rules().is_allowed(uri), "{uri}");
         }
     }
 
     /// Of the threat table (row O1).
     #[test]
-    fn nothing_else_may_in_whatever_spelling() {
+    fn no_other_uri_may_be_registered() {
         for uri in [
             "http://client.example/cb",
             "http://127.0.0.1.evil.example/",
@@ -189,16 +194,16 @@ mod tests {
             "https://%/",
             "http://[::1/",
         ] {
-            assert!(!rules().allow(uri), "{uri}");
+            assert!(!rules().is_allowed(uri), "{uri}");
         }
-        assert!(!rules().allow(&format!("https://client.example/{}", "a".repeat(LONGEST))));
+        assert!(!rules().is_allowed(&format!("https://client.example/{}", "a".repeat(MAX_URI_BYTES))));
     }
 
     /// Of the threat table (row O1).
     #[test]
-    fn a_registered_address_is_the_same_text() {
+    fn registered_uri_matches_byte_for_byte() {
         let uris = ["http://127.0.0.1:43117/callback".to_owned()];
-        assert!(rules().registered(&uris, "http://127.0.0.1:43117/callback"));
+        assert!(rules().is_registered(&uris, "http://127.0.0.1:43117/callback"));
         for other in [
             "http://127.0.0.1:43117/callback/",
             "http://127.0.0.1:43117/callback?x=1",
@@ -210,19 +215,19 @@ mod tests {
             "https://127.0.0.1:43117/callback",
             "",
         ] {
-            assert!(!rules().registered(&uris, other), "{other}");
+            assert!(!rules().is_registered(&uris, other), "{other}");
         }
     }
 
     #[test]
-    fn an_operator_may_let_the_port_of_a_loopback_number_differ_and_nothing_else() {
+    fn operator_may_allow_any_port_of_a_loopback_ip_address() {
         let rules = RedirectRules { any_loopback_port: true, private: vec!["cursor://cb".to_owned()] };
         let uris = [
             "http://127.0.0.1/cb".to_owned(),
             "http://localhost:1/cb".to_owned(),
             "https://a.example/cb".to_owned(),
         ];
-        assert!(rules.registered(&uris, "http://127.0.0.1:52000/cb"));
+        assert!(rules.is_registered(&uris, "http://127.0.0.1:52000/cb"));
         for other in [
             "http://localhost:2/cb",
             "https://a.example:2/cb",
@@ -230,28 +235,32 @@ mod tests {
             "http://127.0.0.1:2@evil.example/cb",
             "http://[::1]:2/cb",
         ] {
-            assert!(!rules.registered(&uris, other), "{other}");
+            assert!(!rules.is_registered(&uris, other), "{other}");
         }
-        assert!(rules.allow("cursor://cb") && !rules.allow("cursor://cb/") && !rules.allow("cursor://other"));
+        assert!(
+            rules.is_allowed("cursor://cb")
+                && !rules.is_allowed("cursor://cb/")
+                && !rules.is_allowed("cursor://other")
+        );
     }
 
     #[test]
-    fn an_answer_is_added_to_the_parameters_that_are_there() {
-        let answer = [("code", "a b"), ("state", "x&y=z")];
+    fn params_are_added_to_existing_ones() {
+        let params = [("code", "a b"), ("state", "x&y=z")];
         assert_eq!(
-            with_answer("https://a.example/cb", &answer),
+            with_query_params("https://a.example/cb", &params),
             "https://a.example/cb?code=a+b&state=x%26y%3Dz"
         );
         assert_eq!(
-            with_answer("https://a.example/cb?k=v", &answer),
+            with_query_params("https://a.example/cb?k=v", &params),
             "https://a.example/cb?k=v&code=a+b&state=x%26y%3Dz"
         );
-        assert_eq!(with_answer("https://a.example/?", &[("code", "c")]), "https://a.example/?code=c");
+        assert_eq!(with_query_params("https://a.example/?", &[("code", "c")]), "https://a.example/?code=c");
     }
 
     proptest::proptest! {
         #[test]
-        fn what_may_be_registered_leads_where_its_text_says(uri in "(https?://)[a-z0-9.:@\\[\\]/?-]{1,30}") {
+        fn allowed_uri_leads_where_its_text_says(uri in "(https?://)[a-z0-9.:@\\[\\]/?-]{1,30}") {
             if is_web(&uri) {
                 let parsed = Url::parse(&uri).unwrap();
                 proptest::prop_assert!(parsed.username().is_empty() && parsed.password().is_none());

@@ -1,5 +1,5 @@
-//! The law of connections: whatever steps are taken in whatever order, no more than one branch of tokens lives, and a
-//! secret that is presented twice leaves none.
+//! The invariant of connections: whatever steps are taken in whatever order, at most one token family is valid, and a secret that is
+//! presented twice leaves none valid.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,11 +13,11 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
-use super::client::{Introduction, register};
+use super::client::{ClientMetadata, register};
 use super::code::exchange;
-use super::consent::{ask, decide};
-use super::end::{end_all, living_owner};
-use super::lifecycle::{TransitionError, present, redeem, spend};
+use super::consent::{create_ticket, decide};
+use super::ending::{end_all_connections, lock_active_owner};
+use super::lifecycle::{TransitionError, present_code, redeem_code, spend_token};
 use super::token::{refresh, revoke};
 use super::*;
 use library::clock::TestClock;
@@ -60,9 +60,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A person, their browser, and two applications.
+/// A user, the user's browser, and two applications.
 struct Scene {
-    terms: Terms,
+    ctx: GrantContext,
     clock: Arc<TestClock>,
     browser: Browser,
     client: oauth_client::Model,
@@ -73,7 +73,7 @@ struct Scene {
 }
 
 impl Scene {
-    async fn new(terms: &Terms, clock: &Arc<TestClock>) -> Self {
+    async fn new(ctx: &GrantContext, clock: &Arc<TestClock>) -> Self {
         let now = clock.now();
         let person = user::Model {
             id: UserId::new(now),
@@ -84,7 +84,7 @@ impl Scene {
             disabled_at: None,
             created_at: now,
         };
-        let db = &terms.db;
+        let db = &ctx.db;
         user::Entity::insert(person.clone().into_active_model())
             .exec_without_returning(db.write())
             .await
@@ -101,11 +101,11 @@ impl Scene {
             .await
             .unwrap();
         Self {
-            terms: terms.clone(),
+            ctx: ctx.clone(),
             clock: clock.clone(),
             browser: Browser { user: person.id, session: session.id },
-            client: new_client(terms).await,
-            other: new_client(terms).await,
+            client: new_client(ctx).await,
+            other: new_client(ctx).await,
             codes: Vec::new(),
             tokens: Vec::new(),
             accesses: Vec::new(),
@@ -121,30 +121,30 @@ impl Scene {
             Step::RefreshByAnother(n) => {
                 let Some(token) = self.tokens.get(*n).cloned() else { return };
                 let before = self.living().await;
-                let asked = Refresh { client: self.other.clone(), token, scopes: None };
-                let refused = refresh(&self.terms, asked).await;
+                let asked = TokenRefresh { client: self.other.clone(), token, scopes: None };
+                let refused = refresh(&self.ctx, asked).await;
                 self.is_refusal(&refused.unwrap_err(), &self.other).await;
                 assert_eq!(self.living().await, before, "another client's try ended a connection");
             }
             Step::Revoke(n) => {
                 let Some(token) = self.tokens.get(*n).cloned() else { return };
-                revoke(&self.terms, self.client.clone(), token).await.unwrap();
+                revoke(&self.ctx, self.client.clone(), token).await.unwrap();
             }
             Step::RevokeByAccess(n) => {
                 let Some(token) = self.accesses.get(*n).cloned() else { return };
                 let good = self.opens(&token).await.is_some();
-                revoke(&self.terms, self.client.clone(), token).await.unwrap();
+                revoke(&self.ctx, self.client.clone(), token).await.unwrap();
                 assert!(!good || self.living().await == 0, "a revocation left the connection alive");
             }
             Step::Disconnect => self.disconnect().await,
             Step::ChangePassword => {
-                let txn = self.terms.db.begin().await.unwrap();
-                living_owner(&txn, self.browser.user).await.unwrap();
-                end_all(&txn, self.browser.user).await.unwrap();
+                let txn = self.ctx.db.begin().await.unwrap();
+                lock_active_owner(&txn, self.browser.user).await.unwrap();
+                end_all_connections(&txn, self.browser.user).await.unwrap();
                 txn.commit().await.unwrap();
                 assert_eq!(self.living().await, 0);
             }
-            Step::Sweep => sweep::run(&self.terms).await.unwrap(),
+            Step::Sweep => sweep::run(&self.ctx).await.unwrap(),
             Step::Wait(seconds) => self.clock.advance(Duration::from_secs(*seconds)),
             Step::WaitDays(days) => self.clock.advance(Duration::from_secs(*days * 86_400)),
         }
@@ -153,20 +153,20 @@ impl Scene {
     async fn consent(&mut self) {
         // The clean-up forgets a client that nobody used for a month: it registers again.
         if self.is_forgotten(&self.client).await {
-            self.client = new_client(&self.terms).await;
+            self.client = new_client(&self.ctx).await;
         }
         let scopes: Scopes = [Scope::ReadLibrary].as_slice().into();
-        let request = Request {
+        let request = AuthorizationRequest {
             client: self.client.clone(),
             redirect_uri: URI.to_owned(),
             state: "s".to_owned(),
             challenge: CHALLENGE.to_owned(),
             scopes: scopes.clone(),
         };
-        let ticket = ask(&self.terms, request, self.browser, scopes.clone()).await.unwrap();
-        let decided = decide(&self.terms, self.browser, &ticket, scopes.clone()).await.unwrap().unwrap();
+        let ticket = create_ticket(&self.ctx, request, self.browser, scopes.clone()).await.unwrap();
+        let decided = decide(&self.ctx, self.browser, &ticket, scopes.clone()).await.unwrap().unwrap();
         self.codes.push(decided.code.unwrap().expose().to_owned());
-        let again = decide(&self.terms, self.browser, &ticket, scopes).await.unwrap();
+        let again = decide(&self.ctx, self.browser, &ticket, scopes).await.unwrap();
         assert!(again.is_none(), "a consent page was answered twice");
     }
 
@@ -176,8 +176,8 @@ impl Scene {
         let (spent, connected) = self.spent(&code).await;
         let asked_by = client.clone();
         let asked =
-            Exchange { client, code, redirect_uri: Some(URI.to_owned()), verifier: VERIFIER.to_owned() };
-        match exchange(&self.terms, asked).await {
+            CodeExchange { client, code, redirect_uri: Some(URI.to_owned()), verifier: VERIFIER.to_owned() };
+        match exchange(&self.ctx, asked).await {
             Ok(issued) => {
                 assert!(own, "a code was good for another client");
                 assert!(!spent, "a code was good twice");
@@ -193,7 +193,7 @@ impl Scene {
     }
 
     async fn is_forgotten(&self, client: &oauth_client::Model) -> bool {
-        client::find(self.terms.db.read(), &client.id.to_string()).await.unwrap().is_none()
+        client::find(self.ctx.db.read(), &client.id.to_string()).await.unwrap().is_none()
     }
 
     /// A secret is refused as such; a client only once it is forgotten.
@@ -210,7 +210,7 @@ impl Scene {
     /// Whether a code was used, and whether the connection that it made still is the one there is.
     async fn spent(&self, code: &str) -> (bool, bool) {
         let hash = Secret::parse_token(consent::CODE_PREFIX, code).unwrap().hash();
-        let row = oauth_code::Entity::by_hash(hash.bytes()).one(self.terms.db.read()).await.unwrap();
+        let row = oauth_code::Entity::by_hash(hash.bytes()).one(self.ctx.db.read()).await.unwrap();
         let Some(row) = row.filter(|row| row.state != CodeState::Issued) else { return (false, false) };
         let grant = self.grant().await.filter(|grant| grant.state == GrantState::Connected);
         (true, grant.is_some_and(|grant| row.branch == Some(grant.branch)))
@@ -219,8 +219,8 @@ impl Scene {
     async fn refresh(&mut self, n: usize) {
         let Some(token) = self.tokens.get(n).cloned() else { return };
         let spent = self.spent_of_the_living_branch(&token).await;
-        let asked = Refresh { client: self.client.clone(), token, scopes: None };
-        match refresh(&self.terms, asked).await {
+        let asked = TokenRefresh { client: self.client.clone(), token, scopes: None };
+        match refresh(&self.ctx, asked).await {
             Ok(issued) => {
                 assert!(!spent, "a token was good twice");
                 self.tokens.push(issued.refresh.expose().to_owned());
@@ -234,9 +234,9 @@ impl Scene {
     }
 
     async fn disconnect(&self) {
-        let txn = self.terms.db.begin().await.unwrap();
+        let txn = self.ctx.db.begin().await.unwrap();
         if let Some(grant) = self.grant().await {
-            end::end(&txn, &grant, end::Ending::Disconnected).await.unwrap();
+            ending::end(&txn, &grant, ending::ConnectionEnd::Disconnected).await.unwrap();
         }
         txn.commit().await.unwrap();
         assert_eq!(self.living().await, 0);
@@ -244,24 +244,24 @@ impl Scene {
 
     async fn grant(&self) -> Option<oauth_grant::Model> {
         let between = oauth_grant::Entity::between(self.browser.user, self.client.id);
-        between.one(self.terms.db.read()).await.unwrap()
+        between.one(self.ctx.db.read()).await.unwrap()
     }
 
     /// Whether this token was spent, is not too old, and its connection lives.
     async fn spent_of_the_living_branch(&self, token: &str) -> bool {
         let hash = Secret::parse_token(token::REFRESH_PREFIX, token).unwrap().hash();
-        let row = oauth_token::Entity::by_hash(hash.bytes()).one(self.terms.db.read()).await.unwrap();
+        let row = oauth_token::Entity::by_hash(hash.bytes()).one(self.ctx.db.read()).await.unwrap();
         let (Some(row), Some(grant)) = (row, self.grant().await) else { return false };
         row.state == TokenState::Spent
             && self.clock.now() < row.expires_at
-            && token::is_of(&self.terms, &row, &grant)
+            && token::is_current(&self.ctx, &row, &grant)
     }
 
     /// The branch of an access token that opens something, told as the door of the MCP server tells it.
     async fn opens(&self, access: &str) -> Option<i64> {
         let secret = Secret::parse_token(ACCESS_PREFIX, access).unwrap();
-        let (token, grant) = token::find_access(self.terms.db.read(), &secret).await.unwrap()?;
-        let good = token::is_of(&self.terms, &token, &grant) && self.clock.now() < token.expires_at;
+        let (token, grant) = token::find_access(self.ctx.db.read(), &secret).await.unwrap()?;
+        let good = token::is_current(&self.ctx, &token, &grant) && self.clock.now() < token.expires_at;
         good.then_some(token.branch)
     }
 
@@ -274,7 +274,7 @@ impl Scene {
         branches.len()
     }
 
-    /// Refresh tokens that would be taken.
+    /// Refresh tokens that would be accepted.
     async fn living(&self) -> usize {
         let Some(grant) = self.grant().await else { return 0 };
         let unspent = oauth_token::Entity::find()
@@ -282,63 +282,63 @@ impl Scene {
             .filter(oauth_token::Column::Kind.eq(TokenKind::Refresh))
             .filter(oauth_token::Column::State.eq(TokenState::Issued))
             .filter(oauth_token::Column::ExpiresAt.gt(self.clock.now()));
-        let unspent = unspent.all(self.terms.db.read()).await.unwrap();
-        unspent.iter().filter(|token| token::is_of(&self.terms, token, &grant)).count()
+        let unspent = unspent.all(self.ctx.db.read()).await.unwrap();
+        unspent.iter().filter(|token| token::is_current(&self.ctx, token, &grant)).count()
     }
 }
 
-async fn new_client(terms: &Terms) -> oauth_client::Model {
-    let said = Introduction {
+async fn new_client(ctx: &GrantContext) -> oauth_client::Model {
+    let metadata = ClientMetadata {
         redirect_uris: vec![URI.to_owned()],
         auth: Some(ClientAuth::None),
-        ..Introduction::default()
+        ..ClientMetadata::default()
     };
-    let client = said.accept(&RedirectRules::default(), terms.clock.now()).unwrap();
-    register(&terms.db, client).await.unwrap().0
+    let client = metadata.into_row(&RedirectRules::default(), ctx.clock.now()).unwrap();
+    register(&ctx.db, client).await.unwrap().0
 }
 
-async fn new_terms(folder: &tempfile::TempDir, clock: &Arc<TestClock>) -> Terms {
+async fn new_context(folder: &tempfile::TempDir, clock: &Arc<TestClock>) -> GrantContext {
     let url = format!("sqlite:{}?mode=rwc", folder.path().join("rows.db").display());
-    Terms {
+    GrantContext {
         db: Db::open(&url).await.unwrap(),
         clock: clock.clone(),
-        fresh: Arc::new(Freshness::new(clock.clone())),
+        cache_epoch: Arc::new(CacheEpoch::new(clock.clone())),
         resource: "https://carrel.example/mcp".into(),
-        code: Duration::from_secs(60),
-        access: Duration::from_secs(3600),
-        unused_client: Duration::from_secs(30 * 86_400),
+        code_lifetime: Duration::from_secs(60),
+        access_lifetime: Duration::from_secs(3600),
+        unused_client_lifetime: Duration::from_secs(30 * 86_400),
         redirects: Arc::new(RedirectRules::default()),
     }
 }
 
 #[tokio::test]
-async fn a_refused_refresh_costs_the_same_whatever_there_is_of_its_token() {
+async fn every_refused_refresh_takes_the_same_statements() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
-    let mut terms = new_terms(&folder, &clock).await;
-    let mut scene = Scene::new(&terms, &clock).await;
+    let mut ctx = new_context(&folder, &clock).await;
+    let mut scene = Scene::new(&ctx, &clock).await;
     scene.consent().await;
     scene.exchange(0, scene.client.clone()).await;
     scene.refresh(0).await;
     scene.refresh(1).await;
-    let mut expired = Scene::new(&terms, &clock).await;
+    let mut expired = Scene::new(&ctx, &clock).await;
     expired.consent().await;
     expired.exchange(0, expired.client.clone()).await;
-    clock.advance(token::REFRESH_LIFE);
-    let mut fresh = Scene::new(&terms, &clock).await;
-    fresh.consent().await;
-    fresh.exchange(0, fresh.client.clone()).await;
-    let (scene_client, other) = (scene.client.clone(), fresh.other.clone());
+    clock.advance(token::REFRESH_LIFETIME);
+    let mut recent = Scene::new(&ctx, &clock).await;
+    recent.consent().await;
+    recent.exchange(0, recent.client.clone()).await;
+    let (scene_client, other) = (scene.client.clone(), recent.other.clone());
     scene.disconnect().await;
     let count = Arc::new(AtomicUsize::new(0));
-    terms.db.count_statements(count.clone());
+    ctx.db.count_statements(count.clone());
 
     let statements = async |client: &oauth_client::Model, token: &str| {
         count.store(0, Ordering::Relaxed);
-        let asked = Refresh { client: client.clone(), token: token.to_owned(), scopes: None };
+        let asked = TokenRefresh { client: client.clone(), token: token.to_owned(), scopes: None };
         assert!(
             matches!(
-                refresh(&terms, asked).await,
+                refresh(&ctx, asked).await,
                 Err(TokenError::InvalidGrant(_) | TokenError::UnknownGrant(_))
             ),
             "{token}"
@@ -356,34 +356,34 @@ async fn a_refused_refresh_costs_the_same_whatever_there_is_of_its_token() {
         (&scene_client, scene.tokens[0].as_str()),
         (&scene_client, scene.tokens[2].as_str()),
         (&expired.client, expired.tokens[0].as_str()),
-        (&other, fresh.tokens[0].as_str()),
+        (&other, recent.tokens[0].as_str()),
     ] {
         assert_eq!(statements(client, token).await, usual, "{token}");
     }
 }
 
 #[tokio::test]
-async fn of_two_who_saw_a_secret_unused_one_takes_the_step() {
+async fn one_of_two_concurrent_steps_succeeds() {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
-    let terms = new_terms(&folder, &clock).await;
-    let mut scene = Scene::new(&terms, &clock).await;
+    let ctx = new_context(&folder, &clock).await;
+    let mut scene = Scene::new(&ctx, &clock).await;
     scene.consent().await;
-    let db = terms.db.write();
+    let db = ctx.db.write();
     let mut code = oauth_code::Entity::owned_by(scene.browser.user).one(db).await.unwrap().unwrap();
     let mut code_too = code.clone();
-    present(db, &mut code).await.unwrap();
-    assert!(matches!(present(db, &mut code_too).await, Err(TransitionError::AlreadyUsed)));
+    present_code(db, &mut code).await.unwrap();
+    assert!(matches!(present_code(db, &mut code_too).await, Err(TransitionError::AlreadyUsed)));
     let mut spent = code.clone();
-    redeem(db, &mut code, 1).await.unwrap();
-    assert!(matches!(redeem(db, &mut spent, 2).await, Err(TransitionError::AlreadyUsed)));
+    redeem_code(db, &mut code, 1).await.unwrap();
+    assert!(matches!(redeem_code(db, &mut spent, 2).await, Err(TransitionError::AlreadyUsed)));
     scene.consent().await;
     scene.exchange(1, scene.client.clone()).await;
     let refresh = oauth_token::Entity::find().filter(oauth_token::Column::Kind.eq(TokenKind::Refresh));
     let mut token = refresh.one(db).await.unwrap().unwrap();
     let mut token_too = token.clone();
-    spend(db, &mut token).await.unwrap();
-    assert!(matches!(spend(db, &mut token_too).await, Err(TransitionError::AlreadyUsed)));
+    spend_token(db, &mut token).await.unwrap();
+    assert!(matches!(spend_token(db, &mut token_too).await, Err(TransitionError::AlreadyUsed)));
 
     let kept = oauth_code::Entity::by_hash(&code.hash).one(db).await.unwrap().unwrap();
     assert_eq!((kept.state, kept.branch), (CodeState::Redeemed, Some(1)));
@@ -392,18 +392,18 @@ async fn of_two_who_saw_a_secret_unused_one_takes_the_step() {
 
 /// Of the threat table (row O4).
 #[test]
-fn no_order_of_steps_leaves_two_living_branches() {
+fn no_order_of_steps_leaves_two_valid_token_families() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock::at(Timestamp::from_millis(1_714_996_800_000)));
-    let terms = runtime.block_on(new_terms(&folder, &clock));
+    let ctx = runtime.block_on(new_context(&folder, &clock));
     let mut runner =
         TestRunner::new(ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() });
     let steps = proptest::collection::vec(step(), 1..24);
 
     let found = runner.run(&steps, |steps| {
         runtime.block_on(async {
-            let mut scene = Scene::new(&terms, &clock).await;
+            let mut scene = Scene::new(&ctx, &clock).await;
             for step in &steps {
                 scene.take(step).await;
                 let living = scene.living().await;

@@ -1,5 +1,5 @@
-//! Tokens: access for calls, refresh for the next pair. A refresh token is spent by a conditional update, and a spent one
-//! that is presented again ends the whole connection (spec.md: OAuth 2.1 for MCP, rule 4).
+//! Access tokens for calls, and refresh tokens for the next pair. A conditional update spends a refresh token, and a spent one that is
+//! presented again ends the whole connection (spec.md: OAuth 2.1 for MCP, rule 4).
 
 use std::time::Duration;
 
@@ -9,62 +9,63 @@ use entity::kind::{GrantState, Surface, TokenKind, TokenState};
 use entity::scope::Scopes;
 use entity::time::Timestamp;
 use entity::{activity, oauth_client, oauth_grant, oauth_token};
+use errors::Error;
 use sea_orm::{ConnectionTrait, DbErr, EntityTrait, IntoActiveModel};
 use tracing::warn;
 use uuid::Uuid;
 
-use super::end::{Ending, end, living_owner};
-use super::lifecycle::{TransitionError, spend};
+use super::client;
+use super::context::GrantContext;
+use super::ending::{ConnectionEnd, end, lock_active_owner};
+use super::lifecycle::{TransitionError, spend_token};
 use super::token_error::TokenError;
-use super::{Terms, client};
-use errors::Error;
 use crate::auth::secret::Secret;
 
-/// What an access token begins with.
+/// The prefix of an access token.
 pub const ACCESS_PREFIX: &str = "ca_";
-/// What a refresh token begins with.
+/// The prefix of a refresh token.
 pub const REFRESH_PREFIX: &str = "cr_";
-/// A refresh token lives so long from the last use of the one before it (contract.md, section 8).
-pub const REFRESH_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
+/// Lifetime of a refresh token, from the last use of the one before it (contract.md, section 8).
+pub const REFRESH_LIFETIME: Duration = Duration::from_secs(90 * 24 * 3600);
 
-/// A pair of tokens, for the one answer that shows them.
+/// A pair of tokens, for the one response that contains them.
 #[derive(Debug)]
-pub struct Issued {
-    /// For calls.
+pub struct TokenPair {
+    /// The access token.
     pub access: Secret,
-    /// How long it lives.
-    pub lives: Duration,
-    /// For the next pair.
+    /// The lifetime of the access token.
+    pub access_lifetime: Duration,
+    /// The refresh token.
     pub refresh: Secret,
-    /// What the access token allows.
+    /// The scopes of the access token.
     pub scopes: Scopes,
 }
 
-/// What a client presents for its next tokens.
+/// A request of a client for its next tokens.
 #[derive(Debug)]
-pub struct Refresh {
-    /// Who asks, authenticated.
+pub struct TokenRefresh {
+    /// The authenticated client.
     pub client: oauth_client::Model,
     /// The refresh token.
     pub token: String,
-    /// Less than was granted, where the client wants less.
+    /// Fewer scopes than were granted; `None` for the same ones.
     pub scopes: Option<Scopes>,
 }
 
-const WHY: &str = "the refresh token is unknown, has expired or was used; authorize again";
-const UNKNOWN: TokenError = TokenError::InvalidGrant(WHY);
+const INVALID_TOKEN: &str = "the refresh token is unknown, has expired or was used; authorize again";
+const INVALID: TokenError = TokenError::InvalidGrant(INVALID_TOKEN);
 
-/// Issues a pair for a connection, which the caller's transaction holds.
+/// Issues a pair of tokens for a connection that the caller's transaction has locked.
 pub(super) async fn issue(
     txn: &Transaction,
-    terms: &Terms,
+    ctx: &GrantContext,
     grant: &oauth_grant::Model,
     scopes: Scopes,
     now: Timestamp,
-) -> Result<Issued, TokenError> {
+) -> Result<TokenPair, TokenError> {
     let access = Secret::new_token(ACCESS_PREFIX).map_err(Error::internal)?;
     let refresh = Secret::new_token(REFRESH_PREFIX).map_err(Error::internal)?;
-    let row = |secret: &Secret, kind, scopes: &Scopes, life| {
+    let row = |secret: &Secret, kind, scopes: &Scopes, lifetime| {
         let row = oauth_token::Model {
             hash: secret.hash().bytes().to_vec(),
             grant_id: grant.id,
@@ -72,22 +73,22 @@ pub(super) async fn issue(
             kind,
             scopes: scopes.clone(),
             issued_at: now,
-            expires_at: now + life,
+            expires_at: now + lifetime,
             state: TokenState::Issued,
         };
         row.into_active_model()
     };
     let rows = [
-        row(&access, TokenKind::Access, &scopes, terms.access),
-        // It keeps what was granted: a narrower access token does not narrow the next one (RFC 6749, section 6).
-        row(&refresh, TokenKind::Refresh, &grant.scopes, REFRESH_LIFE),
+        row(&access, TokenKind::Access, &scopes, ctx.access_lifetime),
+        // It has all granted scopes: a narrower access token does not narrow the next one (RFC 6749, section 6).
+        row(&refresh, TokenKind::Refresh, &grant.scopes, REFRESH_LIFETIME),
     ];
     oauth_token::Entity::insert_many(rows).exec_without_returning(txn).await?;
-    Ok(Issued { access, lives: terms.access, refresh, scopes })
+    Ok(TokenPair { access, access_lifetime: ctx.access_lifetime, refresh, scopes })
 }
 
-/// The token of one of these kinds and its connection, whoever's they are. What is no token costs the same look-ups as one,
-/// so that the time of a refusal tells nobody which tokens there are.
+/// Looks up a token with one of these prefixes, and its connection. A text that is no token takes the same queries, so that the
+/// response time does not tell whether a token exists.
 async fn look_up(
     db: &impl ConnectionTrait,
     sent: &str,
@@ -101,64 +102,64 @@ async fn look_up(
     Ok(token.zip(grant))
 }
 
-/// Whether a token's connection is as it was when the token was issued.
-pub(super) fn is_of(terms: &Terms, token: &oauth_token::Model, grant: &oauth_grant::Model) -> bool {
-    grant.state == GrantState::Connected && grant.branch == token.branch && *grant.resource == *terms.resource
+/// Returns whether a token's connection is the same as when the token was issued.
+pub(super) fn is_current(ctx: &GrantContext, token: &oauth_token::Model, grant: &oauth_grant::Model) -> bool {
+    grant.state == GrantState::Connected && grant.branch == token.branch && *grant.resource == *ctx.resource
 }
 
-/// Exchanges a refresh token for the next pair; the old access token lives to its end (contract.md, section 11).
+/// Exchanges a refresh token for the next pair. The old access token stays valid until it expires (contract.md, section 11).
 ///
 /// # Errors
-/// [`TokenError::InvalidGrant`]: a token that was spent before ends the connection, any other leaves it as it is.
-pub(super) async fn refresh(terms: &Terms, asked: Refresh) -> Result<Issued, TokenError> {
-    let now = terms.clock.now();
-    let found = look_up(terms.db.read(), &asked.token, &[REFRESH_PREFIX]).await?;
-    let found = Some(found.ok_or(TokenError::UnknownGrant(WHY))?);
-    let good = |(token, grant): &(oauth_token::Model, oauth_grant::Model)| {
-        grant.client_id == asked.client.id && is_of(terms, token, grant) && now < token.expires_at
+/// [`TokenError::InvalidGrant`]: a token that was spent before ends the connection, any other invalid one does not.
+pub(super) async fn refresh(ctx: &GrantContext, request: TokenRefresh) -> Result<TokenPair, TokenError> {
+    let now = ctx.clock.now();
+    let found = look_up(ctx.db.read(), &request.token, &[REFRESH_PREFIX]).await?;
+    let found = Some(found.ok_or(TokenError::UnknownGrant(INVALID_TOKEN))?);
+    let is_valid = |(token, grant): &(oauth_token::Model, oauth_grant::Model)| {
+        grant.client_id == request.client.id && is_current(ctx, token, grant) && now < token.expires_at
     };
-    let (mut token, grant) = found.filter(good).ok_or(UNKNOWN)?;
-    let txn = on_behalf_of(grant.user_id, terms.db.begin()).await?;
-    living_owner(&txn, grant.user_id).await?.ok_or(UNKNOWN)?;
-    if !client::touch(&txn, asked.client.id, now).await? {
+    let (mut token, grant) = found.filter(is_valid).ok_or(INVALID)?;
+    let txn = on_behalf_of(grant.user_id, ctx.db.begin()).await?;
+    lock_active_owner(&txn, grant.user_id).await?.ok_or(INVALID)?;
+    if !client::touch(&txn, request.client.id, now).await? {
         return Err(TokenError::InvalidClient);
     }
-    let grant = oauth_grant::Entity::one_of(grant.user_id, grant.id).one(&txn).await?.ok_or(UNKNOWN)?;
-    // It may have ended since it was looked at.
-    if !is_of(terms, &token, &grant) {
-        return Err(UNKNOWN);
+    let grant = oauth_grant::Entity::one_of(grant.user_id, grant.id).one(&txn).await?.ok_or(INVALID)?;
+    // The connection may have ended since it was read.
+    if !is_current(ctx, &token, &grant) {
+        return Err(INVALID);
     }
-    match spend(&txn, &mut token).await {
+    match spend_token(&txn, &mut token).await {
         Ok(()) => {}
         Err(TransitionError::AlreadyUsed) => {
-            end(&txn, &grant, Ending::Revoked).await?;
-            tell_reuse(&txn, &grant, &asked.client, "TOKEN_REUSED", now).await?;
+            end(&txn, &grant, ConnectionEnd::Revoked).await?;
+            record_reuse(&txn, &grant, &request.client, "TOKEN_REUSED", now).await?;
             txn.commit().await?;
-            terms.fresh.raise();
+            ctx.cache_epoch.bump();
             warn!(grant.id = %grant.id, "ended a connection: a refresh token of it was used twice");
-            return Err(UNKNOWN);
+            return Err(INVALID);
         }
         Err(TransitionError::Database(error)) => return Err(error.into()),
     }
-    let scopes = asked.scopes.unwrap_or_else(|| token.scopes.clone());
+    let scopes = request.scopes.unwrap_or_else(|| token.scopes.clone());
     if !token.scopes.missing(&scopes).is_empty() {
         // The transaction ends here without a commit: the token is not spent.
         return Err(TokenError::InvalidScope);
     }
-    let issued = issue(&txn, terms, &grant, scopes, now).await?;
+    let issued = issue(&txn, ctx, &grant, scopes, now).await?;
     txn.commit().await?;
     Ok(issued)
 }
 
-/// Writes into the activity view why a connection ended that its person did not end (design: mcp-oauth.md, P12).
-pub(super) async fn tell_reuse(
+/// Records in the activity view that a connection ended because a secret was used twice (design: mcp-oauth.md, P12).
+pub(super) async fn record_reuse(
     txn: &Transaction,
     grant: &oauth_grant::Model,
     client: &oauth_client::Model,
     status: &str,
     now: Timestamp,
 ) -> Result<(), DbErr> {
-    let line = activity::Model {
+    let entry = activity::Model {
         id: ActivityId::new(now),
         user_id: grant.user_id,
         at: now,
@@ -172,35 +173,34 @@ pub(super) async fn tell_reuse(
         client: Some(client::shown_name(client)),
         result_count: None,
     };
-    activity::Entity::insert(line.into_active_model()).exec_without_returning(txn).await.map(drop)
+    activity::Entity::insert(entry.into_active_model()).exec_without_returning(txn).await.map(drop)
 }
 
-/// Ends the connection of a token, if it is this client's and the token still belongs to it (RFC 7009); anything else is
-/// left as it is.
+/// Ends the connection of a token, if it is this client's and the token is still current (RFC 7009). Anything else is ignored.
 pub(super) async fn revoke(
-    terms: &Terms,
+    ctx: &GrantContext,
     client: oauth_client::Model,
     sent: String,
 ) -> Result<(), TokenError> {
-    let found = look_up(terms.db.read(), &sent, &[ACCESS_PREFIX, REFRESH_PREFIX]).await?;
+    let found = look_up(ctx.db.read(), &sent, &[ACCESS_PREFIX, REFRESH_PREFIX]).await?;
     let Some((token, grant)) = found.filter(|(_, grant)| grant.client_id == client.id) else { return Ok(()) };
-    let txn = on_behalf_of(grant.user_id, terms.db.begin()).await?;
-    if living_owner(&txn, grant.user_id).await?.is_none() {
+    let txn = on_behalf_of(grant.user_id, ctx.db.begin()).await?;
+    if lock_active_owner(&txn, grant.user_id).await?.is_none() {
         return Ok(());
     }
     let Some(grant) = oauth_grant::Entity::one_of(grant.user_id, grant.id).one(&txn).await? else {
         return Ok(());
     };
-    if !is_of(terms, &token, &grant) {
+    if !is_current(ctx, &token, &grant) {
         return Ok(());
     }
-    end(&txn, &grant, Ending::Revoked).await?;
+    end(&txn, &grant, ConnectionEnd::Revoked).await?;
     txn.commit().await?;
-    terms.fresh.raise();
+    ctx.cache_epoch.bump();
     Ok(())
 }
 
-/// The access token that a caller sent, with its connection.
+/// Returns the access token that a caller sent, with its connection.
 pub(super) async fn find_access(
     db: &impl ConnectionTrait,
     secret: &Secret,

@@ -1,10 +1,10 @@
-//! Why a client gets no tokens. The OAuth endpoints answer it with a code of RFC 6749, section 5.2.
+//! Errors of the token endpoint. The OAuth endpoints answer them with a code of RFC 6749, section 5.2.
 
+use errors::Error;
 use runtime::AskError;
 use sea_orm::DbErr;
 
 use super::lifecycle::TransitionError;
-use errors::Error;
 
 /// Why a client gets no tokens.
 #[derive(Debug, thiserror::Error)]
@@ -15,7 +15,7 @@ pub enum TokenError {
     /// The code or the refresh token is not valid for this client, or not any more.
     #[error("{0}")]
     InvalidGrant(&'static str),
-    /// There never was such a code or refresh token, or it is long gone: it may be a guess. A client is answered as with
+    /// The code or refresh token never existed or was removed long ago, so it may be a guess. The response is that of
     /// [`TokenError::InvalidGrant`].
     #[error("{0}")]
     UnknownGrant(&'static str),

@@ -1,8 +1,8 @@
-//! The actor of keys: reads rows for the cache, makes every change, and writes down uses in batches. A change has raised the
-//! epoch before it is answered, so no cached row of before it counts any more.
+//! The actor of API keys: reads rows for the cache, makes every change, and writes last uses in batches. A change advances the
+//! cache epoch before it is answered, so no row that was cached before counts any more.
 //!
-//! After a crash the cache refills from the table; what is lost is at most one unwritten batch of last uses. A first use
-//! that was not told yet is told at the next use, for its mark stands in the row.
+//! After a crash the cache refills from the table. At most one unwritten batch of last uses is lost. A first use without a notice
+//! causes one at the next use, because the row of the key still says that it is new.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,35 +17,36 @@ use entity::id::{KeyId, UserId};
 use entity::plan::{Limits, Plan};
 use entity::time::Timestamp;
 use entity::{api_key, user};
+use errors::Error;
+use library::clock::Clock;
 use moka::sync::Cache;
 use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
 
-use super::freshness::Freshness;
-use super::secret::{Secret, SecretHash};
-use super::{Changes, KeyRow, Wish, changes};
-use library::clock::Clock;
-use errors::Error;
+use super::cache_epoch::CacheEpoch;
+use super::{KeyChanges, KeyRow, NewKey, changes};
+use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
+use crate::auth::secret::{Secret, SecretHash};
 use crate::notices::{FirstUse, Notices};
 use crate::service_state::{self, ServiceStateKey};
-use crate::auth::last_use::{Introductions, Use, Uses};
 
-const LOOK_EVERY: Duration = Duration::from_millis(400);
-const FLUSH_EVERY: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_millis(400);
+const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// See the file's head.
+/// The actor of API keys.
 pub struct KeyActor {
     db: Db,
     clock: Arc<dyn Clock>,
     cache: Cache<SecretHash, Arc<KeyRow>>,
-    fresh: Arc<Freshness>,
+    cache_epoch: Arc<CacheEpoch>,
     notices: Notices,
-    uses: Uses<KeyId>,
-    introductions: Introductions<KeyId>,
+    uses: LastUseBuffer<KeyId>,
+    client_info_throttle: ClientInfoThrottle<KeyId>,
     write_lock: WriteLock,
-    told: HashSet<KeyId>,
+    /// Keys whose first use has a notice, or will have one soon.
+    notified: HashSet<KeyId>,
 }
 
 impl KeyActor {
@@ -53,46 +54,56 @@ impl KeyActor {
         db: Db,
         clock: Arc<dyn Clock>,
         cache: Cache<SecretHash, Arc<KeyRow>>,
-        fresh: Arc<Freshness>,
+        cache_epoch: Arc<CacheEpoch>,
         notices: Notices,
     ) -> Self {
-        let (uses, told) = (Uses::default(), HashSet::new());
-        let introductions = Introductions::default();
-        Self { db, clock, cache, fresh, notices, uses, introductions, write_lock: WriteLock::default(), told }
+        let (uses, notified) = (LastUseBuffer::default(), HashSet::new());
+        let client_info_throttle = ClientInfoThrottle::default();
+        Self {
+            db,
+            clock,
+            cache,
+            cache_epoch,
+            notices,
+            uses,
+            client_info_throttle,
+            write_lock: WriteLock::default(),
+            notified,
+        }
     }
 
-    /// Asks for the generation; where it moved, another process changed something.
-    fn look(&mut self, context: &mut Context<Self>) {
+    /// Reads the generation of the database. If it changed, another process changed keys, users or plans.
+    fn check_generation(&mut self, context: &mut Context<Self>) {
         let (db, since) = (self.db.clone(), self.clock.elapsed());
         let read = async move { service_state::read(db.read(), ServiceStateKey::Generation).await };
         context.spawn(read.into_actor(self).map(move |read, actor, _| match read {
             Ok(generation) => {
-                actor.fresh.seen(generation);
-                actor.fresh.looked(since);
+                actor.cache_epoch.observe_generation(generation);
+                actor.cache_epoch.mark_checked(since);
             }
             Err(error) if is_reported(&error) => {}
-            Err(error) => warn!(%error, "could not look at the generation of the keys"),
+            Err(error) => warn!(%error, "could not read the generation of keys"),
         }));
     }
 
-    /// What could not be told is told by the next use.
-    fn tell_first_use(&self, used: &Used, context: &mut Context<Self>) {
+    /// Writes the notice of a first use. If that fails, the next use tries again.
+    fn notify_first_use(&self, used: &KeyUse, context: &mut Context<Self>) {
         let (key, notices) = (used.key, self.notices.clone());
         let (name, client) = (used.name.clone(), used.client.clone());
         let first = FirstUse { key, user: used.user, name, client, at: used.at };
-        let tell = async move { notices.first_use(first).await };
-        context.spawn(tell.into_actor(self).map(move |told, actor, _| {
-            if let Err(error) = told {
+        let write = async move { notices.first_use(first).await };
+        context.spawn(write.into_actor(self).map(move |notified, actor, _| {
+            if let Err(error) = notified {
                 warn!(cause = error.chain(), key.id = %key, "could not write the notice of a first use");
-                actor.told.remove(&key);
+                actor.notified.remove(&key);
             }
         }));
     }
 }
 
 impl WriteBehind for KeyActor {
-    type Batch = Uses<KeyId>;
-    /// Whether names of clients were among them.
+    type Batch = LastUseBuffer<KeyId>;
+    /// Whether names of clients were written.
     type Output = bool;
     type Error = Error;
     const BATCH_NAME: &'static str = "the last uses of keys";
@@ -108,14 +119,14 @@ impl WriteBehind for KeyActor {
     fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, bool, Error> {
         let db = self.db.clone();
         Box::pin(async move {
-            let written = write_uses(&db, &uses).await.map(|()| uses.introduce());
+            let written = write_uses(&db, &uses).await.map(|()| uses.has_client_info());
             (uses, written)
         })
     }
 
-    fn on_written(&mut self, introduced: bool) {
-        if introduced {
-            self.fresh.raise();
+    fn on_written(&mut self, has_client_info: bool) {
+        if has_client_info {
+            self.cache_epoch.bump();
         }
     }
 
@@ -124,7 +135,7 @@ impl WriteBehind for KeyActor {
     }
 }
 
-async fn write_uses(db: &Db, uses: &Uses<KeyId>) -> Result<(), Error> {
+async fn write_uses(db: &Db, uses: &LastUseBuffer<KeyId>) -> Result<(), Error> {
     if uses.is_empty() {
         return Ok(());
     }
@@ -148,22 +159,22 @@ impl Actor for KeyActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Self::Context) {
-        self.look(context);
-        context.run_interval(LOOK_EVERY, Self::look);
-        Self::flush_every(context, FLUSH_EVERY);
+        self.check_generation(context);
+        context.run_interval(CHECK_INTERVAL, Self::check_generation);
+        Self::flush_every(context, FLUSH_INTERVAL);
     }
 }
 
 /// Reads the key with this hash for the cache.
 #[derive(Message)]
 #[rtype(result = "Result<Option<Arc<KeyRow>>, Error>")]
-pub struct Look(pub SecretHash);
+pub struct KeyLookup(pub SecretHash);
 
-impl Handler<Look> for KeyActor {
+impl Handler<KeyLookup> for KeyActor {
     type Result = ResponseActFuture<Self, Result<Option<Arc<KeyRow>>, Error>>;
 
-    fn handle(&mut self, Look(hash): Look, _: &mut Self::Context) -> Self::Result {
-        let (db, epoch) = (self.db.clone(), self.fresh.epoch());
+    fn handle(&mut self, KeyLookup(hash): KeyLookup, _: &mut Self::Context) -> Self::Result {
+        let (db, epoch) = (self.db.clone(), self.cache_epoch.current());
         let read = async move {
             let found = api_key::Entity::by_hash(hash.bytes()).one(db.read()).await?;
             let Some(key) = found else { return Ok(None) };
@@ -171,7 +182,7 @@ impl Handler<Look> for KeyActor {
             let plan = owner.filter(|owner| owner.disabled_at.is_none()).map(|owner| owner.plan);
             Ok(plan.map(|plan| (hash, Arc::new(KeyRow { key, plan, epoch }))))
         };
-        // Into the cache only here, and only with the epoch of before the read: a change meanwhile makes it count for nothing.
+        // The row has the epoch from before the read: a change meanwhile makes it outdated at once.
         Box::pin(read.into_actor(self).map(
             |found: Result<Option<(SecretHash, Arc<KeyRow>)>, Error>, actor, _| {
                 Ok(found?.map(|(hash, row)| {
@@ -183,24 +194,24 @@ impl Handler<Look> for KeyActor {
     }
 }
 
-/// Makes a key.
+/// Creates a key.
 #[derive(Message)]
 #[rtype(result = "Result<(api_key::Model, Secret), Error>")]
-pub struct Create {
+pub struct KeyCreation {
     pub(super) user: UserId,
     pub(super) plan: Plan,
     pub(super) limits: Limits,
-    pub(super) wish: Wish,
+    pub(super) new: NewKey,
 }
 
-impl Handler<Create> for KeyActor {
+impl Handler<KeyCreation> for KeyActor {
     type Result = ResponseFuture<Result<(api_key::Model, Secret), Error>>;
 
-    fn handle(&mut self, asked: Create, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, message: KeyCreation, _: &mut Self::Context) -> Self::Result {
         let (db, now) = (self.db.clone(), self.clock.now());
         Box::pin(async move {
-            let Create { user, plan, limits, wish } = asked;
-            changes::create(&db, user, plan, &limits, wish, now).await
+            let KeyCreation { user, plan, limits, new } = message;
+            changes::create(&db, user, plan, &limits, new, now).await
         })
     }
 }
@@ -208,21 +219,22 @@ impl Handler<Create> for KeyActor {
 /// Changes a key.
 #[derive(Message)]
 #[rtype(result = "Result<api_key::Model, Error>")]
-pub struct Change {
+pub struct KeyChange {
     pub(super) user: UserId,
     pub(super) plan: Plan,
     pub(super) key: KeyId,
-    pub(super) changes: Changes,
+    pub(super) changes: KeyChanges,
 }
 
-impl Handler<Change> for KeyActor {
+impl Handler<KeyChange> for KeyActor {
     type Result = ResponseFuture<Result<api_key::Model, Error>>;
 
-    fn handle(&mut self, asked: Change, _: &mut Self::Context) -> Self::Result {
-        let (db, fresh) = (self.db.clone(), self.fresh.clone());
+    fn handle(&mut self, message: KeyChange, _: &mut Self::Context) -> Self::Result {
+        let (db, cache_epoch) = (self.db.clone(), self.cache_epoch.clone());
         Box::pin(async move {
-            let changed = changes::change(&db, asked.user, asked.plan, asked.key, asked.changes).await?;
-            fresh.raise();
+            let changed =
+                changes::change(&db, message.user, message.plan, message.key, message.changes).await?;
+            cache_epoch.bump();
             Ok(changed)
         })
     }
@@ -231,19 +243,19 @@ impl Handler<Change> for KeyActor {
 /// Gives a key a new secret.
 #[derive(Message)]
 #[rtype(result = "Result<(api_key::Model, Secret), Error>")]
-pub struct Regenerate {
+pub struct KeyRegeneration {
     pub(super) user: UserId,
     pub(super) key: KeyId,
 }
 
-impl Handler<Regenerate> for KeyActor {
+impl Handler<KeyRegeneration> for KeyActor {
     type Result = ResponseFuture<Result<(api_key::Model, Secret), Error>>;
 
-    fn handle(&mut self, asked: Regenerate, _: &mut Self::Context) -> Self::Result {
-        let (db, fresh) = (self.db.clone(), self.fresh.clone());
+    fn handle(&mut self, message: KeyRegeneration, _: &mut Self::Context) -> Self::Result {
+        let (db, cache_epoch) = (self.db.clone(), self.cache_epoch.clone());
         Box::pin(async move {
-            let changed = changes::regenerate(&db, asked.user, asked.key).await?;
-            fresh.raise();
+            let changed = changes::regenerate(&db, message.user, message.key).await?;
+            cache_epoch.bump();
             Ok(changed)
         })
     }
@@ -252,74 +264,74 @@ impl Handler<Regenerate> for KeyActor {
 /// Removes a key.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
-pub struct Revoke {
+pub struct KeyRevocation {
     pub(super) user: UserId,
     pub(super) key: KeyId,
 }
 
-impl Handler<Revoke> for KeyActor {
+impl Handler<KeyRevocation> for KeyActor {
     type Result = ResponseFuture<Result<(), Error>>;
 
-    fn handle(&mut self, asked: Revoke, _: &mut Self::Context) -> Self::Result {
-        let (db, fresh) = (self.db.clone(), self.fresh.clone());
+    fn handle(&mut self, message: KeyRevocation, _: &mut Self::Context) -> Self::Result {
+        let (db, cache_epoch) = (self.db.clone(), self.cache_epoch.clone());
         Box::pin(async move {
-            changes::revoke(&db, asked.user, asked.key).await?;
-            fresh.raise();
+            changes::revoke(&db, message.user, message.key).await?;
+            cache_epoch.bump();
             Ok(())
         })
     }
 }
 
-/// A key was used.
+/// A use of a key.
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
-pub struct Used {
+pub struct KeyUse {
     /// The key.
     pub key: KeyId,
     /// Its owner.
     pub user: UserId,
-    /// What the person calls it.
+    /// The name that the user gave the key.
     pub name: String,
-    /// No use of it was written down yet.
+    /// Whether no use of the key has been written down yet.
     pub first: bool,
-    /// When.
+    /// When it was used.
     pub at: Timestamp,
-    /// Who used it, as it names itself.
+    /// The name by which the client identified itself.
     pub client: Option<String>,
-    /// Name and version of an MCP `initialize`.
+    /// Name and version that the client stated in an MCP `initialize`.
     pub mcp_client: Option<String>,
 }
 
 impl KeyActor {
-    fn note(&mut self, used: Used, context: &mut Context<Self>) {
-        if used.first && self.told.insert(used.key) {
-            self.tell_first_use(&used, context);
+    fn record(&mut self, used: KeyUse, context: &mut Context<Self>) {
+        if used.first && self.notified.insert(used.key) {
+            self.notify_first_use(&used, context);
         }
-        self.uses.note(used.key, Use { at: used.at, client: used.client, mcp_client: used.mcp_client });
+        self.uses.record(used.key, LastUse { at: used.at, client: used.client, mcp_client: used.mcp_client });
     }
 }
 
-impl Handler<Used> for KeyActor {
+impl Handler<KeyUse> for KeyActor {
     type Result = ();
 
-    fn handle(&mut self, used: Used, context: &mut Self::Context) {
-        self.note(used, context);
+    fn handle(&mut self, used: KeyUse, context: &mut Self::Context) {
+        self.record(used, context);
     }
 }
 
-/// A client said what it is called: calls without a handshake of their own bear that name from the answer on.
+/// A use of a key whose client stated its name. Later calls that do not state a name have this one, once this is answered.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
-pub struct Introduced(pub Used);
+pub struct KeyClientInfo(pub KeyUse);
 
-impl Handler<Introduced> for KeyActor {
+impl Handler<KeyClientInfo> for KeyActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, Introduced(used): Introduced, context: &mut Self::Context) -> Self::Result {
-        let at_once = self.introductions.take(&used.key);
-        self.note(used, context);
-        // What is written makes every cached row be read anew: nobody brings that about all the time.
-        if at_once { self.flush() } else { Box::pin(ready(Ok(()))) }
+    fn handle(&mut self, KeyClientInfo(used): KeyClientInfo, context: &mut Self::Context) -> Self::Result {
+        let is_immediate = self.client_info_throttle.try_acquire(&used.key);
+        self.record(used, context);
+        // Each write makes every cached row be read again, so a client cannot cause it all the time.
+        if is_immediate { self.flush() } else { Box::pin(ready(Ok(()))) }
     }
 }
 

@@ -1,6 +1,6 @@
-//! What changes a key: each one transaction, which raises the generation that other processes look at.
+//! Changes of API keys. Each is one transaction, which raises the generation that other processes check.
 //!
-//! The actor calls these for the running service, and the command line beside it.
+//! The actor calls these functions for the running service, and the command line calls them beside it.
 
 use std::time::Duration;
 
@@ -10,50 +10,52 @@ use entity::kind::KeyKind;
 use entity::plan::{Limits, Plan};
 use entity::time::Timestamp;
 use entity::{api_key, user};
+use errors::Error;
+use library::owned_transaction::begin_owned;
 use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel, PaginatorTrait,
 };
 use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::secret::Secret;
-use super::{Changes, Wish, rules};
-use errors::Error;
-use library::owned_transaction::begin_owned;
+use super::{KeyChanges, NewKey, rules};
+use crate::auth::secret::Secret;
 use crate::service_state;
 
-/// Makes a key; its secret is never to be had again. The scopes are checked before the count (contract.md, section 11).
+/// Creates a key. Its secret cannot be read again. The scopes are checked before the count (contract.md, section 11).
+///
+/// # Errors
+/// [`Error::ScopeNotAllowed`] or [`Error::Invalid`] for scopes that the plan or the kind does not allow; [`Error::PlanLimit`] when the
+/// user has as many keys as the plan allows; [`Error::NotFound`] for a removed account; [`Error::Internal`] when the database fails.
 pub async fn create(
     db: &Db,
     user: UserId,
     plan: Plan,
     limits: &Limits,
-    wish: Wish,
+    new: NewKey,
     now: Timestamp,
 ) -> Result<(api_key::Model, Secret), Error> {
-    let scopes = rules::scopes(wish.kind, plan, wish.scopes)?;
+    let scopes = rules::scopes(new.kind, plan, new.scopes)?;
     let txn = on_behalf_of(user, db.begin()).await?;
     lock_owner(&txn, user).await?;
-    let kept =
-        api_key::Entity::created_by(user).filter(api_key::Column::Kind.eq(wish.kind)).count(&txn).await?;
-    let most = rules::most_keys(wish.kind, limits);
-    if kept >= u64::from(most) {
-        let kind = wish.kind;
-        return Err(Error::PlanLimit(format!(
-            "the plan allows {most} keys of kind {kind}; revoke one first"
-        )));
+    let count =
+        api_key::Entity::created_by(user).filter(api_key::Column::Kind.eq(new.kind)).count(&txn).await?;
+    let max = rules::max_keys(new.kind, limits);
+    if count >= u64::from(max) {
+        let kind = new.kind;
+        return Err(Error::PlanLimit(format!("the plan allows {max} keys of kind {kind}; revoke one first")));
     }
     let secret = Secret::new_key().map_err(Error::internal)?;
     let row = api_key::Model {
         id: KeyId::new(now),
         user_id: user,
-        name: wish.name,
-        kind: wish.kind,
+        name: new.name,
+        kind: new.kind,
         secret_hash: secret.hash().bytes().to_vec(),
         display: secret.display(),
         scopes,
-        hourly_limit: wish.hourly_limit,
+        hourly_limit: new.hourly_limit,
         created_at: now,
-        expires_at: wish.expires_at,
+        expires_at: new.expires_at,
         first_used_at: None,
         last_used_at: None,
         last_client: None,
@@ -66,7 +68,7 @@ pub async fn create(
 
 /// The key of a connection test is refused this long after its creation, in case the test cannot delete it. A test uses it for two
 /// requests of at most ten seconds each.
-const TEST_KEY_LIFE: Duration = Duration::from_secs(120);
+const TEST_KEY_LIFETIME: Duration = Duration::from_secs(120);
 /// The name under which such a key would stand in the activity. The test itself calls no tool and so leaves none there.
 const TEST_KEY_NAME: &str = "Connection test";
 
@@ -92,7 +94,7 @@ pub async fn create_test_key(
         scopes: rules::scopes(KeyKind::Mcp, plan, None)?,
         hourly_limit: None,
         created_at: now,
-        expires_at: Some(now + TEST_KEY_LIFE),
+        expires_at: Some(now + TEST_KEY_LIFETIME),
         // A key that was used before causes no notice.
         first_used_at: Some(now),
         last_used_at: None,
@@ -120,13 +122,16 @@ pub async fn remove_expired_test_keys(db: &Db, now: Timestamp) -> Result<(), Err
     Ok(())
 }
 
-/// Changes what is named of a key.
+/// Changes attributes of a key.
+///
+/// # Errors
+/// [`Error::NotFound`] if the user has no such key; as [`create`] for scopes; [`Error::Internal`] when the database fails.
 pub async fn change(
     db: &Db,
     user: UserId,
     plan: Plan,
     key: KeyId,
-    changes: Changes,
+    changes: KeyChanges,
 ) -> Result<api_key::Model, Error> {
     let txn = on_behalf_of(user, db.begin()).await?;
     let row = one_of(&txn, user, key).await?;
@@ -141,8 +146,8 @@ pub async fn change(
     if let Some(limit) = changes.hourly_limit {
         changed.hourly_limit = Set(limit);
     }
-    if let Some(end) = changes.expires_at {
-        changed.expires_at = Set(end);
+    if let Some(expires_at) = changes.expires_at {
+        changed.expires_at = Set(expires_at);
     }
     if !changed.is_changed() {
         return Ok(row);
@@ -152,7 +157,10 @@ pub async fn change(
     Ok(changed)
 }
 
-/// Gives a key a new secret; id, scopes and history stay.
+/// Gives a key a new secret. Its id, scopes and history stay.
+///
+/// # Errors
+/// [`Error::NotFound`] if the user has no such key; [`Error::Internal`] when the database fails.
 pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<(api_key::Model, Secret), Error> {
     let txn = on_behalf_of(user, db.begin()).await?;
     let secret = Secret::new_key().map_err(Error::internal)?;
@@ -164,9 +172,12 @@ pub async fn regenerate(db: &Db, user: UserId, key: KeyId) -> Result<(api_key::M
     Ok((changed, secret))
 }
 
-/// Removes a key; what it did stays in the activity.
+/// Revokes a key. Its entries in the activity view stay.
+///
+/// # Errors
+/// [`Error::NotFound`] if the user has no such key; [`Error::Internal`] when the database fails.
 pub async fn revoke(db: &Db, user: UserId, key: KeyId) -> Result<(), Error> {
-    // The answers that were stored for it go with it, and they are counted.
+    // An owned transaction, because the stored responses of the key, which count in the quota, are removed with it.
     let txn = on_behalf_of(user, begin_owned(db, user)).await?;
     one_of(&txn, user, key).await?.into_active_model().delete(&txn).await?;
     commit(txn).await
@@ -180,7 +191,10 @@ pub async fn list(db: &Db, user: UserId) -> Result<Vec<api_key::Model>, Error> {
     Ok(api_key::Entity::created_by(user).order_by_asc(api_key::Column::Id).all(db.read()).await?)
 }
 
-/// Whose key this is: the operator names keys without their owners.
+/// Returns the owner of a key, for the operator, who names keys without their owners.
+///
+/// # Errors
+/// [`Error::NotFound`] if there is no such key; [`Error::Internal`] when the database fails.
 pub async fn owner_of(db: &Db, key: KeyId) -> Result<UserId, Error> {
     let found = api_key::Entity::for_operator(key).one(db.read()).await?;
     found.map(|row| row.user_id).ok_or(Error::not_found())
@@ -190,7 +204,7 @@ async fn one_of(txn: &impl ConnectionTrait, user: UserId, key: KeyId) -> Result<
     api_key::Entity::one_of(user, key).one(txn).await?.ok_or(Error::not_found())
 }
 
-/// Makes the counts of one user's keys wait for each other where more than one writes.
+/// Locks the owner's row, so that two transactions that count the keys of a user wait for each other.
 async fn lock_owner(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
     user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.map(drop).ok_or(Error::not_found())
 }

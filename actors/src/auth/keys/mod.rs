@@ -1,14 +1,13 @@
-//! Keys: who a secret belongs to, and everything that changes a key.
+//! API keys: whose a secret is, and every change of a key.
 //!
-//! [`Keys`] answers from its cache without a hop. A cached row counts only while nothing was changed since its read
-//! began (one epoch for all keys) and while the last look at the database's generation is younger than a second; so a
-//! revoked secret stops before the revocation is answered, and within a second where another process revoked it.
+//! [`Keys`] answers from its cache without asking its actor. A cached row counts only while nothing was changed since its read began
+//! (all keys share one epoch) and while the last check of the database's generation is younger than a second. So a revoked secret
+//! stops working before the revocation is answered, and within a second if another process revoked it.
 
 mod actor;
+pub(crate) mod cache_epoch;
 pub mod changes;
-pub(crate) mod freshness;
 pub mod rules;
-pub mod secret;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,94 +20,100 @@ use entity::kind::KeyKind;
 use entity::plan::{Limits, Plan};
 use entity::scope::Scopes;
 use entity::time::Timestamp;
+use errors::Error;
+use library::clock::Clock;
 use moka::sync::Cache;
 use runtime::{Flush, Port, SupervisorConfig, supervise};
 
-use library::clock::Clock;
-use errors::Error;
+use crate::auth::secret::{Secret, SecretHash};
 use crate::notices::Notices;
 use crate::service_state::{self, ServiceStateKey};
-use actor::{Change, Create, Introduced, KeyActor, Look, Regenerate, Revoke};
-use freshness::Freshness;
-use secret::{Secret, SecretHash};
+use actor::{KeyActor, KeyChange, KeyClientInfo, KeyCreation, KeyLookup, KeyRegeneration, KeyRevocation};
+use cache_epoch::CacheEpoch;
 
-pub use actor::Used;
+pub use actor::KeyUse;
 
-const CACHED: u64 = 10_000;
+const MAX_CACHED_KEYS: u64 = 10_000;
+/// A key that is unused for this long leaves the cache.
+const CACHE_IDLE: Duration = Duration::from_secs(600);
 
-/// What is known of a key whose secret was presented.
+/// A key whose secret was presented.
 #[derive(Clone, Debug)]
 pub struct KeyRow {
     /// The key.
     pub key: api_key::Model,
-    /// Its owner's plan.
+    /// The plan of its owner.
     pub plan: Plan,
     epoch: u64,
 }
 
-/// What a new key is to be.
+/// The attributes of a new key.
 #[derive(Clone, Debug)]
-pub struct Wish {
-    /// What the person calls it.
+pub struct NewKey {
+    /// The name.
     pub name: String,
-    /// For REST or MCP.
+    /// Whether the key is for REST or MCP.
     pub kind: KeyKind,
-    /// What it may do; none for the default of its kind.
+    /// The scopes; `None` for the default of its kind.
     pub scopes: Option<Scopes>,
-    /// Requests an hour; none for the plan's maximum.
+    /// Requests within an hour; `None` for the plan's maximum.
     pub hourly_limit: Option<i32>,
-    /// From then on it is refused.
+    /// When the key expires; `None` for never.
     pub expires_at: Option<Timestamp>,
 }
 
-/// What is to change of a key; `None` leaves it as it is.
+/// Changes of a key; `None` leaves an attribute as it is.
 #[derive(Clone, Debug, Default)]
-pub struct Changes {
-    /// Another name.
+pub struct KeyChanges {
+    /// The new name.
     pub name: Option<String>,
-    /// Other scopes.
+    /// The new scopes.
     pub scopes: Option<Scopes>,
-    /// Another hourly setting, or none.
+    /// The new hourly limit; `Some(None)` for the plan's maximum.
     pub hourly_limit: Option<Option<i32>>,
-    /// Another end, or none.
+    /// When the key expires; `Some(None)` for never.
     pub expires_at: Option<Option<Timestamp>>,
 }
 
-/// The keys of everybody.
+/// Handle of the actor of API keys, with its cache. Clones share both.
 #[derive(Clone)]
 pub struct Keys {
     cache: Cache<SecretHash, Arc<KeyRow>>,
-    fresh: Arc<Freshness>,
+    cache_epoch: Arc<CacheEpoch>,
     clock: Arc<dyn Clock>,
     port: Port<KeyActor>,
 }
 
 impl Keys {
-    /// Starts the actor and begins to look at the database's generation.
+    /// Starts the actor, which begins to check the generation of the database.
     pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>, notices: Notices) -> Self {
-        let cache = Cache::builder().max_capacity(CACHED).time_to_idle(Duration::from_secs(600)).build();
-        let fresh = Arc::new(Freshness::new(clock.clone()));
+        let cache = Cache::builder().max_capacity(MAX_CACHED_KEYS).time_to_idle(CACHE_IDLE).build();
+        let cache_epoch = Arc::new(CacheEpoch::new(clock.clone()));
         let config = SupervisorConfig { name: "keys", permits: 1024, timeout: Duration::from_secs(8) };
-        let (kept_cache, kept_fresh, kept_clock) = (cache.clone(), fresh.clone(), clock.clone());
+        let (actor_cache, actor_epoch, actor_clock) = (cache.clone(), cache_epoch.clone(), clock.clone());
         let port = supervise(on, config, move || {
             KeyActor::new(
                 db.clone(),
-                kept_clock.clone(),
-                kept_cache.clone(),
-                kept_fresh.clone(),
+                actor_clock.clone(),
+                actor_cache.clone(),
+                actor_epoch.clone(),
                 notices.clone(),
             )
         });
-        Self { cache, fresh, clock, port }
+        Self { cache, cache_epoch, clock, port }
     }
 
-    /// The key with this secret. One answer for unknown, revoked, expired and disabled (contract.md, section 3).
+    /// Returns the key with this secret.
+    ///
+    /// # Errors
+    /// [`Error::KeyInvalid`] for unknown, revoked and expired keys and disabled accounts alike (contract.md, section 3);
+    /// [`Error::Internal`] when the database fails.
     pub async fn authenticate(&self, secret: &Secret) -> Result<Arc<KeyRow>, Error> {
         let hash = secret.hash();
-        let cached = self.cache.get(&hash).filter(|row| self.fresh.holds(row.epoch));
+        let cached = self.cache.get(&hash).filter(|row| self.cache_epoch.is_current(row.epoch));
         let row = match cached {
             Some(row) => row,
-            None => self.port.ask(Look(hash)).await??.ok_or(Error::KeyInvalid)?,
+            None => self.port.ask(KeyLookup(hash)).await??.ok_or(Error::KeyInvalid)?,
         };
         match row.key.expires_at {
             Some(end) if end <= self.clock.now() => Err(Error::KeyInvalid),
@@ -116,71 +121,92 @@ impl Keys {
         }
     }
 
-    /// Makes a key; the secret is never to be had again.
+    /// Creates a key. Its secret cannot be read again.
+    ///
+    /// # Errors
+    /// As [`changes::create`].
     pub async fn create(
         &self,
         user: UserId,
         plan: Plan,
         limits: &Limits,
-        wish: Wish,
+        new: NewKey,
     ) -> Result<(api_key::Model, Secret), Error> {
-        self.port.ask(Create { user, plan, limits: limits.clone(), wish }).await?
+        self.port.ask(KeyCreation { user, plan, limits: limits.clone(), new }).await?
     }
 
     /// Changes a key.
+    ///
+    /// # Errors
+    /// As [`changes::change`].
     pub async fn change(
         &self,
         user: UserId,
         plan: Plan,
         key: KeyId,
-        changes: Changes,
+        changes: KeyChanges,
     ) -> Result<api_key::Model, Error> {
-        self.port.ask(Change { user, plan, key, changes }).await?
+        self.port.ask(KeyChange { user, plan, key, changes }).await?
     }
 
-    /// Gives a key a new secret; the old one has stopped when this returns.
+    /// Gives a key a new secret. The old one no longer works when this returns.
+    ///
+    /// # Errors
+    /// As [`changes::regenerate`].
     pub async fn regenerate(&self, user: UserId, key: KeyId) -> Result<(api_key::Model, Secret), Error> {
-        self.port.ask(Regenerate { user, key }).await?
+        self.port.ask(KeyRegeneration { user, key }).await?
     }
 
-    /// Removes a key; its secret has stopped when this returns.
+    /// Revokes a key. Its secret no longer works when this returns.
+    ///
+    /// # Errors
+    /// As [`changes::revoke`].
     pub async fn revoke(&self, user: UserId, key: KeyId) -> Result<(), Error> {
-        self.port.ask(Revoke { user, key }).await?
+        self.port.ask(KeyRevocation { user, key }).await?
     }
 
-    /// The epoch under which keys are remembered; connections are too.
-    pub(crate) fn freshness(&self) -> Arc<Freshness> {
-        self.fresh.clone()
+    /// Returns the epoch of cached keys, which cached access tokens share.
+    pub(crate) fn cache_epoch(&self) -> Arc<CacheEpoch> {
+        self.cache_epoch.clone()
     }
 
-    /// Drops all that is remembered: users or plans were changed.
-    pub fn forget(&self) {
-        self.fresh.raise();
+    /// Invalidates every cached row, after users or plans were changed.
+    pub fn invalidate_cache(&self) {
+        self.cache_epoch.bump();
     }
 
-    /// Notes a use. What is lost when the actor has no room is one "last used".
-    pub fn used(&self, used: Used) {
+    /// Records a use. While the actor is overloaded, uses are dropped.
+    pub fn record_use(&self, used: KeyUse) {
         self.port.tell(used);
     }
 
-    /// Notes a use whose client said what it is called; that name holds when this returns.
-    pub async fn introduced(&self, used: Used) -> Result<(), Error> {
-        self.port.ask(Introduced(used)).await?
+    /// Records a use with the name that its client stated. Later calls have that name when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
+    pub async fn record_client_info(&self, used: KeyUse) -> Result<(), Error> {
+        self.port.ask(KeyClientInfo(used)).await?
     }
 
-    /// Drops what is remembered where another process changed keys, users or plans since the last look.
+    /// Invalidates every cached row if another process changed keys, users or plans since the last check.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails.
     pub async fn catch_up(&self, db: &Db) -> Result<(), Error> {
         let generation = service_state::read(db.read(), ServiceStateKey::Generation).await?;
-        self.fresh.seen(generation);
+        self.cache_epoch.observe_generation(generation);
         Ok(())
     }
 
-    /// Writes what was noted.
+    /// Writes the uses that are in memory alone.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
     pub async fn flush(&self) -> Result<(), Error> {
         self.port.ask(Flush::default()).await?
     }
 
-    /// The actor's port, for health and for draining.
+    /// Returns the actor's port, for health checks and the drain.
     pub fn port(&self) -> &Port<KeyActor> {
         &self.port
     }

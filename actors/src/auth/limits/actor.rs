@@ -1,8 +1,9 @@
-//! The actor of limits: the buckets of keys and connections, and today's counts.
+//! The actor of rate limits: it owns the hourly buckets of keys and connections, and the counts of the day.
 //!
-//! Counts are added to their rows once a second and at the drain; nobody is admitted before today's rows have been read.
-//! Each day has counts of its own, so that a clock which jumps back over midnight resets none ([`super::day`]).
-//! After a crash at most a second's counts are lost, and the hours start full.
+//! Counts are added to their rows once a second and at the drain. No call is admitted before the rows of today have been read. Each
+//! day has its own counts, so a clock that jumps back over midnight resets none ([`super::day_counts`]).
+//!
+//! A crash loses the counts of at most a second, and the hourly buckets start full.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,35 +18,35 @@ use entity::id::UserId;
 use entity::kind::Surface;
 use entity::time::{Day, Timestamp};
 use entity::{usage_day, user};
+use errors::{Error, RateWindow, Wait};
+use library::clock::Clock;
 use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use tracing::warn;
 
-use super::day::{DayCount, Entered, KeptDays};
-use super::hour::Hour;
-use super::{Ask, Counts, Quota};
+use super::day_counts::{DayChange, DayCounter, RecentDays};
+use super::hour_bucket::HourBucket;
+use super::{DayCounts, Quota, RateLimitRequest};
 use crate::auth::caller::Principal;
-use library::clock::Clock;
-use errors::{Error, RateWindow, Wait};
 
-const FLUSH_EVERY: Duration = Duration::from_secs(1);
-/// Full buckets say nothing that a new one would not: they are dropped now and then.
-const SWEEP_EVERY: Duration = Duration::from_secs(300);
-/// A call that meets an earlier day than before waits so long for the day's rows.
-const READ_WAIT: Duration = Duration::from_secs(1);
+const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
+/// Full buckets are dropped this often: they are the same as new ones.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(300);
+/// A call on an earlier day than before may be retried after this time, once the rows of the day have been read.
+const DAY_READ_DELAY: Duration = Duration::from_secs(1);
 
 type Calls = HashMap<(UserId, Surface, Day), i64>;
 
-/// See the file's head.
+/// The actor of rate limits.
 pub struct LimitActor {
     db: Db,
     clock: Arc<dyn Clock>,
-    hours: HashMap<Principal, Hour>,
-    counts: HashMap<(UserId, Surface, Day), DayCount>,
-    days: KeptDays,
-    /// Of a write that failed.
-    left: Calls,
+    hours: HashMap<Principal, HourBucket>,
+    counts: HashMap<(UserId, Surface, Day), DayCounter>,
+    days: RecentDays,
+    /// Calls that could not be written.
+    unwritten: Calls,
     write_lock: WriteLock,
 }
 
@@ -56,39 +57,47 @@ impl LimitActor {
             clock,
             hours: HashMap::new(),
             counts: HashMap::new(),
-            days: KeptDays::default(),
-            left: HashMap::new(),
+            days: RecentDays::default(),
+            unwritten: HashMap::new(),
             write_lock: WriteLock::default(),
         }
     }
 
-    fn admit(&mut self, ask: Ask, now: Timestamp) -> Result<Quota, Wait> {
+    fn admit(&mut self, request: RateLimitRequest, now: Timestamp) -> Result<Quota, Wait> {
         let to_midnight = now.day().end().since(now);
-        let hour = hour_of(&mut self.hours, &self.clock, ask.bucket, ask.hourly);
-        let day = self.counts.entry((ask.user, ask.surface, now.day())).or_default();
-        if !day.has_room(ask.weight, ask.daily) {
+        let hour = hour_of(&mut self.hours, &self.clock, request.bucket, request.hourly);
+        let day = self.counts.entry((request.user, request.surface, now.day())).or_default();
+        if !day.has_room(request.weight, request.daily) {
             let retry_after = to_midnight.max(hour.wait());
-            return Err(Wait { limit: ask.daily, window: RateWindow::Day, retry_after, reset: to_midnight });
+            return Err(Wait {
+                limit: request.daily,
+                window: RateWindow::Day,
+                retry_after,
+                reset: to_midnight,
+            });
         }
         if let Err(retry_after) = hour.take() {
             return Err(Wait {
-                limit: ask.hourly,
+                limit: request.hourly,
                 window: RateWindow::Hour,
                 retry_after,
                 reset: hour.reset(),
             });
         }
-        day.count(ask.weight);
-        let of_hour = Quota { limit: ask.hourly, remaining: hour.left(), reset: hour.reset() };
-        let of_day =
-            Quota { limit: ask.daily, remaining: ask.daily.saturating_sub(day.total()), reset: to_midnight };
+        day.count(request.weight);
+        let of_hour = Quota { limit: request.hourly, remaining: hour.left(), reset: hour.reset() };
+        let of_day = Quota {
+            limit: request.daily,
+            remaining: request.daily.saturating_sub(day.total()),
+            reset: to_midnight,
+        };
         Ok(if of_day.remaining < of_hour.remaining { of_day } else { of_hour })
     }
 
-    /// Makes this day today; where its counts are not in memory, no further message is handled before its rows were read.
-    fn enter(&mut self, day: Day, context: &mut Context<Self>) -> Entered {
+    /// Makes this day today. If its counts are not in memory, no further message is handled before its rows were read.
+    fn enter_day(&mut self, day: Day, context: &mut Context<Self>) -> DayChange {
         let entered = self.days.enter(day);
-        if entered != Entered::Known {
+        if entered != DayChange::Known {
             let read = self.read_day(day, entered);
             context.wait(read.map(|_, _: &mut Self, _: &mut Context<Self>| ()));
         }
@@ -96,7 +105,7 @@ impl LimitActor {
     }
 
     /// Reads the counts of the day that has just begun. Nothing may be counted until this completes.
-    fn read_day(&self, day: Day, entered: Entered) -> ResponseActFuture<Self, Result<(), Error>> {
+    fn read_day(&self, day: Day, entered: DayChange) -> ResponseActFuture<Self, Result<(), Error>> {
         let db = self.db.clone();
         let read = async move {
             usage_day::Entity::find().filter(usage_day::Column::Day.eq(day)).all(db.read()).await
@@ -104,7 +113,7 @@ impl LimitActor {
         Box::pin(wrap_future::<_, Self>(read).map(move |rows, actor, _| match rows {
             Ok(rows) => {
                 for row in rows {
-                    actor.counts.entry((row.user_id, row.surface, day)).or_default().learn(row.calls);
+                    actor.counts.entry((row.user_id, row.surface, day)).or_default().merge_total(row.calls);
                 }
                 Ok(())
             }
@@ -112,7 +121,7 @@ impl LimitActor {
             Err(error) if actor.days.is_only(day) => panic_for_restart(&error),
             Err(error) => {
                 warn!(%error, "could not read the counts of a day that began");
-                if entered == Entered::Earlier {
+                if entered == DayChange::Earlier {
                     // The next call reads it.
                     actor.days.forget(day);
                 }
@@ -121,9 +130,9 @@ impl LimitActor {
         }))
     }
 
-    fn counts_of(&self, user: UserId, day: Day) -> Counts {
-        let total = |surface| self.counts.get(&(user, surface, day)).map_or(0, DayCount::total);
-        Counts { rest: total(Surface::Rest), mcp: total(Surface::Mcp) }
+    fn counts_of(&self, user: UserId, day: Day) -> DayCounts {
+        let total = |surface| self.counts.get(&(user, surface, day)).map_or(0, DayCounter::total);
+        DayCounts { rest: total(Surface::Rest), mcp: total(Surface::Mcp) }
     }
 }
 
@@ -138,9 +147,9 @@ impl WriteBehind for LimitActor {
     }
 
     fn take_batch(&mut self) -> Calls {
-        let mut unwritten = std::mem::take(&mut self.left);
+        let mut unwritten = std::mem::take(&mut self.unwritten);
         for (of, count) in &mut self.counts {
-            let calls = count.take();
+            let calls = count.take_unwritten();
             if calls > 0 {
                 *unwritten.entry(*of).or_default() += calls;
             }
@@ -159,14 +168,14 @@ impl WriteBehind for LimitActor {
     fn on_written(&mut self, totals: Calls) {
         for (of, total) in totals {
             if let Some(count) = self.counts.get_mut(&of) {
-                count.learn(total);
+                count.merge_total(total);
             }
         }
     }
 
     fn put_back(&mut self, unwritten: Calls) {
         for (of, calls) in unwritten {
-            *self.left.entry(of).or_default() += calls;
+            *self.unwritten.entry(of).or_default() += calls;
         }
     }
 }
@@ -177,29 +186,29 @@ fn panic_for_restart(error: &sea_orm::DbErr) -> ! {
 }
 
 fn hour_of<'a>(
-    hours: &'a mut HashMap<Principal, Hour>,
+    hours: &'a mut HashMap<Principal, HourBucket>,
     clock: &Arc<dyn Clock>,
     bucket: Principal,
     hourly: u32,
-) -> &'a mut Hour {
-    let hour = hours.entry(bucket).or_insert_with(|| Hour::new(hourly, clock.clone()));
+) -> &'a mut HourBucket {
+    let hour = hours.entry(bucket).or_insert_with(|| HourBucket::new(hourly, clock.clone()));
     hour.set_limit(hourly);
     hour
 }
 
-/// Adds the counts to their rows; what the rows then hold, which other nodes may have added to.
+/// Adds the counts to their rows, and returns the new totals, to which other nodes may have added.
 async fn write(db: &Db, unwritten: &Calls) -> Result<Calls, Error> {
     let mut totals = HashMap::new();
     if unwritten.is_empty() {
         return Ok(totals);
     }
     let txn = db.begin().await?;
-    let users = existing(&txn, unwritten.keys().map(|(user, _, _)| *user).collect()).await?;
+    let users = lock_existing_users(&txn, unwritten.keys().map(|(user, _, _)| *user).collect()).await?;
     // In one order everywhere, or two nodes could wait for each other's rows.
     let mut unwritten: Vec<_> = unwritten.iter().collect();
     unwritten.sort_unstable_by_key(|((user, surface, day), _)| (user.0, surface.name(), *day));
     for ((user, surface, day), calls) in unwritten {
-        // Nobody is left to count for.
+        // The account was removed.
         if !users.contains(user) {
             continue;
         }
@@ -217,58 +226,66 @@ async fn write(db: &Db, unwritten: &Calls) -> Result<Calls, Error> {
     Ok(totals)
 }
 
-/// Which of these users there still are; their rows are held, so that none goes before the counts are written.
-async fn existing(txn: &impl ConnectionTrait, users: HashSet<UserId>) -> Result<HashSet<UserId>, Error> {
-    let there = user::Entity::find().filter(user::Column::Id.is_in(users)).lock_shared();
-    Ok(there.all(txn).await?.into_iter().map(|row| row.id).collect())
+/// Returns the users that still exist. Their rows are locked, so none is removed before the counts are written.
+async fn lock_existing_users(
+    txn: &impl ConnectionTrait,
+    users: HashSet<UserId>,
+) -> Result<HashSet<UserId>, Error> {
+    let existing = user::Entity::find().filter(user::Column::Id.is_in(users)).lock_shared();
+    Ok(existing.all(txn).await?.into_iter().map(|row| row.id).collect())
 }
 
 impl Actor for LimitActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Self::Context) {
-        self.enter(self.clock.now().day(), context);
-        Self::flush_every(context, FLUSH_EVERY);
-        context.run_interval(SWEEP_EVERY, |actor, _| {
+        self.enter_day(self.clock.now().day(), context);
+        Self::flush_every(context, FLUSH_INTERVAL);
+        context.run_interval(SWEEP_INTERVAL, |actor, _| {
             let LimitActor { hours, counts, days, .. } = actor;
             hours.retain(|_, hour| !hour.reset().is_zero());
-            let is_kept = |day: Day, count: &DayCount| days.holds(day) && count.total() > 0;
+            let is_kept = |day: Day, count: &DayCounter| days.contains(day) && count.total() > 0;
             counts.retain(|(_, _, day), count| count.has_unwritten() || is_kept(*day, count));
         });
     }
 }
 
-/// Lets a call in.
+/// Admits a call and counts it.
 #[derive(Message)]
 #[rtype(result = "Result<Quota, Wait>")]
-pub struct Admit(pub Ask);
+pub struct Admission(pub RateLimitRequest);
 
-impl Handler<Admit> for LimitActor {
+impl Handler<Admission> for LimitActor {
     type Result = Result<Quota, Wait>;
 
-    fn handle(&mut self, Admit(ask): Admit, context: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, Admission(request): Admission, context: &mut Self::Context) -> Self::Result {
         let now = self.clock.now();
-        if self.enter(now.day(), context) == Entered::Earlier {
+        if self.enter_day(now.day(), context) == DayChange::Earlier {
             let reset = now.day().end().since(now);
-            return Err(Wait { limit: ask.daily, window: RateWindow::Day, retry_after: READ_WAIT, reset });
+            return Err(Wait {
+                limit: request.daily,
+                window: RateWindow::Day,
+                retry_after: DAY_READ_DELAY,
+                reset,
+            });
         }
-        self.admit(ask, now)
+        self.admit(request, now)
     }
 }
 
 /// Requests today's counts of a user. If the day has just begun or the clock was set back, they are read first.
 #[derive(Message)]
-#[rtype(result = "Result<Counts, Error>")]
-pub struct Today(pub UserId);
+#[rtype(result = "Result<DayCounts, Error>")]
+pub struct DayCountsQuery(pub UserId);
 
-impl Handler<Today> for LimitActor {
-    type Result = AtomicResponse<Self, Result<Counts, Error>>;
+impl Handler<DayCountsQuery> for LimitActor {
+    type Result = AtomicResponse<Self, Result<DayCounts, Error>>;
 
-    fn handle(&mut self, Today(user): Today, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, DayCountsQuery(user): DayCountsQuery, _: &mut Self::Context) -> Self::Result {
         let day = self.clock.now().day();
         let read: ResponseActFuture<Self, Result<(), Error>> = match self.days.enter(day) {
-            Entered::Known => Box::pin(ready(Ok::<(), Error>(()))),
-            entered @ (Entered::Later | Entered::Earlier) => self.read_day(day, entered),
+            DayChange::Known => Box::pin(ready(Ok::<(), Error>(()))),
+            entered @ (DayChange::Later | DayChange::Earlier) => self.read_day(day, entered),
         };
         // Atomic: nothing is counted on the new day before its rows were read.
         let answer = move |read: Result<(), Error>, actor: &mut Self, _: &mut Context<Self>| {
@@ -278,19 +295,19 @@ impl Handler<Today> for LimitActor {
     }
 }
 
-/// What is left of a bucket's hour.
+/// Requests the calls that are left of a bucket's hour.
 #[derive(Message)]
 #[rtype(result = "u32")]
-pub struct Remaining {
+pub struct RemainingQuery {
     pub(super) bucket: Principal,
     pub(super) hourly: u32,
 }
 
-impl Handler<Remaining> for LimitActor {
+impl Handler<RemainingQuery> for LimitActor {
     type Result = u32;
 
-    fn handle(&mut self, asked: Remaining, _: &mut Self::Context) -> Self::Result {
-        hour_of(&mut self.hours, &self.clock, asked.bucket, asked.hourly).left()
+    fn handle(&mut self, request: RemainingQuery, _: &mut Self::Context) -> Self::Result {
+        hour_of(&mut self.hours, &self.clock, request.bucket, request.hourly).left()
     }
 }
 
@@ -305,10 +322,10 @@ impl Handler<Flush<Error>> for LimitActor {
 #[cfg(test)]
 mod tests {
     use entity::plan::Plan;
+    use library::clock::TestClock;
 
     use super::super::Limits;
     use super::*;
-    use library::clock::TestClock;
 
     const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
     const DAY: Duration = Duration::from_secs(24 * 3600);

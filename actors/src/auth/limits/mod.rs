@@ -1,13 +1,13 @@
-//! Limits: how often a caller may ask (spec.md: Limits; contract.md, sections 2, 3 and 11).
+//! Rate limits: how often a caller may call (spec.md: Limits; contract.md, sections 2, 3 and 11).
 //!
-//! A call looks at the day first, without counting; then the hour takes one; then the day counts the call's weight. So a
-//! call that either refuses counts in neither.
+//! A call first checks the limit of the day without counting, then takes one call of the hour, and then counts its weight in the
+//! day. So a call that either limit refuses counts in neither.
 
 mod actor;
-mod addresses;
-mod day;
-mod failures;
-mod hour;
+mod auth_failures;
+mod day_counts;
+mod hour_bucket;
+mod ip_rate_limiter;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,54 +16,54 @@ use actix::ArbiterHandle;
 use database::Db;
 use entity::id::UserId;
 use entity::kind::Surface;
+use errors::{Error, Wait};
+use library::clock::Clock;
 use runtime::{Flush, Port, SupervisorConfig, supervise};
 
 use crate::auth::caller::Principal;
-use library::clock::Clock;
-use errors::{Error, Wait};
-use actor::{Admit, LimitActor, Remaining, Today};
+use actor::{Admission, DayCountsQuery, LimitActor, RemainingQuery};
 
-pub use addresses::{Addresses, network};
-pub use failures::Failures;
+pub use auth_failures::AuthFailures;
+pub use ip_rate_limiter::{IpRateLimiter, network};
 
-/// The limit that is nearest to its end, after a call: what the X-RateLimit headers say.
+/// The limit with the fewest calls left after a call, as the X-RateLimit headers state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// Its number.
+    /// Calls that the limit allows.
     pub limit: u32,
-    /// What is left of it.
+    /// Calls that are left.
     pub remaining: u32,
-    /// How long until it is whole again.
+    /// How long until all of them are left again.
     pub reset: Duration,
 }
 
-/// What a call is admitted by.
+/// A call to be admitted, with the limits that apply to it.
 #[derive(Clone, Debug)]
-pub struct Ask {
-    /// Whose hour it is: a key's or a connection's.
+pub struct RateLimitRequest {
+    /// The key or connection whose hour counts.
     pub bucket: Principal,
-    /// Requests an hour of that bucket.
+    /// Calls of the bucket within an hour.
     pub hourly: u32,
-    /// Whose day it is.
+    /// The user whose day counts.
     pub user: UserId,
-    /// Which of the day's two counts.
+    /// The surface: REST and MCP are counted apart.
     pub surface: Surface,
-    /// The day's number.
+    /// Calls of the user on the surface within a day.
     pub daily: u32,
-    /// What the call counts of the day.
+    /// The number by which the call counts in the day.
     pub weight: u32,
 }
 
-/// What a user asked for today.
+/// The calls of a user on the current UTC day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct DayCounts {
     /// REST requests.
     pub rest: u32,
     /// MCP tool calls, by weight.
     pub mcp: u32,
 }
 
-/// The limits of everybody.
+/// Handle of the actor that counts calls. Clones share it.
 #[derive(Clone)]
 pub struct Limits {
     port: Port<LimitActor>,
@@ -76,30 +76,39 @@ impl Limits {
         Self { port: supervise(on, config, move || LimitActor::new(db.clone(), clock.clone())) }
     }
 
-    /// Lets a call in and counts it, or says how long to wait.
-    pub async fn admit(&self, ask: Ask) -> Result<Quota, Error> {
-        self.port.ask(Admit(ask)).await?.map_err(|wait: Wait| Error::RateLimited(wait))
+    /// Admits a call and counts it.
+    ///
+    /// # Errors
+    /// [`Error::RateLimited`] with the time to wait; [`Error::Busy`] when the actor does not answer in time.
+    pub async fn admit(&self, request: RateLimitRequest) -> Result<Quota, Error> {
+        self.port.ask(Admission(request)).await?.map_err(|wait: Wait| Error::RateLimited(wait))
     }
 
-    /// Today's counts of a user.
+    /// Returns today's counts of a user.
     ///
     /// # Errors
     /// [`Error::Busy`] when the actor does not answer in time; [`Error::Internal`] when the counts of a new day cannot be read.
-    pub async fn today(&self, user: UserId) -> Result<Counts, Error> {
-        self.port.ask(Today(user)).await?
+    pub async fn today(&self, user: UserId) -> Result<DayCounts, Error> {
+        self.port.ask(DayCountsQuery(user)).await?
     }
 
-    /// What is left of a bucket's hour, without taking any of it.
+    /// Returns the calls that are left of a bucket's hour, without taking any.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the actor does not answer in time.
     pub async fn remaining(&self, bucket: Principal, hourly: u32) -> Result<u32, Error> {
-        Ok(self.port.ask(Remaining { bucket, hourly }).await?)
+        Ok(self.port.ask(RemainingQuery { bucket, hourly }).await?)
     }
 
-    /// Writes what was counted.
+    /// Writes the counts that are in memory alone.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
     pub async fn flush(&self) -> Result<(), Error> {
         self.port.ask(Flush::default()).await?
     }
 
-    /// The actor's port, for health and for draining.
+    /// Returns the actor's port, for health checks and the drain.
     pub fn port(&self) -> &Port<LimitActor> {
         &self.port
     }

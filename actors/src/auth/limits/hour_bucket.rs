@@ -1,4 +1,4 @@
-//! The hour of one key or connection: a bucket (GCRA) that gives its full number at once and refills evenly over the hour.
+//! The hourly limit of one key or connection: a token bucket (GCRA) that is full at first and refills evenly over the hour.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -9,23 +9,22 @@ use governor::middleware::StateInformationMiddleware;
 use governor::nanos::Nanos;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
-
 use library::clock::Clock;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Our clock, as governor reads one.
+/// The monotonic time of the service's clock, for governor.
 #[derive(Clone)]
-pub struct HourClock(Arc<dyn Clock>);
+pub struct ElapsedClock(Arc<dyn Clock>);
 
-impl HourClock {
+impl ElapsedClock {
     /// Reads this clock.
-    pub fn of(clock: Arc<dyn Clock>) -> Self {
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self(clock)
     }
 }
 
-impl GovernorClock for HourClock {
+impl GovernorClock for ElapsedClock {
     type Instant = Nanos;
 
     fn now(&self) -> Nanos {
@@ -33,39 +32,43 @@ impl GovernorClock for HourClock {
     }
 }
 
-type Bucket = RateLimiter<NotKeyed, InMemoryState, HourClock, StateInformationMiddleware>;
+type Bucket = RateLimiter<NotKeyed, InMemoryState, ElapsedClock, StateInformationMiddleware>;
 
-/// One bucket, and what it said last: governor cannot be looked at without taking.
-pub struct Hour {
+/// A bucket, and its state after the last call: governor cannot be read without taking a call.
+pub struct HourBucket {
     bucket: Bucket,
     clock: Arc<dyn Clock>,
     limit: NonZeroU32,
+    /// Calls that were left after the last one, and when that was.
     left: u32,
-    seen: Duration,
-    /// What was used beyond a lowered limit, and when it was lowered: it counts again when the limit rises.
-    beyond: (u32, Duration),
+    taken_at: Duration,
+    /// Calls that were used beyond a lowered limit, and when it was lowered. They count again when the limit rises.
+    excess: (u32, Duration),
 }
 
-impl Hour {
-    /// A full bucket; a limit of nothing is taken for one.
+impl HourBucket {
+    /// Returns a full bucket. A limit of 0 counts as 1.
     pub fn new(limit: u32, clock: Arc<dyn Clock>) -> Self {
         let limit = NonZeroU32::new(limit).unwrap_or(NonZeroU32::MIN);
-        let seen = clock.elapsed();
+        let taken_at = clock.elapsed();
         Self {
             bucket: bucket(limit, clock.clone()),
             clock,
             limit,
             left: limit.get(),
-            seen,
-            beyond: (0, seen),
+            taken_at,
+            excess: (0, taken_at),
         }
     }
 
-    /// Takes one; how many are left, or how long until there is one.
+    /// Takes a call, and returns how many are left.
+    ///
+    /// # Errors
+    /// The time until the next call is allowed.
     pub fn take(&mut self) -> Result<u32, Duration> {
         match self.bucket.check() {
             Ok(state) => {
-                (self.left, self.seen) = (state.remaining_burst_capacity(), self.clock.elapsed());
+                (self.left, self.taken_at) = (state.remaining_burst_capacity(), self.clock.elapsed());
                 Ok(self.left)
             }
             Err(not_until) => {
@@ -75,41 +78,41 @@ impl Hour {
         }
     }
 
-    /// How many are left now.
+    /// Returns the calls that are left now.
     pub fn left(&self) -> u32 {
-        let since = self.clock.elapsed().saturating_sub(self.seen);
+        let since = self.clock.elapsed().saturating_sub(self.taken_at);
         let refilled = since.as_nanos() / self.interval().as_nanos().max(1);
         self.left.saturating_add(u32::try_from(refilled).unwrap_or(u32::MAX)).min(self.limit.get())
     }
 
-    /// How long until the bucket is full again.
+    /// Returns the time until the bucket is full again.
     pub fn reset(&self) -> Duration {
         self.interval() * (self.limit.get() - self.left())
     }
 
-    /// How long until there is one, as far as was seen.
+    /// Returns the time until the next call is allowed, as far as the last call tells.
     pub fn wait(&self) -> Duration {
-        let since = self.clock.elapsed().saturating_sub(self.seen);
+        let since = self.clock.elapsed().saturating_sub(self.taken_at);
         if self.left() == 0 { self.interval().saturating_sub(since) } else { Duration::ZERO }
     }
 
-    /// Another limit from now on; what was used stays used.
+    /// Changes the limit. Calls that were used stay used.
     pub fn set_limit(&mut self, limit: u32) {
         if limit == self.limit.get() || limit == 0 {
             return;
         }
-        let used = (self.limit.get() - self.left()).saturating_add(self.still_beyond());
+        let used = (self.limit.get() - self.left()).saturating_add(self.remaining_excess());
         *self = Self::new(limit, self.clock.clone());
-        self.beyond = (used.saturating_sub(limit), self.seen);
+        self.excess = (used.saturating_sub(limit), self.taken_at);
         if let Some(used) = NonZeroU32::new(used.min(limit)) {
             let taken = self.bucket.check_n(used);
             self.left = if matches!(taken, Ok(Ok(_))) { limit - used.get() } else { 0 };
         }
     }
 
-    /// What was used beyond the limit is forgotten evenly within an hour.
-    fn still_beyond(&self) -> u32 {
-        let (used, since) = self.beyond;
+    /// Returns the calls beyond the limit that still count: they expire evenly within an hour.
+    fn remaining_excess(&self) -> u32 {
+        let (used, since) = self.excess;
         let rest = HOUR.saturating_sub(self.clock.elapsed().saturating_sub(since));
         let rest = u128::from(used) * rest.as_nanos() / HOUR.as_nanos();
         u32::try_from(rest).unwrap_or(used)
@@ -123,23 +126,23 @@ impl Hour {
 fn bucket(limit: NonZeroU32, clock: Arc<dyn Clock>) -> Bucket {
     let quota = Quota::with_period(HOUR / limit.get()).map(|quota| quota.allow_burst(limit));
     let quota = quota.unwrap_or_else(|| Quota::per_hour(limit));
-    RateLimiter::direct_with_clock(quota, HourClock(clock)).with_middleware()
+    RateLimiter::direct_with_clock(quota, ElapsedClock(clock)).with_middleware()
 }
 
 #[cfg(test)]
 mod tests {
     use entity::time::Timestamp;
-
-    use super::*;
     use library::clock::TestClock;
 
-    fn hour(limit: u32) -> (Arc<TestClock>, Hour) {
+    use super::*;
+
+    fn hour(limit: u32) -> (Arc<TestClock>, HourBucket) {
         let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
-        (clock.clone(), Hour::new(limit, clock))
+        (clock.clone(), HourBucket::new(limit, clock))
     }
 
     #[test]
-    fn the_full_number_is_there_at_once_and_then_one_each_part_of_the_hour() {
+    fn bucket_is_full_at_first_and_refills_evenly() {
         let (clock, mut hour) = hour(3);
 
         assert_eq!([hour.take(), hour.take(), hour.take()], [Ok(2), Ok(1), Ok(0)]);
@@ -152,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn another_limit_keeps_what_was_used() {
+    fn changed_limit_keeps_used_calls() {
         let (_, mut hour) = hour(10);
         for _ in 0..4 {
             hour.take().unwrap();
@@ -169,7 +172,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_stretch_of_time_admits_more_than_the_bucket_and_its_refill(
+        fn no_period_admits_more_than_the_bucket_and_its_refill(
             limit in 1_u32..50,
             pauses in proptest::collection::vec(0_u64..400, 1..200),
         ) {
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_goes_down_and_up_again_gives_nothing_back() {
+    fn limit_that_is_lowered_and_raised_gives_nothing_back() {
         let (clock, mut hour) = hour(600);
         for _ in 0..500 {
             hour.take().unwrap();

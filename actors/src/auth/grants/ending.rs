@@ -1,0 +1,102 @@
+//! The end of connections. One statement raises the number of a connection, which invalidates every earlier token and code. Their
+//! rows stay until they would have expired, so presenting one of them does not count as a guess.
+//!
+//! Lock order: each step that changes connections of a user locks the user's row first. So such steps run one after another, on
+//! several nodes too, and cannot deadlock.
+
+use database::Transaction;
+use entity::id::{ClientId, UserId};
+use entity::kind::{CodeState, GrantState};
+use entity::{oauth_code, oauth_consent, oauth_grant, user};
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
+
+use crate::service_state;
+
+/// Locks the row of a user until the transaction ends. Returns `None` if the account is disabled or removed.
+///
+/// # Errors
+/// The database fails.
+pub async fn lock_active_owner(txn: &Transaction, user: UserId) -> Result<Option<user::Model>, DbErr> {
+    let owner = user::Entity::find_by_id(user).lock_exclusive().one(txn).await?;
+    Ok(owner.filter(|owner| owner.disabled_at.is_none()))
+}
+
+/// How a connection ends. It is valid again only after the user connects the application again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionEnd {
+    /// By the user, with the account, or because it was unused for too long.
+    Disconnected,
+    /// By the application, or because a secret of it was used twice.
+    Revoked,
+}
+
+impl From<ConnectionEnd> for GrantState {
+    fn from(ending: ConnectionEnd) -> Self {
+        match ending {
+            ConnectionEnd::Disconnected => GrantState::Disconnected,
+            ConnectionEnd::Revoked => GrantState::Revoked,
+        }
+    }
+}
+
+/// Returns the update that ends connections, to be narrowed by the caller. Under the next number, nothing that was issued works.
+pub fn end_update(ending: ConnectionEnd) -> UpdateMany<oauth_grant::Entity> {
+    use oauth_grant::Column;
+    oauth_grant::Entity::update_many()
+        .col_expr(Column::State, Expr::value(GrantState::from(ending)))
+        .col_expr(Column::Branch, Expr::col(Column::Branch).add(1))
+        .filter(Column::State.eq(GrantState::Connected))
+}
+
+/// Ends a connection, unless it has ended or was made again since it was read. Returns whether it did.
+///
+/// # Errors
+/// The database fails.
+pub async fn end(
+    txn: &impl ConnectionTrait,
+    grant: &oauth_grant::Model,
+    ending: ConnectionEnd,
+) -> Result<bool, DbErr> {
+    remove_pending_codes(txn, grant.user_id, grant.client_id).await?;
+    let ended = end_update(ending)
+        .filter(oauth_grant::Column::Id.eq(grant.id))
+        .filter(oauth_grant::Column::Branch.eq(grant.branch))
+        .exec(txn)
+        .await?;
+    if ended.rows_affected == 0 {
+        return Ok(false);
+    }
+    service_state::raise_generation(txn).await?;
+    Ok(true)
+}
+
+/// Ends every connection of a user, and removes pending consents and codes. The caller has locked the user's row and raises the
+/// generation.
+///
+/// # Errors
+/// The database fails.
+pub async fn end_all_connections(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
+    oauth_consent::Entity::delete_many().filter(oauth_consent::Column::UserId.eq(user)).exec(txn).await?;
+    oauth_code::Entity::delete_many().filter(oauth_code::Column::UserId.eq(user)).exec(txn).await?;
+    end_update(ConnectionEnd::Disconnected)
+        .filter(oauth_grant::Column::UserId.eq(user))
+        .exec(txn)
+        .await
+        .map(drop)
+}
+
+/// Removes codes that were not exchanged yet.
+async fn remove_pending_codes(
+    txn: &impl ConnectionTrait,
+    user: UserId,
+    client: ClientId,
+) -> Result<(), DbErr> {
+    oauth_code::Entity::delete_many()
+        .filter(oauth_code::Column::UserId.eq(user))
+        .filter(oauth_code::Column::ClientId.eq(client))
+        .filter(oauth_code::Column::State.eq(CodeState::Issued))
+        .exec(txn)
+        .await
+        .map(drop)
+}

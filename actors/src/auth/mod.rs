@@ -1,0 +1,25 @@
+//! Who may do what: accounts, API keys, connected applications, sessions, and the limits of each.
+//!
+//! | Module | Content |
+//! |---|---|
+//! | [`secret`], [`password`] | secrets that are shown once and stored as hashes, and passwords |
+//! | [`caller`] | the caller of a request, which only a checked credential creates |
+//! | [`accounts`] | user accounts and the changes that an operator makes to them |
+//! | [`keys`] | API keys: their actor, its cache, and the rules of plans |
+//! | [`grants`] | applications connected by OAuth, from their registration to their end |
+//! | [`limits`] | hourly and daily limits, and limits by IP address |
+//! | [`sessions`] | signed-in browsers, and protection against guessed passwords |
+//! | [`authenticate`] | from the credential of a request to its caller |
+//!
+//! Functions take what they need (the core, a handle), so the command line uses those that need no running service.
+
+pub mod accounts;
+pub mod authenticate;
+pub mod caller;
+pub mod grants;
+pub mod keys;
+mod last_use;
+pub mod limits;
+pub mod password;
+pub mod secret;
+pub mod sessions;

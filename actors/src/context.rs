@@ -1,0 +1,99 @@
+//! What operations work with: the actors' handles, the adapters to the outside, and the core.
+
+use std::sync::Arc;
+
+use disk::DiskSpace;
+use entity::id::UserId;
+use entity::plan::Plan;
+use errors::Error;
+use inference::transcriber::SpeechService;
+use jobs::JobSignal;
+use library::context::CoreContext;
+use library::imports::UploadLocks;
+use library::uploads::Uploads;
+use runtime::KeyedWeakMap;
+
+use crate::activity::Activity;
+use crate::answerer::Answerer;
+use crate::auth::authenticate::Authenticator;
+use crate::auth::grants::Grants;
+use crate::auth::keys::Keys;
+use crate::auth::limits::{AuthFailures, IpRateLimiter, Limits};
+use crate::auth::sessions::SignIns;
+use crate::batch_slots::BatchSlots;
+use crate::cursor::Cursors;
+use crate::idempotency::Idempotency;
+use crate::ingest::feed::context::FeedContext;
+use crate::ingest::feed::search::FeedSearches;
+use crate::ingest::repair::IndexWatch;
+use crate::notices::Notices;
+use crate::retrieval::Retrieval;
+
+/// Everything that an operation may need. Clones share it.
+#[derive(Clone)]
+pub struct OperationContext {
+    /// The database, the clock, the plans and the lanes of blocking work.
+    pub core: CoreContext,
+    /// API keys.
+    pub keys: Keys,
+    /// Connected applications.
+    pub grants: Grants,
+    /// Hourly and daily limits.
+    pub limits: Limits,
+    /// Failed authentications, by IP address.
+    pub failures: Arc<AuthFailures>,
+    /// Failed sign-ins.
+    pub sign_ins: Arc<SignIns>,
+    /// Limits the accounts that are created from one IP address.
+    pub sign_ups: Arc<IpRateLimiter>,
+    /// The activity view.
+    pub activity: Activity,
+    /// In-app notices.
+    pub notices: Notices,
+    /// Responses stored under Idempotency-Keys.
+    pub idempotency: Idempotency,
+    /// Search.
+    pub retrieval: Retrieval,
+    /// Keeps the index complete.
+    pub index_watch: Arc<IndexWatch>,
+    /// Uploads and their files.
+    pub uploads: Uploads,
+    /// Serializes the uploads of files to import, per user.
+    pub upload_locks: UploadLocks,
+    /// Slots of each account for batches of changes.
+    pub batch_slots: KeyedWeakMap<UserId, BatchSlots>,
+    /// Signs the cursors of lists.
+    pub cursors: Cursors,
+    /// Searches for feeds that a user waits for.
+    pub feed_searches: FeedSearches,
+    /// Fetches and follows feeds.
+    pub feeds: FeedContext,
+    /// Transcribes recordings.
+    pub speech: SpeechService<UserId>,
+    /// Answers questions about a library.
+    pub answerer: Arc<dyn Answerer>,
+    /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
+    pub daily_tokens: u64,
+    /// The plan of new accounts; `None` while sign-up is closed.
+    pub signup: Option<Plan>,
+    /// The free-space floor of the disks.
+    pub disk: DiskSpace,
+    /// Tells the worker that a job may be due.
+    pub job_signal: JobSignal,
+}
+
+impl OperationContext {
+    /// Returns what authenticates API keys and access tokens.
+    pub fn authenticator(&self) -> Authenticator<'_> {
+        let Self { core, keys, grants, failures, .. } = self;
+        Authenticator { core, keys, grants, failures }
+    }
+
+    /// Returns the plan of new accounts.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] while sign-up is closed.
+    pub fn signup_plan(&self) -> Result<Plan, Error> {
+        self.signup.ok_or(Error::Closed("sign-up is closed; ask the operator for an account"))
+    }
+}

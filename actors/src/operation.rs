@@ -1,0 +1,72 @@
+//! The trait of operations: what a caller can ask for, with what it needs and what it counts.
+
+use entity::scope::{Scope, Scopes};
+use errors::Error;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::auth::caller::Caller;
+use crate::context::OperationContext;
+
+/// A request of a caller, parsed and ready to run.
+///
+/// [`crate::pipeline::execute`] checks everything that this trait declares before it calls [`Operation::run`].
+pub trait Operation: Sized + 'static {
+    /// The reply. Its JSON is sent, and its JSON Schema describes it in the OpenAPI document and in the list of tools.
+    type Reply: Serialize + JsonSchema + 'static;
+    /// Scopes that every call needs, one with invalid parameters too.
+    const SCOPES: &'static [Scope];
+    /// The number by which a call with invalid parameters counts in the daily limit of MCP; 2 for tools that write.
+    const WEIGHT: u32 = 1;
+    /// Whether the operation is refused while the disk has less than `storage.min_free_bytes` left: true for operations that write,
+    /// except deletions.
+    const NEEDS_SPACE: bool = Scope::any_writes(Self::SCOPES);
+
+    /// Whether a call waits for a turn of its account before it runs, and holds the turn until its response is built: true for
+    /// operations that read much of a library into one response. Operations that wait for something else while they run, such as a
+    /// model, another server or a search slot, need none, nor do responses of a few fixed fields.
+    const TAKES_TURN: bool = !Self::SCOPES.is_empty() && !Scope::any_writes(Self::SCOPES);
+
+    /// Returns whether this call needs space on the disk: [`Self::NEEDS_SPACE`], unless it depends on the parameters.
+    fn needs_space(&self) -> bool {
+        Self::NEEDS_SPACE
+    }
+
+    /// Returns the scopes that this call needs: [`Self::SCOPES`], and more where its parameters ask for more.
+    fn scopes(&self) -> Scopes {
+        Self::SCOPES.into()
+    }
+
+    /// Returns the number by which this call counts in the daily limit of MCP.
+    fn weight(&self) -> u32 {
+        Self::WEIGHT
+    }
+
+    /// Counts the results in a reply, for the activity view.
+    fn count(_reply: &Self::Reply) -> Option<usize> {
+        None
+    }
+
+    /// Returns the part of a reply that is stored under an Idempotency-Key: all of it except secrets (contract.md, section 11).
+    ///
+    /// # Errors
+    /// The reply cannot be written as JSON.
+    fn stored_body(reply: &Self::Reply) -> serde_json::Result<Value> {
+        serde_json::to_value(reply)
+    }
+
+    /// Completes a stored body with newly created secrets.
+    fn restore_body(
+        stored: Value,
+        _caller: &Caller,
+        _ctx: &OperationContext,
+    ) -> impl Future<Output = Result<Value, Error>> {
+        async { Ok(stored) }
+    }
+
+    /// Carries the operation out. Every check of the pipeline has passed by then; the operation itself checks whether what it names
+    /// exists and belongs to the caller.
+    fn run(self, caller: &Caller, ctx: &OperationContext)
+    -> impl Future<Output = Result<Self::Reply, Error>>;
+}

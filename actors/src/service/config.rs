@@ -1,0 +1,73 @@
+//! What the service is started with, and where its folders are.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use disk::{DiskSpace, Scratch};
+use entity::plan::Plan;
+use inference::transcriber::EndpointSettings;
+use jobs::LeaseOwner;
+use sandbox::{SandboxCommand, SandboxSettings};
+use search::index::{IndexFolder, OpenedIndex};
+use storage::blobs::BlobStore;
+use storage::mail::Mailer;
+use web::FetchSettings;
+
+use crate::answerer::ChatSettings;
+use crate::auth::grants::GrantSettings;
+use crate::worker::ConcurrencyLimits;
+
+/// The settings and opened resources that the service is started with, apart from its [core](library::context::CoreContext).
+pub struct ServiceConfig {
+    /// Settings of the HTTP client that fetches pages, files and feeds.
+    pub fetch: FetchSettings,
+    /// The command that starts child processes which parse foreign bytes.
+    pub sandbox: SandboxCommand,
+    /// The resources that a child process may use.
+    pub sandbox_settings: SandboxSettings,
+    /// The store of files.
+    pub blobs: Arc<dyn BlobStore>,
+    /// The folder for files that are worked on.
+    pub scratch: Scratch,
+    /// Lifetime of the URL that an upload is sent to.
+    pub upload_url_lifetime: Duration,
+    /// Bytes of the largest file to import.
+    pub max_import_bytes: u64,
+    /// The endpoint that transcribes recordings; `None` for the local model, when it is there.
+    pub transcription: Option<EndpointSettings>,
+    /// The passage index.
+    pub index: OpenedIndex,
+    /// Failed authentications of an IP address within a minute, beyond which further failures are answered with 429.
+    pub auth_failures_per_minute: u32,
+    /// How long entries of the activity view are kept.
+    pub activity_retention: Duration,
+    /// Settings of connections by OAuth.
+    pub grants: GrantSettings,
+    /// Jobs that run at the same time.
+    pub concurrency: ConcurrencyLimits,
+    /// The owner under whose name this process claims jobs.
+    pub lease_owner: LeaseOwner,
+    /// The plan of new accounts; `None` if sign-up is closed.
+    pub signup: Option<Plan>,
+    /// The endpoint that answers questions; `None` for the embedded answerer.
+    pub chat: Option<ChatSettings>,
+    /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
+    pub daily_tokens: u64,
+    /// Whether hubs of feeds can reach this service.
+    pub feed_push: bool,
+    /// The sender of e-mail; `None` sends none.
+    pub mail: Option<Mailer>,
+    /// The free-space floor of the disks.
+    pub disk: DiskSpace,
+}
+
+/// Returns the folder for files that are worked on.
+pub fn scratch_folder(data_dir: &Path) -> PathBuf {
+    data_dir.join("scratch")
+}
+
+/// Returns the folder of the embedded index.
+pub fn index_folder(data_dir: &Path) -> PathBuf {
+    IndexFolder::path_in(data_dir)
+}
