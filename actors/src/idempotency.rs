@@ -414,7 +414,7 @@ impl Idempotency {
         for user in users {
             let txn = begin_owned(&self.db, user).await?;
             let past = Column::CreatedAt.lt(now - RESPONSE_RETENTION);
-            Entity::delete_many().filter(Column::UserId.eq(user)).filter(past).exec(&txn).await?;
+            Entity::delete_owned(user).filter(past).exec(&txn).await?;
             txn.commit().await?;
         }
         Ok(())

@@ -168,8 +168,7 @@ async fn undo(txn: &impl ConnectionTrait, claim: &AnswerClaim) -> Result<(), Err
 }
 
 async fn remove(txn: &impl ConnectionTrait, claim: &AnswerClaim) -> Result<bool, Error> {
-    let removed = answer_claim::Entity::delete_many()
-        .filter(answer_claim::Column::UserId.eq(claim.user))
+    let removed = answer_claim::Entity::delete_owned(claim.user)
         .filter(answer_claim::Column::Id.eq(claim.id))
         .exec(txn)
         .await?;

@@ -131,7 +131,7 @@ pub async fn set_disabled(core: &CoreContext, user: UserId, disabled: bool) -> R
     row.update(&txn).await?;
     if disabled {
         // An account that is enabled again starts without the old sessions and connections.
-        session::Entity::delete_many().filter(session::Column::UserId.eq(user)).exec(&txn).await?;
+        session::Entity::delete_owned(user).exec(&txn).await?;
         grants::end_all_connections(&txn, user).await?;
     }
     service_state::raise_generation(&txn).await?;
@@ -154,7 +154,7 @@ pub async fn set_password(
     let mut row = lock_account(&txn, user).await?.into_active_model();
     row.password_hash = Set(hash);
     row.update(&txn).await?;
-    let mut ended = session::Entity::delete_many().filter(session::Column::UserId.eq(user));
+    let mut ended = session::Entity::delete_owned(user);
     if let Some(kept) = kept_session {
         ended = ended.filter(session::Column::Id.ne(kept));
     }
@@ -192,7 +192,7 @@ pub async fn delete(core: &CoreContext, user: UserId) -> Result<(), Error> {
 async fn remove(core: &CoreContext, user: UserId) -> Result<(), Error> {
     let txn = on_behalf_of(user, begin_owned(&core.db, user)).await?;
     let row = lock_account(&txn, user).await?;
-    activity::Entity::delete_many().filter(activity::Column::UserId.eq(user)).exec(&txn).await?;
+    activity::Entity::delete_owned(user).exec(&txn).await?;
     grants::end_all_connections(&txn, user).await?;
     // The service removes the user's passages from the index because of this row.
     service_state::write(&txn, ServiceStateKey::RemovedUser(user), String::new()).await?;

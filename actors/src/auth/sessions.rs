@@ -134,7 +134,7 @@ pub async fn authenticate(
 /// [`Error::Internal`] when the database fails.
 pub async fn sign_out(core: &CoreContext, caller: &Caller) -> Result<(), Error> {
     let Principal::Session(id) = &caller.principal else { return Ok(()) };
-    let own = session::Entity::delete_many().filter(session::Column::UserId.eq(caller.user));
+    let own = session::Entity::delete_owned(caller.user);
     own.filter(session::Column::Id.eq(*id)).exec(core.accounts_db.write()).await?;
     Ok(())
 }

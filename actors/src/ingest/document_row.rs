@@ -39,9 +39,8 @@ pub async fn set_content_type(
     job: &job::Model,
     content_type: ContentType,
 ) -> Result<(), Error> {
-    document::Entity::update_many()
+    document::Entity::update_owned(job.user_id)
         .col_expr(document::Column::ContentType, Expr::value(content_type))
-        .filter(document::Column::UserId.eq(job.user_id))
         .filter(document::Column::Id.eq(job.subject))
         .filter(document::Column::ContentType.ne(content_type))
         .exec(core.db.write())
@@ -64,9 +63,8 @@ pub async fn replace_url_title(
     let url = document.url.filter(|url| *url == document.title && !document.title_given);
     let Some(title) = url.as_deref().and_then(title_of) else { return Ok(()) };
     let txn = begin_owned(&core.db, job.user_id).await?;
-    document::Entity::update_many()
+    document::Entity::update_owned(job.user_id)
         .col_expr(document::Column::Title, Expr::value(title))
-        .filter(document::Column::UserId.eq(job.user_id))
         .filter(document::Column::Id.eq(job.subject))
         // The user may have set a title since the row was read.
         .filter(document::Column::Title.eq(url))

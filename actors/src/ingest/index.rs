@@ -126,7 +126,7 @@ async fn finish(
         bookmark::Entity::touch_of(&txn, job.user_id, document.id, now).await?;
     }
     let lost_at = document.index_lost_at.filter(|_| indexed.is_awaiting_vectors);
-    let updated = document::Entity::update_many()
+    let updated = document::Entity::update_owned(job.user_id)
         .col_expr(document::Column::IndexedVersion, Expr::value(document.version))
         .col_expr(document::Column::VectorsOf, Expr::value(indexed.model))
         .col_expr(document::Column::IndexedPassages, Expr::value(indexed.count))
@@ -134,14 +134,12 @@ async fn finish(
         .col_expr(document::Column::IndexLostAt, Expr::value(lost_at))
         .col_expr(document::Column::Status, Expr::value(DocumentStatus::Ready))
         .col_expr(document::Column::Error, Expr::value(None::<String>))
-        .filter(document::Column::UserId.eq(job.user_id))
         .filter(document::Column::Id.eq(document.id))
         .filter(document::Column::Version.eq(document.version))
         .exec(&txn)
         .await?;
     let is_deleted = updated.rows_affected == 0 && is_deleted(&txn, job.user_id, document.id).await?;
-    chunk::Entity::delete_many()
-        .filter(chunk::Column::UserId.eq(job.user_id))
+    chunk::Entity::delete_owned(job.user_id)
         .filter(chunk::Column::DocumentId.eq(document.id))
         .filter(chunk::Column::Version.lt(document.version))
         .exec(&txn)
@@ -230,9 +228,8 @@ pub async fn update_labels(ctx: &IndexingContext, job: &job::Model) -> Result<()
     if let Some(document) = document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await? {
         let labels = load_labels(&ctx.core, &document).await?;
         ctx.retrieval.relabel(job.user_id, id, labels).await?;
-        document::Entity::update_many()
+        document::Entity::update_owned(job.user_id)
             .col_expr(document::Column::IndexedAt, Expr::value(Some(ctx.core.clock.now())))
-            .filter(document::Column::UserId.eq(job.user_id))
             .filter(document::Column::Id.eq(id))
             .exec(ctx.core.db.write())
             .await?;
@@ -247,9 +244,8 @@ pub async fn update_labels(ctx: &IndexingContext, job: &job::Model) -> Result<()
 /// # Errors
 /// [`DbErr`] when the database fails.
 pub async fn give_up(db: &impl ConnectionTrait, job: &job::Model) -> Result<(), DbErr> {
-    document::Entity::update_many()
+    document::Entity::update_owned(job.user_id)
         .col_expr(document::Column::IndexLostAt, Expr::value(None::<i64>))
-        .filter(document::Column::UserId.eq(job.user_id))
         .filter(document::Column::Id.eq(DocumentId(job.subject)))
         .exec(db)
         .await

@@ -37,12 +37,11 @@ pub async fn record_removal(
     documents: impl IntoIterator<Item = DocumentId>,
 ) -> Result<(), Error> {
     let txn = begin_owned(&core.db, user).await?;
-    document::Entity::update_many()
+    document::Entity::update_owned(user)
         .col_expr(document::Column::IndexedVersion, Expr::value(0))
         .col_expr(document::Column::IndexedPassages, Expr::value(0))
         .col_expr(document::Column::VectorsOf, Expr::value(None::<String>))
         .col_expr(document::Column::IndexLostAt, Expr::value(None::<i64>))
-        .filter(document::Column::UserId.eq(user))
         .filter(document::Column::Id.is_in(documents))
         .exec(&txn)
         .await?;

@@ -316,7 +316,7 @@ fn citation(ctx: &OperationContext, n: usize, passage: &Passage, cited: citation
         page: chunk.page,
         start_seconds: chunk.start_seconds,
         end_seconds: chunk.end_seconds,
-        score: passage::shown(found.score),
+        score: passage::rounded_score(found.score),
         verified: cited.verified,
     }
 }

@@ -134,9 +134,8 @@ impl Operation for MarkRead {
                 .await?
                 .ok_or(Error::not_found())?;
         }
-        let mut marked = notice::Entity::update_many()
+        let mut marked = notice::Entity::update_owned(caller.user)
             .col_expr(notice::Column::ReadAt, Expr::value(ctx.core.clock.now()))
-            .filter(notice::Column::UserId.eq(caller.user))
             .filter(notice::Column::ReadAt.is_null());
         if let Some(id) = self.0 {
             marked = marked.filter(notice::Column::Id.eq(id));

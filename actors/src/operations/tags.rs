@@ -223,8 +223,7 @@ async fn remove_tag(
     name: &str,
 ) -> Result<(), Error> {
     for batch in tagged.chunks(BATCH_ROWS) {
-        bookmark_tag::Entity::delete_many()
-            .filter(bookmark_tag::Column::UserId.eq(user))
+        bookmark_tag::Entity::delete_owned(user)
             .filter(bookmark_tag::Column::Name.eq(name))
             .filter(bookmark_tag::Column::BookmarkId.is_in(batch.iter().copied()))
             .exec(txn)

@@ -270,10 +270,9 @@ impl Operation for RetryWork {
         // A document with a readable text stays ready.
         let is_ready = document.status == DocumentStatus::Ready;
         let status = if is_ready { DocumentStatus::Ready } else { DocumentStatus::Processing };
-        document::Entity::update_many()
+        document::Entity::update_owned(user)
             .col_expr(document::Column::Status, Expr::value(status))
             .col_expr(document::Column::Error, Expr::value(None::<String>))
-            .filter(document::Column::UserId.eq(user))
             .filter(document::Column::Id.eq(document.id))
             .exec(&txn)
             .await?;

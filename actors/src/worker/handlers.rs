@@ -71,8 +71,7 @@ pub(super) async fn record_failure(
     // Lock order: bookmark before document, as in its deletion (prevents deadlock).
     bookmark::Entity::touch_of(db, job.user_id, DocumentId(job.subject), now).await?;
     record_document_reason(db, job, reason).await?;
-    document::Entity::update_many()
-        .filter(document::Column::UserId.eq(job.user_id))
+    document::Entity::update_owned(job.user_id)
         .filter(document::Column::Id.eq(DocumentId(job.subject)))
         .col_expr(document::Column::Status, Expr::value(DocumentStatus::Failed))
         .filter(document::Column::Status.ne(DocumentStatus::Ready))

@@ -75,16 +75,14 @@ async fn remove_deleted_bookmark(
         ctx.retrieval.forget(row.user_id, document.id).await?;
     }
     let txn = begin_owned(&ctx.core.db, row.user_id).await?;
-    document::Entity::delete_many()
-        .filter(document::Column::UserId.eq(row.user_id))
+    document::Entity::delete_owned(row.user_id)
         .filter(of_bookmark)
         // It may have been restored since it was read.
         .filter(document::Column::HiddenAt.is_not_null())
         .exec(&txn)
         .await?;
     // The document of an entry stays with its feed.
-    bookmark::Entity::delete_many()
-        .filter(bookmark::Column::UserId.eq(row.user_id))
+    bookmark::Entity::delete_owned(row.user_id)
         .filter(bookmark::Column::Id.eq(row.id))
         .filter(bookmark::Column::DeletedAt.lt(now - bookmark::RESTORABLE))
         .exec(&txn)

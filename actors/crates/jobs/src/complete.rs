@@ -276,8 +276,7 @@ pub async fn record_document_reason(
     job: &Model,
     reason: &str,
 ) -> Result<(), DbErr> {
-    document::Entity::update_many()
-        .filter(document::Column::UserId.eq(job.user_id))
+    document::Entity::update_owned(job.user_id)
         .filter(document::Column::Id.eq(DocumentId(job.subject)))
         .col_expr(document::Column::Error, Expr::value(reason))
         .exec(db)

@@ -80,8 +80,7 @@ pub async fn withdraw(
     kind: JobKind,
     subject: Uuid,
 ) -> Result<(), DbErr> {
-    Entity::delete_many()
-        .filter(Column::UserId.eq(user))
+    Entity::delete_owned(user)
         .filter(Column::Kind.eq(kind.name()))
         .filter(Column::Subject.eq(subject))
         .filter(Column::State.eq(JobState::Queued))

@@ -184,11 +184,10 @@ pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
             let difference: i64 = row.try_get("", name)?;
             Ok::<_, DbErr>(Expr::col(column).add(difference))
         };
-        Entity::update_many()
+        Entity::update_owned(user)
             .col_expr(Column::Bytes, add(Column::Bytes, "bytes")?)
             .col_expr(Column::Answers, add(Column::Answers, "answers")?)
             .col_expr(Column::AnswerBytes, add(Column::AnswerBytes, "answer_bytes")?)
-            .filter(Column::UserId.eq(user))
             .exec(db.write())
             .await?;
     }

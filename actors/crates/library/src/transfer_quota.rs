@@ -123,9 +123,8 @@ pub async fn record_bytes(
     file: FileId,
     bytes: u64,
 ) -> Result<(), Error> {
-    Entity::update_many()
+    Entity::update_owned(user)
         .col_expr(Column::Bytes, Expr::value(column_of(bytes)))
-        .filter(Column::UserId.eq(user))
         .filter(Column::Id.eq(file))
         .exec(db)
         .await?;
@@ -267,9 +266,8 @@ async fn release(txn: &impl ConnectionTrait, user: UserId, files: &[KeptFile]) -
     if files.is_empty() {
         return Ok(());
     }
-    Entity::update_many()
+    Entity::update_owned(user)
         .col_expr(Column::ImportId, Expr::value(None::<ImportId>))
-        .filter(Column::UserId.eq(user))
         .filter(Column::Id.is_in(files.iter().map(|file| file.id)))
         .exec(txn)
         .await?;
@@ -278,8 +276,7 @@ async fn release(txn: &impl ConnectionTrait, user: UserId, files: &[KeptFile]) -
         Purpose::InUse | Purpose::WaitingImport => None,
     });
     // The file of a deleted export has no owner, so it is deleted too.
-    export::Entity::delete_many()
-        .filter(export::Column::UserId.eq(user))
+    export::Entity::delete_owned(user)
         .filter(export::Column::Id.is_in(exports))
         .exec(txn)
         .await?;

@@ -153,8 +153,7 @@ async fn connect(
 
 /// Removes codes of the same connection that were issued before this one and not exchanged yet.
 async fn remove_earlier_codes(txn: &Transaction, code: &oauth_code::Model) -> Result<(), DbErr> {
-    oauth_code::Entity::delete_many()
-        .filter(oauth_code::Column::UserId.eq(code.user_id))
+    oauth_code::Entity::delete_owned(code.user_id)
         .filter(oauth_code::Column::ClientId.eq(code.client_id))
         .filter(oauth_code::Column::State.eq(CodeState::Issued))
         .filter(oauth_code::Column::IssuedAt.lte(code.issued_at))

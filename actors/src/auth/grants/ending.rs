@@ -77,8 +77,8 @@ pub async fn end(
 /// # Errors
 /// The database fails.
 pub async fn end_all_connections(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
-    oauth_consent::Entity::delete_many().filter(oauth_consent::Column::UserId.eq(user)).exec(txn).await?;
-    oauth_code::Entity::delete_many().filter(oauth_code::Column::UserId.eq(user)).exec(txn).await?;
+    oauth_consent::Entity::delete_owned(user).exec(txn).await?;
+    oauth_code::Entity::delete_owned(user).exec(txn).await?;
     end_update(ConnectionEnd::Disconnected)
         .filter(oauth_grant::Column::UserId.eq(user))
         .exec(txn)
@@ -92,8 +92,7 @@ async fn remove_pending_codes(
     user: UserId,
     client: ClientId,
 ) -> Result<(), DbErr> {
-    oauth_code::Entity::delete_many()
-        .filter(oauth_code::Column::UserId.eq(user))
+    oauth_code::Entity::delete_owned(user)
         .filter(oauth_code::Column::ClientId.eq(client))
         .filter(oauth_code::Column::State.eq(CodeState::Issued))
         .exec(txn)

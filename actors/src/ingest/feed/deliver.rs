@@ -147,9 +147,8 @@ async fn update_key(
     incoming: &IncomingEntry,
 ) -> Result<(), Error> {
     if row.key_hash != incoming.key_hash {
-        entry::Entity::update_many()
+        entry::Entity::update_owned(row.user_id)
             .col_expr(entry::Column::KeyHash, Expr::value(incoming.key_hash.clone()))
-            .filter(entry::Column::UserId.eq(row.user_id))
             .filter(entry::Column::Id.eq(row.id))
             .exec(txn)
             .await?;
@@ -279,11 +278,10 @@ async fn update_entry(
     if is_bookmarked {
         return Ok(());
     }
-    document::Entity::update_many()
+    document::Entity::update_owned(feed.user_id)
         .col_expr(document::Column::Title, Expr::value(incoming.item.title.clone()))
         .col_expr(document::Column::Author, Expr::value(incoming.item.author.clone()))
         .col_expr(document::Column::Description, Expr::value(incoming.item.summary.clone()))
-        .filter(document::Column::UserId.eq(feed.user_id))
         .filter(document::Column::Id.eq(row.document_id))
         .exec(txn)
         .await?;
@@ -359,10 +357,9 @@ async fn bookmarked_pages(
 
 /// Makes the document of a bookmark the entry's document too.
 async fn share_document(txn: &impl ConnectionTrait, row: &entry::Model, now: Timestamp) -> Result<(), Error> {
-    document::Entity::update_many()
+    document::Entity::update_owned(row.user_id)
         .col_expr(document::Column::EntryId, Expr::value(Some(row.id)))
         .col_expr(document::Column::FeedId, Expr::value(Some(row.feed_id)))
-        .filter(document::Column::UserId.eq(row.user_id))
         .filter(document::Column::Id.eq(row.document_id))
         .exec(txn)
         .await?;

@@ -37,8 +37,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
         }
         let ids = batch.iter().map(|document| document.id);
         let txn = begin_owned(&ctx.core.db, job.user_id).await?;
-        document::Entity::delete_many()
-            .filter(document::Column::UserId.eq(job.user_id))
+        document::Entity::delete_owned(job.user_id)
             .filter(document::Column::Id.is_in(ids))
             .exec(&txn)
             .await?;

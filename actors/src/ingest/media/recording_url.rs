@@ -32,9 +32,8 @@ pub async fn set(
     document: DocumentId,
     url: Option<&str>,
 ) -> Result<(), DbErr> {
-    document::Entity::update_many()
+    document::Entity::update_owned(user)
         .col_expr(document::Column::RecordingUrl, Expr::value(url))
-        .filter(document::Column::UserId.eq(user))
         .filter(document::Column::Id.eq(document))
         .exec(db)
         .await?;

@@ -45,14 +45,12 @@ pub async fn supersede_other_texts(
     document: &document::Model,
 ) -> Result<(), Error> {
     let (user, id) = (document.user_id, document.id);
-    entry::Entity::update_many()
+    entry::Entity::update_owned(user)
         .col_expr(entry::Column::Whole, Expr::value(true))
-        .filter(entry::Column::UserId.eq(user))
         .filter(entry::Column::DocumentId.eq(id))
         .exec(txn)
         .await?;
-    source::Entity::delete_many()
-        .filter(source::Column::UserId.eq(user))
+    source::Entity::delete_owned(user)
         .filter(source::Column::DocumentId.eq(id))
         .exec(txn)
         .await?;

@@ -39,9 +39,8 @@ pub async fn ensure_slot(core: &CoreContext, job: &job::Model) -> Result<(), Job
 
 /// Clears the error that the document showed while its recording waited.
 pub async fn clear_wait_reason(core: &CoreContext, document: &document::Model) -> Result<(), Error> {
-    document::Entity::update_many()
+    document::Entity::update_owned(document.user_id)
         .col_expr(document::Column::Error, Expr::value(None::<String>))
-        .filter(document::Column::UserId.eq(document.user_id))
         .filter(document::Column::Id.eq(document.id))
         .filter(document::Column::Error.is_in([MODEL_MISSING_REASON, SLOT_TAKEN_REASON, AI_PAUSED_REASON]))
         .exec(core.db.write())

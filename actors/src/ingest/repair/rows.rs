@@ -66,12 +66,11 @@ pub async fn mark_lost(db: &Db, lost: &[IndexedDocument], now: Timestamp) -> Res
     for (user, documents) in group_by_user(lost.iter().map(|document| (document.user, document))) {
         let ids: Vec<DocumentId> = documents.iter().map(|document| document.id).collect();
         let txn = begin_owned(db, user).await?;
-        let updated = document::Entity::update_many()
+        let updated = document::Entity::update_owned(user)
             .col_expr(document::Column::IndexedVersion, Expr::value(0))
             .col_expr(document::Column::IndexedPassages, Expr::value(0))
             // The model stays: it says that vectors are to be restored too.
             .col_expr(document::Column::IndexLostAt, Expr::value(Some(now)))
-            .filter(document::Column::UserId.eq(user))
             .filter(document::Column::Id.is_in(ids.iter().copied()))
             .filter(document::Column::HiddenAt.is_null())
             .filter(is_unchanged(&documents))

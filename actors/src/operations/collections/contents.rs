@@ -101,8 +101,7 @@ impl Operation for TakeFromCollection {
         let now = ctx.core.clock.now();
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let row = self.0.lock(&txn, caller).await?;
-        collection_bookmark::Entity::delete_many()
-            .filter(collection_bookmark::Column::UserId.eq(caller.user))
+        collection_bookmark::Entity::delete_owned(caller.user)
             .filter(collection_bookmark::Column::CollectionId.eq(self.0.collection))
             .filter(collection_bookmark::Column::BookmarkId.eq(self.0.bookmark))
             .exec(&txn)
@@ -121,9 +120,8 @@ async fn record_change(
     row: &bookmark::Model,
     now: Timestamp,
 ) -> Result<(), Error> {
-    collection::Entity::update_many()
+    collection::Entity::update_owned(row.user_id)
         .col_expr(collection::Column::UpdatedAt, Expr::value(now))
-        .filter(collection::Column::UserId.eq(row.user_id))
         .filter(collection::Column::Id.eq(membership.collection))
         .exec(txn)
         .await?;

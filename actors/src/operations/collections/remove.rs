@@ -54,8 +54,7 @@ impl Operation for DeleteCollection {
         let members = bookmarks::lock(&txn, members).await?;
         bookmarks::touch_many(&txn, caller.user, &members, ctx.core.clock.now()).await?;
         // The index is not updated: no search can name the collection any more, and the next update of a bookmark's labels drops it.
-        collection::Entity::delete_many()
-            .filter(collection::Column::UserId.eq(caller.user))
+        collection::Entity::delete_owned(caller.user)
             .filter(collection::Column::Id.eq(self.0))
             .exec(&txn)
             .await?;

@@ -99,9 +99,8 @@ impl Operation for MarkEntries {
         if let Some(id) = self.feed {
             feed::Entity::one_of(caller.user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
         }
-        let mut unread = entry::Entity::update_many()
+        let mut unread = entry::Entity::update_owned(caller.user)
             .col_expr(entry::Column::Read, Expr::value(true))
-            .filter(entry::Column::UserId.eq(caller.user))
             .filter(entry::Column::Read.eq(false));
         if let Some(feed) = self.feed {
             unread = unread.filter(entry::Column::FeedId.eq(feed));

@@ -124,8 +124,7 @@ impl Operation for DeleteHighlight {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<DeleteHighlightResponse, Error> {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
         let (bookmark, row) = lock(&txn, caller.user, self.0).await?;
-        highlight::Entity::delete_many()
-            .filter(highlight::Column::UserId.eq(caller.user))
+        highlight::Entity::delete_owned(caller.user)
             .filter(highlight::Column::Id.eq(row.id))
             .exec(&txn)
             .await?;

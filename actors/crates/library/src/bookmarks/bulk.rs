@@ -116,8 +116,7 @@ async fn remove_conflicting(
     let inserted: HashSet<BookmarkId> = inserted.into_tuple().all(txn).await?.into_iter().collect();
     let conflicting: Vec<PendingRow> =
         pending.extract_if(.., |page| !inserted.contains(&page.row.id)).collect();
-    document::Entity::delete_many()
-        .filter(document::Column::UserId.eq(user))
+    document::Entity::delete_owned(user)
         .filter(document::Column::Id.is_in(conflicting.iter().map(|page| page.document.id)))
         .exec(txn)
         .await?;

@@ -43,8 +43,7 @@ pub async fn replace_collections(
     collections: &[CollectionId],
     now: Timestamp,
 ) -> Result<(), Error> {
-    let old = collection_bookmark::Entity::delete_many()
-        .filter(collection_bookmark::Column::UserId.eq(row.user_id));
+    let old = collection_bookmark::Entity::delete_owned(row.user_id);
     old.filter(collection_bookmark::Column::BookmarkId.eq(row.id)).exec(txn).await?;
     for collection in collections {
         add_to_collection(txn, row.user_id, *collection, row.id, now).await?;

@@ -70,10 +70,9 @@ async fn set_deleted(
     deleted_at: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), DbErr> {
-    bookmark::Entity::update_many()
+    bookmark::Entity::update_owned(row.user_id)
         .col_expr(bookmark::Column::DeletedAt, Expr::value(deleted_at))
         .col_expr(bookmark::Column::UpdatedAt, Expr::value(now))
-        .filter(bookmark::Column::UserId.eq(row.user_id))
         .filter(bookmark::Column::Id.eq(row.id))
         .exec(txn)
         .await

@@ -137,10 +137,9 @@ async fn save_entry(
     // document, so a transcript that is stored from here on cancels the job that is queued below.
     let (entry, document) = saved::reload_entry(txn, entry, document).await?;
     if let Some(title) = &new.title {
-        document::Entity::update_many()
+        document::Entity::update_owned(row.user_id)
             .col_expr(document::Column::Title, Expr::value(title))
             .col_expr(document::Column::TitleGiven, Expr::value(true))
-            .filter(document::Column::UserId.eq(row.user_id))
             .filter(document::Column::Id.eq(document.id))
             .exec(txn)
             .await?;
@@ -148,9 +147,8 @@ async fn save_entry(
     let has_content = new.content.is_some();
     if has_content {
         // Supplied content is the whole text.
-        entry::Entity::update_many()
+        entry::Entity::update_owned(row.user_id)
             .col_expr(entry::Column::Whole, Expr::value(true))
-            .filter(entry::Column::UserId.eq(row.user_id))
             .filter(entry::Column::Id.eq(entry.id))
             .exec(txn)
             .await?;

@@ -44,7 +44,7 @@ pub async fn replace_tags(
     row: &bookmark::Model,
     tags: &[String],
 ) -> Result<(), Error> {
-    let old = bookmark_tag::Entity::delete_many().filter(bookmark_tag::Column::UserId.eq(row.user_id));
+    let old = bookmark_tag::Entity::delete_owned(row.user_id);
     old.filter(bookmark_tag::Column::BookmarkId.eq(row.id)).exec(txn).await?;
     add_tags(txn, row, tags).await.map(drop)
 }

@@ -90,8 +90,7 @@ pub async fn replace_text(
     let ChunkedDocument { document: new, pieces, words } = new;
     let rows = chunk_rows(document, version, &new.text, pieces, now);
     // The passages that the index holds stay until it holds the new ones, so that search never misses the document.
-    chunk::Entity::delete_many()
-        .filter(chunk::Column::UserId.eq(document.user_id))
+    chunk::Entity::delete_owned(document.user_id)
         .filter(chunk::Column::DocumentId.eq(document.id))
         .filter(chunk::Column::Version.ne(document.indexed_version))
         .exec(db)
@@ -152,8 +151,7 @@ async fn update_transcripts(
     version: i32,
     source_map: &SourceMap,
 ) -> Result<(), Error> {
-    transcript::Entity::delete_many()
-        .filter(transcript::Column::UserId.eq(document.user_id))
+    transcript::Entity::delete_owned(document.user_id)
         .filter(transcript::Column::DocumentId.eq(document.id))
         .filter(transcript::Column::Version.lt(version))
         .exec(db)
@@ -164,9 +162,8 @@ async fn update_transcripts(
     // The segments reference the transcript's row, so a copy of it takes them over before it is deleted.
     let next = transcript::Model { version: version + 1, ..unfinished.clone() };
     transcript::Entity::insert(next.into_active_model()).exec_without_returning(db).await?;
-    transcript_segment::Entity::update_many()
+    transcript_segment::Entity::update_owned(document.user_id)
         .col_expr(transcript_segment::Column::Version, Expr::value(version + 1))
-        .filter(transcript_segment::Column::UserId.eq(document.user_id))
         .filter(transcript_segment::Column::DocumentId.eq(document.id))
         .filter(transcript_segment::Column::Version.eq(version))
         .exec(db)

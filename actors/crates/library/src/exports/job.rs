@@ -72,12 +72,11 @@ async fn settle(
         return Err(JobError::LeaseLost);
     }
     transfer_quota::finish_export(&txn, core, export.user_id, lease.id, bytes).await?;
-    export::Entity::update_many()
+    export::Entity::update_owned(export.user_id)
         .col_expr(export::Column::State, Expr::value(ExportState::Done))
         .col_expr(export::Column::Error, Expr::value(None::<String>))
         .col_expr(export::Column::Bytes, Expr::value(i64::try_from(bytes).ok()))
         .col_expr(export::Column::FinishedAt, Expr::value(Some(now)))
-        .filter(export::Column::UserId.eq(export.user_id))
         .filter(export::Column::Id.eq(export.id))
         .exec(&txn)
         .await?;
@@ -129,9 +128,8 @@ async fn report_progress(ctx: &ExportContext, export: &export::Model, id: FileId
 /// Records the number of bytes that are packed so far, and returns it.
 async fn record_progress(ctx: &ExportContext, export: &export::Model, file: &Path) -> Result<u64, Error> {
     let bytes = tokio::fs::metadata(file).await.map_err(BlobError::from)?.len();
-    export::Entity::update_many()
+    export::Entity::update_owned(export.user_id)
         .col_expr(export::Column::Bytes, Expr::value(i64::try_from(bytes).ok()))
-        .filter(export::Column::UserId.eq(export.user_id))
         .filter(export::Column::Id.eq(export.id))
         .filter(export::Column::State.eq(ExportState::Running))
         .exec(ctx.core.db.write())

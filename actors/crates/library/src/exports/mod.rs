@@ -89,7 +89,7 @@ pub async fn begin(core: &CoreContext, user: UserId) -> Result<export::Model, Er
 async fn delete_earlier(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
     let packed = Entity::owned_by(user).filter(Column::State.eq(ExportState::Done)).order_by_desc(Column::Id);
     let packed: Vec<ExportId> = packed.select_only().column(Column::Id).into_tuple().all(txn).await?;
-    let own = Entity::delete_many().filter(Column::UserId.eq(user));
+    let own = Entity::delete_owned(user);
     own.filter(Column::Id.is_in(packed.into_iter().skip(MAX_PACKED_EXPORTS))).exec(txn).await.map(drop)
 }
 
@@ -131,9 +131,8 @@ pub async fn record_waiting(
     job: &job_row::Model,
     reason: &str,
 ) -> Result<(), DbErr> {
-    Entity::update_many()
+    Entity::update_owned(job.user_id)
         .col_expr(Column::Error, Expr::value(reason))
-        .filter(Column::UserId.eq(job.user_id))
         .filter(Column::Id.eq(ExportId(job.subject)))
         .filter(Column::State.eq(ExportState::Running))
         .exec(db)
@@ -151,11 +150,10 @@ pub async fn record_failure(
     reason: &str,
     now: Timestamp,
 ) -> Result<(), DbErr> {
-    Entity::update_many()
+    Entity::update_owned(job.user_id)
         .col_expr(Column::State, Expr::value(ExportState::Failed))
         .col_expr(Column::Error, Expr::value(reason))
         .col_expr(Column::FinishedAt, Expr::value(Some(now)))
-        .filter(Column::UserId.eq(job.user_id))
         .filter(Column::Id.eq(ExportId(job.subject)))
         .filter(Column::State.eq(ExportState::Running))
         .exec(db)

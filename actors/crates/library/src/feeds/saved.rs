@@ -56,9 +56,8 @@ pub async fn set_bookmark(
     bookmark: Option<BookmarkId>,
     now: Timestamp,
 ) -> Result<(), Error> {
-    document::Entity::update_many()
+    document::Entity::update_owned(document.user_id)
         .col_expr(document::Column::BookmarkId, Expr::value(bookmark))
-        .filter(document::Column::UserId.eq(document.user_id))
         .filter(document::Column::Id.eq(document.id))
         .exec(txn)
         .await?;
@@ -123,12 +122,11 @@ pub(super) async fn detach_bookmarked(
         }
     }
     for (document, row) in bookmarks {
-        document::Entity::update_many()
+        document::Entity::update_owned(user)
             .col_expr(document::Column::BookmarkId, Expr::value(Some(row.id)))
             .col_expr(document::Column::EntryId, Expr::value(None::<Uuid>))
             .col_expr(document::Column::FeedId, Expr::value(None::<Uuid>))
             .col_expr(document::Column::HiddenAt, Expr::value(row.deleted_at))
-            .filter(document::Column::UserId.eq(user))
             .filter(document::Column::Id.eq(document))
             .exec(txn)
             .await?;

@@ -26,8 +26,7 @@ pub async fn unfollow(
     let locked = feed::Entity::one_of(user, id).lock_exclusive().one(txn).await?;
     locked.ok_or(Error::not_found())?;
     copy_recording_urls(txn, user, id).await?;
-    feed::Entity::delete_many()
-        .filter(feed::Column::UserId.eq(user))
+    feed::Entity::delete_owned(user)
         .filter(feed::Column::Id.eq(id))
         .exec(txn)
         .await?;
@@ -41,10 +40,9 @@ pub async fn unfollow(
         .all(txn)
         .await?;
     saved::detach_bookmarked(txn, user, id, now).await?;
-    document::Entity::update_many()
+    document::Entity::update_owned(user)
         .col_expr(document::Column::HiddenAt, Expr::value(Some(now)))
         .col_expr(document::Column::EntryId, Expr::value(None::<Uuid>))
-        .filter(document::Column::UserId.eq(user))
         .filter(document::Column::FeedId.eq(id))
         .exec(txn)
         .await?;
@@ -61,9 +59,8 @@ async fn copy_recording_urls(db: &impl ConnectionTrait, user: UserId, feed: Feed
         .limit(1)
         .to_owned();
     let documents = entries_with_recording(user, feed).column(entry::Column::DocumentId).to_owned();
-    document::Entity::update_many()
+    document::Entity::update_owned(user)
         .col_expr(document::Column::RecordingUrl, Expr::SubQuery(None, Box::new(url.into())))
-        .filter(document::Column::UserId.eq(user))
         .filter(document::Column::Id.in_subquery(documents))
         .exec(db)
         .await?;

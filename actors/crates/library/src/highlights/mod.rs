@@ -33,11 +33,10 @@ pub async fn relocate(
         if (found.start, found.end) == (row.start_offset, row.end_offset) && found.text == row.text {
             continue;
         }
-        highlight::Entity::update_many()
+        highlight::Entity::update_owned(document.user_id)
             .col_expr(highlight::Column::StartOffset, Expr::value(found.start))
             .col_expr(highlight::Column::EndOffset, Expr::value(found.end))
             .col_expr(highlight::Column::Text, Expr::value(found.text))
-            .filter(highlight::Column::UserId.eq(document.user_id))
             .filter(highlight::Column::Id.eq(row.id))
             .exec(db)
             .await?;

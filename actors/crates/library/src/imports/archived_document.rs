@@ -153,11 +153,10 @@ async fn mark_failed(
     reason: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
-    document::Entity::update_many()
+    document::Entity::update_owned(document.user_id)
         .col_expr(document::Column::Status, Expr::value(DocumentStatus::Failed))
         .col_expr(document::Column::Error, Expr::value(text::cut(reason, MAX_NAME_CHARS)))
         .col_expr(document::Column::UpdatedAt, Expr::value(now))
-        .filter(document::Column::UserId.eq(document.user_id))
         .filter(document::Column::Id.eq(document.id))
         .exec(txn)
         .await?;

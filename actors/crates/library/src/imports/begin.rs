@@ -173,7 +173,7 @@ pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
-    let started = Entity::update_many()
+    let started = Entity::update_owned(user)
         .col_expr(Column::State, Expr::value(ImportState::Running))
         .col_expr(Column::DryRun, Expr::value(false))
         .col_expr(Column::Done, Expr::value(0_i64))
@@ -183,7 +183,6 @@ pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
         .col_expr(Column::UnlistedFaults, Expr::value(None::<String>))
         .col_expr(Column::FaultsInARow, Expr::value(0))
         .col_expr(Column::FinishedAt, Expr::value(None::<Timestamp>))
-        .filter(Column::UserId.eq(user))
         .filter(Column::Id.eq(row.id))
         .filter(Column::State.eq(ImportState::Checked))
         .exec(&txn)
@@ -192,8 +191,7 @@ pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
         return Err(Error::Conflict("only a finished dry run can be started"));
     }
     require_file(&txn, row.id).await?;
-    import_row::Entity::delete_many()
-        .filter(import_row::Column::UserId.eq(user))
+    import_row::Entity::delete_owned(user)
         .filter(import_row::Column::ImportId.eq(row.id))
         .exec(&txn)
         .await?;

@@ -154,10 +154,9 @@ async fn record_format(
     };
     // An owned transaction, because the names of the columns count towards the library.
     let txn = begin_owned(&context.core.db, import.user_id).await?;
-    import::Entity::update_many()
+    import::Entity::update_owned(import.user_id)
         .col_expr(import::Column::Format, Expr::value(import.format.clone()))
         .col_expr(import::Column::UnreadColumns, Expr::value(import.unread_columns.clone()))
-        .filter(import::Column::UserId.eq(import.user_id))
         .filter(import::Column::Id.eq(import.id))
         .exec(&txn)
         .await?;

@@ -61,11 +61,10 @@ async fn change(
     if to == ImportState::Running {
         begin::require_file(&txn, row.id).await?;
     }
-    Entity::update_many()
+    Entity::update_owned(user)
         .col_expr(Column::State, Expr::value(to))
         .col_expr(Column::Error, Expr::value(None::<String>))
         .col_expr(Column::FinishedAt, Expr::value(finished_at))
-        .filter(Column::UserId.eq(user))
         .filter(Column::Id.eq(row.id))
         .exec(&txn)
         .await?;

@@ -76,10 +76,9 @@ pub async fn set_times(
     created_at: Timestamp,
     updated_at: Timestamp,
 ) -> Result<(), Error> {
-    note::Entity::update_many()
+    note::Entity::update_owned(note.user_id)
         .col_expr(note::Column::CreatedAt, Expr::value(created_at))
         .col_expr(note::Column::UpdatedAt, Expr::value(updated_at))
-        .filter(note::Column::UserId.eq(note.user_id))
         .filter(note::Column::Id.eq(note.id))
         .exec(txn)
         .await?;
@@ -119,9 +118,8 @@ pub async fn retitle(
     title: String,
     now: Timestamp,
 ) -> Result<note::Model, Error> {
-    document::Entity::update_many()
+    document::Entity::update_owned(row.user_id)
         .col_expr(document::Column::Title, Expr::value(title.clone()))
-        .filter(document::Column::UserId.eq(row.user_id))
         .filter(document::Column::Id.eq(row.document_id))
         .exec(txn)
         .await?;

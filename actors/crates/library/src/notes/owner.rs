@@ -55,7 +55,7 @@ impl LockedNote {
         let (user, document) = (self.note.user_id, self.note.document_id);
         jobs::enqueue(txn, user, JobKind::RemoveFromIndex, document.0, priority, now).await?;
         // The note and its items in projects reference the document, so the database deletes them with it.
-        let own = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
+        let own = document::Entity::delete_owned(user);
         own.filter(document::Column::Id.eq(document)).exec(txn).await?;
         self.owner.touch(txn, now).await
     }

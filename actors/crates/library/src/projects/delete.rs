@@ -34,7 +34,7 @@ pub async fn delete(
     for note in notes {
         jobs::enqueue(txn, user, JobKind::RemoveFromIndex, note.0, Priority::Now, now).await?;
     }
-    let documents = document::Entity::delete_many().filter(document::Column::UserId.eq(user));
+    let documents = document::Entity::delete_owned(user);
     documents.filter(of_project).exec(txn).await?;
     project.into_active_model().delete(txn).await?;
     Ok(())

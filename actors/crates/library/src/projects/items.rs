@@ -96,8 +96,7 @@ async fn delete_hidden_duplicates(
     project: &project::Model,
     new: &[project_item::Model],
 ) -> Result<(), Error> {
-    project_item::Entity::delete_many()
-        .filter(project_item::Column::UserId.eq(project.user_id))
+    project_item::Entity::delete_owned(project.user_id)
         .filter(project_item::Column::ProjectId.eq(project.id))
         .filter(project_item::Column::Thing.is_in(new.iter().map(|item| item.thing)))
         .exec(txn)

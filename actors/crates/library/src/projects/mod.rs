@@ -68,9 +68,8 @@ pub async fn touch(
     project: &project::Model,
     now: Timestamp,
 ) -> Result<(), Error> {
-    project::Entity::update_many()
+    project::Entity::update_owned(project.user_id)
         .col_expr(project::Column::UpdatedAt, Expr::value(now))
-        .filter(project::Column::UserId.eq(project.user_id))
         .filter(project::Column::Id.eq(project.id))
         .exec(txn)
         .await?;

@@ -200,12 +200,11 @@ async fn insert_rows(
     let kind = JobKind::of_file(document.content_type);
     document::Entity::insert(document.into_active_model()).exec_without_returning(txn).await?;
     bookmark::Entity::insert(bookmark.into_active_model()).exec_without_returning(txn).await?;
-    Entity::update_many()
+    Entity::update_owned(row.user_id)
         .col_expr(Column::CompletedAt, Expr::value(Some(now)))
         .col_expr(Column::Sha256, Expr::value(sha256))
         .col_expr(Column::DocumentId, Expr::value(Some(completed.document)))
         .col_expr(Column::BookmarkId, Expr::value(Some(completed.bookmark)))
-        .filter(Column::UserId.eq(row.user_id))
         .filter(Column::Id.eq(row.id))
         .exec(txn)
         .await?;

@@ -100,11 +100,10 @@ async fn write(
     missing: &MissingAttributes,
     now: Timestamp,
 ) -> Result<(), Error> {
-    bookmark::Entity::update_many()
+    bookmark::Entity::update_owned(row.user_id)
         .col_expr(bookmark::Column::Favorite, Expr::value(row.favorite || missing.favorite))
         .col_expr(bookmark::Column::Archived, Expr::value(row.archived || missing.archived))
         .col_expr(bookmark::Column::Progress, Expr::value(missing.progress.unwrap_or(row.progress)))
-        .filter(bookmark::Column::UserId.eq(row.user_id))
         .filter(bookmark::Column::Id.eq(row.id))
         .exec(txn)
         .await?;

@@ -61,10 +61,9 @@ pub async fn restore_entry(
     };
     let Some((key_hash, content_hash)) = hashes(&record) else { return Ok(RowResult::unknown_record()) };
     if let Some(existing) = same_entry(user, feed, &key_hash).one(txn).await? {
-        entry::Entity::update_many()
+        entry::Entity::update_owned(user)
             .col_expr(entry::Column::Read, Expr::value(existing.read || record.read))
             .col_expr(entry::Column::Starred, Expr::value(existing.starred || record.starred))
-            .filter(entry::Column::UserId.eq(user))
             .filter(entry::Column::Id.eq(existing.id))
             .exec(txn)
             .await?;
@@ -147,10 +146,9 @@ async fn get_or_create_document(
         let saved = session.find_imported_of_kind(txn, ImportedKind::Bookmark, source).await?.map(BookmarkId);
         let Some(saved) = saved else { return Ok(None) };
         let Some(document) = document_of(session, txn, saved).await? else { return Ok(None) };
-        document::Entity::update_many()
+        document::Entity::update_owned(user)
             .col_expr(document::Column::EntryId, Expr::value(Some(id)))
             .col_expr(document::Column::FeedId, Expr::value(Some(feed)))
-            .filter(document::Column::UserId.eq(user))
             .filter(document::Column::Id.eq(document))
             .filter(document::Column::EntryId.is_null())
             .exec(txn)

@@ -219,17 +219,15 @@ pub async fn restore_item(
         return Ok(RowResult::of(ImportedKind::Item, existing.id.0, false));
     }
     let Some(new) = added.new.first() else { return Ok(RowResult::missing_parent()) };
-    project_item::Entity::update_many()
+    project_item::Entity::update_owned(user)
         .col_expr(project_item::Column::Pinned, Expr::value(record.pinned))
         .col_expr(project_item::Column::AddedAt, Expr::value(record.added_at))
-        .filter(project_item::Column::UserId.eq(user))
         .filter(project_item::Column::Id.eq(new.id))
         .exec(txn)
         .await?;
     // Restoring an item does not count as a change of the project.
-    project::Entity::update_many()
+    project::Entity::update_owned(user)
         .col_expr(project::Column::UpdatedAt, Expr::value(project.updated_at))
-        .filter(project::Column::UserId.eq(user))
         .filter(project::Column::Id.eq(project.id))
         .exec(txn)
         .await?;

@@ -53,9 +53,8 @@ pub async fn delete_empty(
 /// # Errors
 /// [`Error::Internal`] when the database fails.
 pub async fn retain_others(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
-    import_row::Entity::update_many()
+    import_row::Entity::update_owned(import.user_id)
         .col_expr(import_row::Column::Detail, Expr::value(None::<String>))
-        .filter(import_row::Column::UserId.eq(import.user_id))
         .filter(import_row::Column::ImportId.eq(import.id))
         .filter(import_row::Column::Kind.eq(ImportedKind::Collection))
         .filter(import_row::Column::Detail.is_not_null())
@@ -156,8 +155,7 @@ async fn delete_if_empty(
                 .equals((collection::Entity, collection::Column::Id)),
         )
         .to_owned();
-    collection::Entity::delete_many()
-        .filter(collection::Column::UserId.eq(user))
+    collection::Entity::delete_owned(user)
         .filter(collection::Column::Id.is_in(ids))
         .filter(Expr::exists(filed).not())
         .filter(Expr::exists(within).not())

@@ -39,9 +39,8 @@ impl BatchDecisions {
     /// [`Error::Internal`] when the database fails.
     pub async fn store(self, txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
         let decided = |rows: Vec<ImportRowId>| {
-            Entity::update_many()
+            Entity::update_owned(user)
                 .col_expr(Column::Detail, Expr::value(None::<String>))
-                .filter(Column::UserId.eq(user))
                 .filter(Column::Id.is_in(rows))
         };
         if !self.retained.is_empty() {

@@ -57,10 +57,9 @@ pub async fn undo(core: &CoreContext, user: UserId, id: ImportId) -> Result<impo
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
-    let begun = Entity::update_many()
+    let begun = Entity::update_owned(user)
         .col_expr(Column::State, Expr::value(ImportState::Undoing))
         .col_expr(Column::Error, Expr::value(None::<String>))
-        .filter(Column::UserId.eq(user))
         .filter(Column::Id.eq(row.id))
         .filter(Column::DryRun.eq(false))
         .filter(Column::State.is_in([
@@ -204,11 +203,10 @@ async fn mark_undone(
     import: &import::Model,
     now: Timestamp,
 ) -> Result<(), Error> {
-    Entity::update_many()
+    Entity::update_owned(import.user_id)
         .col_expr(Column::State, Expr::value(ImportState::Undone))
         .col_expr(Column::Error, Expr::value(None::<String>))
         .col_expr(Column::FinishedAt, Expr::value(Some(now)))
-        .filter(Column::UserId.eq(import.user_id))
         .filter(Column::Id.eq(import.id))
         .exec(txn)
         .await?;

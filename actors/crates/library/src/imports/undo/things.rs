@@ -51,10 +51,10 @@ async fn delete(
             bookmarks::delete(txn, user, BookmarkId(id), Priority::Backlog, now).await.map(|()| true)
         }
         ImportedKind::Feed => feeds::unfollow(txn, user, FeedId(id), now).await.map(|()| true),
-        ImportedKind::Note => notes::delete(txn, user, NoteId(id), now).await.map(|()| true),
+        ImportedKind::Note => notes::delete(txn, user, NoteId(id), Priority::Backlog, now).await.map(|()| true),
         ImportedKind::Project => projects::delete_if_empty(txn, user, ProjectId(id)).await,
         ImportedKind::Decision => {
-            let own = decision::Entity::delete_many().filter(decision::Column::UserId.eq(user));
+            let own = decision::Entity::delete_owned(user);
             own.filter(decision::Column::Id.eq(DecisionId(id))).exec(txn).await?;
             Ok(true)
         }
