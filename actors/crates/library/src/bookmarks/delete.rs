@@ -102,11 +102,11 @@ async fn set_hidden(
         jobs::enqueue(txn, user, kind, document.id.0, priority, now).await?;
     }
     let mut update =
-        document::Entity::update_many().col_expr(document::Column::HiddenAt, Expr::value(hidden_at));
+        document::Entity::update_owned(user).col_expr(document::Column::HiddenAt, Expr::value(hidden_at));
     if hidden_at.is_none() {
         // It is ready once the index contains it again.
         update = update.col_expr(document::Column::Status, Expr::value(DocumentStatus::Processing));
     }
-    update.filter(document::Column::UserId.eq(user)).filter(of_bookmark).exec(txn).await?;
+    update.filter(of_bookmark).exec(txn).await?;
     Ok(())
 }

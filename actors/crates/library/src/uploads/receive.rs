@@ -216,7 +216,7 @@ async fn record_arrival(
 ) -> Result<(), Error> {
     let now = core.clock.now();
     let txn = on_behalf_of(upload.user_id, core.db.begin()).await?;
-    let arrived = Entity::update_many()
+    let arrived = Entity::update_owned(upload.user_id)
         .col_expr(Column::ArrivedAt, Expr::value(Some(now)))
         .col_expr(Column::Sha256, Expr::value(Some(sha256)))
         .filter(Column::Id.eq(upload.id))

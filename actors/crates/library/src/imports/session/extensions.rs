@@ -85,9 +85,8 @@ impl ImportSession {
         for (id, fingerprint) in fingerprint::compute(txn, user, ImportedKind::Bookmark, &ids).await? {
             let Some(row) = unchanged.get(&id) else { continue };
             let trace = RowTrace { fingerprint: Some(fingerprint), ..RowTrace::default() };
-            import_row::Entity::update_many()
+            import_row::Entity::update_owned(user)
                 .col_expr(Column::Detail, Expr::value(trace.to_detail()))
-                .filter(Column::UserId.eq(user))
                 .filter(Column::Id.eq(*row))
                 .exec(txn)
                 .await?;
