@@ -102,7 +102,7 @@ pub(crate) mod tests {
 
     impl Sink {
         /// All that was written.
-        pub(crate) fn said(&self) -> String {
+        pub(crate) fn written(&self) -> String {
             String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
         }
     }
@@ -140,7 +140,7 @@ pub(crate) mod tests {
         let sink = Sink::default();
         let kept = sink.clone();
         with_default(subscriber(log, move || kept.clone(), colours), what);
-        sink.said()
+        sink.written()
     }
 
     #[test]

@@ -228,8 +228,8 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use errors::{Fault, Invalid};
     use entity::scope::Scope;
+    use errors::{Fault, Invalid};
 
     use super::*;
 

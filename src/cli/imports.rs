@@ -1,37 +1,37 @@
-//! `carrel imports`: what is known of imports, row by row, and the steps that can be taken with them. A step leaves a job:
-//! the server runs it, or the next start where none runs.
+//! `carrel imports`: shows imports and their rows, and starts, pauses, resumes and undoes them. Each change leaves a job: the running
+//! server runs it, or the next start if none runs.
 
 use std::fmt;
 
-use library::context::CoreContext;
-use errors::Error;
-use library::imports::{self, Texts, Wanted};
 use actors::operations::import_rows::ImportRowView;
 use clap::{Args, Subcommand};
 use entity::id::{ImportId, UserId};
 use entity::import;
 use entity::kind::{ImportState, RowOutcome};
 use entity::time::Timestamp;
+use errors::Error;
+use library::context::CoreContext;
+use library::imports::{self, RowQuery, TextCounts};
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::import::report::Report;
+use super::import::report::ImportReport;
 use super::opening::OwnerArgs;
 use super::output::{CommandOutput, shown, table};
 use super::{choices, opening, probe};
 use crate::settings::Settings;
 
-/// Rows that are read at once.
+/// Rows that are read by one query.
 const PAGE_ROWS: u64 = 1000;
 
-/// What is done with imports.
+/// A subcommand of `carrel imports`.
 #[derive(Debug, Subcommand)]
 pub enum ImportsCommand {
     /// List the imports of an account, the latest first
     List(OwnerArgs),
     /// Show how far an import is, and what it did
     Show(ImportIdArgs),
-    /// List the rows of an import and what became of each; of a dry run, what would
+    /// List the rows of an import with their outcomes; of a dry run, the outcomes they would have
     Rows(RowsArgs),
     /// Run an import after its dry run
     Start(ImportIdArgs),
@@ -77,7 +77,7 @@ pub async fn run(command: ImportsCommand, settings: &Settings) -> Result<Command
     }
 }
 
-/// An import, as it is after a step.
+/// Finds an import, or changes it and returns it as it is then.
 async fn one(
     core: &CoreContext,
     ImportIdArgs { owner, id }: ImportIdArgs,
@@ -94,20 +94,24 @@ async fn one(
 async fn list(core: &CoreContext, owner: &OwnerArgs) -> Result<CommandOutput, Failure> {
     let owner = owner.find(core).await?;
     let mut listed = Vec::new();
-    for import in imports::latest(core, owner.id).await? {
-        let texts = imports::texts(core, &import).await?;
+    for import in imports::list_latest(core, owner.id).await? {
+        let texts = imports::count_texts(core, &import).await?;
         listed.push(ImportSummary::of(import, texts));
     }
     CommandOutput::of(&ImportList { imports: listed })
 }
 
-async fn show(core: &CoreContext, settings: &Settings, import: &import::Model) -> Result<CommandOutput, Failure> {
-    let report = Report::of(core, import, probe::runs(settings).await).await?;
-    let texts = imports::texts(core, import).await?;
+async fn show(
+    core: &CoreContext,
+    settings: &Settings,
+    import: &import::Model,
+) -> Result<CommandOutput, Failure> {
+    let report = ImportReport::of(core, import, probe::is_server_running(settings).await).await?;
+    let texts = imports::count_texts(core, import).await?;
     let import::Model { id, done, created_at, finished_at, .. } = *import;
-    let is_under_way = matches!(import.state, ImportState::Running | ImportState::Undoing);
+    let is_in_progress = matches!(import.state, ImportState::Running | ImportState::Undoing);
     let error = import.error.clone();
-    CommandOutput::of(&ShownImport {
+    CommandOutput::of(&ImportDetails {
         report,
         id,
         rows: done,
@@ -115,7 +119,7 @@ async fn show(core: &CoreContext, settings: &Settings, import: &import::Model) -
         error,
         created_at,
         finished_at,
-        is_under_way,
+        is_in_progress,
     })
 }
 
@@ -124,7 +128,7 @@ async fn rows(core: &CoreContext, args: RowsArgs) -> Result<CommandOutput, Failu
     let import = one(core, import, imports::find).await?;
     let (mut rows, mut after) = (Vec::new(), None);
     loop {
-        let some = imports::rows(core, &import, Wanted { outcome, after, most: PAGE_ROWS }).await?;
+        let some = imports::list_rows(core, &import, RowQuery { outcome, after, limit: PAGE_ROWS }).await?;
         let Some(last) = some.last() else { break };
         after = Some((last.line, last.id));
         rows.extend(ImportRowView::of_rows(core.db.read(), &import, some).await?);
@@ -150,13 +154,13 @@ struct ImportSummary {
     created: i32,
     updated: i32,
     skipped_lines: i32,
-    texts: Texts,
+    texts: TextCounts,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
 }
 
 impl ImportSummary {
-    fn of(row: import::Model, texts: Texts) -> Self {
+    fn of(row: import::Model, texts: TextCounts) -> Self {
         Self {
             import_id: row.id,
             status: row.state,
@@ -183,48 +187,48 @@ impl fmt::Display for ImportList {
             let format = import.format.clone().unwrap_or_else(|| "-".to_owned());
             let file = import.file_name.as_deref().map_or_else(|| "-".to_owned(), shown);
             let (id, started) = (import.import_id.to_string(), import.created_at.to_string());
-            let Texts { processing, ready, failed } = import.texts;
+            let TextCounts { processing, ready, failed } = import.texts;
             let [rows, waiting, ready, failed] =
                 [import.rows, processing, ready, failed].map(|count| count.to_string());
             [id, import.status.to_string(), started, format, rows, waiting, ready, failed, file]
         };
         let lines: Vec<_> = self.imports.iter().map(line).collect();
-        let heads = ["ID", "STATUS", "STARTED", "FORMAT", "ROWS", "WAITING", "READY", "FAILED", "FILE"];
-        f.write_str(&table(heads, &lines))
+        let headings = ["ID", "STATUS", "STARTED", "FORMAT", "ROWS", "WAITING", "READY", "FAILED", "FILE"];
+        f.write_str(&table(headings, &lines))
     }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ShownImport {
+struct ImportDetails {
     #[serde(flatten)]
-    report: Report,
+    report: ImportReport,
     #[serde(skip)]
     id: ImportId,
     /// Rows of the file that are done.
     rows: i64,
-    /// How far the texts are of what was saved.
-    texts: Texts,
-    /// Why it does not continue, where it does not.
+    /// The states of the texts of the saved pages.
+    texts: TextCounts,
+    /// Why the import does not continue.
     error: Option<String>,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
     #[serde(skip)]
-    is_under_way: bool,
+    is_in_progress: bool,
 }
 
-impl fmt::Display for ShownImport {
+impl fmt::Display for ImportDetails {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of_file = self.report.file_name.as_deref().map(|name| format!(" of {}", shown(name)));
         let of_file = of_file.unwrap_or_default();
         writeln!(f, "import {}{of_file}: {}, {} rows", self.id, self.report.status, self.rows)?;
         self.report.write_rows(f)?;
-        let Texts { processing, ready, failed } = self.texts;
+        let TextCounts { processing, ready, failed } = self.texts;
         writeln!(f, "texts: {processing} waiting, {ready} ready, {failed} failed")?;
         if let Some(error) = &self.error {
             writeln!(f, "{}", shown(error))?;
         }
-        match (self.is_under_way, self.report.server_running) {
+        match (self.is_in_progress, self.report.server_running) {
             (true, true) => f.write_str("The server continues in the background"),
             (true, false) => f.write_str("No server is running: the next start continues"),
             (false, _) => Ok(()),

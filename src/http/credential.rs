@@ -3,9 +3,9 @@
 use actix_web::HttpRequest;
 use actix_web::http::header::AUTHORIZATION;
 use actors::auth::caller::Credential;
-use errors::Error;
 use actors::auth::grants::ACCESS_PREFIX;
 use actors::auth::secret::Secret;
+use errors::Error;
 
 /// What was presented, by `Authorization: Bearer` or `X-API-Key`; `None` where nothing was.
 ///

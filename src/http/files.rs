@@ -1,18 +1,19 @@
-//! PUT /files/:id: takes the bytes of an announced upload in. The signed address is all that it asks for: no key.
+//! PUT /files/:id: receives the bytes of an announced upload. No key is needed: the URL is signed.
 
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderName};
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::context::OperationContext;
-use errors::Error;
-use library::uploads::{Arrival, Pass, Said};
 use entity::time::Timestamp;
+use errors::Error;
 use futures_util::StreamExt;
+use library::uploads::{PutRequest, UploadReceiver};
 
-use super::pace::{LONGEST, SILENCE, late};
-use crate::rest::{failure, whole};
+use super::envelope::failure;
+use super::task::run_to_end;
+use super::upload_timeouts::{MAX_SILENCE, MAX_UPLOAD_TIME};
 
-/// Mounts it.
+/// Mounts the route.
 pub fn mount(config: &mut ServiceConfig) {
     let other = |request: HttpRequest| async move {
         match request.app_data::<Data<OperationContext>>() {
@@ -24,12 +25,12 @@ pub fn mount(config: &mut ServiceConfig) {
 }
 
 async fn put(request: HttpRequest, payload: Payload) -> HttpResponse {
-    whole(request.clone(), async move {
+    run_to_end(request.clone(), async move {
         let Some(ctx) = request.app_data::<Data<OperationContext>>().cloned() else {
             return HttpResponse::InternalServerError().finish();
         };
-        let taken = tokio::time::timeout(LONGEST, take(&ctx, &request, payload)).await;
-        match taken.unwrap_or_else(|_| Err(late())) {
+        let received = tokio::time::timeout(MAX_UPLOAD_TIME, receive(&ctx, &request, payload)).await;
+        match received.unwrap_or(Err(Error::BodyTimeout)) {
             Ok(()) => HttpResponse::Ok().finish(),
             Err(error) => failure(&request, &ctx, &error),
         }
@@ -37,57 +38,53 @@ async fn put(request: HttpRequest, payload: Payload) -> HttpResponse {
     .await
 }
 
-async fn take(ctx: &OperationContext, request: &HttpRequest, mut payload: Payload) -> Result<(), Error> {
-    // A part would be kept as if it were the whole (RFC 9110, section 14.5).
+async fn receive(ctx: &OperationContext, request: &HttpRequest, mut payload: Payload) -> Result<(), Error> {
+    // A part would be stored as if it were the whole file (RFC 9110, section 14.5).
     if request.headers().contains_key(CONTENT_RANGE) {
         return Err(Error::invalid("Content-Range", "is not supported; send the whole file in one request"));
     }
-    let mut arrival = Arrival::begin(ctx, &pass(request)?, said(request)).await?;
+    let put = put_request(request)?;
+    let mut receiver = UploadReceiver::begin(&ctx.core, &ctx.uploads, &ctx.disk, &put).await?;
     loop {
         let next = tokio::select! {
             biased;
-            next = tokio::time::timeout(SILENCE, payload.next()) => next,
-            () = arrival.replaced() => {
-                arrival.end().await;
+            next = tokio::time::timeout(MAX_SILENCE, payload.next()) => next,
+            () = receiver.wait_until_replaced() => {
+                receiver.abort().await;
                 return Err(Error::Conflict("another request is sending this file; this one was stopped"));
             }
         };
-        let taken = match next {
-            Ok(None) => return arrival.finish().await,
-            Ok(Some(Ok(bytes))) => arrival.take(&bytes).await,
+        let written = match next {
+            Ok(None) => return receiver.finish().await,
+            Ok(Some(Ok(bytes))) => receiver.write(&bytes).await,
             Ok(Some(Err(_))) => Err(Error::invalid("body", "ended before all of it had arrived")),
-            Err(_) => Err(late()),
+            Err(_) => Err(Error::BodyTimeout),
         };
-        if let Err(error) = taken {
-            arrival.end().await;
+        if let Err(error) = written {
+            receiver.abort().await;
             return Err(error);
         }
     }
 }
 
-/// What stands in the address; anything else there makes it none of ours.
-fn pass(request: &HttpRequest) -> Result<Pass, Error> {
+/// Reads the signed parameters of the upload's URL, which must be the only ones, and what the headers say of the body.
+fn put_request(request: &HttpRequest) -> Result<PutRequest, Error> {
     let refused =
         || Error::UploadRefused("the query of the upload URL is not valid; use putUrl as it was returned");
-    let (mut until, mut signature) = (None, None);
+    let (mut expires_at, mut signature) = (None, None);
     for (name, value) in url::form_urlencoded::parse(request.query_string().as_bytes()) {
         match &*name {
-            "expires" if until.is_none() => until = value.parse().ok(),
+            "expires" if expires_at.is_none() => expires_at = value.parse().ok(),
             "signature" if signature.is_none() => signature = Some(value.into_owned()),
             _ => return Err(refused()),
         }
     }
-    Ok(Pass {
-        upload: request.match_info().get("id").and_then(|id| id.parse().ok()).ok_or(Error::not_found())?,
-        until: until.map(Timestamp::from_millis).ok_or_else(refused)?,
-        signature: signature.ok_or_else(refused)?,
-    })
-}
-
-fn said(request: &HttpRequest) -> Said {
     let header = |name: HeaderName| Some(request.headers().get(name)?.to_str().ok()?.to_owned());
-    Said {
+    Ok(PutRequest {
+        upload: request.match_info().get("id").and_then(|id| id.parse().ok()).ok_or(Error::not_found())?,
+        expires_at: expires_at.map(Timestamp::from_millis).ok_or_else(refused)?,
+        signature: signature.ok_or_else(refused)?,
         content_type: header(CONTENT_TYPE),
-        bytes: header(CONTENT_LENGTH).and_then(|length| length.parse().ok()),
-    }
+        content_length: header(CONTENT_LENGTH).and_then(|length| length.parse().ok()),
+    })
 }

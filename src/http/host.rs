@@ -9,11 +9,10 @@ use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{Error, HttpRequest, HttpResponse};
 use actors::context::OperationContext;
-use errors;
 use url::{Host, Url};
 use web::is_local_name;
 
-use crate::rest::failure;
+use super::envelope::failure;
 
 /// Monitors ask for these under any name; `/mcp` looks at `Host` itself.
 const EXEMPT_PATHS: [&str; 4] = ["/healthz", "/readyz", "/mcp", "/mcp/"];
@@ -74,7 +73,7 @@ fn refusal(request: &HttpRequest) -> HttpResponse {
         request.path().strip_prefix(api).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     });
     match request.app_data::<Data<OperationContext>>() {
-        Some(ctx) if is_api => failure(request, ctx, &error::Error::invalid("Host", REASON)),
+        Some(ctx) if is_api => failure(request, ctx, &errors::Error::invalid("Host", REASON)),
         Some(_) | None => HttpResponse::BadRequest()
             .content_type("text/plain; charset=utf-8")
             .body(format!("the Host header {REASON}\n")),

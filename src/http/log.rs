@@ -84,8 +84,8 @@ mod tests {
             call_service(&service, TestRequest::default().method(method).to_request()).await;
         }
 
-        let said = lines.said();
-        assert!(said.contains("method=\"GET\"") && said.contains("method=\"other\""), "{said}");
-        assert!(!said.contains("CANARY"), "{said}");
+        let written = lines.written();
+        assert!(written.contains("method=\"GET\"") && written.contains("method=\"other\""), "{written}");
+        assert!(!written.contains("CANARY"), "{written}");
     }
 }

@@ -5,11 +5,10 @@ use std::sync::LazyLock;
 
 use actix_web::http::Method;
 use errors::ERRORS;
-use validation::{Field, Kind};
 use serde_json::{Value, json};
+use validation::{Field, Kind};
 
-use super::operation;
-use crate::http::table::Route;
+use crate::routing::Route;
 
 /// A code.
 #[derive(Debug)]
@@ -131,7 +130,7 @@ impl Routes {
             Routes::All => true,
             Routes::Scoped => !route.scopes.is_empty(),
             Routes::Naming => route.pattern.contains('{') || any(route.fields, &|field| is_id(&field.kind)),
-            Routes::WithBody => operation::takes_body(route),
+            Routes::WithBody => route.takes_body(),
             Routes::WithUrl(also) => {
                 any(route.fields, &|field| field.name == "url") || also.contains(&route.name)
             }

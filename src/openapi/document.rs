@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::operation;
 use super::responses::{self, ErrorResponses};
-use crate::http::table::Route;
+use crate::routing::Route;
 use crate::{rest, schema};
 
 const ABOUT: &str = "\
@@ -104,8 +104,6 @@ impl Described {
 
 #[cfg(test)]
 mod tests {
-    use validation;
-
     use super::*;
 
     fn operations(document: &Value) -> Vec<(String, String, &Value)> {
@@ -153,9 +151,9 @@ mod tests {
         for (version, route) in rest::V2.iter().map(|r| ("v2", r)).chain(rest::V1.iter().map(|r| ("v1", r))) {
             let path = format!("/rest/{version}{}", operation::path(route));
             let op = &document["paths"][&path][route.method.as_str().to_ascii_lowercase()];
-            if operation::takes_body(route) {
+            if route.takes_body() {
                 let body = op["requestBody"]["content"]["application/json"]["example"].to_string();
-                fields::read_json(body.as_bytes(), route.fields)
+                validation::read_json(body.as_bytes(), route.fields)
                     .unwrap_or_else(|e| panic!("{path}: {body}: {e:?}"));
                 continue;
             }
@@ -166,7 +164,7 @@ mod tests {
                 query.append_pair(parameter["name"].as_str().unwrap(), &text);
             }
             let query = query.finish();
-            fields::read_query(&query, route.fields).unwrap_or_else(|e| panic!("{path}: {query}: {e:?}"));
+            validation::read_query(&query, route.fields).unwrap_or_else(|e| panic!("{path}: {query}: {e:?}"));
         }
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::codes::{self, Code};
 use super::example;
-use crate::http::table::Route;
+use crate::routing::Route;
 use crate::schema;
 
 /// The error responses of all operations, by the names under which they are components. Responses with the same codes are one,

@@ -5,17 +5,19 @@ use std::time::Duration;
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::Data;
 use actix_web::{App as Web, HttpServer};
-use actors::context::App;
+use actors::auth::authenticate::RequestInfo;
 use actors::auth::caller::{Caller, Credential};
-use errors::Error;
 use actors::auth::secret::Secret;
-use actors::pipeline::{Answer, Entry, Operation, perform_as};
-use actors::auth::authenticate::recognise;
+use actors::context::OperationContext;
+use actors::operation::Operation;
+use actors::pipeline::{ActivityEntry, Endpoint, Response, execute};
 use carrel::http::body::BodyLimits;
-use carrel::http::table::{Door, Route, mount, operation};
+use carrel::rest::Rest;
+use carrel::routing::{Route, RouteSurface, mount};
 use entity::kind::Surface;
 use entity::plan::Plan;
 use entity::scope::Scope;
+use errors::Error;
 use serde_json::{Value, json};
 
 use crate::world::{Client, Server};
@@ -27,7 +29,7 @@ impl Operation for Panics {
     type Reply = ();
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, _: &Caller, _: &App) -> Result<(), Error> {
+    async fn run(self, _: &Caller, _: &OperationContext) -> Result<(), Error> {
         panic!("a bug");
     }
 }
@@ -42,18 +44,18 @@ static ROUTES: [Route; 1] = [Route {
     operation: || "Panics",
     statuses: &[StatusCode::OK],
     reply: |generator| generator.subschema_for::<()>(),
-    answer: |door, route, request, payload| {
-        Box::pin(operation::<Panics>(door, route, request, payload, |_, _| Ok(Panics), |_| StatusCode::OK))
+    answer: |route, request, payload| {
+        Box::pin(Rest::answer::<Panics>(route, request, payload, |_, _| Ok(Panics), |_| StatusCode::OK))
     },
 }];
 
 /// Serves the route over HTTP; where.
-fn serve(app: &App) -> String {
-    let app = Data::new(app.clone());
+fn serve(ctx: &OperationContext) -> String {
+    let ctx = Data::new(ctx.clone());
     let limits = Data::new(BodyLimits::new(1 << 20, Duration::from_secs(60)));
     let server = HttpServer::new(move || {
-        let web = Web::new().app_data(app.clone()).app_data(limits.clone());
-        web.configure(|config| mount(config, Door::Key, &ROUTES))
+        let web = Web::new().app_data(ctx.clone()).app_data(limits.clone());
+        web.configure(|config| mount::<Rest>(config, &ROUTES))
     });
     let server = server.workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
     let base = format!("http://{}", server.addrs()[0]);
@@ -98,20 +100,22 @@ async fn panic_of_a_rest_operation_is_in_the_activity_view() {
 #[actix_web::test]
 async fn panic_of_a_tool_is_in_the_activity_view() {
     let server = Server::start().await;
-    let (app, user) = (server.app(), server.user(Plan::Pro).await);
+    let (ctx, user) = (server.app(), server.user(Plan::Pro).await);
     let (key, session) = (user.mcp_key().await, user.sign_in().await);
     let secret = Secret::parse_key(key.header("authorization").trim_start_matches("Bearer ")).unwrap();
-    let presented = Ok(Some(Credential::ApiKey(secret)));
-    let caller = recognise(app, presented, Surface::Mcp, None, None).await.unwrap();
+    let credential = Ok(Some(Credential::ApiKey(secret)));
+    let info = RequestInfo { credential, surface: Surface::Mcp, ip_address: None, client: None };
+    let caller = ctx.authenticator().authenticate(info).await.unwrap();
 
-    let verdict = |came: &Result<Answer<()>, Error>| {
-        let told = if came.is_ok() { "ok" } else { "INTERNAL" };
-        told.to_owned()
+    let status = |result: &Result<Response<()>, Error>| {
+        let status = if result.is_ok() { "ok" } else { "INTERNAL" };
+        status.to_owned()
     };
-    let asked = async |_: &Caller| Ok(Panics).into();
-    let performed = perform_as::<Panics>(app, &caller, Entry::Tool("panics"), verdict, asked).await;
+    let activity_entry = ActivityEntry { endpoint: Endpoint::Tool("panics"), status: &status };
+    let parse = async |_: &Caller| Ok(Panics).into();
+    let outcome = execute::<Panics>(ctx, &caller, Some(activity_entry), parse).await;
 
-    assert!(matches!(performed.result, Err(Error::Internal(_))));
+    assert!(matches!(outcome.result, Err(Error::Internal(_))));
     let lines = activity(&server, &session).await;
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert_eq!((&lines[0]["tool"], &lines[0]["status"]), (&json!("panics"), &json!("INTERNAL")));

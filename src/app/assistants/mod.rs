@@ -5,15 +5,15 @@ mod connection_test;
 mod steps;
 mod texts;
 
-use actors::context::OperationContext;
 use actors::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Values};
+use actors::context::OperationContext;
+use actors::operation::Operation;
 use actors::operations::target::Target;
-use actors::pipeline::Operation;
 use entity::scope::Scope;
+use errors::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
+use validation::{Field, Values};
 
 use connection_test::TestConnectionResponse;
 use texts::Assistant;

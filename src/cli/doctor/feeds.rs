@@ -1,10 +1,9 @@
 //! The feeds that users follow: which of them cannot be fetched.
 
 use library::context::CoreContext;
-use actors::ingest::feed::failing::{FeedHealth, feed_health};
+use library::feeds::health::{FeedHealth, feed_health};
 
-use super::check::Check;
-use super::database::SEE_DATABASE_FILES;
+use super::check::{Check, SEE_DATABASE_FILES};
 use crate::cli::output::shown;
 
 const NAME: &str = "feeds";

@@ -43,7 +43,7 @@ impl Exchange {
         Rc::new(Self {
             is_answering: Cell::new(false),
             has_ended: Cell::new(false),
-            caller: Cell::new(Sender::stranger(None)),
+            caller: Cell::new(Sender::anonymous(None)),
             unsent,
             answer: RefCell::new(None),
             drain,

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use actors::auth::accounts::{self, NewAccount};
-use actors::context::App;
-use library::clock::TestClock;
-use carrel::server::{Outside, Running, start_with};
+use actors::context::OperationContext;
+use carrel::server::{Overrides, RunningService, start_with};
 use carrel::settings::Settings;
 use entity::plan::Plan;
 use entity::time::Timestamp;
+use library::clock::TestClock;
 use sandbox::{SUBCOMMAND, SandboxCommand};
 use uuid::Uuid;
 
@@ -22,7 +22,7 @@ pub const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 /// See the file's head.
 pub struct Server {
     pub clock: Arc<TestClock>,
-    running: Running,
+    running: RunningService,
     home: Home,
 }
 
@@ -44,8 +44,8 @@ impl Server {
         let own = settings.iter().map(|(name, value)| (format!("CARREL__{name}"), (*value).to_owned()));
         let settings = Settings::load(None, home.settings(&index).into_iter().chain(own)).unwrap();
         let program = env!("CARGO_BIN_EXE_carrel").into();
-        let outside = Outside { sandbox: SandboxCommand { program, args: vec![SUBCOMMAND.into()] } };
-        let running = start_with(settings, clock.clone(), outside).await.unwrap();
+        let overrides = Overrides { sandbox: SandboxCommand { program, args: vec![SUBCOMMAND.into()] } };
+        let running = start_with(settings, clock.clone(), overrides).await.unwrap();
         Self { clock, running, home }
     }
 
@@ -66,8 +66,8 @@ impl Server {
     }
 
     /// The service behind the wire.
-    pub fn app(&self) -> &App {
-        self.running.app()
+    pub fn app(&self) -> &OperationContext {
+        self.running.context()
     }
 
     /// Someone who presents nothing.
@@ -79,6 +79,6 @@ impl Server {
     pub async fn user(&self, plan: Plan) -> Person<'_> {
         let email = format!("{}@reader.example", Uuid::now_v7().simple());
         let new = NewAccount { email, name: None, password: PASSWORD.to_owned(), plan };
-        Person::of(self, accounts::create(self.app(), new).await.unwrap())
+        Person::of(self, accounts::create(&self.app().core, new).await.unwrap())
     }
 }
