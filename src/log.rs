@@ -1,5 +1,5 @@
-//! The log: lines on stderr, for a person or as JSON. It never stops the program: when nobody reads the lines any
-//! more they are lost, and that is all. A panic is a line like any other, without the text that it speaks of.
+//! The log: lines on stderr, as text or JSON. It never stops the program: lines that cannot be written are lost. A panic is a line like
+//! any other, without a text that may come from a library.
 
 mod output;
 
@@ -118,9 +118,9 @@ pub(crate) mod tests {
         }
     }
 
-    struct Closed;
+    struct ClosedSink;
 
-    impl Write for Closed {
+    impl Write for ClosedSink {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(io::ErrorKind::BrokenPipe.into())
         }
@@ -144,7 +144,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_json_line_is_one_object_with_its_fields() {
+    fn json_line_is_one_object_with_its_fields() {
         let log = settings("json", "info");
 
         let line = written(&log, true, || {
@@ -167,7 +167,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_level_says_what_is_written() {
+    fn lines_below_the_level_are_not_written() {
         assert_eq!(written(&settings("text", "warn"), false, || info!("quiet")), "");
     }
 
@@ -196,9 +196,9 @@ pub(crate) mod tests {
         }
     }
 
-    /// What keeps libraries back asks for no line by itself.
+    /// The directives that silence libraries enable no lines by themselves.
     #[test]
-    fn nothing_is_written_that_the_level_does_not_ask_for() {
+    fn silenced_libraries_add_no_lines() {
         for level in ["off", "error"] {
             let said = written(&settings("text", level), false, || {
                 warn!(target: "reqwest::connect", "a library");
@@ -224,15 +224,15 @@ pub(crate) mod tests {
 
     /// Of the fault table (row 39).
     #[test]
-    fn a_closed_sink_loses_lines_and_nothing_else() {
+    fn closed_sink_loses_lines_and_nothing_else() {
         for format in ["text", "json"] {
-            with_default(subscriber(&settings(format, "trace"), || Closed, false), || info!("lost"));
+            with_default(subscriber(&settings(format, "trace"), || ClosedSink, false), || info!("lost"));
         }
     }
 
     /// Of the threat table (row L1).
     #[test]
-    fn a_panic_says_only_what_stands_in_the_program() {
+    fn panic_logs_only_literal_messages() {
         let literal = panic::catch_unwind(|| panic!("the core is gone")).unwrap_err();
         let put_together = panic::catch_unwind(|| panic!("{} is gone", String::from("canary"))).unwrap_err();
 

@@ -39,7 +39,7 @@ pub enum ImportsCommand {
     Pause(ImportIdArgs),
     /// Resume a paused or failed import
     Resume(ImportIdArgs),
-    /// Undo an import: delete what it created and nobody has changed since
+    /// Undo an import: delete what it created, except what was changed since
     Undo(ImportIdArgs),
 }
 

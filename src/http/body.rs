@@ -96,7 +96,7 @@ impl Pace {
 
 /// A complete body and its share of the memory.
 #[derive(Debug)]
-struct Arrived {
+struct CompleteBody {
     bytes: Bytes,
     memory: Hold,
 }
@@ -126,7 +126,7 @@ pub async fn read(
         return Err(Error::internal("the limits of bodies are missing"));
     };
     let began = Instant::now();
-    let mut arriving = Arriving::new(limits, &ctx.uploads.scratch, sender, declared_length(request));
+    let mut arriving = IncomingBody::new(limits, &ctx.uploads.scratch, sender, declared_length(request));
     loop {
         let deadline = began + limits.pace.allowed(arriving.length);
         let next = timeout_at(deadline, payload.next()).await.map_err(|_| Error::BodyTimeout)?;
@@ -149,7 +149,7 @@ pub fn declared_length(request: &HttpRequest) -> Option<u64> {
 }
 
 /// A body of which a part has arrived.
-struct Arriving<'a> {
+struct IncomingBody<'a> {
     limits: &'a BodyLimits,
     scratch: &'a Scratch,
     sender: Sender,
@@ -169,7 +169,7 @@ struct SpillFile {
     scratch: Scratch,
 }
 
-impl<'a> Arriving<'a> {
+impl<'a> IncomingBody<'a> {
     fn new(
         limits: &'a BodyLimits,
         scratch: &'a Scratch,
@@ -224,24 +224,24 @@ impl<'a> Arriving<'a> {
 
     /// Returns the bytes; the request holds their memory share from now on.
     async fn hand_over(self, request: &HttpRequest) -> Result<Bytes, Error> {
-        let Arrived { bytes, memory } = self.finish().await?;
+        let CompleteBody { bytes, memory } = self.finish().await?;
         request.extensions_mut().insert(RequestMemory { _hold: memory });
         Ok(bytes)
     }
 
-    async fn finish(mut self) -> Result<Arrived, Error> {
+    async fn finish(mut self) -> Result<CompleteBody, Error> {
         if self.file.is_some() {
             self.spill().await?;
         }
         let Some(spilled) = self.file.take() else {
-            return Ok(Arrived { bytes: self.buffered.freeze(), memory: self.memory });
+            return Ok(CompleteBody { bytes: self.buffered.freeze(), memory: self.memory });
         };
         self.buffered = BytesMut::new();
         self.memory.release();
         let mut memory = self.limits.whole.hold(self.sender);
         memory.grow_within(self.length, MAX_WAIT).await?;
         let bytes = tokio::fs::read(spilled.named.path()).await.map_err(storage)?;
-        Ok(Arrived { bytes: bytes.into(), memory })
+        Ok(CompleteBody { bytes: bytes.into(), memory })
     }
 }
 
@@ -323,7 +323,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
-        let mut arriving = Arriving::new(&limits, &scratch, anonymous(), None);
+        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
 
         arriving.push(b"a heron").await.unwrap();
 
@@ -337,7 +337,7 @@ mod tests {
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
         let _held: Vec<Hold> = (0..=u8::MAX).filter_map(|last| fill(&limits, last)).collect();
-        let mut arriving = Arriving::new(&limits, &scratch, anonymous(), None);
+        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
 
         arriving.push(&[b'x'; FREE_BYTES]).await.unwrap();
 
@@ -358,7 +358,7 @@ mod tests {
         let scratch = Scratch::open(folder.clone(), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(4 << 20, Duration::from_secs(1));
         let sent: Vec<u8> = (0..3 << 20).map(|n: u32| n.to_le_bytes()[0]).collect();
-        let mut arriving = Arriving::new(&limits, &scratch, anonymous(), None);
+        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
 
         for chunk in sent.chunks(30_000) {
             arriving.push(chunk).await.unwrap();
@@ -376,7 +376,7 @@ mod tests {
         let disk = DiskSpace::new(vec![home.path().to_owned()], 1);
         let scratch = Scratch::open(home.path().join("scratch"), disk).unwrap();
         let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
-        let mut arriving = Arriving::new(&limits, &scratch, anonymous(), Some(u64::MAX));
+        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), Some(u64::MAX));
         arriving.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
 
         let refused = arriving.push(b"y").await;
@@ -392,10 +392,10 @@ mod tests {
         let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
         // Each has room alone, and both do not have it together.
         let declared_length = Some(available_bytes(home.path()).unwrap() / 3 * 2);
-        let mut stalled = Arriving::new(&limits, &scratch, anonymous(), declared_length);
+        let mut stalled = IncomingBody::new(&limits, &scratch, anonymous(), declared_length);
         stalled.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
         stalled.push(b"y").await.unwrap();
-        let mut other = Arriving::new(&limits, &scratch, anonymous(), declared_length);
+        let mut other = IncomingBody::new(&limits, &scratch, anonymous(), declared_length);
         other.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
 
         let pushed = other.push(b"y").await;
@@ -409,7 +409,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(2 << 20, Duration::from_secs(1));
-        let mut arriving = Arriving::new(&limits, &scratch, anonymous(), None);
+        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
         arriving.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
         arriving.push(b"y").await.unwrap();
 
@@ -428,7 +428,7 @@ mod tests {
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(2 << 20, Duration::from_secs(1));
         let request = TestRequest::default().to_http_request();
-        let mut arriving = Arriving::new(&limits, &scratch, anonymous(), None);
+        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
         arriving.push(&[b'x'; FREE_BYTES + 1]).await.unwrap();
 
         drop(arriving.hand_over(&request).await.unwrap());

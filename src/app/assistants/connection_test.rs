@@ -2,7 +2,7 @@
 //! any proxy there. The first step that fails says why, in words for the operator; later ones are skipped.
 //!
 //! The test creates an OAuth client and an MCP key, and removes both at its end, also when a step fails. If the process dies before, the
-//! key expires within two minutes, and the client is forgotten like any client that nobody uses.
+//! key expires within two minutes, and the client is deleted like any unused one.
 
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;

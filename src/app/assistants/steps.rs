@@ -16,7 +16,7 @@ use web::{Guard, PageUrl};
 
 use crate::mcp::LEGACY;
 
-/// A loopback address, as programs on a user's machine register: nobody is ever sent there.
+/// A loopback URL, as programs on a user's machine register. No browser is ever sent there.
 const REDIRECT: &str = "http://127.0.0.1/connection-test";
 const RESOURCE: &str = "/.well-known/oauth-protected-resource/mcp";
 const SERVER: &str = "/.well-known/oauth-authorization-server";

@@ -89,9 +89,10 @@ mod tests {
         let settings = settings(&format!("http://{free}"));
 
         let refused = check(&settings, &READY).await;
-        let nobody = check(&settings, &ServerAnswer { state: ServerState::NotRunning, storage: None }).await;
+        let not_running =
+            check(&settings, &ServerAnswer { state: ServerState::NotRunning, storage: None }).await;
 
-        assert_eq!((refused.state, nobody.state), (CheckState::Warning, CheckState::Good));
+        assert_eq!((refused.state, not_running.state), (CheckState::Warning, CheckState::Good));
         assert!(refused.found.contains(&free.to_string()), "{refused}");
     }
 

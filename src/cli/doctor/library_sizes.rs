@@ -18,7 +18,7 @@ pub async fn check(core: &CoreContext, repairs: bool) -> Check {
 }
 
 async fn compare(core: &CoreContext, repairs: bool) -> Result<Check, Error> {
-    let users = library_quota::differing(&core.db).await?;
+    let users = library_quota::find_miscounted_users(&core.db).await?;
     if users.is_empty() {
         return Ok(Check::good(NAME, "the bytes of each library are counted correctly"));
     }

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn file_in_place_of_the_folder_is_wrong_and_a_missing_one_is_not() {
+    fn folder_that_is_a_file_is_wrong_and_a_missing_one_is_not() {
         let place = folder("file");
         let file = place.join("data");
         fs::write(&file, b"").unwrap();

@@ -1,9 +1,9 @@
 //! `add_bookmark`: its arguments.
 
-use actors::operations::bookmarks::{AddBookmark, kinds};
+use actors::operations::bookmarks::AddBookmark;
 use entity::id::ProjectId;
 use errors::Error;
-use library::bookmarks::save;
+use library::bookmarks::{kinds, normalize_tags};
 use validation::{Field, Kind, Values};
 
 /// The fields of the arguments.
@@ -17,7 +17,7 @@ pub const FIELDS: &[Field] = &[
 pub fn read(mut values: Values) -> Result<AddBookmark, Error> {
     Ok(AddBookmark {
         url: values.text("url").unwrap_or_default(),
-        tags: save::tidy_tags(values.texts("tags").unwrap_or_default()),
+        tags: normalize_tags(values.texts("tags").unwrap_or_default()),
         project: values.id("projectId").map(ProjectId),
     })
 }

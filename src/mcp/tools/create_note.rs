@@ -1,6 +1,6 @@
 //! `create_note`: its arguments.
 
-use actors::operations::notes::{BODY, CreateNote, Place};
+use actors::operations::notes::{BODY, CreateNote, NoteTarget};
 use entity::id::{BookmarkId, ProjectId};
 use errors::{Error, Fault, Invalid};
 use validation::{Field, Kind, Values};
@@ -22,13 +22,13 @@ pub const FIELDS: &[Field] = &[
 
 /// Makes the operation from the arguments.
 pub fn read(mut values: Values) -> Result<CreateNote, Error> {
-    let bookmark = values.id(TARGET_FIELDS[0]).map(|id| Place::Bookmark(BookmarkId(id)));
-    let project = values.id(TARGET_FIELDS[1]).map(|id| Place::Project(ProjectId(id)));
-    let place = match (bookmark, project) {
-        (Some(place), None) | (None, Some(place)) => place,
+    let bookmark = values.id(TARGET_FIELDS[0]).map(|id| NoteTarget::Bookmark(BookmarkId(id)));
+    let project = values.id(TARGET_FIELDS[1]).map(|id| NoteTarget::Project(ProjectId(id)));
+    let target = match (bookmark, project) {
+        (Some(target), None) | (None, Some(target)) => target,
         (None, None) | (Some(_), Some(_)) => return Err(not_exactly_one().into()),
     };
-    Ok(CreateNote { place, title: values.text("title"), body: values.text("body").unwrap_or_default() })
+    Ok(CreateNote { target, title: values.text("title"), body: values.text("body").unwrap_or_default() })
 }
 
 /// Reports both target fields: none or both were given.

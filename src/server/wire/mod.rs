@@ -53,7 +53,7 @@ const SHUTDOWN_SECONDS: u64 = 28;
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 /// While many connections are open, one that has been without a request for this long makes room for others. Looked at this often.
 const CROWDED_KEEP_ALIVE: Duration = Duration::from_secs(5);
-/// Time for the rest of a body that nobody reads any more, so that its sender sees the answer before the connection ends.
+/// Time for the rest of a body that is no longer read, so that its sender sees the response before the connection is closed.
 const UNREAD_BODY: Duration = Duration::from_secs(1);
 /// Time for a next request on an open connection while the service stops. One that was sent before the client could know
 /// is answered.
