@@ -76,12 +76,12 @@ where
 
 fn panicked(info: &PanicHookInfo<'_>) {
     let place = info.location().map(ToString::to_string).unwrap_or_default();
-    error!(panic.place = place, "panicked: {}", said(info.payload()));
+    error!(panic.place = place, "panicked: {}", literal_message(info.payload()));
 }
 
-/// What a panic says, if it was written into the program. A message that was put together may hold text of a library:
+/// The message of a panic if it is a literal of the program. A formatted message may contain text of a library:
 /// slicing inside a character quotes the whole text, for one.
-fn said(payload: &dyn Any) -> &'static str {
+fn literal_message(payload: &dyn Any) -> &'static str {
     payload.downcast_ref::<&'static str>().copied().unwrap_or("(a message that is not shown)")
 }
 
@@ -177,7 +177,7 @@ pub(crate) mod tests {
         let parts = "info,rustls::client=trace,reqwest::connect=trace,hyper_util::client=trace,sqlx::query=trace,\
                      sea_orm::driver::sqlx_postgres=trace,actix_http::h1::decoder=trace";
         for level in ["trace", parts, "info,[request]=trace"] {
-            let said = written(&settings("text", level), false, || {
+            let lines = written(&settings("text", level), false, || {
                 let _span = info_span!("request", request.id = "r1").entered();
                 info!("a line of ours");
                 debug!(target: "rustls::client::hs", "No cached session for DnsName(\"canary.example\")");
@@ -191,8 +191,8 @@ pub(crate) mod tests {
                     .in_scope(|| info!("another line of ours"));
             });
 
-            assert!(said.contains("a line of ours") && !said.contains("canary"), "{level}: {said}");
-            assert!(said.contains("another line of ours"), "{level}: {said}");
+            assert!(lines.contains("a line of ours") && !lines.contains("canary"), "{level}: {lines}");
+            assert!(lines.contains("another line of ours"), "{level}: {lines}");
         }
     }
 
@@ -200,12 +200,12 @@ pub(crate) mod tests {
     #[test]
     fn silenced_libraries_add_no_lines() {
         for level in ["off", "error"] {
-            let said = written(&settings("text", level), false, || {
+            let lines = written(&settings("text", level), false, || {
                 warn!(target: "reqwest::connect", "a library");
                 warn!("ours");
             });
 
-            assert_eq!(said, "", "{level}");
+            assert_eq!(lines, "", "{level}");
         }
     }
 
@@ -214,11 +214,11 @@ pub(crate) mod tests {
     fn line_breaks_and_escapes_in_fields_are_neutralized() {
         let forged = "x\r\n2026-01-01T00:00:00Z ERROR carrel: forged\u{1b}[2J\u{7}";
         for format in ["text", "json"] {
-            let said = written(&settings(format, "info"), false, || info!(reason = forged, "failed"));
+            let lines = written(&settings(format, "info"), false, || info!(reason = forged, "failed"));
 
-            assert_eq!(said.lines().count(), 1, "{format}: {said:?}");
+            assert_eq!(lines.lines().count(), 1, "{format}: {lines:?}");
             let controls = |c: char| c.is_control() && c != '\n';
-            assert!(said.contains("forged") && !said.contains(controls), "{format}: {said:?}");
+            assert!(lines.contains("forged") && !lines.contains(controls), "{format}: {lines:?}");
         }
     }
 
@@ -236,7 +236,7 @@ pub(crate) mod tests {
         let literal = panic::catch_unwind(|| panic!("the core is gone")).unwrap_err();
         let put_together = panic::catch_unwind(|| panic!("{} is gone", String::from("canary"))).unwrap_err();
 
-        assert_eq!(said(literal.as_ref()), "the core is gone");
-        assert_eq!(said(put_together.as_ref()), "(a message that is not shown)");
+        assert_eq!(literal_message(literal.as_ref()), "the core is gone");
+        assert_eq!(literal_message(put_together.as_ref()), "(a message that is not shown)");
     }
 }

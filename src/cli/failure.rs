@@ -214,16 +214,16 @@ pub fn words(error: &Error) -> String {
 
 /// An error with its causes, each once.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut told = error.to_string();
+    let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(deeper) = cause {
         let more = deeper.to_string();
-        if !told.contains(&more) {
-            told = format!("{told}: {more}");
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
         }
         cause = deeper.source();
     }
-    told
+    text
 }
 
 #[cfg(test)]

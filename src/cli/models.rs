@@ -128,7 +128,7 @@ fn verify(store: &Store) -> Result<CommandOutput, Failure> {
     let used = |model: &&Model| !model.optional || store.find(model).is_some();
     let models: Vec<_> = Catalogue::built_in().models().iter().filter(used).map(verified).collect();
     let report = ModelReport { ok: models.iter().all(|model| model.ok), models };
-    Ok(CommandOutput::of(&report)?.ended(report.ok))
+    Ok(CommandOutput::of(&report)?.with_success(report.ok))
 }
 
 #[derive(Serialize)]

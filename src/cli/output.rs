@@ -15,29 +15,29 @@ use super::failure::Failure;
 pub struct CommandOutput {
     text: String,
     json: Value,
-    well: bool,
+    is_success: bool,
 }
 
 impl CommandOutput {
     /// A report in both forms.
     pub fn of(report: &(impl Serialize + Display)) -> Result<Self, Failure> {
         let json = serde_json::to_value(report).map_err(Failure::ReportFailed)?;
-        Ok(Self { text: report.to_string(), json, well: true })
+        Ok(Self { text: report.to_string(), json, is_success: true })
     }
 
     /// No output.
     pub fn nothing() -> Self {
-        Self { text: String::new(), json: Value::Null, well: true }
+        Self { text: String::new(), json: Value::Null, is_success: true }
     }
 
-    /// The same, with the status of a failure where it is not `well`: for reports of something that is wrong.
-    pub fn ended(self, well: bool) -> Self {
-        Self { well, ..self }
+    /// The same output with this exit status: that of a failure for reports of something that is wrong.
+    pub fn with_success(self, is_success: bool) -> Self {
+        Self { is_success, ..self }
     }
 
     /// Whether the status is that of success.
     pub fn is_good(&self) -> bool {
-        self.well
+        self.is_success
     }
 
     /// Prints it and says how the process is to end.

@@ -103,8 +103,8 @@ fn mistake_is_reported_with_what_is_allowed() {
         ("completions ksh", "bash"),
     ];
     for (line, allowed) in mistakes {
-        let (_, told) = refused(line);
-        assert!(told.contains(allowed), "{line}: {told}");
+        let (_, message) = refused(line);
+        assert!(message.contains(allowed), "{line}: {message}");
     }
 }
 

@@ -42,7 +42,7 @@ pub enum McpMethod {
     Initialize,
     /// `ping`.
     Ping,
-    /// `server/discover`: what the handshake would have told.
+    /// `server/discover`: the contents of the handshake.
     Discover,
     /// `tools/list`.
     ListTools,
@@ -71,7 +71,7 @@ const DISCOVER: &str = "server/discover";
 ///
 /// # Errors
 /// The version or the method is not supported, or headers and `_meta` are incomplete or differ.
-pub fn of(
+pub fn identify(
     headers: &McpHeaders<'_>,
     request: &RpcRequest,
 ) -> Result<(ProtocolGeneration, McpMethod), RpcError> {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     fn refusal(headers: &McpHeaders<'_>, request: &RpcRequest) -> (u16, i32) {
-        of(headers, request).unwrap_err().status_and_code()
+        identify(headers, request).unwrap_err().status_and_code()
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
         {
             let headers = McpHeaders { version, ..NO_HEADERS };
             assert_eq!(
-                of(&headers, &request("ping", json!({}))).ok(),
+                identify(&headers, &request("ping", json!({}))).ok(),
                 Some((ProtocolGeneration::Legacy, McpMethod::Ping))
             );
         }
@@ -245,7 +245,7 @@ mod tests {
     fn modern_request_is_accepted_when_headers_and_meta_agree() {
         let request = request("tools/list", modern(MODERN));
         assert_eq!(
-            of(&header(MODERN, "tools/list"), &request).ok(),
+            identify(&header(MODERN, "tools/list"), &request).ok(),
             Some((ProtocolGeneration::Modern, McpMethod::ListTools))
         );
     }
@@ -272,7 +272,7 @@ mod tests {
         let headers_with = |name| McpHeaders { name, ..header(MODERN, "tools/call") };
 
         for good in ["get_document", "=?base64?Z2V0X2RvY3VtZW50?="] {
-            assert!(of(&headers_with(SingleHeader::Value(good)), &request).is_ok(), "{good}");
+            assert!(identify(&headers_with(SingleHeader::Value(good)), &request).is_ok(), "{good}");
         }
         for bad in [
             SingleHeader::Missing,

@@ -40,7 +40,7 @@ pub async fn answer(
         McpMethod::ListTools => (list(caller, params)?, Some(TOOL_LIST_CACHE)),
         McpMethod::CallTool => (call(http, ctx, caller, params).await?, None),
     };
-    Ok(rpc::success(&request.id, result::of(generation, result, cache)))
+    Ok(rpc::success(&request.id, result::for_generation(generation, result, cache)))
 }
 
 /// The handshake. Only the name of the client is stored.

@@ -153,6 +153,6 @@ async fn dispatch(
     caller: &Caller,
     rpc: RpcRequest,
 ) -> Result<HttpResponse, RpcError> {
-    let (generation, method) = generation::of(&McpHeaders::from_request(request), &rpc)?;
+    let (generation, method) = generation::identify(&McpHeaders::from_request(request), &rpc)?;
     methods::answer(request, ctx, caller, generation, method, rpc).await
 }

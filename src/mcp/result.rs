@@ -27,7 +27,7 @@ pub struct CachePolicy {
 
 /// A result in the form of its generation: a modern one also says that it is complete, which server made it, and how long it may be
 /// cached.
-pub fn of(
+pub fn for_generation(
     generation: ProtocolGeneration,
     mut result: Map<String, Value>,
     cache: Option<CachePolicy>,
@@ -141,8 +141,11 @@ mod tests {
         let cache = Some(CachePolicy { ttl_ms: 5, scope: "private" });
         let own = || members([("_meta", json!({ "a/b": 1 }))]);
 
-        assert_eq!(of(ProtocolGeneration::Legacy, own(), cache), json!({ "_meta": { "a/b": 1 } }));
-        let modern = of(ProtocolGeneration::Modern, own(), cache);
+        assert_eq!(
+            for_generation(ProtocolGeneration::Legacy, own(), cache),
+            json!({ "_meta": { "a/b": 1 } })
+        );
+        let modern = for_generation(ProtocolGeneration::Modern, own(), cache);
         assert_eq!(
             (&modern["resultType"], &modern["ttlMs"], &modern["cacheScope"]),
             (&json!("complete"), &json!(5), &json!("private"))

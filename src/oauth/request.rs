@@ -30,7 +30,7 @@ pub const UNGRANTABLE_SCOPE: &str =
 /// Reads and checks a request. `from` is the IP address of the browser.
 ///
 /// # Errors
-/// What is wrong with it, and who is told.
+/// What is wrong with it, and whether the user or the client is informed.
 pub async fn read(
     ctx: &OperationContext,
     from: Option<IpAddr>,

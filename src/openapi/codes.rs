@@ -106,7 +106,7 @@ fn routes_of(code: &str) -> Routes {
 }
 
 /// Those that this route may answer with.
-pub fn of(route: &'static Route) -> impl Iterator<Item = &'static Code> {
+pub fn of_route(route: &'static Route) -> impl Iterator<Item = &'static Code> {
     CODES.iter().filter(move |code| code.routes.include(route))
 }
 
@@ -225,7 +225,7 @@ mod tests {
     fn routes_answer_with_the_codes_of_their_kind() {
         let of_route = |name: &str| {
             let route = crate::rest::V2.iter().find(|route| route.name == name).unwrap();
-            of(route).map(|code| code.name).collect::<Vec<_>>()
+            of_route(route).map(|code| code.name).collect::<Vec<_>>()
         };
 
         let (search, ask) = (of_route("GET /search"), of_route("POST /ask"));

@@ -69,7 +69,7 @@ pub fn describe(
         "tags": [group(route)],
         "security": [{ "bearer": scopes }, { "header": scopes }],
         "parameters": parameters(route),
-        "responses": responses::of(route, &reply, &reply_description, errors),
+        "responses": responses::describe(route, &reply, &reply_description, errors),
     });
     if let (Some(members), true) = (described.as_object_mut(), route.takes_body()) {
         members.insert("requestBody".to_owned(), body(route));

@@ -214,7 +214,7 @@ pub struct Accounts {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Auth {
-    /// Failures of one address in a minute before it is told to wait.
+    /// Failures of one address in a minute before it has to wait.
     #[serde(deserialize_with = "whole::<_, u32, 1, 1_000_000>")]
     pub failures_per_minute: u32,
 }

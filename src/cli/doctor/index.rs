@@ -113,19 +113,19 @@ mod tests {
 
     const WHOLE: Inspection = Inspection { audit_reason: None, expected_passages: 12, lost_documents: 0 };
 
-    fn told(inspection: Inspection) -> Check {
+    fn judge_index(inspection: Inspection) -> Check {
         judge(Path::new("/data/index"), Some(inspection))
     }
 
     #[test]
     fn whole_index_is_good_and_says_how_much_it_holds() {
-        assert_eq!(told(WHOLE), Check::good(NAME, "/data/index is there and holds 12 passages"));
+        assert_eq!(judge_index(WHOLE), Check::good(NAME, "/data/index is there and holds 12 passages"));
     }
 
     #[test]
     fn every_audit_reason_and_a_rebuild_come_with_advice() {
-        let doubted = |reason| told(Inspection { audit_reason: Some(reason), ..WHOLE });
-        let rebuilt = told(Inspection { lost_documents: 3, ..WHOLE });
+        let doubted = |reason| judge_index(Inspection { audit_reason: Some(reason), ..WHOLE });
+        let rebuilt = judge_index(Inspection { lost_documents: 3, ..WHOLE });
 
         for check in [
             doubted(AuditReason::Missing),
@@ -145,7 +145,7 @@ mod tests {
         let new =
             Inspection { audit_reason: Some(AuditReason::Missing), expected_passages: 0, lost_documents: 0 };
 
-        assert_eq!(told(new).advice.as_deref(), Some("the first start makes it"));
+        assert_eq!(judge_index(new).advice.as_deref(), Some("the first start makes it"));
         assert_eq!(judge(Path::new("/data/index"), None).advice.as_deref(), Some("the first start makes it"));
     }
 }

@@ -47,7 +47,7 @@ pub async fn run(
         }
     };
     let report = DoctorReport { ok: checks.iter().all(|check| check.state != CheckState::Wrong), checks };
-    Ok(CommandOutput::of(&report)?.ended(report.ok))
+    Ok(CommandOutput::of(&report)?.with_success(report.ok))
 }
 
 async fn check_all(settings: &Settings, repairs: bool) -> Vec<Check> {

@@ -86,7 +86,7 @@ async fn report(
     match import.state {
         ImportState::Done | ImportState::Checked => {
             let report = ImportReport::of(core, import, probe::is_server_running(settings).await).await?;
-            Ok(CommandOutput::of(&report)?.ended(report.is_good()))
+            Ok(CommandOutput::of(&report)?.with_success(report.is_good()))
         }
         ImportState::Failed => {
             Err(Failure::NotImported { rows: imported_rows(import), reason: failure_reason(import) })

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actors::auth::accounts::{self, NewAccount};
 use actors::context::OperationContext;
+use actors::service::Service;
 use carrel::server::{Overrides, RunningService, start_with};
 use carrel::settings::Settings;
 use entity::plan::Plan;
@@ -65,7 +66,12 @@ impl Server {
         &self.home
     }
 
-    /// The service behind the wire.
+    /// The service behind the HTTP server.
+    pub fn service(&self) -> &Service {
+        self.running.service()
+    }
+
+    /// The context of operations.
     pub fn app(&self) -> &OperationContext {
         self.running.context()
     }
