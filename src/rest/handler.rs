@@ -48,7 +48,7 @@ impl RouteSurface for Rest {
                 return HttpResponse::InternalServerError().finish();
             };
             let parse = async |caller: &Caller| parse(route, &request, caller, payload, read).await;
-            let outcome = execute(&ctx, &request, route.name, success, parse).await;
+            let outcome = execute::<O>(&ctx, &request, route.name, success, parse).await;
             respond::<O>(&request, &ctx, success, outcome).await
         })
         .await
@@ -65,7 +65,7 @@ impl RouteSurface for Rest {
         }
         let ok = |(): &()| StatusCode::OK;
         let parse = async |_: &Caller| Ok(Unknown { methods }).into();
-        let outcome = execute(&ctx, &request, UNKNOWN_ROUTE, ok, parse).await;
+        let outcome = execute::<Unknown>(&ctx, &request, UNKNOWN_ROUTE, ok, parse).await;
         respond::<Unknown>(&request, &ctx, ok, outcome).await
     }
 }
