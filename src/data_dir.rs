@@ -1,4 +1,4 @@
-//! The folder of the data: its owner's alone, and one process's at a time.
+//! The folder of the data, which only its owner may open, and only one process at a time uses.
 
 use std::error::Error;
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
@@ -12,15 +12,15 @@ use uuid::Uuid;
 /// The longest content of the lock file that is read, in bytes.
 const MAX_LOCK_BYTES: u64 = 256;
 
-/// Where an own SQLite database is.
+/// The path of the SQLite database in the data folder.
 pub fn database_file(data_dir: &Path) -> PathBuf {
     data_dir.join("carrel.db")
 }
 
-/// Takes the data folder for this process alone, for as long as the file is open: two on one index would damage it.
+/// Locks the data folder for this process as long as the file is open: two processes on one index would damage it.
 ///
 /// # Errors
-/// Another process has it, or the file of the lock cannot be made.
+/// Another process holds the lock, or the lock file cannot be created.
 pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
     let path = folder.join("carrel.lock");
     let file = File::options().create(true).truncate(false).read(true).write(true).open(&path);
@@ -67,10 +67,10 @@ fn kept_id(lock: &mut File) -> io::Result<Uuid> {
     Ok(id)
 }
 
-/// A folder that its owner alone may open.
+/// Creates a folder that only its owner may open, if it does not exist.
 ///
 /// # Errors
-/// It cannot be made.
+/// It cannot be created.
 pub fn private_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -79,11 +79,11 @@ pub fn private_folder(folder: &Path) -> io::Result<()> {
     give_to_owner(folder)
 }
 
-/// What root made, with a command beside a service of another account, is the owner's of the folder in which it stands. A link
-/// is not followed.
+/// Gives what root created, by a command beside a service of another account, to the owner of the folder that contains it. Links are
+/// not followed.
 ///
 /// # Errors
-/// The owner cannot be told, or nothing be given.
+/// The owner cannot be read or changed.
 pub fn give_to_owner(made: &Path) -> io::Result<()> {
     let Some(folder) = made.parent().filter(|folder| folder.is_dir()) else { return Ok(()) };
     let around = std::fs::metadata(folder)?;
@@ -93,12 +93,12 @@ pub fn give_to_owner(made: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether others may look into the folder: one that was there before keeps its rights.
+/// Whether other users may read the folder. One that existed before keeps its permissions.
 pub fn is_open_to_others(folder: &Path) -> bool {
     std::fs::metadata(folder).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
 }
 
-/// The files of the database were made with the process's usual rights: from now on their owner's alone.
+/// Makes the files in the folder accessible to their owner only: the database creates them with the usual permissions.
 pub fn private_files(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_file()) {

@@ -1,10 +1,10 @@
 //! # The surfaces
 //!
-//! How a verb is *asked for*. Each surface turns its wire into an operation and the reply into its wire, and decides
-//! nothing: REST ([`rest`]), the web app's routes ([`app`]), MCP ([`mcp`]), OAuth ([`oauth`]), and the command line
-//! ([`cli`]). What they share of HTTP stands in [`http`], of shapes in [`schema`]; [`openapi`] describes REST to programs
-//! and people, and [`start_page`] is what a browser gets at `/`. [`server`] puts everything together and takes it apart again,
-//! [`settings`] says with what, [`data_dir`] keeps the folder of the data, and [`library_database`] opens the database.
+//! Each surface parses its wire format into an operation and writes the reply in its wire format, and decides nothing: REST ([`rest`]),
+//! the web app's routes ([`app`]), MCP ([`mcp`]), OAuth ([`oauth`]), and the command line ([`cli`]). Tables of routes are mounted by
+//! [`routing`]; what all share of HTTP is in [`http`], and the JSON Schemas are made in [`schema`]. [`openapi`] describes REST, and
+//! [`start_page`] is the page at `/`. [`server`] starts and stops everything by the [`settings`]; [`data_dir`] locks and protects the
+//! folder of the data, and [`library_database`] opens the database.
 
 pub mod app;
 pub mod cli;
@@ -16,6 +16,7 @@ pub mod mcp;
 pub mod oauth;
 pub mod openapi;
 pub mod rest;
+pub mod routing;
 pub mod schema;
 pub mod server;
 pub mod settings;

@@ -226,10 +226,10 @@ mod tests {
     async fn missing_database_of_a_library_is_not_created() {
         let home = Home::with_library();
 
-        let told = home.connect_fails().await;
+        let message = home.connect_fails().await;
 
-        assert!(told.contains("carrel.db is missing, but data_dir"), "{told}");
-        assert!(told.contains("(carrel.id, index)") && told.contains("carrel migrate"), "{told}");
+        assert!(message.contains("carrel.db is missing, but data_dir"), "{message}");
+        assert!(message.contains("(carrel.id, index)") && message.contains("carrel migrate"), "{message}");
         assert!(!home.folder.path().join("carrel.db").exists());
     }
 
@@ -240,9 +240,12 @@ mod tests {
         home.write("carrel.db", "");
         home.write("carrel.db-wal", "a log");
 
-        let told = home.connect_fails().await;
+        let message = home.connect_fails().await;
 
-        assert!(told.contains("carrel.db is empty") && told.contains("(carrel.id, index, files)"), "{told}");
+        assert!(
+            message.contains("carrel.db is empty") && message.contains("(carrel.id, index, files)"),
+            "{message}"
+        );
         assert_eq!(fs::read_to_string(home.folder.path().join("carrel.db-wal")).unwrap(), "a log");
     }
 
@@ -253,8 +256,8 @@ mod tests {
         home.write("carrel.id", "01a211e7-cfa4-7008-ab5a-7d3271c6cb6c");
         home.write("index/segment", "passages");
 
-        let told = home.connect_fails().await;
-        assert!(told.contains("carrel.db is empty"), "{told}");
+        let message = home.connect_fails().await;
+        assert!(message.contains("carrel.db is empty"), "{message}");
 
         Db::open(home.settings.database_url().expose()).await.unwrap().close().await.unwrap();
         open_for_service(&home.settings).await.unwrap().close().await.unwrap();
@@ -292,11 +295,11 @@ mod tests {
         let home = Home::new();
         fs::create_dir(home.folder.path().join("carrel.db")).unwrap();
 
-        let told = home.connect_fails().await;
+        let message = home.connect_fails().await;
 
         let file = home.folder.path().join("carrel.db");
         let begins = format!("could not open the database {} (setting data_dir): ", file.display());
-        assert!(told.starts_with(&begins), "{told}");
+        assert!(message.starts_with(&begins), "{message}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The log: lines on stderr, for a person or as JSON. It never stops the program: when nobody reads the lines any
-//! more they are lost, and that is all. A panic is a line like any other, without the text that it speaks of.
+//! The log: lines on stderr, as text or JSON. It never stops the program: lines that cannot be written are lost. A panic is a line like
+//! any other, without a text that may come from a library.
 
 mod output;
 
@@ -76,12 +76,12 @@ where
 
 fn panicked(info: &PanicHookInfo<'_>) {
     let place = info.location().map(ToString::to_string).unwrap_or_default();
-    error!(panic.place = place, "panicked: {}", said(info.payload()));
+    error!(panic.place = place, "panicked: {}", literal_message(info.payload()));
 }
 
-/// What a panic says, if it was written into the program. A message that was put together may hold text of a library:
+/// The message of a panic if it is a literal of the program. A formatted message may contain text of a library:
 /// slicing inside a character quotes the whole text, for one.
-fn said(payload: &dyn Any) -> &'static str {
+fn literal_message(payload: &dyn Any) -> &'static str {
     payload.downcast_ref::<&'static str>().copied().unwrap_or("(a message that is not shown)")
 }
 
@@ -102,7 +102,7 @@ pub(crate) mod tests {
 
     impl Sink {
         /// All that was written.
-        pub(crate) fn said(&self) -> String {
+        pub(crate) fn written(&self) -> String {
             String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
         }
     }
@@ -118,9 +118,9 @@ pub(crate) mod tests {
         }
     }
 
-    struct Closed;
+    struct ClosedSink;
 
-    impl Write for Closed {
+    impl Write for ClosedSink {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(io::ErrorKind::BrokenPipe.into())
         }
@@ -140,11 +140,11 @@ pub(crate) mod tests {
         let sink = Sink::default();
         let kept = sink.clone();
         with_default(subscriber(log, move || kept.clone(), colours), what);
-        sink.said()
+        sink.written()
     }
 
     #[test]
-    fn a_json_line_is_one_object_with_its_fields() {
+    fn json_line_is_one_object_with_its_fields() {
         let log = settings("json", "info");
 
         let line = written(&log, true, || {
@@ -167,7 +167,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_level_says_what_is_written() {
+    fn lines_below_the_level_are_not_written() {
         assert_eq!(written(&settings("text", "warn"), false, || info!("quiet")), "");
     }
 
@@ -177,7 +177,7 @@ pub(crate) mod tests {
         let parts = "info,rustls::client=trace,reqwest::connect=trace,hyper_util::client=trace,sqlx::query=trace,\
                      sea_orm::driver::sqlx_postgres=trace,actix_http::h1::decoder=trace";
         for level in ["trace", parts, "info,[request]=trace"] {
-            let said = written(&settings("text", level), false, || {
+            let lines = written(&settings("text", level), false, || {
                 let _span = info_span!("request", request.id = "r1").entered();
                 info!("a line of ours");
                 debug!(target: "rustls::client::hs", "No cached session for DnsName(\"canary.example\")");
@@ -191,21 +191,21 @@ pub(crate) mod tests {
                     .in_scope(|| info!("another line of ours"));
             });
 
-            assert!(said.contains("a line of ours") && !said.contains("canary"), "{level}: {said}");
-            assert!(said.contains("another line of ours"), "{level}: {said}");
+            assert!(lines.contains("a line of ours") && !lines.contains("canary"), "{level}: {lines}");
+            assert!(lines.contains("another line of ours"), "{level}: {lines}");
         }
     }
 
-    /// What keeps libraries back asks for no line by itself.
+    /// The directives that silence libraries enable no lines by themselves.
     #[test]
-    fn nothing_is_written_that_the_level_does_not_ask_for() {
+    fn silenced_libraries_add_no_lines() {
         for level in ["off", "error"] {
-            let said = written(&settings("text", level), false, || {
+            let lines = written(&settings("text", level), false, || {
                 warn!(target: "reqwest::connect", "a library");
                 warn!("ours");
             });
 
-            assert_eq!(said, "", "{level}");
+            assert_eq!(lines, "", "{level}");
         }
     }
 
@@ -214,29 +214,29 @@ pub(crate) mod tests {
     fn line_breaks_and_escapes_in_fields_are_neutralized() {
         let forged = "x\r\n2026-01-01T00:00:00Z ERROR carrel: forged\u{1b}[2J\u{7}";
         for format in ["text", "json"] {
-            let said = written(&settings(format, "info"), false, || info!(reason = forged, "failed"));
+            let lines = written(&settings(format, "info"), false, || info!(reason = forged, "failed"));
 
-            assert_eq!(said.lines().count(), 1, "{format}: {said:?}");
+            assert_eq!(lines.lines().count(), 1, "{format}: {lines:?}");
             let controls = |c: char| c.is_control() && c != '\n';
-            assert!(said.contains("forged") && !said.contains(controls), "{format}: {said:?}");
+            assert!(lines.contains("forged") && !lines.contains(controls), "{format}: {lines:?}");
         }
     }
 
     /// Of the fault table (row 39).
     #[test]
-    fn a_closed_sink_loses_lines_and_nothing_else() {
+    fn closed_sink_loses_lines_and_nothing_else() {
         for format in ["text", "json"] {
-            with_default(subscriber(&settings(format, "trace"), || Closed, false), || info!("lost"));
+            with_default(subscriber(&settings(format, "trace"), || ClosedSink, false), || info!("lost"));
         }
     }
 
     /// Of the threat table (row L1).
     #[test]
-    fn a_panic_says_only_what_stands_in_the_program() {
+    fn panic_logs_only_literal_messages() {
         let literal = panic::catch_unwind(|| panic!("the core is gone")).unwrap_err();
         let put_together = panic::catch_unwind(|| panic!("{} is gone", String::from("canary"))).unwrap_err();
 
-        assert_eq!(said(literal.as_ref()), "the core is gone");
-        assert_eq!(said(put_together.as_ref()), "(a message that is not shown)");
+        assert_eq!(literal_message(literal.as_ref()), "the core is gone");
+        assert_eq!(literal_message(put_together.as_ref()), "(a message that is not shown)");
     }
 }

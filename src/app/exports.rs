@@ -1,23 +1,24 @@
-//! GET /exports/:id/file: the archive itself, sent as it is read.
+//! GET /exports/:id/file: the archive of an export, sent while it is read.
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, X_CONTENT_TYPE_OPTIONS};
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::context::OperationContext;
-use errors::Error;
 use actors::operations::exports;
 use actors::operations::target::Target;
+use errors::Error;
 use futures_util::stream;
 use storage::blobs::{BlobError, LocalFile};
 use tokio::io::AsyncReadExt;
 use tokio_util::bytes::Bytes;
 
-use super::door::signed_in;
-use crate::http::table::{self, Door};
-use crate::rest::failure;
+use super::handler::WebApp;
+use crate::http::envelope::failure;
+use crate::http::session::signed_in;
+use crate::routing;
 
-/// Bytes that are read at once.
-const PART: usize = 256 * 1024;
+/// The file is read and sent in chunks of this size.
+const CHUNK_BYTES: usize = 256 * 1024;
 
 /// Mounts the route.
 pub fn mount(config: &mut ServiceConfig) {
@@ -25,7 +26,7 @@ pub fn mount(config: &mut ServiceConfig) {
     config.service(
         web::resource("/exports/{id}/file")
             .route(web::get().to(serve))
-            .default_service(table::refuse(Door::Session, methods)),
+            .default_service(routing::refuse::<WebApp>(methods)),
     );
 }
 
@@ -39,7 +40,7 @@ async fn serve(request: HttpRequest, ctx: Data<OperationContext>) -> HttpRespons
 async fn send(request: &HttpRequest, ctx: &OperationContext) -> Result<HttpResponse, Error> {
     let caller = signed_in(request, ctx).await?;
     let target = Target(vec![request.match_info().query("id").to_owned()]);
-    let (export, local) = exports::file(ctx, &caller, target.id(0)?).await?;
+    let (export, local) = exports::open_file(ctx, &caller, target.id(0)?).await?;
     let file = tokio::fs::File::open(local.path()).await.map_err(BlobError::from)?;
     let length = file.metadata().await.map_err(BlobError::from)?.len();
     let day = export.created_at.to_string();
@@ -51,18 +52,18 @@ async fn send(request: &HttpRequest, ctx: &OperationContext) -> Result<HttpRespo
         .insert_header((CACHE_CONTROL, "no-store"))
         .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .no_chunking(length)
-        .streaming(parts(file, local)))
+        .streaming(chunks(file, local)))
 }
 
-/// The file part by part; a copy that was made for this goes with its last.
-fn parts(
+/// The chunks of the file. A local copy that was made of it is deleted at the end.
+fn chunks(
     file: tokio::fs::File,
     local: LocalFile,
 ) -> impl futures_util::Stream<Item = Result<Bytes, std::io::Error>> {
     stream::try_unfold((file, local), |(mut file, local)| async move {
-        let mut part = vec![0; PART];
-        let read = file.read(&mut part).await?;
-        part.truncate(read);
-        Ok((read > 0).then(|| (Bytes::from(part), (file, local))))
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let length = file.read(&mut chunk).await?;
+        chunk.truncate(length);
+        Ok((length > 0).then(|| (Bytes::from(chunk), (file, local))))
     })
 }

@@ -1,51 +1,54 @@
-//! POST /imports: a file in a form (multipart, RFC 7578), written to the store as it comes and never held in memory.
+//! POST /imports: a file in a form (multipart, RFC 7578), written to the store while it arrives and never held in memory.
 
 use actix_multipart::{Field, Multipart, MultipartError};
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{self, Bytes, Data, Payload, ServiceConfig};
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
+use actors::auth::caller::Caller;
 use actors::context::OperationContext;
-use errors::Error;
-use validation;
-use library::imports::{self, ImportFile};
-use actors::operations::imports::{BeginImport, ListImports};
-use actors::pipeline::perform_for;
-use library::stored_files::Held;
+use actors::operations::imports::{BeginImport, ImportResponse, ListImports};
+use actors::pipeline;
 use entity::id::UserId;
+use errors::Error;
 use futures_util::TryStreamExt;
+use library::imports::{self, ImportFile};
+use library::stored_files::FileLease;
 use parse::bookmarks::Format;
 use storage::blobs::PART_BYTES;
 use tokio::time::Instant;
+use validation::read_query;
 
-use super::door::{operation, own_origin, signed_in};
+use super::handler::WebApp;
 use super::routes::LIST_IMPORTS;
 use crate::http::body::declared_length;
-use crate::http::pace::{LONGEST, SILENCE, late};
-use crate::http::table::{self, Door};
-use crate::rest::{failure, success, whole};
+use crate::http::envelope::{failure, success};
+use crate::http::session::{require_own_origin, signed_in};
+use crate::http::task::run_to_end;
+use crate::http::upload_timeouts::{MAX_SILENCE, MAX_UPLOAD_TIME};
+use crate::routing::{self, RouteSurface};
 
-/// Characters of a field that is no file.
-const WORD: usize = 64;
-/// Bytes of a form that may belong to its boundaries, the headers of its parts and the fields beside the file.
-const MAX_FORM_OVERHEAD: u64 = 4096;
+/// The longest field other than the file.
+const MAX_FIELD_BYTES: usize = 64;
+/// Bytes of a form for its boundaries, the headers of its parts and the fields other than the file.
+const MAX_FORM_OVERHEAD_BYTES: u64 = 4096;
 
 /// Mounts the route.
 pub fn mount(config: &mut ServiceConfig) {
     let methods = ["GET", "HEAD", "POST"].map(str::to_owned).to_vec();
     let list = |request, payload| {
-        operation::<ListImports>(&LIST_IMPORTS, request, payload, ListImports::read, |_| StatusCode::OK)
+        WebApp::answer::<ListImports>(&LIST_IMPORTS, request, payload, ListImports::read, |_| StatusCode::OK)
     };
     config.service(
         web::resource("/imports")
             .route(web::post().to(serve))
             .route(web::get().to(list))
-            .default_service(table::refuse(Door::Session, methods)),
+            .default_service(routing::refuse::<WebApp>(methods)),
     );
 }
 
 async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
-    whole(request.clone(), async move {
+    run_to_end(request.clone(), async move {
         match begin(&request, &ctx, payload).await {
             Ok(reply) => success(&request, &ctx, StatusCode::ACCEPTED, &reply),
             Err(error) => failure(&request, &ctx, &error),
@@ -58,153 +61,150 @@ async fn begin(
     request: &HttpRequest,
     ctx: &OperationContext,
     payload: Payload,
-) -> Result<actors::operations::imports::ImportResponse, Error> {
-    own_origin(request, ctx)?;
+) -> Result<ImportResponse, Error> {
+    require_own_origin(request, ctx)?;
     let caller = signed_in(request, ctx).await?;
-    // A bucket takes the whole file also while the disk of the database is below its floor.
+    // A bucket would accept the whole file even while the disk of the database is below its floor.
     ctx.disk.require_room()?;
     let announced = announced_bytes(request);
     if announced > ctx.uploads.import_bytes {
         return Err(too_large(ctx));
     }
-    let _alone = ctx.arriving.alone(caller.user).await;
+    let _lock = ctx.upload_locks.acquire(caller.user).await;
     imports::ensure_can_begin(&ctx.core, caller.user).await?;
-    let reading = Reading { app, user: caller.user, announced, until: Instant::now() + LONGEST };
-    perform_for(ctx, &caller, async || read(request, &reading, payload).await).await
+    let deadline = Instant::now() + MAX_UPLOAD_TIME;
+    let reader = FormReader { ctx, user: caller.user, announced, deadline };
+    let parse = async |_: &Caller| reader.read(request, payload).await.into();
+    pipeline::execute::<BeginImport>(ctx, &caller, None, parse).await.into_reply()
 }
 
 fn too_large(ctx: &OperationContext) -> Error {
     Error::TooLarge { what: "the file", limit: ctx.uploads.import_bytes }
 }
 
-/// How long the file is at least, as the request announces it; 0 where it does not, as of a body in chunks.
+/// The least number of bytes of the file by the request's Content-Length; 0 if it has none.
 fn announced_bytes(request: &HttpRequest) -> u64 {
-    declared_length(request).unwrap_or_default().saturating_sub(MAX_FORM_OVERHEAD)
+    declared_length(request).unwrap_or_default().saturating_sub(MAX_FORM_OVERHEAD_BYTES)
 }
 
-/// What a form is read with.
-struct Reading<'a> {
-    app: &'a OperationContext,
+/// Reads a form and stores its file.
+struct FormReader<'a> {
+    ctx: &'a OperationContext,
     user: UserId,
-    /// How long its file is at least.
+    /// The least number of bytes of the file.
     announced: u64,
-    /// All of it must have come by then.
-    until: Instant,
+    /// The whole form must have arrived by then.
+    deadline: Instant,
 }
 
 /// The fields of the form.
 #[derive(Default)]
-struct Form {
-    file: Option<Held>,
+struct ImportForm {
+    file: Option<FileLease>,
     file_name: Option<String>,
     format: Option<Format>,
     dry_run: Option<bool>,
 }
 
-async fn read(request: &HttpRequest, reading: &Reading<'_>, payload: Payload) -> Result<BeginImport, Error> {
-    fields::read_query(request.query_string(), &[])?;
-    const FORM: Error =
-        Error::UnsupportedType("the body must be multipart/form-data with a field named file");
-    let said = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    if !said.trim_start().to_ascii_lowercase().starts_with("multipart/form-data") {
-        return Err(FORM);
+impl FormReader<'_> {
+    async fn read(&self, request: &HttpRequest, payload: Payload) -> Result<BeginImport, Error> {
+        const NOT_A_FORM: Error =
+            Error::UnsupportedType("the body must be multipart/form-data with a field named file");
+        read_query(request.query_string(), &[])?;
+        let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = content_type.unwrap_or_default().trim_start().to_ascii_lowercase();
+        if !content_type.starts_with("multipart/form-data") {
+            return Err(NOT_A_FORM);
+        }
+        let mut inner = payload.into_inner();
+        let multipart = Multipart::from_request(request, &mut inner).await;
+        let mut multipart = multipart.map_err(|_| NOT_A_FORM)?;
+        let mut form = ImportForm::default();
+        while let Some(field) = self.next(multipart.try_next()).await? {
+            self.read_field(&mut form, field).await?;
+        }
+        let ImportForm { file, file_name, format, dry_run } = form;
+        let file = file.ok_or_else(|| Error::invalid("file", "is required"))?;
+        Ok(BeginImport { file, file_name, format, dry_run: dry_run.unwrap_or(false) })
     }
-    let mut inner = payload.into_inner();
-    let mut multipart = Multipart::from_request(request, &mut inner).await.map_err(|_| FORM)?;
-    let mut form = Form::default();
-    while let Some(field) = in_time(reading.until, multipart.try_next()).await? {
-        form.take(reading, field).await?;
-    }
-    let Form { file, file_name, format, dry_run } = form;
-    let file = file.ok_or_else(|| Error::invalid("file", "is required"))?;
-    Ok(BeginImport { file, file_name, format, dry_run: dry_run.unwrap_or(false) })
-}
 
-impl Form {
-    async fn take(&mut self, reading: &Reading<'_>, mut field: Field) -> Result<(), Error> {
-        let until = reading.until;
+    async fn read_field(&self, form: &mut ImportForm, mut field: Field) -> Result<(), Error> {
         match field.name().unwrap_or_default().to_owned().as_str() {
-            "file" if self.file.is_none() => {
+            "file" if form.file.is_none() => {
                 let disposition = field.content_disposition();
-                self.file_name = disposition.and_then(|sent| sent.get_filename()).map(str::to_owned);
-                self.file = Some(written(reading, &mut field).await?);
+                form.file_name = disposition.and_then(|sent| sent.get_filename()).map(str::to_owned);
+                form.file = Some(self.store_file(&mut field).await?);
             }
-            "format" if self.format.is_none() => {
-                let name = word(&mut field, until).await?;
+            "format" if form.format.is_none() => {
+                let name = self.read_text(&mut field).await?;
                 let must_be = || format!("must be one of {}", Format::NAMES.join(", "));
-                self.format = Some(name.parse::<Format>().map_err(|_| Error::invalid("format", must_be()))?);
+                form.format = Some(name.parse::<Format>().map_err(|_| Error::invalid("format", must_be()))?);
             }
-            "dryRun" if self.dry_run.is_none() => {
-                self.dry_run = match word(&mut field, until).await?.as_str() {
+            "dryRun" if form.dry_run.is_none() => {
+                form.dry_run = match self.read_text(&mut field).await?.as_str() {
                     "true" => Some(true),
                     "false" => Some(false),
                     _ => return Err(Error::invalid("dryRun", "must be true or false")),
                 };
             }
-            twice @ ("file" | "format" | "dryRun") => {
-                return Err(Error::invalid(twice, "is given more than once"));
+            repeated @ ("file" | "format" | "dryRun") => {
+                return Err(Error::invalid(repeated, "is given more than once"));
             }
             _ => return Err(Error::invalid("body", "has a field other than file, format and dryRun")),
         }
         Ok(())
     }
-}
 
-async fn word(field: &mut Field, until: Instant) -> Result<String, Error> {
-    let mut word = Vec::new();
-    while let Some(some) = in_time(until, field.try_next()).await? {
-        word.extend_from_slice(&some);
-        if word.len() > WORD {
-            return Err(Error::invalid(
-                "body",
-                format!("has a field of more than {WORD} bytes that is not the file"),
-            ));
+    async fn read_text(&self, field: &mut Field) -> Result<String, Error> {
+        let mut text = Vec::new();
+        while let Some(chunk) = self.next(field.try_next()).await? {
+            text.extend_from_slice(&chunk);
+            if text.len() > MAX_FIELD_BYTES {
+                return Err(Error::invalid(
+                    "body",
+                    format!("has a field of more than {MAX_FIELD_BYTES} bytes that is not the file"),
+                ));
+            }
+        }
+        String::from_utf8(text).map_err(|_| Error::invalid("body", "has a field that is not UTF-8"))
+    }
+
+    /// Writes the file to the store while it arrives. A file that does not arrive completely is removed.
+    async fn store_file(&self, field: &mut Field) -> Result<FileLease, Error> {
+        let store = &*self.ctx.uploads.store;
+        let mut file = ImportFile::begin(&self.ctx.core, store, self.user, self.announced).await?;
+        match self.copy(field, &mut file).await {
+            Ok(()) => file.finish().await,
+            Err(error) => {
+                file.abort().await;
+                Err(error)
+            }
         }
     }
-    String::from_utf8(word).map_err(|_| Error::invalid("body", "has a field that is not UTF-8"))
-}
 
-/// Writes the file as it comes; what breaks off leaves nothing.
-async fn written(reading: &Reading<'_>, field: &mut Field) -> Result<Held, Error> {
-    let &Reading { app, user, announced, .. } = reading;
-    let mut file = ImportFile::begin(&ctx.core, &*ctx.uploads.store, user, announced).await?;
-    match copy(reading, field, &mut file).await {
-        Ok(()) => file.finish().await,
-        Err(error) => {
-            file.abort().await;
-            Err(error)
+    async fn copy(&self, field: &mut Field, file: &mut ImportFile<'_>) -> Result<(), Error> {
+        let (mut part, mut received) = (Vec::with_capacity(PART_BYTES), 0);
+        while let Some(chunk) = self.next(field.try_next()).await? {
+            received += chunk.len() as u64;
+            if received > self.ctx.uploads.import_bytes {
+                return Err(too_large(self.ctx));
+            }
+            part.extend_from_slice(&chunk);
+            if part.len() >= PART_BYTES {
+                file.write(Bytes::from(std::mem::take(&mut part))).await?;
+            }
         }
-    }
-}
-
-async fn copy(reading: &Reading<'_>, field: &mut Field, file: &mut ImportFile<'_>) -> Result<(), Error> {
-    let (mut part, mut got) = (Vec::with_capacity(PART_BYTES), 0);
-    while let Some(some) = in_time(reading.until, field.try_next()).await? {
-        got += some.len() as u64;
-        if got > reading.app.uploads.import_bytes {
-            return Err(too_large(reading.app));
+        if received == 0 {
+            return Err(Error::invalid("file", "is empty"));
         }
-        part.extend_from_slice(&some);
-        if part.len() >= PART_BYTES {
-            file.write(Bytes::from(std::mem::take(&mut part))).await?;
-        }
+        if part.is_empty() { Ok(()) } else { file.write(Bytes::from(part)).await }
     }
-    if got == 0 {
-        return Err(Error::invalid("file", "is empty"));
+
+    /// Waits for the next field or chunk of the form. The wait ends with an error, so that what was stored so far is removed, when
+    /// nothing arrives for too long or the deadline passes.
+    async fn next<T>(&self, next: impl Future<Output = Result<T, MultipartError>>) -> Result<T, Error> {
+        let deadline = self.deadline.min(Instant::now() + MAX_SILENCE);
+        let next = tokio::time::timeout_at(deadline, next).await.map_err(|_| Error::BodyTimeout)?;
+        next.map_err(|_| Error::invalid("body", "is not a complete multipart form"))
     }
-    if part.is_empty() { Ok(()) } else { file.write(Bytes::from(part)).await }
-}
-
-/// What comes next of the form, as long as something comes and it is not too late. (What is given up ends by an error: what
-/// was written so far is taken away then.)
-async fn in_time<T>(
-    until: Instant,
-    next: impl Future<Output = Result<T, MultipartError>>,
-) -> Result<T, Error> {
-    let next = tokio::time::timeout_at(until.min(Instant::now() + SILENCE), next).await;
-    next.map_err(|_| late())?.map_err(|error| broken(&error))
-}
-
-fn broken(_: &MultipartError) -> Error {
-    Error::invalid("body", "is not a complete multipart form")
 }

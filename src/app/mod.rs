@@ -1,27 +1,28 @@
-//! The web app's JSON routes: the same operations with a session in place of a key (contract.md, section 9).
+//! The web app's JSON routes: the same operations as those of REST, called with a session in place of a key (contract.md,
+//! section 9).
 
 mod assistants;
-mod door;
 mod exports;
+mod handler;
 mod imports;
 mod routes;
 mod session;
 
 use actix_web::web::{self, ServiceConfig};
 
-pub use door::{cookie, operation, own_origin, refuse, session_secret, signed_in};
+pub use handler::WebApp;
 pub use routes::ROUTES;
 
 use crate::http::cache;
-use crate::http::table::{self, Door};
-use crate::rest;
+use crate::rest::{V1Routes, V2Routes};
+use crate::routing;
 
-/// Mounts everything under /app/api; under /library stands all that REST has.
+/// Mounts everything under /app/api. The routes of REST are under /library.
 pub fn mount(config: &mut ServiceConfig) {
-    let unknown = || table::refuse(Door::Session, Vec::new());
+    let unknown = || routing::refuse::<WebApp>(Vec::new());
     let library = web::scope("/library")
-        .configure(|scope| table::mount(scope, Door::Session, rest::V1))
-        .configure(|scope| table::mount(scope, Door::Session, rest::V2))
+        .configure(|scope| routing::mount::<WebApp>(scope, V1Routes::<WebApp>::ROUTES))
+        .configure(|scope| routing::mount::<WebApp>(scope, V2Routes::<WebApp>::ROUTES))
         .default_service(unknown());
     config.service(
         web::scope("/app/api")
@@ -29,7 +30,7 @@ pub fn mount(config: &mut ServiceConfig) {
             .configure(imports::mount)
             .configure(exports::mount)
             .service(library)
-            .configure(|scope| table::mount(scope, Door::Session, ROUTES))
+            .configure(|scope| routing::mount::<WebApp>(scope, ROUTES))
             .default_service(unknown())
             .wrap(cache::no_store(cache::BY_SESSION)),
     );

@@ -1,5 +1,4 @@
-//! Setting up, signing up, signing in and out, changing the password, removing the account: what needs or makes a
-//! cookie.
+//! Setting up, signing up, signing in and out, changing the password, deleting the account: the routes that need or set the cookie.
 
 use std::pin::Pin;
 
@@ -7,208 +6,237 @@ use actix_web::http::StatusCode;
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::accounts::{self, NewAccount};
-use actors::context::OperationContext;
-use errors::Error;
-use validation::{self, Field, Kind, Values};
 use actors::auth::sessions;
+use actors::context::OperationContext;
+use entity::id::UserId;
 use entity::plan::Plan;
 use entity::user;
+use errors::Error;
 use serde::Serialize;
 use serde_json::json;
+use validation::{Field, Kind, Values, read_json, read_query};
 
-use super::door::{cookie, no_cookie, own_origin, session_secret};
+use super::handler::WebApp;
 use crate::http::budget::Sender;
 use crate::http::disk_floor::{self, BelowFloor};
-use crate::http::table::{self, Door};
+use crate::http::envelope::{failure, success};
+use crate::http::session::{authenticate, cookie, expired_cookie, require_own_origin, session_secret};
+use crate::http::task::run_to_end;
 use crate::http::{body, peer};
-use crate::rest::{failure, success, whole};
+use crate::routing;
 
-const LONGEST: usize = 64 * 1024;
-const EMAIL: Field = Field::required("email", Kind::Words { min: 1, max: 254 }, "The account's address.");
+/// The longest body of these routes.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+const EMAIL: Field =
+    Field::required("email", Kind::Words { min: 1, max: 254 }, "The e-mail address of the account.");
 const PASSWORD: Field = Field::required("password", Kind::Text { max: 1024 }, "The password.");
 const SIGN_IN: &[Field] = &[EMAIL, PASSWORD];
 const NEW_ACCOUNT: &[Field] =
-    &[EMAIL, PASSWORD, Field::optional("name", Kind::Text { max: 300 }, "What the person is called.")];
-const REMOVE: &[Field] = &[PASSWORD];
-const CHANGE: &[Field] = &[
-    Field::required("current", Kind::Text { max: 1024 }, "The password until now."),
-    Field::required("new", Kind::Text { max: 1024 }, "The password from now on."),
+    &[EMAIL, PASSWORD, Field::optional("name", Kind::Text { max: 300 }, "The name of the user.")];
+const DELETE_ACCOUNT: &[Field] = &[PASSWORD];
+const CHANGE_PASSWORD: &[Field] = &[
+    Field::required("current", Kind::Text { max: 1024 }, "The current password."),
+    Field::required("new", Kind::Text { max: 1024 }, "The new password."),
 ];
 
 /// Mounts the routes.
 pub fn mount(config: &mut ServiceConfig) {
-    let only = |path, methods: &[&str], below_floor| {
+    let resource = |path, methods: &[&str], below_floor| {
         let methods = methods.iter().map(|method| (*method).to_owned()).collect();
-        let resource = disk_floor::resource(path, below_floor, refused);
-        resource.default_service(table::refuse(Door::Session, methods))
+        let resource = disk_floor::resource(path, below_floor, refuse);
+        resource.default_service(routing::refuse::<WebApp>(methods))
     };
     let (serves_all, refuses) = (BelowFloor::ServesAll, BelowFloor::Refuses);
     config
         // It works once, for the operator.
-        .service(only("/setup", &["POST"], serves_all).route(web::post().to(answered(set_up))))
-        .service(only("/signup", &["POST"], refuses).route(web::post().to(answered(sign_up))))
+        .service(resource("/setup", &["POST"], serves_all).route(web::post().to(to_end(set_up))))
+        .service(resource("/signup", &["POST"], refuses).route(web::post().to(to_end(sign_up))))
         .service(
-            only("/session", &["POST", "GET", "HEAD", "DELETE"], serves_all)
-                .route(web::post().to(answered(sign_in)))
-                .route(web::get().to(answered(who_am_i)))
-                .route(web::delete().to(answered(sign_out))),
+            resource("/session", &["POST", "GET", "HEAD", "DELETE"], serves_all)
+                .route(web::post().to(to_end(sign_in)))
+                .route(web::get().to(to_end(show_session)))
+                .route(web::delete().to(to_end(sign_out))),
         )
-        .service(only("/account", &["DELETE"], serves_all).route(web::delete().to(answered(remove_account))))
-        .service(only("/password", &["POST"], serves_all).route(web::post().to(answered(change_password))));
+        .service(
+            resource("/account", &["DELETE"], serves_all).route(web::delete().to(to_end(delete_account))),
+        )
+        .service(resource("/password", &["POST"], serves_all).route(web::post().to(to_end(change_password))));
 }
 
 /// Answers a request that is refused before its handler runs.
-fn refused(request: &HttpRequest, ctx: &OperationContext, error: Error) -> HttpResponse {
+fn refuse(request: &HttpRequest, ctx: &OperationContext, error: Error) -> HttpResponse {
     failure(request, ctx, &error)
 }
 
-/// A handler of its own, run as every other route's is: to its end, whoever goes away meanwhile.
-fn answered<A>(
-    answer: fn(HttpRequest, Data<OperationContext>, Payload) -> A,
+/// The handler, run to its end even if the client disconnects, like those of all other routes.
+fn to_end<R>(
+    handler: fn(HttpRequest, Data<OperationContext>, Payload) -> R,
 ) -> impl Fn(HttpRequest, Data<OperationContext>, Payload) -> Pin<Box<dyn Future<Output = HttpResponse>>> + Clone
 where
-    A: Future<Output = HttpResponse> + 'static,
+    R: Future<Output = HttpResponse> + 'static,
 {
-    move |request, ctx, payload| Box::pin(whole(request.clone(), answer(request, ctx, payload)))
+    move |request, ctx, payload| Box::pin(run_to_end(request.clone(), handler(request, ctx, payload)))
 }
 
-/// Who is signed in.
+/// The signed-in user.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Who {
-    user_id: entity::id::UserId,
+struct SignedInUser {
+    user_id: UserId,
     email: String,
     name: Option<String>,
     plan: Plan,
 }
 
-impl From<user::Model> for Who {
+impl From<user::Model> for SignedInUser {
     fn from(row: user::Model) -> Self {
         Self { user_id: row.id, email: row.email, name: row.name, plan: row.plan }
     }
 }
 
 async fn set_up(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
-    let made = async {
-        let new = new_account(&request, &ctx, payload, Plan::Research).await?;
-        let user = accounts::set_up(&ctx, new).await?;
-        begin(&request, &ctx, user).await
+    let started = async {
+        let new = read_new_account(&request, &ctx, payload, Plan::Research).await?;
+        let user = accounts::set_up(&ctx.core, new).await?;
+        start_session(&request, &ctx, user).await
     };
-    begun(&request, &ctx, StatusCode::CREATED, made.await)
+    session_response(&request, &ctx, StatusCode::CREATED, started.await)
 }
 
 async fn sign_up(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
-    let made = async {
-        own_origin(&request, &ctx)?;
-        let plan = ctx.plan_of_who_signs_up()?;
-        let new = new_account(&request, &ctx, payload, plan).await?;
-        ctx.sign_ups.take(peer::address(&request)).map_err(Error::TooManyFailures)?;
-        let user = accounts::create(&ctx, new).await?;
-        begin(&request, &ctx, user).await
+    let started = async {
+        require_own_origin(&request, &ctx)?;
+        let plan = ctx.signup_plan()?;
+        let new = read_new_account(&request, &ctx, payload, plan).await?;
+        ctx.sign_ups.admit(peer::ip_address(&request)).map_err(Error::TooManyFailures)?;
+        let user = accounts::create(&ctx.core, new).await?;
+        start_session(&request, &ctx, user).await
     };
-    begun(&request, &ctx, StatusCode::CREATED, made.await)
+    session_response(&request, &ctx, StatusCode::CREATED, started.await)
 }
 
 async fn sign_in(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
-    let signed_in = async {
-        own_origin(&request, &ctx)?;
-        let mut given = read(&request, payload, SIGN_IN).await?;
+    let started = async {
+        require_own_origin(&request, &ctx)?;
+        let mut values = read_body(&request, payload, SIGN_IN).await?;
         let (email, password) =
-            (given.text("email").unwrap_or_default(), given.text("password").unwrap_or_default());
-        let user = sessions::authenticate(&ctx, peer::address(&request), &email, password).await?;
-        begin(&request, &ctx, user).await
+            (values.text("email").unwrap_or_default(), values.text("password").unwrap_or_default());
+        let ip_address = peer::ip_address(&request);
+        let user = sessions::check_sign_in(&ctx.core, &ctx.sign_ins, ip_address, &email, password).await?;
+        start_session(&request, &ctx, user).await
     };
-    begun(&request, &ctx, StatusCode::OK, signed_in.await)
+    session_response(&request, &ctx, StatusCode::OK, started.await)
 }
 
-async fn who_am_i(request: HttpRequest, ctx: Data<OperationContext>, _: Payload) -> HttpResponse {
-    let who = async {
+async fn show_session(request: HttpRequest, ctx: Data<OperationContext>, _: Payload) -> HttpResponse {
+    let found = async {
         let secret = session_secret(&request, &ctx).ok_or(Error::NotSignedIn)?;
-        fields::read_query(request.query_string(), &[])?;
-        Ok::<_, Error>(Who::from(sessions::recognise(&ctx, &secret).await?.1))
+        read_query(request.query_string(), &[])?;
+        let (_, user) = sessions::authenticate(&ctx.core, &ctx.keys, &secret).await?;
+        Ok::<_, Error>(SignedInUser::from(user))
     };
-    match who.await {
-        Ok(who) => success(&request, &ctx, StatusCode::OK, &json!({ "user": who })),
+    match found.await {
+        Ok(user) => success(&request, &ctx, StatusCode::OK, &json!({ "user": user })),
         Err(error) => failure(&request, &ctx, &error),
     }
 }
 
 async fn sign_out(request: HttpRequest, ctx: Data<OperationContext>, _: Payload) -> HttpResponse {
-    let done = async {
-        own_origin(&request, &ctx)?;
-        let secret = session_secret(&request, &ctx).ok_or(Error::NotSignedIn)?;
-        let (caller, _) = sessions::recognise(&ctx, &secret).await?;
-        fields::read_query(request.query_string(), &[])?;
-        sessions::sign_out(&ctx, &caller).await
+    let ended = async {
+        require_own_origin(&request, &ctx)?;
+        let (caller, _) = authenticate(&request, &ctx).await?;
+        read_query(request.query_string(), &[])?;
+        sessions::sign_out(&ctx.core, &caller).await
     };
-    ended(&request, &ctx, done.await, true)
+    match ended.await {
+        Ok(()) => response_without_session(&request, &ctx),
+        Err(error) => failure(&request, &ctx, &error),
+    }
 }
 
-async fn change_password(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
-    let done = async {
-        own_origin(&request, &ctx)?;
-        let secret = session_secret(&request, &ctx).ok_or(Error::NotSignedIn)?;
-        let (caller, _) = sessions::recognise(&ctx, &secret).await?;
-        let mut given = read(&request, payload, CHANGE).await?;
+async fn change_password(
+    request: HttpRequest,
+    ctx: Data<OperationContext>,
+    payload: Payload,
+) -> HttpResponse {
+    let changed = async {
+        require_own_origin(&request, &ctx)?;
+        let (caller, _) = authenticate(&request, &ctx).await?;
+        let mut values = read_body(&request, payload, CHANGE_PASSWORD).await?;
         let (current, new) =
-            (given.text("current").unwrap_or_default(), given.text("new").unwrap_or_default());
-        sessions::change_password(&ctx, &caller, current, new).await
+            (values.text("current").unwrap_or_default(), values.text("new").unwrap_or_default());
+        sessions::change_password(&ctx.core, &ctx.keys, &ctx.sign_ins, &caller, current, new).await
     };
-    ended(&request, &ctx, done.await, false)
+    match changed.await {
+        Ok(()) => success(&request, &ctx, StatusCode::OK, &json!({})),
+        Err(error) => failure(&request, &ctx, &error),
+    }
 }
 
-async fn remove_account(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
-    let done = async {
-        own_origin(&request, &ctx)?;
-        let secret = session_secret(&request, &ctx).ok_or(Error::NotSignedIn)?;
-        let (caller, _) = sessions::recognise(&ctx, &secret).await?;
-        let typed = read(&request, payload, REMOVE).await?.text("password").unwrap_or_default();
-        sessions::remove_account(&ctx, &caller, typed).await
+async fn delete_account(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
+    let deleted = async {
+        require_own_origin(&request, &ctx)?;
+        let (caller, _) = authenticate(&request, &ctx).await?;
+        let mut values = read_body(&request, payload, DELETE_ACCOUNT).await?;
+        let password = values.text("password").unwrap_or_default();
+        sessions::remove_account(&ctx.core, &ctx.keys, &ctx.sign_ins, &caller, password).await
     };
-    ended(&request, &ctx, done.await, true)
+    match deleted.await {
+        Ok(()) => response_without_session(&request, &ctx),
+        Err(error) => failure(&request, &ctx, &error),
+    }
 }
 
-async fn read(request: &HttpRequest, payload: Payload, fields: &'static [Field]) -> Result<Values, Error> {
-    fields::read_query(request.query_string(), &[])?;
-    // Nobody has been recognised yet: what is read for a stranger is short.
-    let sender = Sender::stranger(peer::address(request));
-    let body = body::read(request, payload, sender, LONGEST).await?;
-    body::must_be_json(request)?;
-    Ok(fields::read_json(&body, fields)?)
+async fn read_body(
+    request: &HttpRequest,
+    payload: Payload,
+    fields: &'static [Field],
+) -> Result<Values, Error> {
+    read_query(request.query_string(), &[])?;
+    // The body counts for the network address, also where a session was authenticated.
+    let sender = Sender::anonymous(peer::ip_address(request));
+    let body = body::read(request, payload, sender, MAX_BODY_BYTES).await?;
+    body::require_json(request)?;
+    Ok(read_json(&body, fields)?)
 }
 
-async fn new_account(
+async fn read_new_account(
     request: &HttpRequest,
     ctx: &OperationContext,
     payload: Payload,
     plan: Plan,
 ) -> Result<NewAccount, Error> {
-    own_origin(request, ctx)?;
-    let mut given = read(request, payload, NEW_ACCOUNT).await?;
+    require_own_origin(request, ctx)?;
+    let mut values = read_body(request, payload, NEW_ACCOUNT).await?;
     Ok(NewAccount {
-        email: given.text("email").unwrap_or_default(),
-        password: given.text("password").unwrap_or_default(),
-        name: given.text("name"),
+        email: values.text("email").unwrap_or_default(),
+        password: values.text("password").unwrap_or_default(),
+        name: values.text("name"),
         plan,
     })
 }
 
-async fn begin(request: &HttpRequest, ctx: &OperationContext, user: user::Model) -> Result<(user::Model, String), Error> {
-    let secret = sessions::open(ctx, &user, session_secret(request, ctx).as_ref()).await?;
+/// Starts a session and returns its secret. The session that the browser had ends.
+async fn start_session(
+    request: &HttpRequest,
+    ctx: &OperationContext,
+    user: user::Model,
+) -> Result<(user::Model, String), Error> {
+    let secret = sessions::open(&ctx.core, &user, session_secret(request, ctx).as_ref()).await?;
     Ok((user, secret.expose().to_owned()))
 }
 
-fn begun(
+fn session_response(
     request: &HttpRequest,
     ctx: &OperationContext,
     status: StatusCode,
-    begun: Result<(user::Model, String), Error>,
+    started: Result<(user::Model, String), Error>,
 ) -> HttpResponse {
-    match begun {
+    match started {
         Ok((user, secret)) => {
-            let mut answer = success(request, ctx, status, &json!({ "user": Who::from(user) }));
-            match answer.add_cookie(&cookie(ctx, &secret)) {
-                Ok(()) => answer,
+            let mut response = success(request, ctx, status, &json!({ "user": SignedInUser::from(user) }));
+            match response.add_cookie(&cookie(ctx, &secret)) {
+                Ok(()) => response,
                 Err(error) => failure(request, ctx, &Error::internal(error.to_string())),
             }
         }
@@ -216,13 +244,11 @@ fn begun(
     }
 }
 
-fn ended(request: &HttpRequest, ctx: &OperationContext, done: Result<(), Error>, forget: bool) -> HttpResponse {
-    if let Err(error) = done {
-        return failure(request, ctx, &error);
+/// An empty response that deletes the cookie.
+fn response_without_session(request: &HttpRequest, ctx: &OperationContext) -> HttpResponse {
+    let mut response = success(request, ctx, StatusCode::OK, &json!({}));
+    match response.add_cookie(&expired_cookie(ctx)) {
+        Ok(()) => response,
+        Err(error) => failure(request, ctx, &Error::internal(error.to_string())),
     }
-    let mut answer = success(request, ctx, StatusCode::OK, &json!({}));
-    if forget && let Err(error) = answer.add_cookie(&no_cookie(ctx)) {
-        return failure(request, ctx, &Error::internal(error.to_string()));
-    }
-    answer
 }

@@ -1,4 +1,4 @@
-//! `carrel ai`: the pause of the AI (contract.md, section 4).
+//! `carrel ai`: pauses and resumes AI (contract.md, section 4).
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::opening;
 use super::output::CommandOutput;
 use crate::settings::Settings;
 
-/// What is done with the AI.
+/// A subcommand of `carrel ai`.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum AiCommand {
     /// Pause AI for the rest of the UTC day
@@ -75,7 +75,7 @@ impl fmt::Display for AiStatus {
             None => writeln!(f, "no external model is set (ai.chat.url): answers quote the library")?,
         }
         match self.today.allowance {
-            Some(most) => write!(f, "{} of {most} tokens used today", self.today.tokens),
+            Some(allowance) => write!(f, "{} of {allowance} tokens used today", self.today.tokens),
             None => write!(f, "{} tokens used today; ai.daily_tokens sets no limit", self.today.tokens),
         }
     }

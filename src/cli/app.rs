@@ -1,14 +1,14 @@
-//! `carrel app`: the applications that an account connected by OAuth.
+//! `carrel app`: the applications that users connected by OAuth.
 
 use std::fmt;
 
-use library::context::CoreContext;
-use errors::Error;
 use actors::auth::grants::{disconnect, list_connections};
 use actors::operations::apps::AppView;
 use clap::{Args, Subcommand};
 use entity::id::GrantId;
 use entity::kind::GrantState;
+use errors::Error;
+use library::context::CoreContext;
 use serde::Serialize;
 
 use super::failure::Failure;
@@ -17,7 +17,7 @@ use super::output::{CommandOutput, shown, table};
 use super::{choices, opening};
 use crate::settings::Settings;
 
-/// What is done with connected apps.
+/// A subcommand of `carrel app`.
 #[derive(Debug, Subcommand)]
 pub enum AppCommand {
     /// List the apps that an account connected, the latest first
@@ -41,7 +41,7 @@ pub async fn run(command: AppCommand, settings: &Settings) -> Result<CommandOutp
     let core = opening::core(settings).await?;
     match command {
         AppCommand::List(owner) => list(&core, &owner).await,
-        AppCommand::Disconnect(DisconnectArgs { owner, id }) => end(&core, &owner, id).await,
+        AppCommand::Disconnect(DisconnectArgs { owner, id }) => disconnect_app(&core, &owner, id).await,
     }
 }
 
@@ -52,7 +52,11 @@ async fn list(core: &CoreContext, owner: &OwnerArgs) -> Result<CommandOutput, Fa
     CommandOutput::of(&AppList { apps: connected.map(AppView::from).collect() })
 }
 
-async fn end(core: &CoreContext, owner: &OwnerArgs, id: GrantId) -> Result<CommandOutput, Failure> {
+async fn disconnect_app(
+    core: &CoreContext,
+    owner: &OwnerArgs,
+    id: GrantId,
+) -> Result<CommandOutput, Failure> {
     let owner = owner.find(core).await?;
     match disconnect(&core.accounts_db, owner.id, id).await {
         Ok(()) => CommandOutput::of(&DisconnectedApp { id, disconnected: true }),
@@ -75,7 +79,7 @@ impl fmt::Display for AppList {
         let row = |app: &AppView| {
             let used = app.last_used_at.map_or_else(|| "never".to_owned(), |at| at.to_string());
             let (connected, scopes) = (app.connected_at.to_string(), app.scopes.to_string());
-            [app.id.to_string(), connected, used, scopes, shown(&ctx.client_name)]
+            [app.id.to_string(), connected, used, scopes, shown(&app.client_name)]
         };
         let rows: Vec<_> = self.apps.iter().map(row).collect();
         f.write_str(&table(["ID", "CONNECTED", "LAST USED", "SCOPES", "APP"], &rows))

@@ -1,4 +1,4 @@
-//! Values that are read off the command line as the types they stand for, so that a mistake is told with what is allowed.
+//! Values that are read off the command line as the types they stand for, so that a mistake is reported with what is allowed.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use entity::id::{GrantId, ImportId, KeyId, ProjectId};

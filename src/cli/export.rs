@@ -1,17 +1,17 @@
-//! `carrel export`: everything in an account as one archive. The server packs it; the next start does where none runs.
+//! `carrel export`: exports everything in an account as one archive. The running server packs it, or the next start if none runs.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use library::context::CoreContext;
-use errors::Error;
-use library::exports;
-use jobs::JobKind;
 use clap::Args;
 use entity::export;
 use entity::id::ExportId;
 use entity::kind::ExportState;
+use errors::Error;
+use jobs::JobKind;
+use library::context::CoreContext;
+use library::exports;
 use serde::Serialize;
 use storage::blobs::BlobStore;
 
@@ -23,7 +23,7 @@ use super::{opening, progress, waiting};
 use crate::server;
 use crate::settings::Settings;
 
-/// Whose library, and where to.
+/// The account, and the file to write.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     #[command(flatten)]
@@ -32,7 +32,7 @@ pub struct ExportArgs {
     file: PathBuf,
 }
 
-/// Has everything packed, and puts the archive in its place.
+/// Exports the account and copies the archive to the file.
 pub async fn run(args: ExportArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
     let owner = args.owner.find(&core).await?;
@@ -41,21 +41,22 @@ pub async fn run(args: ExportArgs, settings: &Settings) -> Result<CommandOutput,
         return Err(Failure::Path { what: "write", path: args.file, cause });
     }
     let begun = exports::begin(&core, owner.id).await?;
-    let Some(done) = packed(&core, settings, &begun).await? else {
-        let left = Exported { export_id: begun.id, status: begun.state, file: None, server_running: false };
-        return CommandOutput::of(&left);
+    let Some(done) = wait_for_end(&core, settings, &begun).await? else {
+        let queued =
+            ExportOutput { export_id: begun.id, status: begun.state, file: None, server_running: false };
+        return CommandOutput::of(&queued);
     };
     if done.state != ExportState::Done {
         return Err(Failure::NotExported(done.error.unwrap_or_default()));
     }
     copy(&core, &*server::files(settings).map_err(Failure::Service)?, &done, &args.file).await?;
-    let there =
-        Exported { export_id: done.id, status: done.state, file: Some(args.file), server_running: true };
-    CommandOutput::of(&there)
+    let exported =
+        ExportOutput { export_id: done.id, status: done.state, file: Some(args.file), server_running: true };
+    CommandOutput::of(&exported)
 }
 
-/// The export when it has ended; none where it is left for the next start.
-async fn packed(
+/// Waits for the end of the export; `None` if it is left for the next start of a server.
+async fn wait_for_end(
     core: &CoreContext,
     settings: &Settings,
     begun: &export::Model,
@@ -64,41 +65,46 @@ async fn packed(
     waiting::until_done((core, settings), (JobKind::Export, begun.id.0), &bar, async || {
         let export = exports::find(core, begun.user_id, begun.id).await?;
         bar.set_position(export.bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default());
-        let running = export.state == ExportState::Running;
-        Ok(if running { Progress::Open(export.error) } else { Progress::Done(export) })
+        let is_running = export.state == ExportState::Running;
+        Ok(if is_running { Progress::Open(export.error) } else { Progress::Done(export) })
     })
     .await
 }
 
-async fn copy(core: &CoreContext, store: &dyn BlobStore, done: &export::Model, to: &Path) -> Result<(), Failure> {
+async fn copy(
+    core: &CoreContext,
+    store: &dyn BlobStore,
+    done: &export::Model,
+    to: &Path,
+) -> Result<(), Failure> {
     let local = exports::open_file(core, store, done).await?;
-    let told = |cause| Failure::Path { what: "write", path: to.to_owned(), cause };
+    let fault = |cause| Failure::Path { what: "write", path: to.to_owned(), cause };
     let (from, to) = (local.path().to_owned(), to.to_owned());
-    let placed = tokio::task::spawn_blocking(move || place(&from, &to)).await;
-    placed.map_err(io::Error::other).and_then(|placed| placed).map_err(told)
+    let copied = tokio::task::spawn_blocking(move || copy_file(&from, &to)).await;
+    copied.map_err(io::Error::other).and_then(|copied| copied).map_err(fault)
 }
 
-/// Copies a file beside its place, and puts it there when it is whole: a copy that breaks off leaves nothing behind, and what
-/// came to stand there meanwhile stays.
-fn place(from: &Path, to: &Path) -> io::Result<()> {
+/// Copies a file to a temporary one in the target folder, and renames that when it is complete: a copy that fails leaves nothing
+/// behind, and a file that was created at the target meanwhile stays.
+fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut beside = tempfile::NamedTempFile::new_in(folder)?;
-    io::copy(&mut std::fs::File::open(from)?, beside.as_file_mut())?;
-    beside.as_file().sync_all()?;
-    beside.persist_noclobber(to).map(drop).map_err(|error| error.error)
+    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
+    io::copy(&mut std::fs::File::open(from)?, temporary.as_file_mut())?;
+    temporary.as_file().sync_all()?;
+    temporary.persist_noclobber(to).map(drop).map_err(|error| error.error)
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Exported {
+struct ExportOutput {
     export_id: ExportId,
     status: ExportState,
-    /// Where the archive is; none where it is still to be packed.
+    /// The archive; `None` if it is not packed yet.
     file: Option<PathBuf>,
     server_running: bool,
 }
 
-impl fmt::Display for Exported {
+impl fmt::Display for ExportOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.file {
             Some(file) => write!(f, "exported to {}", file.display()),

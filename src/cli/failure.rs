@@ -1,4 +1,4 @@
-//! Why a command could not be done: a sentence on stderr, with `--json` one JSON object there, and a status that is not zero.
+//! Why a command failed: a sentence on stderr, or one JSON object with `--json`, and an exit status that is not zero.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -12,13 +12,13 @@ use crate::library_database::{ConnectError, LostDatabase};
 use crate::log;
 use crate::settings::SettingsError;
 
-/// How long a service that failed waits for a reader of its last words.
+/// How long a service that failed waits until its error is printed.
 const MAX_PRINT: Duration = Duration::from_secs(2);
 
 /// The code of a command line that cannot be understood.
 const USAGE: &str = "USAGE";
 
-/// Why a command could not be done. Its `Display` says what is wrong and what to do.
+/// Why a command failed. Its `Display` says what is wrong and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The settings are wrong.
@@ -143,15 +143,15 @@ impl From<ConnectError> for Failure {
 }
 
 impl Failure {
-    /// Says it on stderr, with `json` as one object; the status of the process is a failure's.
+    /// Prints the failure on stderr, with `json` as one object, and returns the exit status.
     pub fn print(&self, json: bool) -> ExitCode {
         let line = if json { object(self.code(), &self.to_string()) } else { format!("carrel: {self}") };
-        // Where stderr is closed the status tells.
+        // If stderr is closed, only the status reports the failure.
         let write = move || {
             let _ = writeln!(io::stderr(), "{line}");
         };
         if matches!(self, Self::Service(_)) {
-            // The thread of the service's log may hold a stderr that nobody reads.
+            // The thread of the log may hold stderr, and block because it is not read.
             log::run_bounded(MAX_PRINT, write);
         } else {
             write();
@@ -184,11 +184,11 @@ impl Failure {
     }
 }
 
-/// Says on stderr, as one JSON object, why the command line could not be understood.
+/// Prints on stderr, as one JSON object, why the command line could not be parsed.
 pub fn print_usage(error: &clap::Error) {
     let message = error.to_string();
     let message = message.trim_end();
-    // Where stderr is closed the status tells.
+    // If stderr is closed, only the status reports the failure.
     let _ = writeln!(io::stderr(), "{}", object(USAGE, message.strip_prefix("error: ").unwrap_or(message)));
 }
 
@@ -214,27 +214,27 @@ pub fn words(error: &Error) -> String {
 
 /// An error with its causes, each once.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut told = error.to_string();
+    let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(deeper) = cause {
         let more = deeper.to_string();
-        if !told.contains(&more) {
-            told = format!("{told}: {more}");
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
         }
         cause = deeper.source();
     }
-    told
+    text
 }
 
 #[cfg(test)]
 mod tests {
-    use errors::{Fault, Invalid};
     use entity::scope::Scope;
+    use errors::{Fault, Invalid};
 
     use super::*;
 
     #[test]
-    fn every_fault_of_a_request_is_told() {
+    fn every_fault_of_a_request_is_printed() {
         let fault = |field: &str| Fault { field: field.to_owned(), reason: "must be given".to_owned() };
         let invalid = Error::Invalid(Invalid { faults: vec![fault("email"), fault("password")] });
 
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_sees_the_cause() {
+    fn cause_of_an_internal_error_is_printed() {
         assert_eq!(
             words(&Error::internal("the disk is full")),
             "an internal error occurred: the disk is full"

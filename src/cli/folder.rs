@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_folder_and_the_database_are_their_owners_alone() {
+    fn folder_and_database_are_accessible_to_their_owner_only() {
         let settings = crate::cli::tests::settings("folder");
 
         make_with_database(&settings).unwrap();
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_root_makes_in_the_folder_of_a_service_is_the_services() {
+    fn files_made_by_root_belong_to_the_account_of_the_service() {
         let settings = crate::cli::tests::settings("service");
         make(&settings).unwrap();
         if chown(&settings.data_dir, Some(65534), Some(65534)).is_err() {

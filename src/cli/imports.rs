@@ -1,37 +1,37 @@
-//! `carrel imports`: what is known of imports, row by row, and the steps that can be taken with them. A step leaves a job:
-//! the server runs it, or the next start where none runs.
+//! `carrel imports`: shows imports and their rows, and starts, pauses, resumes and undoes them. Each change leaves a job: the running
+//! server runs it, or the next start if none runs.
 
 use std::fmt;
 
-use library::context::CoreContext;
-use errors::Error;
-use library::imports::{self, RowQuery, TextCounts};
 use actors::operations::import_rows::ImportRowView;
 use clap::{Args, Subcommand};
 use entity::id::{ImportId, UserId};
 use entity::import;
 use entity::kind::{ImportState, RowOutcome};
 use entity::time::Timestamp;
+use errors::Error;
+use library::context::CoreContext;
+use library::imports::{self, RowQuery, TextCounts};
 use serde::Serialize;
 
 use super::failure::Failure;
-use super::import::report::Report;
+use super::import::report::ImportReport;
 use super::opening::OwnerArgs;
 use super::output::{CommandOutput, shown, table};
 use super::{choices, opening, probe};
 use crate::settings::Settings;
 
-/// Rows that are read at once.
+/// Rows that are read by one query.
 const PAGE_ROWS: u64 = 1000;
 
-/// What is done with imports.
+/// A subcommand of `carrel imports`.
 #[derive(Debug, Subcommand)]
 pub enum ImportsCommand {
     /// List the imports of an account, the latest first
     List(OwnerArgs),
     /// Show how far an import is, and what it did
     Show(ImportIdArgs),
-    /// List the rows of an import and what became of each; of a dry run, what would
+    /// List the rows of an import with their outcomes; of a dry run, the outcomes they would have
     Rows(RowsArgs),
     /// Run an import after its dry run
     Start(ImportIdArgs),
@@ -39,7 +39,7 @@ pub enum ImportsCommand {
     Pause(ImportIdArgs),
     /// Resume a paused or failed import
     Resume(ImportIdArgs),
-    /// Undo an import: delete what it created and nobody has changed since
+    /// Undo an import: delete what it created, except what was changed since
     Undo(ImportIdArgs),
 }
 
@@ -77,7 +77,7 @@ pub async fn run(command: ImportsCommand, settings: &Settings) -> Result<Command
     }
 }
 
-/// An import, as it is after a step.
+/// Finds an import, or changes it and returns it as it is then.
 async fn one(
     core: &CoreContext,
     ImportIdArgs { owner, id }: ImportIdArgs,
@@ -101,13 +101,17 @@ async fn list(core: &CoreContext, owner: &OwnerArgs) -> Result<CommandOutput, Fa
     CommandOutput::of(&ImportList { imports: listed })
 }
 
-async fn show(core: &CoreContext, settings: &Settings, import: &import::Model) -> Result<CommandOutput, Failure> {
-    let report = Report::of(core, import, probe::runs(settings).await).await?;
+async fn show(
+    core: &CoreContext,
+    settings: &Settings,
+    import: &import::Model,
+) -> Result<CommandOutput, Failure> {
+    let report = ImportReport::of(core, import, probe::is_server_running(settings).await).await?;
     let texts = imports::count_texts(core, import).await?;
     let import::Model { id, done, created_at, finished_at, .. } = *import;
-    let is_under_way = matches!(import.state, ImportState::Running | ImportState::Undoing);
+    let is_in_progress = matches!(import.state, ImportState::Running | ImportState::Undoing);
     let error = import.error.clone();
-    CommandOutput::of(&ShownImport {
+    CommandOutput::of(&ImportDetails {
         report,
         id,
         rows: done,
@@ -115,7 +119,7 @@ async fn show(core: &CoreContext, settings: &Settings, import: &import::Model) -
         error,
         created_at,
         finished_at,
-        is_under_way,
+        is_in_progress,
     })
 }
 
@@ -189,31 +193,31 @@ impl fmt::Display for ImportList {
             [id, import.status.to_string(), started, format, rows, waiting, ready, failed, file]
         };
         let lines: Vec<_> = self.imports.iter().map(line).collect();
-        let heads = ["ID", "STATUS", "STARTED", "FORMAT", "ROWS", "WAITING", "READY", "FAILED", "FILE"];
-        f.write_str(&table(heads, &lines))
+        let headings = ["ID", "STATUS", "STARTED", "FORMAT", "ROWS", "WAITING", "READY", "FAILED", "FILE"];
+        f.write_str(&table(headings, &lines))
     }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ShownImport {
+struct ImportDetails {
     #[serde(flatten)]
-    report: Report,
+    report: ImportReport,
     #[serde(skip)]
     id: ImportId,
     /// Rows of the file that are done.
     rows: i64,
-    /// How far the texts are of what was saved.
+    /// The states of the texts of the saved pages.
     texts: TextCounts,
-    /// Why it does not continue, where it does not.
+    /// Why the import does not continue.
     error: Option<String>,
     created_at: Timestamp,
     finished_at: Option<Timestamp>,
     #[serde(skip)]
-    is_under_way: bool,
+    is_in_progress: bool,
 }
 
-impl fmt::Display for ShownImport {
+impl fmt::Display for ImportDetails {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of_file = self.report.file_name.as_deref().map(|name| format!(" of {}", shown(name)));
         let of_file = of_file.unwrap_or_default();
@@ -224,7 +228,7 @@ impl fmt::Display for ShownImport {
         if let Some(error) = &self.error {
             writeln!(f, "{}", shown(error))?;
         }
-        match (self.is_under_way, self.report.server_running) {
+        match (self.is_in_progress, self.report.server_running) {
             (true, true) => f.write_str("The server continues in the background"),
             (true, false) => f.write_str("No server is running: the next start continues"),
             (false, _) => Ok(()),

@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use library::context::CoreContext;
-use errors::Error;
-use validation;
-use actors::auth::keys::{Wish, changes, rules};
+use actors::auth::keys::{NewKey, changes, rules};
 use clap::{Args, Subcommand};
 use entity::api_key;
 use entity::id::KeyId;
@@ -13,6 +10,8 @@ use entity::kind::KeyKind;
 use entity::plan::{Limits, Plan};
 use entity::scope::{Scope, Scopes};
 use entity::time::Timestamp;
+use errors::Error;
+use library::context::CoreContext;
 use serde::Serialize;
 
 use super::failure::Failure;
@@ -21,7 +20,7 @@ use super::output::{CommandOutput, shown, table};
 use super::{choices, opening};
 use crate::settings::Settings;
 
-/// What is done with keys.
+/// A subcommand of `carrel key`.
 #[derive(Debug, Subcommand)]
 pub enum KeyCommand {
     /// Create a key; its secret is shown this once
@@ -62,8 +61,9 @@ pub struct KeyIdArgs {
     id: KeyId,
 }
 
+/// Checks the name of a key.
 fn name(text: &str) -> Result<String, String> {
-    fields::label(text, rules::MAX_NAME_CHARS).map(|()| text.to_owned())
+    validation::label(text, rules::MAX_NAME_CHARS).map(|()| text.to_owned())
 }
 
 /// Runs the command.
@@ -84,9 +84,9 @@ async fn create(core: &CoreContext, args: CreateKeyArgs) -> Result<CommandOutput
         return Err(Error::invalid("--expires-at", "must lie in the future").into());
     }
     let scopes = (!scopes.is_empty()).then(|| Scopes::from_iter(scopes));
-    let wish = Wish { name, kind, scopes, hourly_limit, expires_at };
+    let new = NewKey { name, kind, scopes, hourly_limit, expires_at };
     let limits = core.plans.limits(owner.plan);
-    let (row, secret) = changes::create(&core.accounts_db, owner.id, owner.plan, limits, wish, now).await?;
+    let (row, secret) = changes::create(&core.accounts_db, owner.id, owner.plan, limits, new, now).await?;
     CommandOutput::of(&CreatedKey { secret: secret.expose(), key: KeySummary::of(row, owner.plan, limits) })
 }
 
@@ -99,11 +99,11 @@ async fn list(core: &CoreContext, owner: &OwnerArgs) -> Result<CommandOutput, Fa
 }
 
 async fn revoke(core: &CoreContext, id: KeyId) -> Result<CommandOutput, Failure> {
-    let gone = async {
+    let revoked = async {
         let owner = changes::owner_of(&core.accounts_db, id).await?;
         changes::revoke(&core.accounts_db, owner, id).await
     };
-    match gone.await {
+    match revoked.await {
         Ok(()) => CommandOutput::of(&RevokedKey { id, revoked: true }),
         Err(Error::NotFound(_)) => Err(Failure::NoKey),
         Err(other) => Err(other.into()),
@@ -183,8 +183,8 @@ impl fmt::Display for KeyList {
             [id, kind, key.display.clone(), used, expires, per_hour, scopes, shown(&key.name)]
         };
         let rows: Vec<_> = self.keys.iter().map(row).collect();
-        let heads = ["ID", "KIND", "KEY", "LAST USED", "EXPIRES", "PER HOUR", "SCOPES", "NAME"];
-        f.write_str(&table(heads, &rows))
+        let headings = ["ID", "KIND", "KEY", "LAST USED", "EXPIRES", "PER HOUR", "SCOPES", "NAME"];
+        f.write_str(&table(headings, &rows))
     }
 }
 

@@ -1,5 +1,5 @@
 //! `carrel migrate`: creates the database and brings its tables up to date. `serve` and `user add` do so too, unless `data_dir`
-//! holds a library whose database was lost: a new one is created there by this command alone.
+//! holds a library whose database was lost: only this command creates a new one there.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ use super::opening;
 use super::output::CommandOutput;
 use crate::settings::Settings;
 
-/// Migrates.
+/// Creates or migrates the database.
 pub async fn run(settings: &Settings) -> Result<CommandOutput, Failure> {
-    let core = opening::desk_of_any_database(settings).await?;
+    let core = opening::core_of_any_database(settings).await?;
     CommandOutput::of(&MigrationReport { database: opening::kind(&core), migrated: true })
 }
 

@@ -96,15 +96,15 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Does what the arguments of this process ask for.
+/// Runs the command that the arguments of this process name.
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
     let json = cli.json;
-    match cli.perform() {
-        Ok(said) => said.print(json),
+    match cli.run() {
+        Ok(output) => output.print(json),
         Err(failure) => failure.print(json),
     }
 }
@@ -116,14 +116,14 @@ fn refuse(error: &clap::Error) -> ExitCode {
     if json && error.use_stderr() {
         failure::print_usage(error);
     } else {
-        // Where nobody can read the words, the status still tells.
+        // If the message cannot be printed, the status still reports the error.
         let _ = error.print();
     }
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 impl Cli {
-    fn perform(self) -> Result<CommandOutput, Failure> {
+    fn run(self) -> Result<CommandOutput, Failure> {
         let settings = Settings::load(self.config.as_deref(), Settings::environment());
         match self.command.unwrap_or(Command::Serve) {
             Command::Serve => serve::run(settings?),
@@ -137,7 +137,7 @@ impl Cli {
             Command::Ai(command) => wait(ai::run(command, &settings?)),
             Command::Models(command) => wait(models::run(command, &settings?)),
             Command::Reindex => wait(reindex::run(&settings?)),
-            // It has something to say about wrong settings too.
+            // It reports wrong settings too.
             Command::Doctor(args) => wait(doctor::run(args, settings)),
             Command::Migrate => wait(migrate::run(&settings?)),
             Command::Openapi => openapi::run(&settings?),

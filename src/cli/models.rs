@@ -5,16 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use indicatif::{HumanBytes, ProgressBar};
-use inference::models::{Catalogue, Model, ModelStatus, Progress, Purpose, Store, import, pull};
+use inference::models::{Catalogue, Model, ModelStatus, Progress, Store, import, pull};
 use serde::Serialize;
 
-use super::doctor::Check;
 use super::failure::Failure;
 use super::output::{CommandOutput, table};
 use super::{folder, progress};
 use crate::settings::Settings;
 
-/// What is done with the models.
+/// A subcommand of `carrel models`.
 #[derive(Debug, Subcommand)]
 pub enum ModelsCommand {
     /// Fetch the missing models
@@ -47,7 +46,7 @@ pub async fn run(command: ModelsCommand, settings: &Settings) -> Result<CommandO
     match command {
         ModelsCommand::Pull(PullArgs { name }) => {
             folder::make(settings)?;
-            for model in wanted(name.as_deref())? {
+            for model in models_to_fetch(name.as_deref())? {
                 fetch(&store, model).await?;
             }
             list(&store)
@@ -62,8 +61,8 @@ pub async fn run(command: ModelsCommand, settings: &Settings) -> Result<CommandO
     }
 }
 
-/// The model of a name, or all that are fetched by themselves.
-fn wanted(name: Option<&str>) -> Result<Vec<&'static Model>, Failure> {
+/// The model of this name, or all that are fetched by default.
+fn models_to_fetch(name: Option<&str>) -> Result<Vec<&'static Model>, Failure> {
     let catalogue = Catalogue::built_in();
     match name {
         None => Ok(catalogue.models().iter().filter(|model| !model.optional).collect()),
@@ -76,45 +75,15 @@ fn wanted(name: Option<&str>) -> Result<Vec<&'static Model>, Failure> {
     }
 }
 
-/// What is missing without the model.
-fn lack(model: &Model) -> &'static str {
-    match model.purpose {
-        Purpose::Embedding => "search matches text only",
-        Purpose::Speech => "recordings wait for it",
-    }
-}
-
-/// How each model is, for the doctor. Reads them: a broken one is worse than none.
-pub fn check(settings: &Settings) -> Vec<Check> {
-    let store = Store::new(settings.model_folders());
-    let name = "models";
-    let check = |model: &Model| match (store.find(model), store.verify(model)) {
-        (None, _) => {
-            let found = format!("{} is not there: {}", model.name, lack(model));
-            Check::warning(name, found, "fetch it: `carrel models pull`")
-        }
-        (Some(_), Ok(place)) => Check::good(name, format!("{} is in {}", model.name, place.display())),
-        (Some(place), Err(broken)) => {
-            let advice = format!("remove {} and fetch it again: `carrel models pull`", place.display());
-            Check::wrong(name, broken.to_string(), advice)
-        }
-    };
-    // Another service may hear in place of the local model.
-    let elsewhere =
-        |model: &Model| matches!(model.purpose, Purpose::Speech) && settings.ai.transcription.url.is_some();
-    let used = |model: &&Model| !model.optional && !elsewhere(model) || store.find(model).is_some();
-    Catalogue::built_in().models().iter().filter(used).map(check).collect()
-}
-
 async fn fetch(store: &Store, model: &Model) -> Result<(), Failure> {
     let bar = progress::bytes(model.name.clone(), Some(model.bytes()));
-    let fetched = pull(store, model, &|how| show(&bar, &model.name, how)).await;
+    let fetched = pull(store, model, &|progress| show_progress(&bar, &model.name, progress)).await;
     bar.finish_and_clear();
     fetched.map(drop).map_err(|cause| Failure::Models(cause.into()))
 }
 
-fn show(bar: &ProgressBar, model: &str, how: Progress<'_>) {
-    match how {
+fn show_progress(bar: &ProgressBar, model: &str, progress: Progress<'_>) {
+    match progress {
         Progress::Asking(source) => bar.println(format!("fetching {model} from {source}")),
         Progress::Received { file, bytes, of } => {
             bar.set_message(file.to_owned());
@@ -159,7 +128,7 @@ fn verify(store: &Store) -> Result<CommandOutput, Failure> {
     let used = |model: &&Model| !model.optional || store.find(model).is_some();
     let models: Vec<_> = Catalogue::built_in().models().iter().filter(used).map(verified).collect();
     let report = ModelReport { ok: models.iter().all(|model| model.ok), models };
-    Ok(CommandOutput::of(&report)?.ended(report.ok))
+    Ok(CommandOutput::of(&report)?.with_success(report.ok))
 }
 
 #[derive(Serialize)]

@@ -10,7 +10,7 @@ use super::output::CommandOutput;
 use crate::openapi;
 use crate::settings::Settings;
 
-/// Prints it; for a person as for a program it is JSON.
+/// Prints the description, which is JSON with and without `--json`.
 pub fn run(settings: &Settings) -> Result<CommandOutput, Failure> {
     CommandOutput::of(&Description(openapi::document(settings.base_url(settings.server.listen).as_str())))
 }

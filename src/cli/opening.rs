@@ -1,15 +1,15 @@
-//! Opening the desk: the folder of the data, the database in it, and what the operator names in it.
+//! Opens the database for a command, and finds the account that the operator names.
 
 use std::path::absolute;
 use std::sync::Arc;
 
 use actors::auth::accounts;
-use library::clock::SystemClock;
-use library::context::CoreContext;
-use errors::Error;
 use clap::Args;
 use database::Db;
 use entity::user;
+use errors::Error;
+use library::clock::SystemClock;
+use library::context::CoreContext;
 
 use super::failure::Failure;
 use super::folder;
@@ -53,43 +53,43 @@ pub async fn core(settings: &Settings) -> Result<CoreContext, Failure> {
     let Some(db) = library_database::connect_existing(settings).await? else {
         return Err(no_database(settings));
     };
-    up_to_date(settings, db).await
+    migrated(settings, db).await
 }
 
 /// The same, and creates the database where there is none. One that was lost is not created anew.
 ///
 /// # Errors
 /// The database was lost, or cannot be opened or created.
-pub async fn desk_or_new(settings: &Settings) -> Result<CoreContext, Failure> {
+pub async fn core_or_new(settings: &Settings) -> Result<CoreContext, Failure> {
     library_database::require_file(settings)?;
     folder::make_with_database(settings)?;
-    up_to_date(settings, library_database::connect(settings).await?).await
+    migrated(settings, library_database::connect(settings).await?).await
 }
 
 /// The same, and creates the database also where another one was lost.
 ///
 /// # Errors
 /// The database cannot be opened or created.
-pub async fn desk_of_any_database(settings: &Settings) -> Result<CoreContext, Failure> {
+pub async fn core_of_any_database(settings: &Settings) -> Result<CoreContext, Failure> {
     folder::make_with_database(settings)?;
     let db = Db::open(settings.database_url().expose()).await;
-    Ok(desk_over(settings, db.map_err(|cause| ConnectError::unopened(settings, cause))?))
+    Ok(context_over(settings, db.map_err(|cause| ConnectError::unopened(settings, cause))?))
 }
 
 /// Opens the database and leaves its tables as they are, to look at it.
 ///
 /// # Errors
 /// The database was lost or cannot be opened.
-pub async fn as_it_is(settings: &Settings) -> Result<CoreContext, ConnectError> {
-    Ok(desk_over(settings, library_database::connect(settings).await?))
+pub async fn unmigrated_core(settings: &Settings) -> Result<CoreContext, ConnectError> {
+    Ok(context_over(settings, library_database::connect(settings).await?))
 }
 
-async fn up_to_date(settings: &Settings, db: Db) -> Result<CoreContext, Failure> {
+async fn migrated(settings: &Settings, db: Db) -> Result<CoreContext, Failure> {
     db.migrate().await.map_err(|cause| ConnectError::unopened(settings, cause))?;
-    Ok(desk_over(settings, db))
+    Ok(context_over(settings, db))
 }
 
-fn desk_over(settings: &Settings, db: Db) -> CoreContext {
+fn context_over(settings: &Settings, db: Db) -> CoreContext {
     let (folder, plans) = (settings.data_dir.clone(), settings.plans.clone());
     let base = settings.base_url(settings.server.listen);
     CoreContext::new(db, folder, base.as_str(), plans, Arc::new(SystemClock::new()))
@@ -118,7 +118,7 @@ pub async fn account(core: &CoreContext, email: &str) -> Result<user::Model, Fai
     }
 }
 
-/// What the database is called.
+/// The name of the database system.
 pub fn kind(core: &CoreContext) -> &'static str {
     if core.db.is_postgres() { "PostgreSQL" } else { "SQLite" }
 }

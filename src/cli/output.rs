@@ -1,4 +1,4 @@
-//! What a command says on stdout: words for a person, or one JSON object for a program.
+//! The output of a command on stdout: text, or one JSON object for a program.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
@@ -10,34 +10,34 @@ use text::is_control_or_bidi;
 
 use super::failure::Failure;
 
-/// What a command has to say at its end.
+/// The output of a command.
 #[derive(Debug)]
 pub struct CommandOutput {
     text: String,
     json: Value,
-    well: bool,
+    is_success: bool,
 }
 
 impl CommandOutput {
     /// A report in both forms.
     pub fn of(report: &(impl Serialize + Display)) -> Result<Self, Failure> {
         let json = serde_json::to_value(report).map_err(Failure::ReportFailed)?;
-        Ok(Self { text: report.to_string(), json, well: true })
+        Ok(Self { text: report.to_string(), json, is_success: true })
     }
 
-    /// Nothing: the command has ended, and that is all.
+    /// No output.
     pub fn nothing() -> Self {
-        Self { text: String::new(), json: Value::Null, well: true }
+        Self { text: String::new(), json: Value::Null, is_success: true }
     }
 
-    /// The same, with the status of a failure where it is not `well`: for reports of something that is wrong.
-    pub fn ended(self, well: bool) -> Self {
-        Self { well, ..self }
+    /// The same output with this exit status: that of a failure for reports of something that is wrong.
+    pub fn with_success(self, is_success: bool) -> Self {
+        Self { is_success, ..self }
     }
 
     /// Whether the status is that of success.
     pub fn is_good(&self) -> bool {
-        self.well
+        self.is_success
     }
 
     /// Prints it and says how the process is to end.
@@ -49,7 +49,7 @@ impl CommandOutput {
         match self.write(json, &mut io::stdout().lock()) {
             Ok(()) if self.is_good() => ExitCode::SUCCESS,
             Ok(()) => ExitCode::FAILURE,
-            // Whoever read it has gone; there is nobody to tell.
+            // The reader has closed the pipe, so the failure cannot be reported.
             Err(cause) if cause.kind() == ErrorKind::BrokenPipe => ExitCode::FAILURE,
             Err(cause) => Failure::OutputFailed(cause).print(json),
         }
@@ -69,8 +69,8 @@ impl CommandOutput {
     }
 }
 
-/// A text of somebody else's on one line of the terminal: what could move its cursor, colour it or turn its letters around is
-/// shown as `?`.
+/// An untrusted text for one line of the terminal: characters that could move the cursor, change colours or reverse the text are
+/// replaced by `?`.
 pub fn shown(text: &str) -> String {
     text.chars().map(|c| if is_control_or_bidi(c) { '?' } else { c }).collect()
 }
@@ -101,32 +101,32 @@ mod tests {
 
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct Made {
+    struct AccountReport {
         user_id: &'static str,
     }
 
-    impl Display for Made {
+    impl Display for AccountReport {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write!(f, "made the account\n{}\n", self.user_id)
         }
     }
 
-    fn written(said: &CommandOutput, json: bool) -> String {
+    fn written(output: &CommandOutput, json: bool) -> String {
         let mut sink = Vec::new();
-        said.write(json, &mut sink).unwrap();
+        output.write(json, &mut sink).unwrap();
         String::from_utf8(sink).unwrap()
     }
 
     #[test]
-    fn a_report_is_one_json_object_or_words() {
-        let said = CommandOutput::of(&Made { user_id: "u1" }).unwrap();
+    fn report_is_one_json_object_or_text() {
+        let output = CommandOutput::of(&AccountReport { user_id: "u1" }).unwrap();
 
-        assert_eq!(written(&said, true), "{\"userId\":\"u1\"}\n");
-        assert_eq!(written(&said, false), "made the account\nu1\n");
+        assert_eq!(written(&output, true), "{\"userId\":\"u1\"}\n");
+        assert_eq!(written(&output, false), "made the account\nu1\n");
     }
 
     #[test]
-    fn a_command_with_nothing_to_say_prints_nothing() {
+    fn command_without_output_prints_nothing() {
         assert_eq!(written(&CommandOutput::nothing(), true), "");
         assert_eq!(written(&CommandOutput::nothing(), false), "");
     }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_cannot_speak_to_the_terminal() {
+    fn control_characters_are_not_printed() {
         assert_eq!(shown("A\u{1b}[31mnn\r\nx\u{202e}y"), "A?[31mnn??x?y");
     }
 }

@@ -37,14 +37,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_is_one_line_without_its_end() {
+    fn password_is_one_line_without_its_end() {
         for input in ["two words 7! \n", "two words 7! \r\nmore\n", "two words 7! "] {
             assert_eq!(first_line(&mut input.as_bytes()).unwrap(), "two words 7! ", "{input:?}");
         }
     }
 
     #[test]
-    fn nothing_is_no_password() {
+    fn empty_input_is_no_password() {
         assert!(first_line(&mut "".as_bytes()).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a server runs: asked of the address that it listens on.
+//! Finds out whether a server runs, by a request to the address that it listens on.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -9,8 +9,8 @@ use tokio::time::timeout;
 
 use crate::settings::Settings;
 
-/// It is on this machine; a server that says nothing for so long is in no state to work.
-const TIMEOUT: Duration = Duration::from_secs(3);
+/// The server is on this machine: one that does not answer within this time does not work.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 const MAX_ANSWER_BYTES: u64 = 64 << 10;
 
 /// What answers at the address of the server.
@@ -20,41 +20,41 @@ pub enum ServerState {
     Ready,
     /// A server that starts, drains, or lacks something it needs.
     NotReady,
-    /// Something that is no server of this kind.
-    Stranger,
+    /// Another program than Carrel.
+    OtherProgram,
     /// Nothing.
-    Nobody,
+    NotRunning,
 }
 
-/// What the server says of itself.
+/// The answer of the server to `/readyz`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAnswer {
     /// What answers.
-    pub found: ServerState,
+    pub state: ServerState,
     /// `storage` of its `/readyz`.
     pub storage: Option<String>,
 }
 
-/// Whether a server is there to take up what was left for it.
-pub async fn runs(settings: &Settings) -> bool {
-    matches!(look(settings).await, ServerState::Ready | ServerState::NotReady)
+/// Whether a server runs, so that it does the jobs that commands leave.
+pub async fn is_server_running(settings: &Settings) -> bool {
+    matches!(find_state(settings).await, ServerState::Ready | ServerState::NotReady)
 }
 
 /// What answers at the address of the server.
-pub async fn look(settings: &Settings) -> ServerState {
-    ask(settings).await.found
+async fn find_state(settings: &Settings) -> ServerState {
+    ask(settings).await.state
 }
 
 /// Asks for `/readyz`.
 pub async fn ask(settings: &Settings) -> ServerAnswer {
     let address = reachable(settings.server.listen);
-    match timeout(TIMEOUT, get_readiness(address)).await {
-        Ok(Ok(answer)) => ServerAnswer { found: judge(&answer), storage: storage_of(&answer) },
-        Ok(Err(_)) | Err(_) => ServerAnswer { found: ServerState::Nobody, storage: None },
+    match timeout(ANSWER_TIMEOUT, get_readiness(address)).await {
+        Ok(Ok(answer)) => ServerAnswer { state: judge(&answer), storage: storage_of(&answer) },
+        Ok(Err(_)) | Err(_) => ServerAnswer { state: ServerState::NotRunning, storage: None },
     }
 }
 
-/// An address that stands for every one of the machine is asked on the loopback.
+/// The address to connect to: that of the loopback if the server listens on all addresses.
 fn reachable(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -64,7 +64,7 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, listen.port())
 }
 
-/// One request in plain HTTP; the HTTP client of the service is for the web, and would have to be let in here.
+/// Sends one request in plain HTTP. The HTTP client of the service refuses private addresses.
 async fn get_readiness(address: SocketAddr) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(address).await?;
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
@@ -79,7 +79,7 @@ fn judge(answer: &[u8]) -> ServerState {
     match status {
         Some(b"200") => ServerState::Ready,
         Some(b"503") => ServerState::NotReady,
-        Some(_) | None => ServerState::Stranger,
+        Some(_) | None => ServerState::OtherProgram,
     }
 }
 
@@ -95,19 +95,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_of_all_networks_is_asked_on_the_loopback() {
+    fn server_on_all_addresses_is_asked_on_the_loopback() {
         assert_eq!(reachable("0.0.0.0:8080".parse().unwrap()), "127.0.0.1:8080".parse().unwrap());
         assert_eq!(reachable("[::]:8080".parse().unwrap()), "[::1]:8080".parse().unwrap());
         assert_eq!(reachable("10.0.0.1:80".parse().unwrap()), "10.0.0.1:80".parse().unwrap());
     }
 
     #[test]
-    fn the_status_of_readyz_tells_who_is_there() {
+    fn status_of_readyz_is_the_state_of_the_server() {
         assert_eq!(judge(b"HTTP/1.1 200 OK\r\n\r\n{}"), ServerState::Ready);
         assert_eq!(judge(b"HTTP/1.1 503 Service Unavailable\r\n\r\n"), ServerState::NotReady);
-        assert_eq!(judge(b"HTTP/1.1 404 Not ServerState\r\n\r\n"), ServerState::Stranger);
-        assert_eq!(judge(b"220 mail.example ESMTP\r\n"), ServerState::Stranger);
-        assert_eq!(judge(b""), ServerState::Stranger);
+        assert_eq!(judge(b"HTTP/1.1 404 Not Found\r\n\r\n"), ServerState::OtherProgram);
+        assert_eq!(judge(b"220 mail.example ESMTP\r\n"), ServerState::OtherProgram);
+        assert_eq!(judge(b""), ServerState::OtherProgram);
     }
 
     #[test]
@@ -121,13 +121,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_is_found_where_nothing_listens() {
+    async fn server_is_not_running_where_nothing_listens() {
         // Bound and not listened on for us: closed again at once, so that the connection is refused.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let listen = [("CARREL__SERVER__LISTEN".to_owned(), free.to_string())];
         let settings = Settings::load(None, listen.into_iter()).unwrap();
 
-        assert_eq!(look(&settings).await, ServerState::Nobody);
-        assert!(!runs(&settings).await);
+        assert_eq!(find_state(&settings).await, ServerState::NotRunning);
+        assert!(!is_server_running(&settings).await);
     }
 }

@@ -1,4 +1,4 @@
-//! How far a command is, on stderr and only where that is a terminal.
+//! The progress of a command, on stderr and only if that is a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -15,7 +15,7 @@ pub fn bytes(what: String, total: Option<u64>) -> ProgressBar {
     styled(bar, template).with_message(what)
 }
 
-/// Counts things, of which nobody knows how many there are.
+/// Counts things whose total is unknown.
 pub fn count(what: &'static str) -> ProgressBar {
     styled(ProgressBar::new_spinner(), COUNT).with_message(what)
 }
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_templates_can_be_read() {
+    fn templates_can_be_parsed() {
         assert!(ProgressStyle::with_template(OF_KNOWN_SIZE).is_ok());
         assert!(ProgressStyle::with_template(OF_UNKNOWN_SIZE).is_ok());
         assert!(ProgressStyle::with_template(COUNT).is_ok());

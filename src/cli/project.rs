@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use library::context::CoreContext;
-use errors::Error;
 use actors::operations::projects::{ProjectView, archive_project, create_project, list_projects};
 use clap::{Args, Subcommand};
 use entity::id::ProjectId;
 use entity::kind::ProjectStatus;
+use errors::Error;
+use library::context::CoreContext;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -17,7 +17,7 @@ use super::output::{CommandOutput, shown, table};
 use super::{choices, opening};
 use crate::settings::Settings;
 
-/// What is done with projects.
+/// A subcommand of `carrel project`.
 #[derive(Debug, Subcommand)]
 pub enum ProjectCommand {
     /// Create a project
@@ -83,29 +83,29 @@ async fn create(core: &CoreContext, args: CreateProjectArgs) -> Result<CommandOu
     let fields = [("name", Some(name)), ("description", description), ("instructions", instructions)];
     let given = fields.into_iter().filter_map(|(name, text)| Some((name.to_owned(), Value::from(text?))));
     let project = create_project(core, owner.id, Map::from_iter(given)).await?;
-    CommandOutput::of(&OneProject { done: "created", project })
+    CommandOutput::of(&ProjectOutput { action: "created", project })
 }
 
 async fn archive(core: &CoreContext, owner: &OwnerArgs, id: ProjectId) -> Result<CommandOutput, Failure> {
     let owner = owner.find(core).await?;
     match archive_project(core, owner.id, id).await {
-        Ok(project) => CommandOutput::of(&OneProject { done: "archived", project }),
+        Ok(project) => CommandOutput::of(&ProjectOutput { action: "archived", project }),
         Err(Error::NotFound(_)) => Err(Failure::NoProject),
         Err(other) => Err(other.into()),
     }
 }
 
 #[derive(Serialize)]
-struct OneProject {
-    /// What was done with it, for the sentence.
+struct ProjectOutput {
+    /// What the command did, as a past participle.
     #[serde(skip)]
-    done: &'static str,
+    action: &'static str,
     project: ProjectView,
 }
 
-impl fmt::Display for OneProject {
+impl fmt::Display for ProjectOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} the project `{}` (id {})", self.done, shown(&self.project.name), self.project.id)
+        write!(f, "{} the project `{}` (id {})", self.action, shown(&self.project.name), self.project.id)
     }
 }
 

@@ -10,11 +10,11 @@ use super::output::CommandOutput;
 use super::{opening, probe};
 use crate::settings::Settings;
 
-/// Leaves a job for each document that has a text.
+/// Enqueues a job for each document that has a text.
 pub async fn run(settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
     let documents = reindex::enqueue_all(&core.db, core.clock.now()).await?;
-    CommandOutput::of(&QueuedReindex { documents, server_running: probe::runs(settings).await })
+    CommandOutput::of(&QueuedReindex { documents, server_running: probe::is_server_running(settings).await })
 }
 
 #[derive(Serialize)]
@@ -26,11 +26,11 @@ struct QueuedReindex {
 
 impl fmt::Display for QueuedReindex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let who = if self.server_running {
+        let progress = if self.server_running {
             "the server continues in the background"
         } else {
             "no server is running, and the next start indexes them"
         };
-        write!(f, "queued {} documents for the search index; {who}", self.documents)
+        write!(f, "queued {} documents for the search index; {progress}", self.documents)
     }
 }

@@ -24,7 +24,7 @@ fn refused(line: &str) -> (ErrorKind, String) {
 }
 
 #[test]
-fn the_definitions_hold_together() {
+fn definitions_are_consistent() {
     Cli::command().debug_assert();
 }
 
@@ -35,7 +35,7 @@ fn no_subcommand_is_serve() {
 }
 
 #[test]
-fn the_settings_file_stands_before_the_subcommand() {
+fn settings_file_precedes_the_subcommand() {
     assert_eq!(parse("--config a.toml serve").unwrap().config, Some("a.toml".into()));
     assert_eq!(refused("serve --config a.toml").0, ErrorKind::UnknownArgument);
 }
@@ -86,7 +86,7 @@ fn every_subcommand_takes_json_at_its_end() {
 }
 
 #[test]
-fn a_mistake_is_told_with_what_is_allowed() {
+fn mistake_is_reported_with_what_is_allowed() {
     let mistakes = [
         ("user add --email a@b.example --plan gold", "free, pro, research"),
         ("key create --user a@b.example --kind web --name N", "rest, mcp"),
@@ -103,8 +103,8 @@ fn a_mistake_is_told_with_what_is_allowed() {
         ("completions ksh", "bash"),
     ];
     for (line, allowed) in mistakes {
-        let (_, told) = refused(line);
-        assert!(told.contains(allowed), "{line}: {told}");
+        let (_, message) = refused(line);
+        assert!(message.contains(allowed), "{line}: {message}");
     }
 }
 
@@ -127,7 +127,7 @@ fn key_name_that_is_blank_endless_or_deceiving_is_refused() {
 }
 
 #[test]
-fn what_is_no_command_or_lacks_its_parts_is_refused() {
+fn unknown_or_incomplete_command_is_refused() {
     assert_eq!(refused("no-such-command").0, ErrorKind::InvalidSubcommand);
     assert_eq!(refused("user set-plan --email a@b.example").0, ErrorKind::MissingRequiredArgument);
     assert_eq!(refused("import --user a@b.example --format jsonl").0, ErrorKind::MissingRequiredArgument);
@@ -135,7 +135,7 @@ fn what_is_no_command_or_lacks_its_parts_is_refused() {
 }
 
 #[test]
-fn a_password_is_never_an_argument() {
+fn password_is_never_an_argument() {
     assert_eq!(
         refused("user add --email a@b.example --plan pro --password secret").0,
         ErrorKind::UnknownArgument

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use actors::auth::accounts::{self, NewAccount};
-use library::context::CoreContext;
-use errors::Error;
 use clap::{Args, Subcommand};
 use entity::id::UserId;
 use entity::plan::Plan;
 use entity::time::Timestamp;
 use entity::user;
+use errors::Error;
+use library::context::CoreContext;
 use serde::Serialize;
 
 use super::failure::Failure;
@@ -17,7 +17,7 @@ use super::output::{CommandOutput, shown, table};
 use super::{choices, confirmation, opening, password};
 use crate::settings::Settings;
 
-/// What is done with accounts.
+/// A subcommand of `carrel user`.
 #[derive(Debug, Subcommand)]
 pub enum UserCommand {
     /// Create an account, and the database where there is none yet
@@ -114,8 +114,8 @@ pub async fn run(command: UserCommand, settings: &Settings) -> Result<CommandOut
 
 async fn add(args: AddArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let AddArgs { email, plan, name, password_stdin } = args;
-    let core = opening::desk_or_new(settings).await?;
-    // Before the password is asked for; the insert decides where two come at the same time.
+    let core = opening::core_or_new(settings).await?;
+    // Before the password is typed. If two commands run at the same time, the insert decides.
     if let Ok(taken) = accounts::by_email(&core, &email).await {
         return Err(Failure::EmailTaken(taken.email));
     }

@@ -1,93 +1,93 @@
-//! Waiting for what was left for the server. The one who waits is told why it does not go on.
+//! Waits for a job that the running server does, and prints why it does not continue.
 
 use std::io::{self, Write};
 
-use library::context::CoreContext;
 use errors::Error;
-use jobs::JobKind;
 use indicatif::ProgressBar;
+use jobs::JobKind;
+use library::context::CoreContext;
 use tokio::time::{Duration, Instant, sleep};
 use uuid::Uuid;
 
 use super::probe;
 use crate::settings::Settings;
 
-/// How often it is looked whether it is done.
+/// How often the state of the job is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// How often it is asked whether the server is still there.
+/// How often the server is probed.
 const PROBE_INTERVAL: Duration = Duration::from_secs(5);
-/// A server that does not answer so often is gone: one that is started anew is there again by then.
+/// A server that misses this many probes has stopped: one that restarts is ready by then.
 const MAX_MISSED_PROBES: u32 = 3;
-/// A server that has nothing else to do is at it by then.
-const LATE_AFTER: Duration = Duration::from_secs(5);
+/// An idle server has started the job after this time.
+const MAX_START_DELAY: Duration = Duration::from_secs(5);
 const NOT_STARTED: &str = "the running server has not started this job: it is busy or uses another database";
 const NO_ANSWER: &str = "the server does not answer";
 
-/// How far the job is.
+/// The progress of the job.
 pub enum Progress<T> {
-    /// It is done.
+    /// The job is done.
     Done(T),
-    /// It is not, and why it does not continue, where it does not.
+    /// The job is not done; the reason if it does not continue.
     Open(Option<String>),
 }
 
-/// Returns what `look` finds, once it is done; none where no server is there to do it, or none any more.
+/// Waits until `poll` reports that the job is done, and returns its result; `None` if no server runs, or none any more.
 ///
 /// # Errors
-/// Those of `look`, and the database.
+/// Those of `poll`; [`Error::Internal`] when the database fails.
 pub async fn until_done<T>(
     (core, settings): (&CoreContext, &Settings),
-    (work, subject): (JobKind, Uuid),
+    (kind, subject): (JobKind, Uuid),
     bar: &ProgressBar,
-    mut look: impl AsyncFnMut() -> Result<Progress<T>, Error>,
+    mut poll: impl AsyncFnMut() -> Result<Progress<T>, Error>,
 ) -> Result<Option<T>, Error> {
-    let mut missed = if probe::runs(settings).await { 0 } else { MAX_MISSED_PROBES };
-    let mut told = WaitNotice { bar, waits_since: None, last: None };
+    let mut missed = if probe::is_server_running(settings).await { 0 } else { MAX_MISSED_PROBES };
+    let mut notice = WaitNotice { bar, waits_since: None, last: None };
     while missed < MAX_MISSED_PROBES {
         let until = Instant::now() + PROBE_INTERVAL;
         while Instant::now() < until {
-            match look().await? {
+            match poll().await? {
                 Progress::Done(done) => return Ok(Some(done)),
-                Progress::Open(why) => {
-                    told.see(jobs::is_waiting(core.db.read(), work, subject).await?, why);
+                Progress::Open(reason) => {
+                    notice.update(jobs::is_waiting(core.db.read(), kind, subject).await?, reason);
                 }
             }
             sleep(POLL_INTERVAL).await;
         }
-        missed = if probe::runs(settings).await { 0 } else { missed + 1 };
+        missed = if probe::is_server_running(settings).await { 0 } else { missed + 1 };
         if missed > 0 {
-            told.tell(NO_ANSWER.to_owned());
+            notice.print(NO_ANSWER.to_owned());
         }
     }
-    Ok(match look().await? {
+    Ok(match poll().await? {
         Progress::Done(done) => Some(done),
         Progress::Open(_) => None,
     })
 }
 
-/// What the one who waits was told.
+/// The reason for the wait that was printed last.
 struct WaitNotice<'a> {
     bar: &'a ProgressBar,
-    /// Since when no server is at it.
+    /// The time since which the job waits for a server.
     waits_since: Option<Instant>,
     last: Option<String>,
 }
 
 impl WaitNotice<'_> {
-    fn see(&mut self, waits: bool, why: Option<String>) {
-        self.waits_since = self.waits_since.filter(|_| waits).or_else(|| waits.then(Instant::now));
-        let late = self.waits_since.is_some_and(|since| since.elapsed() > LATE_AFTER);
-        if let Some(why) = why.or_else(|| late.then(|| NOT_STARTED.to_owned())) {
-            self.tell(why);
+    fn update(&mut self, is_waiting: bool, reason: Option<String>) {
+        self.waits_since = self.waits_since.filter(|_| is_waiting).or_else(|| is_waiting.then(Instant::now));
+        let is_late = self.waits_since.is_some_and(|since| since.elapsed() > MAX_START_DELAY);
+        if let Some(reason) = reason.or_else(|| is_late.then(|| NOT_STARTED.to_owned())) {
+            self.print(reason);
         }
     }
 
-    fn tell(&mut self, why: String) {
-        if self.last.as_ref() != Some(&why) {
-            let words = format!("carrel: waiting: {why}. The job is saved: you may stop waiting.");
-            // Where stderr is closed there is nobody to tell.
-            self.bar.suspend(|| writeln!(io::stderr(), "{words}")).ok();
-            self.last = Some(why);
+    fn print(&mut self, reason: String) {
+        if self.last.as_ref() != Some(&reason) {
+            let line = format!("carrel: waiting: {reason}. The job is saved: you may stop waiting.");
+            // A closed stderr is ignored.
+            self.bar.suspend(|| writeln!(io::stderr(), "{line}")).ok();
+            self.last = Some(reason);
         }
     }
 }

@@ -17,8 +17,8 @@ use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use actix_web::web::{Bytes, BytesMut, Data, Payload};
 use actix_web::{HttpMessage, HttpRequest};
 use actors::context::OperationContext;
-use errors::{Error, StorageFailure};
 use disk::{Scratch, ScratchFile};
+use errors::{Error, StorageFailure};
 use futures_util::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
@@ -29,17 +29,17 @@ const MAX_BUFFERED_BYTES: usize = 256 << 10;
 /// Memory of an arriving body that does not count: about what its connection costs anyway. Forms of sign-in, requests for tokens
 /// and registrations of clients are shorter.
 const FREE_BYTES: usize = 4 << 10;
-/// Memory of all arriving bodies. Strangers have a quarter of it, one account a quarter, and one network address an eighth of what
-/// strangers have.
+/// Memory of all arriving bodies. Senders without an account have a quarter of it together, one account has a quarter, and one network
+/// address an eighth of what the former have.
 const MEMORY_SHARES: Shares =
-    Shares { total: 64 << 20, reserve: 16 << 20, account: 16 << 20, network: 2 << 20, strangers: 16 << 20 };
+    Shares { total: 64 << 20, reserve: 16 << 20, account: 16 << 20, network: 2 << 20, anonymous: 16 << 20 };
 /// Scratch space of all arriving bodies; widened where `server.max_body_bytes` is larger than a share.
 const FILE_SHARES: Shares =
-    Shares { total: 2 << 30, reserve: 0, account: 256 << 20, network: 64 << 20, strangers: 256 << 20 };
+    Shares { total: 2 << 30, reserve: 0, account: 256 << 20, network: 64 << 20, anonymous: 256 << 20 };
 /// Memory of all complete bodies that are read back from a scratch file; increased if `server.max_body_bytes` is larger than a
-/// share. The longest body of a stranger has 5 MiB (`http::push`).
+/// share. The longest body that needs no account has 5 MiB (`http::push`).
 const WHOLE_SHARES: Shares =
-    Shares { total: 64 << 20, reserve: 0, account: 32 << 20, network: 8 << 20, strangers: 32 << 20 };
+    Shares { total: 64 << 20, reserve: 0, account: 32 << 20, network: 8 << 20, anonymous: 32 << 20 };
 /// Longest wait for that memory. Most operations take milliseconds, so a longer wait means overload.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 /// A body that arrives more slowly than this uses up its grace time.
@@ -96,7 +96,7 @@ impl Pace {
 
 /// A complete body and its share of the memory.
 #[derive(Debug)]
-struct Arrived {
+struct CompleteBody {
     bytes: Bytes,
     memory: Hold,
 }
@@ -120,12 +120,13 @@ pub async fn read(
     if declared_length(request).is_some_and(|length| length > max_bytes as u64) {
         return Err(too_large(max_bytes));
     }
-    let (Some(limits), Some(ctx)) = (request.app_data::<Data<BodyLimits>>(), request.app_data::<Data<OperationContext>>())
+    let (Some(limits), Some(ctx)) =
+        (request.app_data::<Data<BodyLimits>>(), request.app_data::<Data<OperationContext>>())
     else {
         return Err(Error::internal("the limits of bodies are missing"));
     };
     let began = Instant::now();
-    let mut arriving = Arriving::new(limits, &ctx.uploads.scratch, sender, declared_length(request));
+    let mut arriving = IncomingBody::new(limits, &ctx.uploads.scratch, sender, declared_length(request));
     loop {
         let deadline = began + limits.pace.allowed(arriving.length);
         let next = timeout_at(deadline, payload.next()).await.map_err(|_| Error::BodyTimeout)?;
@@ -148,7 +149,7 @@ pub fn declared_length(request: &HttpRequest) -> Option<u64> {
 }
 
 /// A body of which a part has arrived.
-struct Arriving<'a> {
+struct IncomingBody<'a> {
     limits: &'a BodyLimits,
     scratch: &'a Scratch,
     sender: Sender,
@@ -168,7 +169,7 @@ struct SpillFile {
     scratch: Scratch,
 }
 
-impl<'a> Arriving<'a> {
+impl<'a> IncomingBody<'a> {
     fn new(
         limits: &'a BodyLimits,
         scratch: &'a Scratch,
@@ -223,24 +224,24 @@ impl<'a> Arriving<'a> {
 
     /// Returns the bytes; the request holds their memory share from now on.
     async fn hand_over(self, request: &HttpRequest) -> Result<Bytes, Error> {
-        let Arrived { bytes, memory } = self.finish().await?;
+        let CompleteBody { bytes, memory } = self.finish().await?;
         request.extensions_mut().insert(RequestMemory { _hold: memory });
         Ok(bytes)
     }
 
-    async fn finish(mut self) -> Result<Arrived, Error> {
+    async fn finish(mut self) -> Result<CompleteBody, Error> {
         if self.file.is_some() {
             self.spill().await?;
         }
         let Some(spilled) = self.file.take() else {
-            return Ok(Arrived { bytes: self.buffered.freeze(), memory: self.memory });
+            return Ok(CompleteBody { bytes: self.buffered.freeze(), memory: self.memory });
         };
         self.buffered = BytesMut::new();
         self.memory.release();
         let mut memory = self.limits.whole.hold(self.sender);
         memory.grow_within(self.length, MAX_WAIT).await?;
         let bytes = tokio::fs::read(spilled.named.path()).await.map_err(storage)?;
-        Ok(Arrived { bytes: bytes.into(), memory })
+        Ok(CompleteBody { bytes: bytes.into(), memory })
     }
 }
 
@@ -269,12 +270,12 @@ fn storage(error: io::Error) -> Error {
         Error::StorageFull
     } else {
         tracing::error!(%error, "a scratch file could not be written or read");
-        StorageFailure::Passing.into()
+        StorageFailure::Transient.into()
     }
 }
 
 /// The longest JSON body that this server takes.
-pub fn most(request: &HttpRequest) -> usize {
+pub fn max_json_bytes(request: &HttpRequest) -> usize {
     request.app_data::<Data<BodyLimits>>().map_or(0, |limits| limits.max_bytes)
 }
 
@@ -282,7 +283,7 @@ pub fn most(request: &HttpRequest) -> usize {
 ///
 /// # Errors
 /// [`Error::UnsupportedType`] where it is not.
-pub fn must_be_json(request: &HttpRequest) -> Result<(), Error> {
+pub fn require_json(request: &HttpRequest) -> Result<(), Error> {
     let said = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let essence = said.split(';').next().unwrap_or_default().trim();
     let coding = request.headers().get(CONTENT_ENCODING);
@@ -304,8 +305,8 @@ mod tests {
 
     use super::*;
 
-    fn stranger() -> Sender {
-        Sender::stranger(Some(IpAddr::from([192, 0, 2, 1])))
+    fn anonymous() -> Sender {
+        Sender::anonymous(Some(IpAddr::from([192, 0, 2, 1])))
     }
 
     /// Of the fault table (row 25).
@@ -322,7 +323,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
-        let mut arriving = Arriving::new(&limits, &scratch, stranger(), None);
+        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
 
         arriving.push(b"a heron").await.unwrap();
 
@@ -336,17 +337,17 @@ mod tests {
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
         let _held: Vec<Hold> = (0..=u8::MAX).filter_map(|last| fill(&limits, last)).collect();
-        let mut arriving = Arriving::new(&limits, &scratch, stranger(), None);
+        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
 
         arriving.push(&[b'x'; FREE_BYTES]).await.unwrap();
 
         assert!(matches!(arriving.push(b"y").await, Err(Error::Busy(_))));
-        assert_eq!(limits.memory.held(), MEMORY_SHARES.strangers);
+        assert_eq!(limits.memory.held(), MEMORY_SHARES.anonymous);
     }
 
-    /// Takes the share of an address in the memory, as long as strangers have any left.
+    /// Takes the share of an address in the memory, as long as anonymous senders have any left.
     fn fill(limits: &BodyLimits, last: u8) -> Option<Hold> {
-        let mut hold = limits.memory.hold(Sender::stranger(Some(IpAddr::from([198, 51, 100, last]))));
+        let mut hold = limits.memory.hold(Sender::anonymous(Some(IpAddr::from([198, 51, 100, last]))));
         hold.grow_to(MEMORY_SHARES.network).ok().map(|()| hold)
     }
 
@@ -357,7 +358,7 @@ mod tests {
         let scratch = Scratch::open(folder.clone(), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(4 << 20, Duration::from_secs(1));
         let sent: Vec<u8> = (0..3 << 20).map(|n: u32| n.to_le_bytes()[0]).collect();
-        let mut arriving = Arriving::new(&limits, &scratch, stranger(), None);
+        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
 
         for chunk in sent.chunks(30_000) {
             arriving.push(chunk).await.unwrap();
@@ -375,7 +376,7 @@ mod tests {
         let disk = DiskSpace::new(vec![home.path().to_owned()], 1);
         let scratch = Scratch::open(home.path().join("scratch"), disk).unwrap();
         let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
-        let mut arriving = Arriving::new(&limits, &scratch, stranger(), Some(u64::MAX));
+        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), Some(u64::MAX));
         arriving.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
 
         let refused = arriving.push(b"y").await;
@@ -391,10 +392,10 @@ mod tests {
         let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
         // Each has room alone, and both do not have it together.
         let declared_length = Some(available_bytes(home.path()).unwrap() / 3 * 2);
-        let mut stalled = Arriving::new(&limits, &scratch, stranger(), declared_length);
+        let mut stalled = IncomingBody::new(&limits, &scratch, anonymous(), declared_length);
         stalled.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
         stalled.push(b"y").await.unwrap();
-        let mut other = Arriving::new(&limits, &scratch, stranger(), declared_length);
+        let mut other = IncomingBody::new(&limits, &scratch, anonymous(), declared_length);
         other.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
 
         let pushed = other.push(b"y").await;
@@ -408,7 +409,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(2 << 20, Duration::from_secs(1));
-        let mut arriving = Arriving::new(&limits, &scratch, stranger(), None);
+        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
         arriving.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
         arriving.push(b"y").await.unwrap();
 
@@ -427,7 +428,7 @@ mod tests {
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(2 << 20, Duration::from_secs(1));
         let request = TestRequest::default().to_http_request();
-        let mut arriving = Arriving::new(&limits, &scratch, stranger(), None);
+        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
         arriving.push(&[b'x'; FREE_BYTES + 1]).await.unwrap();
 
         drop(arriving.hand_over(&request).await.unwrap());

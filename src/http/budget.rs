@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::{HttpMessage, HttpRequest};
-use errors::Error;
 use actors::auth::limits::network;
 use entity::id::UserId;
+use errors::Error;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
@@ -19,13 +19,13 @@ use super::peer;
 pub const SMALL_HOLD_BYTES: usize = 64 << 10;
 /// Bytes are taken in pieces of this size.
 const PIECE_BYTES: usize = 4 << 10;
-/// An account or address over its share is told to come again after this time.
+/// An account or address over its share is asked to retry after this time.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The account or address that sent a request. The bytes of the request's body and of its answer count against its share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sender {
-    /// A caller whose credential was recognised.
+    /// An authenticated caller, by account.
     Account(UserId),
     /// Anyone else, by network address.
     Network(IpAddr),
@@ -33,14 +33,14 @@ pub enum Sender {
 
 impl Sender {
     /// The address of a request that is not authenticated.
-    pub fn stranger(address: Option<IpAddr>) -> Self {
+    pub fn anonymous(address: Option<IpAddr>) -> Self {
         Self::Network(address.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), network))
     }
 
     /// Returns the account noted for this request, or else its network address.
     pub fn of(request: &HttpRequest) -> Self {
         let noted = request.extensions().get::<Self>().copied();
-        noted.unwrap_or_else(|| Self::stranger(peer::address(request)))
+        noted.unwrap_or_else(|| Self::anonymous(peer::ip_address(request)))
     }
 
     /// Notes the account whose credential came with this request.
@@ -61,13 +61,13 @@ pub struct Shares {
     /// Bytes of one network address that is not authenticated.
     pub network: usize,
     /// Bytes of all addresses that are not authenticated.
-    pub strangers: usize,
+    pub anonymous: usize,
 }
 
 #[derive(Debug, Default)]
 struct Usage {
     total: usize,
-    strangers: usize,
+    anonymous: usize,
     by_sender: HashMap<Sender, usize>,
 }
 
@@ -101,15 +101,15 @@ impl Budget {
         let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
         let total = if small { self.shares.total } else { self.shares.total - self.shares.reserve };
         let own = usage.by_sender.get(&sender).copied().unwrap_or_default() + bytes;
-        let (share, strangers) = match sender {
-            Sender::Account(_) => (self.shares.account, usage.strangers),
-            Sender::Network(_) => (self.shares.network, usage.strangers + bytes),
+        let (share, anonymous) = match sender {
+            Sender::Account(_) => (self.shares.account, usage.anonymous),
+            Sender::Network(_) => (self.shares.network, usage.anonymous + bytes),
         };
-        if own > share || strangers > self.shares.strangers || usage.total + bytes > total {
+        if own > share || anonymous > self.shares.anonymous || usage.total + bytes > total {
             return false;
         }
         usage.total += bytes;
-        usage.strangers = strangers;
+        usage.anonymous = anonymous;
         usage.by_sender.insert(sender, own);
         true
     }
@@ -118,7 +118,7 @@ impl Budget {
         let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
         usage.total = usage.total.saturating_sub(bytes);
         if matches!(sender, Sender::Network(_)) {
-            usage.strangers = usage.strangers.saturating_sub(bytes);
+            usage.anonymous = usage.anonymous.saturating_sub(bytes);
         }
         if let Some(own) = usage.by_sender.get_mut(&sender) {
             *own = own.saturating_sub(bytes);
@@ -207,7 +207,7 @@ mod tests {
             reserve: 128 * KIB,
             account: 256 * KIB,
             network: 128 * KIB,
-            strangers: 192 * KIB,
+            anonymous: 192 * KIB,
         })
     }
 
@@ -216,7 +216,7 @@ mod tests {
     }
 
     fn network(last: u8) -> Sender {
-        Sender::stranger(Some(IpAddr::from([192, 0, 2, last])))
+        Sender::anonymous(Some(IpAddr::from([192, 0, 2, last])))
     }
 
     /// Bodies of this length that a sender gets room for.
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_together_leave_room_for_accounts() {
+    fn anonymous_senders_leave_room_for_accounts() {
         let budget = budget();
 
         let held: Vec<_> = (1..=9).flat_map(|last| take(&budget, network(last), 64 * KIB)).collect();
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn one_ipv6_network_is_one_sender() {
-        let of = |text: &str| Sender::stranger(text.parse().ok());
+        let of = |text: &str| Sender::anonymous(text.parse().ok());
 
         assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
         assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));

@@ -1,16 +1,17 @@
-//! Reads who a request says it is (spec.md: Authentication; contract.md, sections 2 and 3).
+//! Reads the credential of a request (spec.md: Authentication; contract.md, sections 2 and 3).
 
 use actix_web::HttpRequest;
 use actix_web::http::header::AUTHORIZATION;
 use actors::auth::caller::Credential;
-use errors::Error;
 use actors::auth::grants::ACCESS_PREFIX;
 use actors::auth::secret::Secret;
+use errors::Error;
 
-/// What was presented, by `Authorization: Bearer` or `X-API-Key`; `None` where nothing was.
+/// The credential in `Authorization: Bearer` or `X-API-Key`; `None` if there is none.
 ///
 /// # Errors
-/// A key in the URL, whatever else is there; two credentials that differ; anything but a bearer.
+/// [`Error::KeyInQuery`] for a key in the URL, whatever else is sent; [`Error::KeyInvalid`] for two credentials that differ, and for
+/// another scheme than Bearer.
 pub fn credential(request: &HttpRequest) -> Result<Option<Credential>, Error> {
     if in_query(request.query_string()) {
         return Err(Error::KeyInQuery);
@@ -31,7 +32,7 @@ pub fn credential(request: &HttpRequest) -> Result<Option<Credential>, Error> {
     Ok(Some(Secret::parse_key(first).map_or_else(token, Credential::ApiKey)))
 }
 
-/// Whether the URL holds an `api_key`, with any value and in any case.
+/// Whether the query has an `api_key`, with any value and in any case.
 fn in_query(query: &str) -> bool {
     url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name.eq_ignore_ascii_case("api_key"))
 }
@@ -53,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_comes_by_either_header_and_the_scheme_in_any_case() {
+    fn key_is_read_from_either_header_with_the_scheme_in_any_case() {
         let key = Secret::new_key().unwrap();
         let bearer = format!("bEaReR   {}", key.expose());
         for request in [
@@ -69,7 +70,7 @@ mod tests {
 
     /// Of the threat table (row A2).
     #[test]
-    fn a_key_in_the_url_is_refused_with_a_good_header_too() {
+    fn key_in_the_url_is_refused_with_a_valid_header_too() {
         for uri in ["/?api_key=x", "/?API_KEY=", "/?a=b&api%5Fkey=x"] {
             let request = TestRequest::with_uri(uri).insert_header(("X-API-Key", "x"));
             assert!(matches!(read(request), Err(Error::KeyInQuery)), "{uri}");

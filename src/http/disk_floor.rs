@@ -1,8 +1,8 @@
-//! The disk floor of routes that need no account ([`disk`]): strangers must not use up the space that is left for those
-//! who have one.
+//! The disk floor of routes that need no account ([`disk`]): clients without an account must not use up the space that is left
+//! for users.
 //!
-//! An operation states by [`actors::pipeline::Operation::NEEDS_SPACE`] whether it is refused below the floor. Routes that strangers
-//! reach have no operation. They are mounted by [`resource`], which takes their rule, so none of them can be without one
+//! An operation states by [`actors::operation::Operation::NEEDS_SPACE`] whether it is refused below the floor. Routes that need no
+//! account have no operation. They are mounted by [`resource`], which takes their rule, so none of them can be without one
 //! (`tests/tidy.rs` lists the exceptions).
 
 use actix_web::body::BoxBody;
@@ -14,14 +14,14 @@ use actix_web::{HttpRequest, HttpResponse, Resource};
 use actors::context::OperationContext;
 use errors::Error;
 
-use crate::app::signed_in;
+use super::session::signed_in;
 
-/// Whose requests a resource serves while the disk is below its floor.
+/// Which requests a resource serves while the disk is below its floor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BelowFloor {
     /// Those of all clients: it adds no rows, or it is part of signing in or of the end of a connection.
     ServesAll,
-    /// Those of signed-in users: a stranger's request adds a row.
+    /// Those of signed-in users: a request of another client adds a row.
     ServesSignedIn,
     /// No requests: each one adds rows.
     Refuses,
@@ -32,7 +32,7 @@ pub type Refusal = fn(&HttpRequest, &OperationContext, Error) -> HttpResponse;
 
 /// The rule of one resource.
 #[derive(Clone, Copy)]
-struct Rule {
+struct DiskFloorRule {
     below_floor: BelowFloor,
     refusal: Refusal,
 }
@@ -52,22 +52,23 @@ pub fn resource(
         InitError = (),
     >,
 > {
-    web::resource(path).app_data(Rule { below_floor, refusal }).wrap(from_fn(require_room))
+    web::resource(path).app_data(DiskFloorRule { below_floor, refusal }).wrap(from_fn(require_room))
 }
 
 async fn require_room(
     request: ServiceRequest,
     next: Next<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
-    let refusal = refused(request.request()).await;
+    let refusal = find_refusal(request.request()).await;
     match refusal {
         Some(response) => Ok(request.into_response(response)),
         None => next.call(request).await,
     }
 }
 
-async fn refused(request: &HttpRequest) -> Option<HttpResponse> {
-    let (rule, ctx) = (request.app_data::<Rule>()?, request.app_data::<Data<OperationContext>>()?);
+/// The response to a request that is refused; `None` for one that is served.
+async fn find_refusal(request: &HttpRequest) -> Option<HttpResponse> {
+    let (rule, ctx) = (request.app_data::<DiskFloorRule>()?, request.app_data::<Data<OperationContext>>()?);
     if *request.method() == Method::OPTIONS {
         return None;
     }

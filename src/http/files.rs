@@ -67,7 +67,7 @@ async fn receive(ctx: &OperationContext, request: &HttpRequest, mut payload: Pay
     }
 }
 
-/// Reads the signed URL and the headers of the request. A URL with any other parameter was not made by this service.
+/// Reads the signed parameters of the upload's URL, which must be the only ones, and what the headers say of the body.
 fn put_request(request: &HttpRequest) -> Result<PutRequest, Error> {
     let refused =
         || Error::UploadRefused("the query of the upload URL is not valid; use putUrl as it was returned");

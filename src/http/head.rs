@@ -1,5 +1,5 @@
-//! HEAD answers like GET, without the body (RFC 9110, section 9.3.2): the same handler runs, and what it answers is sent
-//! as far as its headers. The connection knows by itself that no body goes out to a HEAD.
+//! HEAD is answered like GET without the body (RFC 9110, section 9.3.2): the same handler runs, and the connection sends only the
+//! headers of its response.
 
 use actix_web::Error;
 use actix_web::body::MessageBody;
@@ -7,7 +7,7 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::middleware::Next;
 
-/// Lets a HEAD through as the GET that it asks about.
+/// Passes a HEAD on as the GET that it stands for.
 ///
 /// # Errors
 /// Those of the service behind it.

@@ -1,4 +1,4 @@
-//! Whether the service is alive, ready, and how it does (contract.md, section 10).
+//! Whether the service is alive and ready, and its metrics (contract.md, section 10).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use actix_web::web::{Data, ServiceConfig};
 use actix_web::{HttpResponse, Responder, web};
-use actors::context::{OperationContext, StorageState};
-use jobs::Depth;
 use actors::retrieval::Completeness;
+use actors::service::{Service, StorageState};
+use jobs::Depth;
+use library::context::CoreContext;
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Serialize;
 use serde_json::json;
@@ -16,23 +17,23 @@ use tokio::sync::Mutex;
 
 use crate::log;
 
-/// What was found is told again for so long: anybody may ask, however often, and each look costs a query.
-const FRESH: Duration = Duration::from_millis(500);
-/// A test write to the database stands for this long.
+/// A check of database and index is valid for this long: every client may ask, however often, and each check costs a query.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// A test write to the database is valid for this long.
 const STORAGE_CHECK_INTERVAL: Duration = Duration::from_secs(3);
 /// `/readyz` waits this long for a test write.
 const MAX_STORAGE_WAIT: Duration = Duration::from_millis(500);
-/// A writer that is busy with other work counts as well for this long after the last test write that was kept.
+/// A writer that is busy with other work counts as well for this long after the last successful test write.
 const MAX_WRITER_BUSY: Duration = Duration::from_secs(60);
-/// And so long what was counted.
-const COUNT_STANDS: Duration = Duration::from_secs(5);
+/// Jobs are counted again after this time.
+const JOB_COUNT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Whether the service takes requests: not while it starts or drains.
 #[derive(Clone, Debug, Default)]
 pub struct Readiness {
     ready: Arc<AtomicBool>,
-    /// The last look at database and index, and when it was.
-    last: Arc<Mutex<Option<(Instant, Found)>>>,
+    /// The last check of database and index, and its time.
+    last: Arc<Mutex<Option<(Instant, Dependencies)>>>,
     /// Held while a test write is made.
     storage_check: Arc<Mutex<()>>,
     storage: Arc<std::sync::Mutex<Option<StorageCheck>>>,
@@ -43,44 +44,45 @@ pub struct Readiness {
 struct StorageCheck {
     at: Instant,
     state: StorageState,
-    /// When one was kept last, or found the disk full.
-    kept_at: Instant,
+    /// The time of the last test write that succeeded, or that found the disk full.
+    answered_at: Instant,
 }
 
 impl StorageCheck {
     fn after(last: Option<Self>, state: StorageState) -> Self {
         let at = Instant::now();
-        let kept_at = match (state, last) {
+        let answered_at = match (state, last) {
             // The writer of a full disk is not busy.
             (StorageState::Ok | StorageState::Full, _) | (_, None) => at,
-            (_, Some(last)) => last.kept_at,
+            (_, Some(last)) => last.answered_at,
         };
-        Self { at, state, kept_at }
+        Self { at, state, answered_at }
     }
 
-    /// Whether requests should come here. A full disk stops writes alone, and reads go on.
+    /// Whether requests should be sent to this service. A full disk stops writes only, and reads go on.
     fn is_ready(&self) -> bool {
         match self.state {
             StorageState::Ok | StorageState::Full => true,
-            StorageState::Busy => self.at.duration_since(self.kept_at) < MAX_WRITER_BUSY,
+            StorageState::Busy => self.at.duration_since(self.answered_at) < MAX_WRITER_BUSY,
             StorageState::Damaged | StorageState::Removed | StorageState::Failed => false,
         }
     }
 }
 
-/// When the jobs were counted last: anybody may ask, and each look counts rows.
+/// The time of the last count of jobs: every client may ask, and each count reads rows.
 #[derive(Debug, Default)]
-pub struct Counted(Mutex<Option<Instant>>);
+pub struct JobCounts(Mutex<Option<Instant>>);
 
-impl Counted {
-    async fn refresh(&self, ctx: &OperationContext) {
+impl JobCounts {
+    async fn refresh(&self, core: &CoreContext) {
         let mut last = self.0.lock().await;
-        if last.is_some_and(|at| at.elapsed() < COUNT_STANDS) {
+        if last.is_some_and(|at| at.elapsed() < JOB_COUNT_INTERVAL) {
             return;
         }
-        match jobs::depths(ctx.core.db.read()).await {
+        match jobs::depths(core.db.read()).await {
             Ok(depths) => depths.into_iter().for_each(|Depth { track, waiting, running, since }| {
-                let late = since.map_or(0, |since| (ctx.core.clock.now().millis() - since.millis()).max(0) / 1000);
+                let late =
+                    since.map_or(0, |since| (core.clock.now().millis() - since.millis()).max(0) / 1000);
                 metrics::gauge!("carrel_jobs_late_seconds", "track" => track).set(late as f64);
                 metrics::gauge!("carrel_jobs", "track" => track, "state" => "waiting").set(waiting as f64);
                 metrics::gauge!("carrel_jobs", "track" => track, "state" => "running").set(running as f64);
@@ -91,18 +93,18 @@ impl Counted {
     }
 }
 
-/// What can be reached.
+/// The state of what the service depends on.
 #[derive(Clone, Copy, Debug)]
-struct Found {
-    database: bool,
+struct Dependencies {
+    is_database_reachable: bool,
     storage: StorageCheck,
-    /// The index answers, or is being loaded again: then search alone is refused.
+    /// The index answers, or is being reloaded: then only search is refused.
     is_index_well: bool,
-    /// How many passages the index has; none where it cannot be asked.
+    /// The number of passages in the index; `None` while it does not answer.
     passages: Option<u64>,
 }
 
-/// What is told of the index. A service whose index is incomplete is ready: it answers what it can.
+/// The state of the index in `/readyz`. A service whose index is incomplete is ready: it answers what it can.
 #[derive(Serialize)]
 struct IndexHealth {
     ok: bool,
@@ -112,56 +114,56 @@ struct IndexHealth {
 }
 
 impl Readiness {
-    /// From now on ready, or not.
+    /// Sets whether the service takes requests.
     pub fn set(&self, ready: bool) {
         self.ready.store(ready, Ordering::SeqCst);
     }
 
-    /// Whether it is.
-    pub fn is(&self) -> bool {
+    /// Whether the service takes requests.
+    pub fn is_set(&self) -> bool {
         self.ready.load(Ordering::SeqCst)
     }
 
-    /// The last test write, made again where it is old. A write that waits long for its turn at the writer is not waited for: it
-    /// goes on, also when the caller gives up, and until then the storage is told as busy.
-    async fn check_storage(&self, ctx: &OperationContext) -> StorageCheck {
-        let (this, ctx) = (self.clone(), ctx.clone());
-        let check = actix_web::rt::spawn(async move { this.renew_storage_check(&ctx).await });
+    /// The last test write, made again if it is old. A write that waits long for the writer is not waited for: it goes on, also when
+    /// the caller gives up, and until then the storage is reported as busy.
+    async fn check_storage(&self, service: &Service) -> StorageCheck {
+        let (this, service) = (self.clone(), service.clone());
+        let check = actix_web::rt::spawn(async move { this.renew_storage_check(&service).await });
         match tokio::time::timeout(MAX_STORAGE_WAIT, check).await {
             Ok(Ok(check)) => check,
-            Ok(Err(_)) | Err(_) => StorageCheck::after(self.known_storage(), StorageState::Busy),
+            Ok(Err(_)) | Err(_) => StorageCheck::after(self.last_storage_check(), StorageState::Busy),
         }
     }
 
-    async fn renew_storage_check(&self, ctx: &OperationContext) -> StorageCheck {
+    async fn renew_storage_check(&self, service: &Service) -> StorageCheck {
         let _one_at_a_time = self.storage_check.lock().await;
-        let known = self.known_storage();
-        if let Some(check) = known.filter(|check| check.at.elapsed() < STORAGE_CHECK_INTERVAL) {
+        let last = self.last_storage_check();
+        if let Some(check) = last.filter(|check| check.at.elapsed() < STORAGE_CHECK_INTERVAL) {
             return check;
         }
-        let check = StorageCheck::after(known, ctx.check_storage().await);
+        let check = StorageCheck::after(last, service.check_storage().await);
         *self.storage.lock().unwrap_or_else(PoisonError::into_inner) = Some(check);
         check
     }
 
-    fn known_storage(&self) -> Option<StorageCheck> {
+    fn last_storage_check(&self) -> Option<StorageCheck> {
         *self.storage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One look at a time: who comes meanwhile is told what it finds.
-    async fn look(&self, ctx: &OperationContext) -> Found {
+    /// Checks what the service depends on, one check at a time: requests that come meanwhile share its result.
+    async fn check(&self, service: &Service) -> Dependencies {
         let mut last = self.last.lock().await;
-        if let Some((_, found)) = last.filter(|(at, _)| at.elapsed() < FRESH) {
-            return found;
+        if let Some((_, dependencies)) = last.filter(|(at, _)| at.elapsed() < CHECK_INTERVAL) {
+            return dependencies;
         }
-        let database = ctx.reaches_database().await;
-        let storage = self.check_storage(ctx).await;
-        let probed = ctx.retrieval.probe().await;
+        let is_database_reachable = service.is_database_reachable().await;
+        let storage = self.check_storage(service).await;
+        let probed = service.context.retrieval.probe().await;
         let is_index_well = probed.is_ok();
         let passages = probed.ok().flatten().map(|count| count as u64);
-        let found = Found { database, storage, is_index_well, passages };
-        *last = Some((Instant::now(), found));
-        found
+        let dependencies = Dependencies { is_database_reachable, storage, is_index_well, passages };
+        *last = Some((Instant::now(), dependencies));
+        dependencies
     }
 }
 
@@ -184,36 +186,43 @@ async fn alive() -> impl Responder {
     HttpResponse::Ok().content_type("text/plain").body("alive\n")
 }
 
-async fn ready(ctx: Data<OperationContext>, readiness: Data<Readiness>) -> impl Responder {
-    let actors = ctx.health();
-    let Found { database, storage, is_index_well, passages } = readiness.look(&ctx).await;
-    let up = readiness.is()
-        && database
+async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Responder {
+    let actors = service.health();
+    let Dependencies { is_database_reachable, storage, is_index_well, passages } =
+        readiness.check(&service).await;
+    let is_ready = readiness.is_set()
+        && is_database_reachable
         && storage.is_ready()
         && is_index_well
         && actors.iter().all(|actor| actor.up);
+    let ctx = &service.context;
+    let model = ctx.retrieval.model();
     let index = IndexHealth { ok: is_index_well, passages, completeness: ctx.retrieval.completeness() };
     let body = json!({
-        "ready": up,
-        "database": database,
+        "ready": is_ready,
+        "database": is_database_reachable,
         "storage": storage.state,
         "index": index,
-        "model": ctx.retrieval.model(),
-        "search": if ctx.retrieval.model().is_some() { "hybrid" } else { "lexical: the embedding model is not there yet" },
-        "speech": ctx.ingest.speech.transcriber().map(|transcriber| transcriber.model().to_owned()),
+        "model": model,
+        "search": if model.is_some() { "hybrid" } else { "lexical: the embedding model is not there yet" },
+        "speech": ctx.speech.transcriber().map(|transcriber| transcriber.model().to_owned()),
         "actors": actors,
     });
-    if up { HttpResponse::Ok().json(body) } else { HttpResponse::ServiceUnavailable().json(body) }
+    if is_ready { HttpResponse::Ok().json(body) } else { HttpResponse::ServiceUnavailable().json(body) }
 }
 
-async fn metrics(ctx: Data<OperationContext>, recorder: Data<PrometheusHandle>, counted: Data<Counted>) -> impl Responder {
-    counted.refresh(&ctx).await;
-    for actor in ctx.health() {
+async fn metrics(
+    service: Data<Service>,
+    recorder: Data<PrometheusHandle>,
+    job_counts: Data<JobCounts>,
+) -> impl Responder {
+    job_counts.refresh(&service.context.core).await;
+    for actor in service.health() {
         metrics::gauge!("carrel_actor_up", "actor" => actor.name).set(if actor.up { 1.0 } else { 0.0 });
         metrics::counter!("carrel_actor_restarts_total", "actor" => actor.name).absolute(actor.restarts);
         metrics::counter!("carrel_actor_refused_total", "actor" => actor.name).absolute(actor.refused);
     }
-    let left = ctx.retrieval.completeness().documents_left();
+    let left = service.context.retrieval.completeness().documents_left();
     metrics::gauge!("carrel_index_documents_left").set(left as f64);
     let lost = log::lost_lines();
     for (reason, lines) in [("queue_full", lost.queue_full), ("write_failed", lost.write_failed)] {
@@ -229,10 +238,10 @@ mod tests {
     #[test]
     fn busy_writer_is_ready_soon_after_the_disk_was_full() {
         let long_ago = Instant::now() - 2 * MAX_WRITER_BUSY;
-        let kept = StorageCheck { at: long_ago, state: StorageState::Ok, kept_at: long_ago };
-        assert!(!StorageCheck::after(Some(kept), StorageState::Busy).is_ready());
+        let last = StorageCheck { at: long_ago, state: StorageState::Ok, answered_at: long_ago };
+        assert!(!StorageCheck::after(Some(last), StorageState::Busy).is_ready());
 
-        let full = StorageCheck::after(Some(kept), StorageState::Full);
+        let full = StorageCheck::after(Some(last), StorageState::Full);
 
         assert!(full.is_ready() && StorageCheck::after(Some(full), StorageState::Busy).is_ready());
     }

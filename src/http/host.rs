@@ -1,6 +1,6 @@
-//! Whether `Host` may name this service (faults-and-threats, row H3). A page whose own name was made to lead here (DNS
-//! rebinding) has the origin of what it asks for, so a browser lets it read the answers; but it sends its name in `Host`.
-//! `/mcp` has a stricter rule.
+//! Checks that `Host` names this service (faults-and-threats, row H3). A page whose own name was made to resolve to this service (DNS
+//! rebinding) has the origin of what it requests, so a browser lets it read the responses; but it sends its name in `Host`. `/mcp`
+//! has a stricter rule.
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -9,15 +9,14 @@ use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{Error, HttpRequest, HttpResponse};
 use actors::context::OperationContext;
-use errors;
 use url::{Host, Url};
 use web::is_local_name;
 
-use crate::rest::failure;
+use super::envelope::failure;
 
-/// Monitors ask for these under any name; `/mcp` looks at `Host` itself.
+/// Monitors request these under any name; `/mcp` checks `Host` itself.
 const EXEMPT_PATHS: [&str; 4] = ["/healthz", "/readyz", "/mcp", "/mcp/"];
-/// Why a request is refused; the words follow "Host".
+/// Why a request is refused; the text follows "Host".
 const REASON: &str = "names another host than the setting server.base_url";
 
 /// Answers 400 to a request whose `Host` cannot be this service's.
@@ -47,8 +46,8 @@ fn is_known(request: &HttpRequest) -> bool {
     }
 }
 
-/// Whether this is the host of `server.base_url`, an IP address, or a name of a local network: what public DNS does not have, no
-/// stranger can make lead here. Ports are not compared, because a proxy in front has another one.
+/// Whether this is the host of `server.base_url`, an IP address, or a name of a local network: a name that public DNS does not have
+/// cannot be made to resolve to this service by others. Ports are not compared, because a proxy in front has another one.
 fn may_be_ours(host: &str, base_url: &str) -> bool {
     let Ok(asked) = Url::parse(&format!("http://{}/", host.trim())) else { return false };
     match asked.host() {
@@ -58,7 +57,7 @@ fn may_be_ours(host: &str, base_url: &str) -> bool {
     }
 }
 
-/// A name without a dot is local too: containers and machines of one network call each other so.
+/// A name without a dot is local too: containers and machines of one network use such names.
 fn is_local(name: &str) -> bool {
     !name.trim_end_matches('.').contains('.') || is_local_name(name)
 }
@@ -74,7 +73,7 @@ fn refusal(request: &HttpRequest) -> HttpResponse {
         request.path().strip_prefix(api).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     });
     match request.app_data::<Data<OperationContext>>() {
-        Some(ctx) if is_api => failure(request, ctx, &error::Error::invalid("Host", REASON)),
+        Some(ctx) if is_api => failure(request, ctx, &errors::Error::invalid("Host", REASON)),
         Some(_) | None => HttpResponse::BadRequest()
             .content_type("text/plain; charset=utf-8")
             .body(format!("the Host header {REASON}\n")),
@@ -88,7 +87,7 @@ mod tests {
     const BASE: &str = "https://carrel.example/books";
 
     #[test]
-    fn host_of_base_url_addresses_and_local_names_may_be_ours() {
+    fn base_url_ip_addresses_and_local_names_may_be_ours() {
         for host in [
             "carrel.example",
             "CARREL.example:443",

@@ -1,4 +1,4 @@
-//! A request's id and its line in the log: method, pattern, status, time; never the filled path, the query or a header.
+//! The id of a request and its line in the log: method, pattern, status, time; never the actual path, the query or a header.
 
 use std::time::Instant;
 
@@ -11,14 +11,14 @@ use actix_web::{Error, HttpMessage};
 use tracing::{Instrument, debug, info_span};
 use uuid::Uuid;
 
-/// The header that names a request; so does the log.
+/// The header with the id of a request, which the log has too.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The id of the request at hand.
+/// The id of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestId(pub Uuid);
 
-/// Gives each request an id, on its answer and in the log.
+/// Gives each request an id, in its response and in the log.
 ///
 /// # Errors
 /// Those of the service behind it.
@@ -26,7 +26,7 @@ pub async fn request(
     request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let (id, began, method) = (Uuid::now_v7(), Instant::now(), known(request.method()));
+    let (id, started_at, method) = (Uuid::now_v7(), Instant::now(), method_label(request.method()));
     request.extensions_mut().insert(RequestId(id));
     let span = info_span!("request", request.id = %id);
     let mut answer = next.call(request).instrument(span.clone()).await?;
@@ -38,14 +38,16 @@ pub async fn request(
     metrics::counter!("carrel_requests_total", "method" => method, "route" => pattern.clone(), "status" => status.to_string())
         .increment(1);
     metrics::histogram!("carrel_request_seconds", "route" => pattern.clone())
-        .record(began.elapsed().as_secs_f64());
-    span.in_scope(|| debug!(method, pattern, status, duration_ms = began.elapsed().as_millis(), "answered"));
+        .record(started_at.elapsed().as_secs_f64());
+    span.in_scope(|| {
+        debug!(method, pattern, status, duration_ms = started_at.elapsed().as_millis(), "answered")
+    });
     Ok(answer)
 }
 
-/// The method for the log and as a label. Whatever else a client makes up is `other`: as labels each would be a series for
-/// ever, and in the log it would be words of the client's.
-fn known(method: &Method) -> &'static str {
+/// The method for the log and for metrics. Unknown methods are `other`: as a label each would be a series for ever, and in the log it
+/// would be text of the client.
+fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
         Method::POST => "POST",
@@ -84,8 +86,8 @@ mod tests {
             call_service(&service, TestRequest::default().method(method).to_request()).await;
         }
 
-        let said = lines.said();
-        assert!(said.contains("method=\"GET\"") && said.contains("method=\"other\""), "{said}");
-        assert!(!said.contains("CANARY"), "{said}");
+        let written = lines.written();
+        assert!(written.contains("method=\"GET\"") && written.contains("method=\"other\""), "{written}");
+        assert!(!written.contains("CANARY"), "{written}");
     }
 }

@@ -1,8 +1,8 @@
-//! Methods that no route has, and those that routes have.
+//! The methods that routes have, and those that none has.
 
 use actix_web::http::Method;
 
-/// Whether a method asks for the request to be sent back or for a tunnel.
+/// Whether this is a method that the service never supports: TRACE or CONNECT.
 pub fn is_unserved(method: &Method) -> bool {
     matches!(*method, Method::TRACE | Method::CONNECT)
 }

@@ -1,4 +1,4 @@
-//! What the surfaces share of HTTP.
+//! What the surfaces share of HTTP: envelope and errors, credentials and sessions, bodies and their limits, the request log, health.
 
 pub mod answer_turns;
 pub mod body;
@@ -8,13 +8,17 @@ pub mod compression;
 pub mod cors;
 pub mod credential;
 pub mod disk_floor;
+pub mod envelope;
+pub mod error;
+pub mod fields;
 pub mod files;
 pub mod head;
 pub mod health;
 pub mod host;
 pub mod log;
 pub mod methods;
-pub mod pace;
 pub mod peer;
 pub mod push;
-pub mod table;
+pub mod session;
+pub mod task;
+pub mod upload_timeouts;

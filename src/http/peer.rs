@@ -1,4 +1,4 @@
-//! Where a request comes from.
+//! The client of a request: its IP address and its name.
 
 use std::net::IpAddr;
 
@@ -8,14 +8,14 @@ use actix_web::web::Data;
 use ipnet::IpNet;
 use text::one_line;
 
-const LONGEST_CLIENT: usize = 100;
+const MAX_CLIENT_CHARS: usize = 100;
 
-/// Proxies whose `X-Forwarded-For` is believed.
+/// Proxies whose `X-Forwarded-For` is trusted.
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies(pub Vec<IpNet>);
 
-/// The connection's address, or the last one before a trusted proxy (contract.md, section 3).
-pub fn address(request: &HttpRequest) -> Option<IpAddr> {
+/// The IP address of the connection, or the last one before a trusted proxy (contract.md, section 3).
+pub fn ip_address(request: &HttpRequest) -> Option<IpAddr> {
     let peer = request.peer_addr()?.ip();
     let proxies = request.app_data::<Data<TrustedProxies>>()?;
     let trusted = |ip: IpAddr| proxies.0.iter().any(|net| net.contains(&ip.to_canonical()));
@@ -36,11 +36,11 @@ pub fn address(request: &HttpRequest) -> Option<IpAddr> {
     Some(last.to_canonical())
 }
 
-/// The User-Agent's first product, as a name to show: no control characters, and not endless.
+/// The first product of the User-Agent, as a name to show: without control characters, and of at most 100 characters.
 pub fn client(request: &HttpRequest) -> Option<String> {
     let header = request.headers().get(USER_AGENT)?.to_str().ok()?;
     let product = header.split_whitespace().next()?;
-    let shown: String = one_line(product).chars().take(LONGEST_CLIENT).collect();
+    let shown: String = one_line(product).chars().take(MAX_CLIENT_CHARS).collect();
     (!shown.is_empty()).then_some(shown)
 }
 
@@ -56,12 +56,12 @@ mod tests {
             .peer_addr(format!("{peer}:1").parse().unwrap())
             .app_data(Data::new(trusted))
             .insert_header(("X-Forwarded-For", forwarded));
-        address(&request.to_http_request())
+        ip_address(&request.to_http_request())
     }
 
     /// Of the threat table (row H7).
     #[test]
-    fn only_a_trusted_proxy_is_believed_and_only_as_far_as_trust_goes() {
+    fn forwarded_addresses_are_read_up_to_the_last_trusted_proxy() {
         assert_eq!(from("192.0.2.9", "198.51.100.1"), "192.0.2.9".parse().ok());
         assert_eq!(from("10.0.0.1", "203.0.113.5, 198.51.100.1"), "198.51.100.1".parse().ok());
         assert_eq!(from("10.0.0.1", "198.51.100.1, 10.0.0.2"), "198.51.100.1".parse().ok());
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_the_first_product_of_its_user_agent() {
+    fn client_is_the_first_product_of_the_user_agent() {
         let request =
             TestRequest::get().insert_header(("User-Agent", "bookworm/3.1 (linux)")).to_http_request();
         assert_eq!(client(&request).as_deref(), Some("bookworm/3.1"));

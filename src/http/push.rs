@@ -1,69 +1,73 @@
-//! /feeds/push/:id/:told: where hubs ask back and say that a feed has something new (WebSub). No key: a question is good where
-//! the subscription was asked for, and what is new where it is signed.
+//! /feeds/push/:id/:token: the callback of WebSub. Hubs verify a subscription there and notify of new entries. No key is needed: a
+//! verification is accepted only for a subscription that this service requested, and a notification only with its signature.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::context::OperationContext;
-use errors::Error;
 use actors::ingest::feed::websub::callback::{
     CallbackUrl, VerificationRequest, confirm_subscription, ensure_subscribed, handle_notification,
 };
+use errors::Error;
 
 use super::budget::Sender;
+use super::error::status;
+use super::task::run_to_end;
 use super::{body, peer};
-use crate::rest::{status, whole};
 
-/// No feed is longer (faults-and-threats.md, P4).
-const MOST: usize = 5 << 20;
-/// Longest challenge that is said back.
-const CHALLENGE: usize = 4096;
+/// The longest notification: no feed is longer (faults-and-threats.md, P4).
+const MAX_NOTIFICATION_BYTES: usize = 5 << 20;
+/// The longest challenge that is sent back.
+const MAX_CHALLENGE_BYTES: usize = 4096;
 
-/// Mounts it.
+/// Mounts the callback.
 pub fn mount(config: &mut ServiceConfig) {
-    let none = || async { HttpResponse::MethodNotAllowed().finish() };
+    let other = || async { HttpResponse::MethodNotAllowed().finish() };
     config.service(
-        web::resource("/feeds/push/{id}/{told}")
-            .route(web::get().to(asked))
-            .route(web::post().to(told))
-            .default_service(web::to(none)),
+        web::resource("/feeds/push/{id}/{token}")
+            .route(web::get().to(verify))
+            .route(web::post().to(notify))
+            .default_service(web::to(other)),
     );
 }
 
-async fn asked(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
-    let said = async {
-        let question = question(request.query_string()).ok_or(Error::not_found())?;
-        confirm_subscription(&ctx.feeds, &place(&request)?, question).await
+/// Verification of a subscription (WebSub, section 5.3).
+async fn verify(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
+    let confirmed = async {
+        let verification = verification(request.query_string()).ok_or(Error::not_found())?;
+        confirm_subscription(&ctx.feeds, &callback_url(&request)?, verification).await
     };
-    match said.await {
+    match confirmed.await {
         Ok(challenge) => HttpResponse::Ok()
             .insert_header((CONTENT_TYPE, "text/plain; charset=utf-8"))
             .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
             .body(challenge),
-        Err(error) => refused(&error),
+        Err(error) => refusal(&error),
     }
 }
 
-async fn told(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
-    whole(request.clone(), async move {
-        let taken = async {
-            let at = place(&request)?;
-            ensure_subscribed(&ctx.feeds, &at).await?;
-            let sender = Sender::stranger(peer::address(&request));
-            let body = body::read(&request, payload, sender, MOST).await?;
+/// Notification of new entries (WebSub, section 7).
+async fn notify(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
+    run_to_end(request.clone(), async move {
+        let handled = async {
+            let callback = callback_url(&request)?;
+            // Before the body is read.
+            ensure_subscribed(&ctx.feeds, &callback).await?;
+            let sender = Sender::anonymous(peer::ip_address(&request));
+            let body = body::read(&request, payload, sender, MAX_NOTIFICATION_BYTES).await?;
             let signature = request.headers().get("X-Hub-Signature").and_then(|value| value.to_str().ok());
-            handle_notification(&ctx.feeds, &at, signature, &body).await
+            handle_notification(&ctx.feeds, &callback, signature, &body).await
         };
-        match taken.await {
+        match handled.await {
             Ok(()) => HttpResponse::Accepted().finish(),
-            Err(error) => refused(&error),
+            Err(error) => refusal(&error),
         }
     })
     .await
 }
 
-fn refused(error: &Error) -> HttpResponse {
+fn refusal(error: &Error) -> HttpResponse {
     if let Error::Internal(_) = error {
         tracing::warn!(cause = error.chain(), "could not process a request of a hub");
     }
@@ -72,22 +76,22 @@ fn refused(error: &Error) -> HttpResponse {
     HttpResponse::new(status)
 }
 
-fn place(request: &HttpRequest) -> Result<CallbackUrl, Error> {
+fn callback_url(request: &HttpRequest) -> Result<CallbackUrl, Error> {
     let part = |name| request.match_info().get(name).ok_or(Error::not_found());
     let source = part("id")?.parse().map_err(|_| Error::not_found())?;
-    Ok(CallbackUrl { source, token: part("told")?.to_owned() })
+    Ok(CallbackUrl { source, token: part("token")?.to_owned() })
 }
 
-fn question(query: &str) -> Option<VerificationRequest> {
-    let (mut mode, mut topic, mut challenge, mut lease) = (None, None, None, None);
+fn verification(query: &str) -> Option<VerificationRequest> {
+    let (mut mode, mut topic, mut challenge, mut lease_seconds) = (None, None, None, None);
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
         match &*name {
             "hub.mode" => mode = Some(value.into_owned()),
             "hub.topic" => topic = Some(value.into_owned()),
-            "hub.challenge" if value.len() <= CHALLENGE => challenge = Some(value.into_owned()),
-            "hub.lease_seconds" => lease = value.parse().ok(),
+            "hub.challenge" if value.len() <= MAX_CHALLENGE_BYTES => challenge = Some(value.into_owned()),
+            "hub.lease_seconds" => lease_seconds = value.parse().ok(),
             _ => {}
         }
     }
-    Some(VerificationRequest { mode: mode?, topic: topic?, challenge, lease_seconds: lease })
+    Some(VerificationRequest { mode: mode?, topic: topic?, challenge, lease_seconds })
 }

@@ -82,8 +82,7 @@ impl Drop for LogGuard {
     fn drop(&mut self) {
         report_newly_lost();
         let worker = self.worker.take();
-        // The guard of tracing-appender waits about a second, but it prints to stdout when the queue is full, and nobody may
-        // read stdout either.
+        // The guard of tracing-appender waits about a second, but it prints to stdout when the queue is full, which may block too.
         run_bounded(MAX_FLUSH, move || drop(worker));
     }
 }
@@ -149,9 +148,9 @@ mod tests {
     use super::*;
 
     /// Writes nothing until the other end of the channel is dropped.
-    struct Blocked(mpsc::Receiver<()>);
+    struct BlockedWriter(mpsc::Receiver<()>);
 
-    impl Write for Blocked {
+    impl Write for BlockedWriter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let _ = self.0.recv();
             Ok(bytes.len())
@@ -163,12 +162,12 @@ mod tests {
     }
 
     /// Keeps lines, but fails for `lost` and in the middle of `half`; sends a message when it has received `last`.
-    struct Failing {
+    struct FailingWriter {
         written: Arc<Mutex<Vec<u8>>>,
         got_last: mpsc::Sender<()>,
     }
 
-    impl Write for Failing {
+    impl Write for FailingWriter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let length = match bytes {
                 b"lost\n" | b"lf\n" => return Err(io::ErrorKind::BrokenPipe.into()),
@@ -191,7 +190,7 @@ mod tests {
     #[test]
     fn blocked_writer_loses_lines_and_counts_them() {
         let (release, blocked) = mpsc::channel();
-        let (mut queue, worker, counters) = start(Blocked(blocked), 2);
+        let (mut queue, worker, counters) = start(BlockedWriter(blocked), 2);
 
         for _ in 0..10 {
             queue.write_all(b"line\n").unwrap();
@@ -208,7 +207,7 @@ mod tests {
     fn failed_lines_are_counted_and_later_ones_written() {
         let written = Arc::new(Mutex::new(Vec::new()));
         let (got_last, last) = mpsc::channel();
-        let (mut queue, _worker, counters) = start(Failing { written: written.clone(), got_last }, 10);
+        let (mut queue, _worker, counters) = start(FailingWriter { written: written.clone(), got_last }, 10);
 
         for line in ["kept\n", "lost\n", "half\n", "lost\n", "last\n"] {
             queue.write_all(line.as_bytes()).unwrap();

@@ -1,5 +1,5 @@
-//! Whose pages may speak to /mcp: the service's own and those that the operator listed. A foreign `Origin`, or a `Host`
-//! that is not the service's, is what a rebound name looks like, and is refused before anything else.
+//! The pages that may use /mcp: the service's own and those of the origins that the operator listed. A foreign `Origin`, or a
+//! `Host` that is not the service's, is a sign of DNS rebinding, and is refused before anything else.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
@@ -11,62 +11,63 @@ use actix_web::{HttpRequest, HttpResponse};
 use url::{Host, Url};
 
 use super::error::METHODS;
-use super::headers::{Said, said};
-use crate::http::cors::{SHOWN, TAKEN};
+use super::headers::{SingleHeader, single_header};
+use crate::http::cors::{ALLOWED_HEADERS, EXPOSED_HEADERS};
 
-/// The request headers on which an answer depends: where its page may read it, and who asks (as `http::cache::BY_KEY`).
-const VARIES_BY: &str = "Origin, Authorization, X-API-Key";
+/// The request headers on which a response depends: the origin that may read it, and the credential (as `http::cache::BY_KEY`).
+const VARY_HEADERS: &str = "Origin, Authorization, X-API-Key";
 
-/// Origins, besides the service's own, from which MCP is taken.
+/// Origins that may use MCP in addition to the service's own.
 #[derive(Clone, Debug)]
 pub struct AllowedOrigins(pub Vec<String>);
 
-/// Where a request says that it comes from and where it wants to go.
-pub struct Visit {
+/// The verdict on `Origin` and `Host` of a request.
+pub struct OriginCheck {
+    /// The allowed origin of the page that sent the request.
     origin: Option<HeaderValue>,
-    welcome: bool,
+    is_allowed: bool,
 }
 
-impl Visit {
-    /// Looks at `Origin` and `Host`.
+impl OriginCheck {
+    /// Checks `Origin` and `Host` of a request. `listed` are the origins that are allowed besides that of `base_url`.
     pub fn of(request: &HttpRequest, base_url: &str, listed: &[String]) -> Self {
-        let origin = match said(request, ORIGIN.as_str()) {
-            Said::Nothing => Some(None),
-            Said::Text(origin) if is_ours(origin, base_url, listed) => {
+        let origin = match single_header(request, ORIGIN.as_str()) {
+            SingleHeader::Missing => Some(None),
+            SingleHeader::Value(origin) if is_listed(origin, base_url, listed) => {
                 HeaderValue::from_str(origin).ok().map(Some)
             }
-            Said::Text(_) | Said::Garbled => None,
+            SingleHeader::Value(_) | SingleHeader::Malformed => None,
         };
-        let host = match said(request, HOST.as_str()) {
-            Said::Nothing => true,
-            Said::Text(host) => is_here(host, base_url),
-            Said::Garbled => false,
+        let is_host_known = match single_header(request, HOST.as_str()) {
+            SingleHeader::Missing => true,
+            SingleHeader::Value(host) => is_own_host(host, base_url),
+            SingleHeader::Malformed => false,
         };
-        Self { welcome: origin.is_some() && host, origin: origin.flatten() }
+        Self { is_allowed: origin.is_some() && is_host_known, origin: origin.flatten() }
     }
 
-    /// Whether it is let in.
-    pub fn is_welcome(&self) -> bool {
-        self.welcome
+    /// Whether the request may be answered.
+    pub fn is_allowed(&self) -> bool {
+        self.is_allowed
     }
 
-    /// Lets the page that asked read the answer, an error too.
-    pub fn share(&self, headers: &mut HeaderMap) {
-        headers.insert(VARY, HeaderValue::from_static(VARIES_BY));
-        if let (Some(origin), true) = (&self.origin, self.welcome) {
+    /// Adds the headers that let the page that sent the request read the response, also if it is an error.
+    pub fn apply(&self, headers: &mut HeaderMap) {
+        headers.insert(VARY, HeaderValue::from_static(VARY_HEADERS));
+        if let (Some(origin), true) = (&self.origin, self.is_allowed) {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(SHOWN));
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
         }
     }
 }
 
-/// The answer to a browser that asks what it may send. It needs no key: the browser has none to give here.
+/// The response to a preflight. It needs no key: browsers send none with it.
 pub fn preflight() -> HttpResponse {
     let mut response = HttpResponse::new(StatusCode::NO_CONTENT);
     let headers: [(HeaderName, &'static str); 4] = [
         (ALLOW, METHODS),
         (ACCESS_CONTROL_ALLOW_METHODS, METHODS),
-        (ACCESS_CONTROL_ALLOW_HEADERS, TAKEN),
+        (ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS),
         (ACCESS_CONTROL_MAX_AGE, "86400"),
     ];
     for (name, value) in headers {
@@ -75,21 +76,22 @@ pub fn preflight() -> HttpResponse {
     response
 }
 
-fn is_ours(origin: &str, base_url: &str, listed: &[String]) -> bool {
+/// Whether this is the origin of the service or one of the listed ones.
+fn is_listed(origin: &str, base_url: &str, listed: &[String]) -> bool {
     let own = Url::parse(base_url)
         .is_ok_and(|base| base.origin().ascii_serialization().eq_ignore_ascii_case(origin));
     own || listed.iter().any(|listed| listed.trim_end_matches('/').eq_ignore_ascii_case(origin))
 }
 
-/// Whether `Host` names the service, or this machine as a proxy beside it does. Ports are not compared: a rebound name
-/// is another name.
-fn is_here(host: &str, base_url: &str) -> bool {
-    let Ok(asked) = Url::parse(&format!("http://{host}/")) else { return false };
+/// Whether `Host` names the service, or this machine, as a proxy on it does. Ports are not compared: DNS rebinding shows in the
+/// name.
+fn is_own_host(host: &str, base_url: &str) -> bool {
+    let Ok(sent) = Url::parse(&format!("http://{host}/")) else { return false };
     let base = Url::parse(base_url).ok();
-    if base.as_ref().is_some_and(|base| base.host() == asked.host()) {
+    if base.as_ref().is_some_and(|base| base.host() == sent.host()) {
         return true;
     }
-    match asked.host() {
+    match sent.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
@@ -105,28 +107,28 @@ mod tests {
 
     const BASE: &str = "https://carrel.example";
 
-    fn visit(headers: &[(&str, &str)]) -> Visit {
+    fn check(headers: &[(&str, &str)]) -> OriginCheck {
         let request =
             headers.iter().fold(TestRequest::default(), |request, header| request.append_header(*header));
-        Visit::of(&request.to_http_request(), BASE, &["https://inspector.example/".to_owned()])
+        OriginCheck::of(&request.to_http_request(), BASE, &["https://inspector.example/".to_owned()])
     }
 
     #[test]
-    fn own_and_listed_origins_and_none_are_let_in() {
+    fn own_listed_and_missing_origins_are_allowed() {
         for origin in ["https://carrel.example", "https://inspector.example", "HTTPS://carrel.example"] {
-            let visit = visit(&[("Origin", origin)]);
+            let check = check(&[("Origin", origin)]);
             let mut headers = HeaderMap::new();
-            visit.share(&mut headers);
+            check.apply(&mut headers);
 
-            assert!(visit.is_welcome(), "{origin}");
+            assert!(check.is_allowed(), "{origin}");
             assert_eq!(headers.get(ACCESS_CONTROL_ALLOW_ORIGIN).unwrap(), origin);
         }
-        assert!(visit(&[]).is_welcome());
+        assert!(check(&[]).is_allowed());
     }
 
     /// Of the threat table (row O9).
     #[test]
-    fn other_origins_are_turned_away_and_shown_nothing() {
+    fn other_origins_are_refused_and_read_nothing() {
         for origin in [
             "https://evil.example",
             "null",
@@ -134,19 +136,19 @@ mod tests {
             "https://carrel.example:8443",
             "https://carrel.example.evil",
         ] {
-            let visit = visit(&[("Origin", origin)]);
+            let check = check(&[("Origin", origin)]);
             let mut headers = HeaderMap::new();
-            visit.share(&mut headers);
+            check.apply(&mut headers);
 
-            assert!(!visit.is_welcome(), "{origin}");
+            assert!(!check.is_allowed(), "{origin}");
             assert!(!headers.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN));
         }
-        assert!(!visit(&[("Origin", BASE), ("Origin", "https://evil.example")]).is_welcome());
+        assert!(!check(&[("Origin", BASE), ("Origin", "https://evil.example")]).is_allowed());
     }
 
     /// Of the threat table (row O9).
     #[test]
-    fn a_host_is_the_services_name_or_this_machine() {
+    fn host_is_the_name_of_the_service_or_this_machine() {
         for host in [
             "carrel.example",
             "CARREL.example:443",
@@ -155,12 +157,12 @@ mod tests {
             "localhost",
             "[::1]:1",
         ] {
-            assert!(visit(&[("Host", host)]).is_welcome(), "{host}");
+            assert!(check(&[("Host", host)]).is_allowed(), "{host}");
         }
         for host in
             ["evil.example", "carrel.example.evil", "10.0.0.1", "carrel.example@evil.example", "a b", ""]
         {
-            assert!(!visit(&[("Host", host)]).is_welcome(), "{host}");
+            assert!(!check(&[("Host", host)]).is_allowed(), "{host}");
         }
     }
 }

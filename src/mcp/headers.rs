@@ -1,67 +1,72 @@
-//! What the headers of a request say, before anything is made of it: the three that mirror the body, and media types.
+//! Reads the headers of a request: the three that mirror the body, and the accepted media types.
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{ACCEPT, Accept, Header as _, Quality};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// Which revision the client speaks.
+/// The protocol revision of the client.
 pub const VERSION: &str = "MCP-Protocol-Version";
-/// Mirrors `method`.
+/// Mirrors `method` of the body.
 pub const METHOD: &str = "Mcp-Method";
-/// Mirrors `params.name`.
+/// Mirrors `params.name` of the body.
 pub const NAME: &str = "Mcp-Name";
 
-/// What a header says.
+/// A header that may be sent once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said<'a> {
-    /// It is not there.
+pub enum SingleHeader<'a> {
+    /// The header is missing.
     Nothing,
-    /// One value, without the space around it.
+    /// One value, without surrounding whitespace.
     Text(&'a str),
-    /// More than one value, or bytes that no text has.
+    /// More than one value, or a value that is not visible ASCII.
     Garbled,
 }
 
 /// The headers that mirror the body.
 #[derive(Clone, Copy, Debug)]
-pub struct Mirrored<'a> {
+pub struct McpHeaders<'a> {
     /// [`VERSION`].
-    pub version: Said<'a>,
+    pub version: SingleHeader<'a>,
     /// [`METHOD`].
-    pub method: Said<'a>,
+    pub method: SingleHeader<'a>,
     /// [`NAME`].
-    pub name: Said<'a>,
+    pub name: SingleHeader<'a>,
 }
 
-impl<'a> Mirrored<'a> {
-    /// Those of a request.
-    pub fn of(request: &'a HttpRequest) -> Self {
-        Self { version: said(request, VERSION), method: said(request, METHOD), name: said(request, NAME) }
+impl<'a> McpHeaders<'a> {
+    /// Reads the headers of a request.
+    pub fn from_request(request: &'a HttpRequest) -> Self {
+        Self {
+            version: single_header(request, VERSION),
+            method: single_header(request, METHOD),
+            name: single_header(request, NAME),
+        }
     }
 }
 
-/// What the one header of this name says.
-pub fn said<'a>(request: &'a HttpRequest, name: &str) -> Said<'a> {
+/// Reads the header of this name.
+pub fn single_header<'a>(request: &'a HttpRequest, name: &str) -> SingleHeader<'a> {
     let mut values = request.headers().get_all(name);
     match (values.next(), values.next()) {
-        (None, _) => Said::Nothing,
-        (Some(value), None) => value.to_str().map_or(Said::Garbled, |text| Said::Text(text.trim())),
-        (Some(_), Some(_)) => Said::Garbled,
+        (None, _) => SingleHeader::Missing,
+        (Some(value), None) => {
+            value.to_str().map_or(SingleHeader::Malformed, |text| SingleHeader::Value(text.trim()))
+        }
+        (Some(_), Some(_)) => SingleHeader::Malformed,
     }
 }
 
-/// The text behind a mirrored name: `=?base64?...?=` carries what plain ASCII cannot. `None` where that is broken.
-pub fn decoded(text: &str) -> Option<String> {
+/// Decodes a mirrored name: `=?base64?...?=` carries what plain ASCII cannot. `None` if the encoding is invalid.
+pub fn decode_name(text: &str) -> Option<String> {
     match text.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
         None => Some(text.to_owned()),
     }
 }
 
-/// Whether a JSON answer is taken. Clients that say nothing, or nothing that can be read, take it; only a list that
-/// leaves JSON out does not.
-pub fn takes_json(request: &HttpRequest) -> bool {
+/// Whether the client accepts a JSON response. A missing or invalid `Accept` accepts it; only a list without JSON does not.
+pub fn accepts_json(request: &HttpRequest) -> bool {
     if !request.headers().contains_key(ACCEPT) {
         return true;
     }
@@ -81,38 +86,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_says_one_trimmed_text_or_is_garbled() {
+    fn header_is_one_trimmed_value_or_malformed() {
         let request = TestRequest::default()
             .append_header((VERSION, " 2026-07-28 "))
             .append_header((METHOD, "ping"))
             .append_header((METHOD, "tools/list"))
             .to_http_request();
 
-        let mirrored = Mirrored::of(&request);
+        let headers = McpHeaders::from_request(&request);
 
-        assert_eq!(mirrored.version, Said::Text("2026-07-28"));
-        assert_eq!(mirrored.method, Said::Garbled);
-        assert_eq!(mirrored.name, Said::Nothing);
+        assert_eq!(headers.version, SingleHeader::Value("2026-07-28"));
+        assert_eq!(headers.method, SingleHeader::Malformed);
+        assert_eq!(headers.name, SingleHeader::Missing);
     }
 
     #[test]
     fn only_the_whole_sentinel_is_decoded() {
-        assert_eq!(decoded("=?base64?SGVsbG8=?=").as_deref(), Some("Hello"));
-        assert_eq!(decoded("SGVsbG8=").as_deref(), Some("SGVsbG8="));
-        assert_eq!(decoded("=?base64?SGVsbG8=").as_deref(), Some("=?base64?SGVsbG8="));
-        assert_eq!(decoded("=?BASE64?SGVsbG8=?=").as_deref(), Some("=?BASE64?SGVsbG8=?="));
+        assert_eq!(decode_name("=?base64?SGVsbG8=?=").as_deref(), Some("Hello"));
+        assert_eq!(decode_name("SGVsbG8=").as_deref(), Some("SGVsbG8="));
+        assert_eq!(decode_name("=?base64?SGVsbG8=").as_deref(), Some("=?base64?SGVsbG8="));
+        assert_eq!(decode_name("=?BASE64?SGVsbG8=?=").as_deref(), Some("=?BASE64?SGVsbG8=?="));
     }
 
     #[test]
-    fn a_broken_sentinel_is_no_text() {
+    fn broken_sentinel_is_no_text() {
         for broken in ["=?base64?SGVsbG8?=", "=?base64?SGVs!!!bG8=?=", "=?base64?/w==?="] {
-            assert_eq!(decoded(broken), None, "{broken}");
+            assert_eq!(decode_name(broken), None, "{broken}");
         }
     }
 
     #[test]
-    fn json_is_taken_unless_a_list_leaves_it_out() {
-        for (accept, taken) in [
+    fn json_is_accepted_unless_a_list_omits_it() {
+        for (accept, accepted) in [
             ("application/json, text/event-stream", true),
             ("*/*", true),
             ("application/*;q=0.1", true),
@@ -121,15 +126,15 @@ mod tests {
             ("application/json;q=0, text/html", false),
         ] {
             let request = TestRequest::default().insert_header((ACCEPT, accept)).to_http_request();
-            assert_eq!(takes_json(&request), taken, "{accept}");
+            assert_eq!(accepts_json(&request), accepted, "{accept}");
         }
-        assert!(takes_json(&TestRequest::default().to_http_request()));
+        assert!(accepts_json(&TestRequest::default().to_http_request()));
     }
 
     proptest! {
         #[test]
         fn every_text_survives_the_sentinel(text in ".*") {
-            prop_assert_eq!(decoded(&format!("=?base64?{}?=", STANDARD.encode(&text))), Some(text));
+            prop_assert_eq!(decode_name(&format!("=?base64?{}?=", STANDARD.encode(&text))), Some(text));
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The MCP server at /mcp: Streamable HTTP without sessions, in both eras of the protocol (design: mcp-oauth.md).
+//! The MCP server at /mcp: Streamable HTTP without sessions, in both generations of the protocol (design: mcp-oauth.md).
 //!
-//! A request passes, in this order: preflight, origin and host, key, method, size, type, JSON, envelope, era. It is
-//! answered with plain JSON; nothing is remembered of it but its line in the activity view and the client's name.
+//! A request passes these checks in this order: preflight, origin and host, key, method, size, type, JSON, JSON-RPC, generation.
+//! The response is plain JSON. Nothing of a request is stored but its line in the activity view and the client's name.
 
 mod cors;
-mod era;
 mod error;
+mod generation;
 mod headers;
 mod methods;
 mod result;
@@ -17,39 +17,40 @@ use actix_web::http::header::{CACHE_CONTROL, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{Bytes, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, web};
-use actors::context::OperationContext;
+use actors::auth::authenticate::RequestInfo;
 use actors::auth::caller::Caller;
-use errors::Error;
-use actors::auth::authenticate::{introduced, recognise, used};
+use actors::context::OperationContext;
 use entity::kind::Surface;
+use errors::Error;
 use tracing::warn;
 
 use crate::http::budget::Sender;
+use crate::http::task::run_to_end;
 use crate::http::{body, credential, peer};
-
-/// The longest message, in bytes: a note, the longest thing that is sent, fits three times over. JSON takes many times its
-/// length in memory, and messages without an answer count for nobody.
-const LONGEST: usize = 2 << 20;
-pub use cors::AllowedOrigins;
-use cors::Visit;
-pub use era::LEGACY;
+use cors::OriginCheck;
 use error::{METHODS, refusal};
-use headers::Mirrored;
-use rpc::{Failure, Message, Request};
+use headers::McpHeaders;
+use rpc::{RpcError, RpcMessage, RpcRequest};
+
+pub use cors::AllowedOrigins;
+pub use generation::LEGACY;
+
+/// The longest message: three times the longest note, which is the longest thing that clients send. JSON takes many times its length
+/// in memory, and messages other than calls of tools count towards no limit.
+const MAX_MESSAGE_BYTES: usize = 2 << 20;
 
 /// Mounts /mcp, with and without a slash at its end: clients that are redirected lose their body.
 pub fn mount(config: &mut ServiceConfig) {
     config.service(web::resource(["/mcp", "/mcp/"]).to(serve));
 }
 
-/// Answers whole even where the client goes away: what was begun is counted and written down.
 async fn serve(
     request: HttpRequest,
     ctx: Data<OperationContext>,
     origins: Data<AllowedOrigins>,
     payload: Payload,
 ) -> HttpResponse {
-    crate::rest::whole(request.clone(), respond(request, ctx, origins, payload)).await
+    run_to_end(request.clone(), respond(request, ctx, origins, payload)).await
 }
 
 async fn respond(
@@ -58,84 +59,100 @@ async fn respond(
     origins: Data<AllowedOrigins>,
     payload: Payload,
 ) -> HttpResponse {
-    let visit = Visit::of(&request, &ctx.core.base_url, &origins.0);
+    let check = OriginCheck::of(&request, &ctx.core.base_url, &origins.0);
     let mut response = if request.method() == Method::OPTIONS {
         cors::preflight()
-    } else if visit.is_welcome() {
-        admitted(&request, &ctx, payload).await.unwrap_or_else(Failure::response)
+    } else if check.is_allowed() {
+        answer(&request, &ctx, payload).await.unwrap_or_else(RpcError::into_response)
     } else {
-        refusal(&Error::ForeignOrigin, &ctx.core.base_url, false).response()
+        refusal(&Error::ForeignOrigin, &ctx.core.base_url, false).into_response()
     };
-    visit.share(response.headers_mut());
+    check.apply(response.headers_mut());
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-/// The key comes first: whoever has none learns how to get one, whatever else is wrong.
-async fn admitted(request: &HttpRequest, ctx: &OperationContext, payload: Payload) -> Result<HttpResponse, Failure> {
-    let presented = credential::credential(request);
-    let sent = !matches!(presented, Ok(None));
-    let caller = recognise(ctx, presented, Surface::Mcp, peer::address(request), peer::client(request)).await;
-    let mut caller = caller.map_err(|error| refusal(&error, &ctx.core.base_url, sent))?;
+/// Authenticates first: a client without a key learns how to get one, whatever else is wrong with its request.
+async fn answer(
+    request: &HttpRequest,
+    ctx: &OperationContext,
+    payload: Payload,
+) -> Result<HttpResponse, RpcError> {
+    let info = request_info(request);
+    let has_credential = !matches!(info.credential, Ok(None));
+    let caller = ctx.authenticator().authenticate(info).await;
+    let mut caller = caller.map_err(|error| refusal(&error, &ctx.core.base_url, has_credential))?;
     Sender::note(request, caller.user);
-    let message = said(request, ctx, &caller, payload).await;
-    note(ctx, &mut caller, message.as_ref().ok()).await;
+    let message = read_message(request, ctx, &caller, payload).await;
+    // Before the response, so that the use is recorded when the client receives it.
+    record_use(ctx, &mut caller, message.as_ref().ok()).await;
     match message? {
-        Message::Notification => Ok(HttpResponse::new(StatusCode::ACCEPTED)),
-        Message::Request(asked) => {
-            let id = asked.id.clone();
-            answered(request, ctx, &caller, asked).await.map_err(|failure| failure.to(Some(id)))
+        RpcMessage::Notification => Ok(HttpResponse::new(StatusCode::ACCEPTED)),
+        RpcMessage::Request(rpc) => {
+            let id = rpc.id.clone();
+            dispatch(request, ctx, &caller, rpc).await.map_err(|error| error.with_id(Some(id)))
         }
     }
 }
 
-/// The message, once it has arrived as it must.
-async fn said(
+fn request_info(request: &HttpRequest) -> RequestInfo {
+    RequestInfo {
+        credential: credential::credential(request),
+        surface: Surface::Mcp,
+        ip_address: peer::ip_address(request),
+        client: peer::client(request),
+    }
+}
+
+async fn read_message(
     request: &HttpRequest,
     ctx: &OperationContext,
     caller: &Caller,
     payload: Payload,
-) -> Result<Message, Failure> {
-    let body =
-        readable(request, caller, payload).await.map_err(|error| refusal(&error, &ctx.core.base_url, true))?;
-    if !headers::takes_json(request) {
-        return Err(Failure::new(
+) -> Result<RpcMessage, RpcError> {
+    let body = read_body(request, caller, payload)
+        .await
+        .map_err(|error| refusal(&error, &ctx.core.base_url, true))?;
+    if !headers::accepts_json(request) {
+        return Err(RpcError::new(
             StatusCode::NOT_ACCEPTABLE,
             rpc::INVALID_REQUEST,
             "answers are application/json: send `Accept: application/json, text/event-stream`",
         ));
     }
-    rpc::read(&body)
+    rpc::parse(&body)
 }
 
-async fn readable(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Bytes, Error> {
+async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Bytes, Error> {
     if request.method() != Method::POST {
         return Err(Error::MethodNotAllowed(METHODS.split(", ").map(str::to_owned).collect()));
     }
     let sender = Sender::Account(caller.user);
-    let body = body::read(request, payload, sender, body::most(request).min(LONGEST)).await?;
-    body::must_be_json(request)?;
+    let max_bytes = body::max_json_bytes(request).min(MAX_MESSAGE_BYTES);
+    let body = body::read(request, payload, sender, max_bytes).await?;
+    body::require_json(request)?;
     Ok(body)
 }
 
-/// Notes that the key was used, by the name that the client gives itself: before the answer, which nobody may wait for.
-async fn note(ctx: &OperationContext, caller: &mut Caller, message: Option<&Message>) {
-    let Some(Message::Request(asked)) = message else { return used(ctx, caller) };
-    if let Some(client) = era::client(&asked.params) {
+/// Records the use of the key, with the name that the client gives itself.
+async fn record_use(ctx: &OperationContext, caller: &mut Caller, message: Option<&RpcMessage>) {
+    let authenticator = ctx.authenticator();
+    let Some(RpcMessage::Request(rpc)) = message else { return authenticator.record_use(caller) };
+    if let Some(client) = generation::client_of_request(&rpc.params) {
         caller.client = Some(client);
     }
-    let Some(client) = era::introduction(asked) else { return used(ctx, caller) };
-    if let Err(error) = introduced(ctx, caller, client).await {
-        warn!(cause = error.chain(), "could not write what a client calls itself");
+    let Some(client) = generation::client_of_handshake(rpc) else { return authenticator.record_use(caller) };
+    if let Err(error) = authenticator.record_client_info(caller, client).await {
+        warn!(cause = error.chain(), "could not store the name of a client");
     }
 }
 
-async fn answered(
+async fn dispatch(
     request: &HttpRequest,
     ctx: &OperationContext,
     caller: &Caller,
-    asked: Request,
-) -> Result<HttpResponse, Failure> {
-    let (era, method) = era::of(&Mirrored::of(request), &asked)?;
-    methods::answer(request, ctx, caller, era, method, asked).await
+    rpc: RpcRequest,
+) -> Result<HttpResponse, RpcError> {
+    let (generation, method) = generation::identify(&McpHeaders::from_request(request), &rpc)?;
+    methods::answer(request, ctx, caller, generation, method, rpc).await
 }

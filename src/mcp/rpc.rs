@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 as MCP speaks it: one request or notification in, one answer out; no batches.
+//! JSON-RPC 2.0 in the subset that MCP uses: one request or notification in, one response out; no batches.
 
 use std::fmt;
 
@@ -7,79 +7,78 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Number, Value, json};
-
 use validation::parse_json;
 
 /// The body is not JSON.
 pub const PARSE_ERROR: i32 = -32700;
-/// It is JSON, but no request.
+/// The body is JSON, but not a request.
 pub const INVALID_REQUEST: i32 = -32600;
-/// The method is not offered in this era.
+/// The method does not exist in this generation.
 pub const METHOD_NOT_FOUND: i32 = -32601;
-/// Parameters that the protocol itself asks for are missing or wrong; a tool's own arguments never end here.
+/// Parameters of the protocol itself are missing or wrong. Wrong arguments of a tool are reported in its result instead.
 pub const INVALID_PARAMS: i32 = -32602;
-/// Something went wrong inside.
+/// An internal error.
 pub const INTERNAL_ERROR: i32 = -32603;
 
-/// A request's id, given back as it came.
+/// The id of a request, which its response repeats.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Id {
-    /// A whole number.
+pub enum RpcId {
+    /// An integer.
     Number(Number),
-    /// A text.
+    /// A string.
     Text(String),
 }
 
-/// What a body says.
+/// A message from a client.
 #[derive(Debug)]
-pub enum Message {
-    /// It wants an answer.
-    Request(Request),
-    /// It wants none.
+pub enum RpcMessage {
+    /// A request, which is answered.
+    Request(RpcRequest),
+    /// A notification, which is not.
     Notification,
 }
 
 /// A request.
 #[derive(Debug)]
-pub struct Request {
-    /// Its id.
-    pub id: Id,
-    /// What is asked for.
+pub struct RpcRequest {
+    /// The id.
+    pub id: RpcId,
+    /// The method.
     pub method: String,
-    /// The parameters; empty where there were none.
+    /// The parameters; empty if there were none.
     pub params: Map<String, Value>,
 }
 
 /// A JSON-RPC error with the HTTP status that it is sent with.
 #[derive(Debug)]
-pub struct Failure {
+pub struct RpcError {
     status: StatusCode,
-    id: Option<Id>,
+    id: Option<RpcId>,
     code: i32,
     message: String,
     data: Option<Value>,
     headers: Vec<(HeaderName, String)>,
 }
 
-impl Failure {
-    /// An error without an id: what MCP says where the request's could not be read.
+impl RpcError {
+    /// An error without an id, for a request whose id could not be read.
     pub fn new(status: StatusCode, code: i32, message: impl fmt::Display) -> Self {
         Self { status, id: None, code, message: message.to_string(), data: None, headers: Vec::new() }
     }
 
-    /// A bad request.
-    pub fn bad(code: i32, message: impl fmt::Display) -> Self {
+    /// An error with the status 400.
+    pub fn bad_request(code: i32, message: impl fmt::Display) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// The same error, to the request with this id.
-    pub fn to(mut self, id: Option<Id>) -> Self {
+    /// The same error as the response to the request with this id.
+    pub fn with_id(mut self, id: Option<RpcId>) -> Self {
         self.id = id;
         self
     }
 
-    /// The same error with more to read for a program.
+    /// The same error with `data` for programs.
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);
         self
@@ -91,8 +90,8 @@ impl Failure {
         self
     }
 
-    /// The answer that tells it.
-    pub fn response(self) -> HttpResponse {
+    /// The HTTP response.
+    pub fn into_response(self) -> HttpResponse {
         let mut error = json!({ "code": self.code, "message": self.message });
         if let (Some(data), Some(members)) = (self.data, error.as_object_mut()) {
             members.insert("data".to_owned(), data);
@@ -111,28 +110,28 @@ impl Failure {
     }
 
     #[cfg(test)]
-    pub(super) fn told(&self) -> (u16, i32) {
+    pub(super) fn status_and_code(&self) -> (u16, i32) {
         (self.status.as_u16(), self.code)
     }
 }
 
-/// The answer to a request.
-pub fn result(id: &Id, result: Value) -> HttpResponse {
+/// The successful response to a request.
+pub fn success(id: &RpcId, result: Value) -> HttpResponse {
     HttpResponse::Ok().json(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
 
-/// Reads a body.
-pub fn read(body: &[u8]) -> Result<Message, Failure> {
-    let json = parse_json(body).map_err(|_| unreadable(body))?;
+/// Parses the body of a request.
+pub fn parse(body: &[u8]) -> Result<RpcMessage, RpcError> {
+    let json = parse_json(body).map_err(|_| parse_error(body))?;
     let Value::Object(mut members) = json else {
-        return Err(Failure::bad(
+        return Err(RpcError::bad_request(
             INVALID_REQUEST,
             "the body must be one JSON-RPC message; batches are not supported",
         ));
     };
     let id = members.remove("id");
-    let readable = id.clone().and_then(readable_id);
-    let refused = |message: &str| Failure::bad(INVALID_REQUEST, message).to(readable.clone());
+    let readable = id.clone().and_then(parse_id);
+    let refused = |message: &str| RpcError::bad_request(INVALID_REQUEST, message).with_id(readable.clone());
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return Err(refused("jsonrpc must be the string 2.0"));
     }
@@ -140,32 +139,32 @@ pub fn read(body: &[u8]) -> Result<Message, Failure> {
         return Err(refused("method must be a string"));
     };
     if id.is_none() {
-        return Ok(Message::Notification);
+        return Ok(RpcMessage::Notification);
     }
     let Some(id) = readable.clone() else {
         return Err(refused("id must be a string or a whole number"));
     };
     match members.remove("params") {
-        None | Some(Value::Null) => Ok(Message::Request(Request { id, method, params: Map::new() })),
-        Some(Value::Object(params)) => Ok(Message::Request(Request { id, method, params })),
+        None | Some(Value::Null) => Ok(RpcMessage::Request(RpcRequest { id, method, params: Map::new() })),
+        Some(Value::Object(params)) => Ok(RpcMessage::Request(RpcRequest { id, method, params })),
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
-            Err(Failure::bad(INVALID_PARAMS, "params must be an object").to(Some(id)))
+            Err(RpcError::bad_request(INVALID_PARAMS, "params must be an object").with_id(Some(id)))
         }
     }
 }
 
-/// Repeated members are valid JSON that nobody should act on: two readers may see two different requests.
-fn unreadable(body: &[u8]) -> Failure {
+/// Repeated members are valid JSON, but ambiguous: two parsers may see two different requests.
+fn parse_error(body: &[u8]) -> RpcError {
     match serde_json::from_slice::<Value>(body) {
-        Ok(_) => Failure::bad(INVALID_REQUEST, "an object of the body has the same member twice"),
-        Err(_) => Failure::bad(PARSE_ERROR, "the body is not valid JSON in UTF-8"),
+        Ok(_) => RpcError::bad_request(INVALID_REQUEST, "an object of the body has the same member twice"),
+        Err(_) => RpcError::bad_request(PARSE_ERROR, "the body is not valid JSON in UTF-8"),
     }
 }
 
-fn readable_id(id: Value) -> Option<Id> {
+fn parse_id(id: Value) -> Option<RpcId> {
     match id {
-        Value::String(text) => Some(Id::Text(text)),
-        Value::Number(number) if number.is_i64() || number.is_u64() => Some(Id::Number(number)),
+        Value::String(text) => Some(RpcId::Text(text)),
+        Value::Number(number) if number.is_i64() || number.is_u64() => Some(RpcId::Number(number)),
         Value::Number(_) | Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
@@ -174,36 +173,36 @@ fn readable_id(id: Value) -> Option<Id> {
 mod tests {
     use super::*;
 
-    fn request(body: &str) -> Request {
-        match read(body.as_bytes()) {
-            Ok(Message::Request(request)) => request,
+    fn request(body: &str) -> RpcRequest {
+        match parse(body.as_bytes()) {
+            Ok(RpcMessage::Request(request)) => request,
             other => panic!("no request: {other:?}"),
         }
     }
 
-    fn refused(body: &str) -> (u16, i32, Option<Id>) {
-        let failure = read(body.as_bytes()).unwrap_err();
-        (failure.status.as_u16(), failure.code, failure.id)
+    fn refused(body: &str) -> (u16, i32, Option<RpcId>) {
+        let error = parse(body.as_bytes()).unwrap_err();
+        (error.status.as_u16(), error.code, error.id)
     }
 
     #[test]
-    fn an_id_comes_back_as_it_came() {
+    fn id_is_repeated_as_it_was_sent() {
         for id in ["7", "-1", "18446744073709551615", "\"text-id\"", "\"\""] {
-            let read = request(&format!(r#"{{"jsonrpc": "2.0", "id": {id}, "method": "ping"}}"#));
-            assert_eq!(json!(read.id).to_string(), id);
+            let parsed = request(&format!(r#"{{"jsonrpc": "2.0", "id": {id}, "method": "ping"}}"#));
+            assert_eq!(json!(parsed.id).to_string(), id);
         }
     }
 
     #[test]
-    fn what_is_not_json_is_a_parse_error() {
+    fn body_that_is_not_json_is_a_parse_error() {
         for body in ["", "{not json", "{} {}", "{\"a\": \"\\ud800\"}", &"[".repeat(10_000)] {
             assert_eq!(refused(body), (400, PARSE_ERROR, None), "{body:.20}");
         }
     }
 
     #[test]
-    fn what_is_no_message_is_an_invalid_request_to_its_id() {
-        let seven = Some(Id::Number(7.into()));
+    fn json_that_is_no_message_is_an_invalid_request() {
+        let seven = Some(RpcId::Number(7.into()));
         for (body, id) in [
             ("[]", None),
             ("\"text\"", None),
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_an_object_or_nothing() {
+    fn parameters_are_an_object_or_missing() {
         for params in ["", r#", "params": null"#, r#", "params": {}"#] {
             let body = format!(r#"{{"jsonrpc": "2.0", "id": 7, "method": "ping"{params}}}"#);
             assert!(request(&body).params.is_empty());
@@ -232,8 +231,8 @@ mod tests {
     }
 
     #[test]
-    fn without_an_id_it_is_a_notification() {
+    fn message_without_an_id_is_a_notification() {
         let body = br#"{"jsonrpc": "2.0", "method": "notifications/initialized", "params": 7}"#;
-        assert!(matches!(read(body), Ok(Message::Notification)));
+        assert!(matches!(parse(body), Ok(RpcMessage::Notification)));
     }
 }

@@ -1,27 +1,26 @@
-//! JSON Schemas of the tools: what they take is made from their tables of fields, what they answer from the types of the
-//! replies. Only plain words of JSON Schema are used, and an object at the root, since clients differ in what else they
-//! read.
+//! JSON Schemas of the tools: inputs from the tables of fields, outputs from the types of the replies. They use only common
+//! keywords of JSON Schema, with an object at the root, because clients differ in what else they support.
 
-use validation::Field;
-use actors::pipeline::Operation;
+use actors::operation::Operation;
 use serde_json::Value;
+use validation::Field;
 
 use crate::schema::{self, Reader};
 
-/// What a tool takes.
+/// The input schema of a tool with these fields.
 pub fn input(fields: &[Field]) -> Value {
     schema::record(fields, Reader::Model)
 }
 
-/// What a tool answers that runs this operation.
+/// The output schema of a tool that runs this operation.
 pub fn output<O: Operation>() -> Value {
     schema::plain::<O::Reply>()
 }
 
 #[cfg(test)]
 mod tests {
-    use validation::Kind;
     use serde_json::json;
+    use validation::Kind;
 
     use super::*;
 

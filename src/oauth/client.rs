@@ -1,49 +1,57 @@
-//! Which client a token request is from, and whether it proves that (RFC 6749, section 2.3).
+//! Authenticates the client of a token request (RFC 6749, section 2.3).
 
 use actix_web::HttpRequest;
 use actix_web::http::header::AUTHORIZATION;
-use actors::context::OperationContext;
-use errors::Error;
 use actors::auth::grants::TokenError;
-use actors::auth::grants::client::Proof;
+use actors::auth::grants::client::ClientCredentials;
+use actors::context::OperationContext;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::oauth_client;
+use errors::Error;
 
 use super::error::OAuthError;
 use super::params::Params;
 use crate::http::peer;
 
-/// The client, authenticated by the one way that it registered. A failure counts for the address.
-pub async fn authenticated(
+/// Authenticates the client by the method that it registered. A failure counts for the IP address.
+///
+/// # Errors
+/// The client is unknown, did not authenticate, or failed too often.
+pub async fn authenticate(
     ctx: &OperationContext,
     request: &HttpRequest,
     form: &Params,
 ) -> Result<oauth_client::Model, OAuthError> {
     let by_header = request.headers().contains_key(AUTHORIZATION);
-    let shown = shown(request, form)?;
-    let found = match shown {
-        Some((id, proof)) => ctx.grants.authenticated(&id, &proof).await,
+    let credentials = read_credentials(request, form)?;
+    let authenticated = match credentials {
+        Some((id, credentials)) => ctx.grants.authenticate_client(&id, &credentials).await,
         None => Err(TokenError::InvalidClient),
     };
-    match found {
+    match authenticated {
         Ok(client) => Ok(client),
-        Err(TokenError::InvalidClient) => Err(failed(ctx, request, OAuthError::InvalidClient { by_header })),
+        Err(TokenError::InvalidClient) => {
+            Err(record_failure(ctx, request, OAuthError::InvalidClient { by_header }))
+        }
         Err(other) => Err(other.into()),
     }
 }
 
-/// A failure counts for the address, be it a client's (contract.md, section 3) or a guessed code's or token's (design:
-/// mcp-oauth.md, assertion 91): after so many it is told to wait, whatever the refusal would have been.
-pub fn failed(ctx: &OperationContext, request: &HttpRequest, error: OAuthError) -> OAuthError {
-    if let Error::TooManyFailures(wait) = ctx.failures.failed(peer::address(request)) {
+/// Counts a failure of the IP address: of a client (contract.md, section 3), or of a guessed code or token (design: mcp-oauth.md,
+/// assertion 91). After too many, the error is that the address has to wait.
+pub fn record_failure(ctx: &OperationContext, request: &HttpRequest, error: OAuthError) -> OAuthError {
+    if let Error::TooManyFailures(wait) = ctx.failures.record(peer::ip_address(request)) {
         return OAuthError::TooManyAttempts(wait);
     }
     error
 }
 
-/// Name and proof; `None` where a header is no proof at all.
-fn shown(request: &HttpRequest, form: &Params) -> Result<Option<(String, Proof)>, OAuthError> {
+/// The id and the credentials of the client; `None` if `Authorization` is malformed.
+fn read_credentials(
+    request: &HttpRequest,
+    form: &Params,
+) -> Result<Option<(String, ClientCredentials)>, OAuthError> {
     let id = form.one("client_id")?;
     let secret = form.one("client_secret")?;
     let mut headers = request.headers().get_all(AUTHORIZATION);
@@ -53,29 +61,30 @@ fn shown(request: &HttpRequest, form: &Params) -> Result<Option<(String, Proof)>
     }
     let Some(header) = header else {
         let id = id.ok_or(OAuthError::MissingParameter("client_id"))?;
-        let proof = secret.map_or(Proof::Nothing, |secret| Proof::Post(secret.to_owned()));
-        return Ok(Some((id.to_owned(), proof)));
+        let credentials =
+            secret.map_or(ClientCredentials::None, |secret| ClientCredentials::Post(secret.to_owned()));
+        return Ok(Some((id.to_owned(), credentials)));
     };
-    let Some((name, secret)) = header.to_str().ok().and_then(basic) else { return Ok(None) };
+    let Some((name, secret)) = header.to_str().ok().and_then(parse_basic) else { return Ok(None) };
     if id.is_some_and(|id| id != name) {
         return Err(OAuthError::InvalidRequest("client_id differs from that of the Authorization header"));
     }
-    Ok(Some((name, Proof::Basic(secret))))
+    Ok(Some((name, ClientCredentials::Basic(secret))))
 }
 
-/// Name and secret of `Authorization: Basic`; both are form-encoded before they are joined.
-fn basic(header: &str) -> Option<(String, String)> {
+/// Id and secret of `Authorization: Basic`; both are form-encoded before they are joined.
+fn parse_basic(header: &str) -> Option<(String, String)> {
     let (scheme, encoded) = header.trim().split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
     }
     let joined = String::from_utf8(STANDARD.decode(encoded.trim()).ok()?).ok()?;
     let (name, secret) = joined.split_once(':')?;
-    Some((decoded(name)?, decoded(secret)?))
+    Some((decode(name)?, decode(secret)?))
 }
 
-fn decoded(half: &str) -> Option<String> {
-    // A whole form would end here.
+fn decode(half: &str) -> Option<String> {
+    // `&` would end the value, and the rest would be ignored.
     if half.contains('&') {
         return None;
     }
@@ -88,13 +97,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_halves_of_a_header_are_decoded() {
+    fn id_and_secret_of_a_header_are_decoded() {
         let header = |joined: &str| format!("bAsIc {}", STANDARD.encode(joined));
         let both = |name: &str, secret: &str| Some((name.to_owned(), secret.to_owned()));
 
-        assert_eq!(basic(&header("a%3Ab:c%2Bd+e")), both("a:b", "c+d e"));
-        assert_eq!(basic(&header("a:")), both("a", ""));
-        assert_eq!((basic("Bearer x"), basic("Basic !"), basic(&header("a"))), (None, None, None));
-        assert_eq!((basic(&header("a&x:b")), basic(&header("a:b&c"))), (None, None));
+        assert_eq!(parse_basic(&header("a%3Ab:c%2Bd+e")), both("a:b", "c+d e"));
+        assert_eq!(parse_basic(&header("a:")), both("a", ""));
+        assert_eq!(
+            (parse_basic("Bearer x"), parse_basic("Basic !"), parse_basic(&header("a"))),
+            (None, None, None)
+        );
+        assert_eq!((parse_basic(&header("a&x:b")), parse_basic(&header("a:b&c"))), (None, None));
     }
 }

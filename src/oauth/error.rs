@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
-use errors::Error;
 use actors::auth::grants::client::InvalidClientMetadata;
 use actors::auth::grants::{RegistrationError, TokenError};
+use errors::Error;
 
-use crate::rest::status;
+use crate::http::error::status;
 
 /// Why an OAuth request is refused. `Display` is the `error_description`, for the developer of the client.
 #[derive(Debug, thiserror::Error)]

@@ -1,18 +1,18 @@
-//! The documents by which clients find their way: RFC 9728 for the MCP server, RFC 8414 for this one. Every address in
-//! them comes from the settings, never from what a request says of itself.
+//! The metadata documents: RFC 9728 for the MCP server, RFC 8414 for the authorization server. Every URL in them comes from the
+//! settings, never from the request.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::context::OperationContext;
 use actors::auth::grants::pkce;
+use actors::context::OperationContext;
 use entity::kind::ClientAuth;
 use entity::scope::Scope;
 use serde_json::{Value, json};
 
-use super::open::{self, Kept};
+use super::open::{self, CacheControl};
 
-/// Mounts /.well-known. Clients look in more places than one, and take a page that is not JSON for an answer.
+/// Mounts /.well-known. Clients try several paths, and some fail on a response that is not JSON, so unknown paths have one too.
 pub fn mount(config: &mut ServiceConfig) {
     config
         .service(
@@ -29,20 +29,20 @@ pub fn mount(config: &mut ServiceConfig) {
             ])
             .to(authorization_server),
         )
-        .service(web::resource(["/.well-known/{name:.*}", "/mcp/.well-known/{name:.*}"]).to(nothing));
+        .service(web::resource(["/.well-known/{name:.*}", "/mcp/.well-known/{name:.*}"]).to(not_found));
 }
 
 async fn protected_resource(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
-    open::document(&request, || open::json(StatusCode::OK, Kept::Public, &resource(&ctx)))
+    open::document(&request, || open::json(StatusCode::OK, CacheControl::Public, &resource(&ctx)))
 }
 
 async fn authorization_server(request: HttpRequest, ctx: Data<OperationContext>) -> HttpResponse {
-    open::document(&request, || open::json(StatusCode::OK, Kept::Public, &server(&ctx)))
+    open::document(&request, || open::json(StatusCode::OK, CacheControl::Public, &server(&ctx)))
 }
 
-async fn nothing(request: HttpRequest) -> HttpResponse {
+async fn not_found(request: HttpRequest) -> HttpResponse {
     open::document(&request, || {
-        open::json(StatusCode::NOT_FOUND, Kept::Public, &json!({ "error": "not_found" }))
+        open::json(StatusCode::NOT_FOUND, CacheControl::Public, &json!({ "error": "not_found" }))
     })
 }
 
@@ -72,10 +72,10 @@ fn server(ctx: &OperationContext) -> Value {
         "code_challenge_methods_supported": [pkce::METHOD],
         "authorization_response_iss_parameter_supported": true,
     });
-    if let (true, Some(document)) = (ctx.grants.is_open(), document.as_object_mut()) {
+    if let (true, Some(document)) = (ctx.grants.is_registration_open(), document.as_object_mut()) {
         document.insert("registration_endpoint".to_owned(), json!(format!("{base}/oauth/register")));
     }
-    if let (true, Some(document)) = (ctx.grants.reads_documents(), document.as_object_mut()) {
+    if let (true, Some(document)) = (ctx.grants.can_read_documents(), document.as_object_mut()) {
         document.insert("client_id_metadata_document_supported".to_owned(), json!(true));
     }
     document

@@ -1,10 +1,11 @@
 //! The OAuth 2.1 server for assistants that sign in (design: mcp-oauth.md, section 5).
 //!
-//! Machines find it by [`metadata`], register ([`register`]), and get tokens ([`token`], [`revoke`]); any page may ask
-//! those ([`open`]). People are sent to [`authorize`], sign in ([`sign_in`]) and decide ([`consent`]); those pages belong
-//! to nobody else: never framed, never cached, never shared with another origin.
+//! Clients find it by [`metadata`], register ([`register`]), and get tokens ([`token`], [`revoke`]); pages of every origin may use
+//! these endpoints ([`open`]). Users are sent to [`authorize`], sign in ([`sign_in`]) and decide ([`consent`]); these pages are never
+//! framed, cached or shared with another origin.
 
 mod authorize;
+mod browser;
 mod client;
 mod consent;
 mod document;
@@ -21,7 +22,8 @@ mod sign_in;
 mod token;
 mod views;
 
-use actix_web::web::ServiceConfig;
+use actix_web::http::StatusCode;
+use actix_web::web::{self, ServiceConfig};
 
 use crate::http::disk_floor::{self, BelowFloor};
 
@@ -37,5 +39,31 @@ pub fn mount(config: &mut ServiceConfig) {
             disk_floor::resource("/oauth/revoke", BelowFloor::ServesAll, open::refused).to(revoke::serve),
         )
         .configure(page::mount)
-        .configure(authorize::mount);
+        .configure(mount_pages);
+}
+
+fn mount_pages(config: &mut ServiceConfig) {
+    let other = || {
+        web::to(|| async {
+            let text = "Start in the app that you want to connect.";
+            page::stop(StatusCode::METHOD_NOT_ALLOWED, "This page is only for apps that connect", text)
+        })
+    };
+    config
+        // A request without a session adds a row for its sign-in page, and one for a client that is new here.
+        .service(
+            disk_floor::resource("/oauth/authorize", BelowFloor::ServesSignedIn, page::refused)
+                .route(web::get().to(authorize::serve))
+                .default_service(other()),
+        )
+        .service(
+            disk_floor::resource("/oauth/sign-in", BelowFloor::ServesAll, page::refused)
+                .route(web::post().to(sign_in::serve))
+                .default_service(other()),
+        )
+        .service(
+            disk_floor::resource("/oauth/consent", BelowFloor::ServesAll, page::refused)
+                .route(web::post().to(consent::serve))
+                .default_service(other()),
+        );
 }

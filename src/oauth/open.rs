@@ -1,5 +1,5 @@
-//! What any page may ask, since it carries no cookie: metadata, registration, tokens, revocation. Answers are JSON, and a
-//! page of any origin may read them, errors too.
+//! The endpoints that use no cookie, so that pages of every origin may use them: metadata, registration, tokens, revocation. The
+//! responses are JSON, and every origin may read them, also errors.
 
 use actix_web::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -14,51 +14,51 @@ use serde_json::{Value, json};
 use tracing::error;
 
 use super::error::OAuthError;
-use crate::http::cors::{SHOWN, TAKEN};
-use crate::rest::seconds;
+use crate::http::cors::{ALLOWED_HEADERS, EXPOSED_HEADERS};
+use crate::http::error::whole_seconds;
 
-/// How long an answer may be kept.
+/// Whether a response may be cached.
 #[derive(Clone, Copy, Debug)]
-pub enum Kept {
-    /// Not at all: it holds a secret, or says something of one.
-    Never,
-    /// A while, by anybody.
+pub enum CacheControl {
+    /// No: it contains a secret, or depends on one.
+    NoStore,
+    /// By every cache, for five minutes.
     Public,
 }
 
-/// A JSON answer.
-pub fn json(status: StatusCode, kept: Kept, body: &Value) -> HttpResponse {
+/// A JSON response.
+pub fn json(status: StatusCode, cache: CacheControl, body: &Value) -> HttpResponse {
     let mut response = HttpResponse::build(status).content_type("application/json").body(body.to_string());
     let mut set = |name: HeaderName, value: &'static str| {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     };
-    match kept {
-        Kept::Never => {
+    match cache {
+        CacheControl::NoStore => {
             set(CACHE_CONTROL, "no-store");
             set(PRAGMA, "no-cache");
         }
-        Kept::Public => set(CACHE_CONTROL, "public, max-age=300"),
+        CacheControl::Public => set(CACHE_CONTROL, "public, max-age=300"),
     }
     response
 }
 
-/// Answers a POST by `work`, a preflight by what is taken, and nothing else.
+/// Answers a POST by `work` and a preflight by what is allowed. Other methods are refused.
 pub async fn post(
     request: &HttpRequest,
     work: impl Future<Output = Result<HttpResponse, OAuthError>>,
 ) -> HttpResponse {
     let methods = "POST, OPTIONS";
-    shared(match *request.method() {
+    share(match *request.method() {
         Method::OPTIONS => preflight(methods),
         Method::POST => work.await.unwrap_or_else(error_response),
         _ => error_response(OAuthError::MethodNotAllowed(methods)),
     })
 }
 
-/// Answers a GET or HEAD by a document, a preflight by what is taken, and nothing else.
+/// Answers a GET or HEAD by a document and a preflight by what is allowed. Other methods are refused.
 pub fn document(request: &HttpRequest, document: impl FnOnce() -> HttpResponse) -> HttpResponse {
     let methods = "GET, HEAD, OPTIONS";
-    shared(match *request.method() {
+    share(match *request.method() {
         Method::OPTIONS => preflight(methods),
         Method::GET | Method::HEAD => document(),
         _ => error_response(OAuthError::MethodNotAllowed(methods)),
@@ -67,16 +67,16 @@ pub fn document(request: &HttpRequest, document: impl FnOnce() -> HttpResponse) 
 
 /// Answers a request that is refused before its handler runs.
 pub fn refused(_: &HttpRequest, _: &OperationContext, error: Error) -> HttpResponse {
-    shared(error_response(error.into()))
+    share(error_response(error.into()))
 }
 
 /// Answers a client with an error (RFC 6749, section 5.2).
 fn error_response(error: OAuthError) -> HttpResponse {
     let body = json!({ "error": error.code(), "error_description": error.to_string() });
-    let mut response = json(error.status(), Kept::Never, &body);
+    let mut response = json(error.status(), CacheControl::NoStore, &body);
     let headers = response.headers_mut();
     if let Some(wait) = error.retry_after() {
-        headers.insert(RETRY_AFTER, seconds(wait).max(1).into());
+        headers.insert(RETRY_AFTER, whole_seconds(wait).max(1).into());
     }
     if let OAuthError::InvalidClient { by_header: true } = error {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"carrel\""));
@@ -92,11 +92,11 @@ fn error_response(error: OAuthError) -> HttpResponse {
     response
 }
 
-/// Lets a page of any origin read the answer.
-pub fn shared(mut response: HttpResponse) -> HttpResponse {
+/// Lets pages of every origin read the response.
+fn share(mut response: HttpResponse) -> HttpResponse {
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(SHOWN));
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
     response
 }
 
@@ -105,7 +105,7 @@ fn preflight(methods: &'static str) -> HttpResponse {
     let headers = [
         (ALLOW, methods),
         (ACCESS_CONTROL_ALLOW_METHODS, methods),
-        (ACCESS_CONTROL_ALLOW_HEADERS, TAKEN),
+        (ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS),
         (ACCESS_CONTROL_MAX_AGE, "86400"),
     ];
     for (name, value) in headers {
@@ -128,11 +128,11 @@ mod tests {
     fn storage_faults_are_answered_with_retry_after() {
         for (error, status, wait) in [
             (Error::StorageFull, 507, "60"),
-            (Error::StorageFailed(StorageFailure::Passing), 503, "5"),
+            (Error::StorageFailed(StorageFailure::Transient), 503, "5"),
             (Error::StorageFailed(StorageFailure::Removed), 503, "60"),
             (Error::Busy(Duration::from_secs(1)), 503, "1"),
         ] {
-            for response in [page::inside(&error), error_response(error.into())] {
+            for response in [page::failure(&error), error_response(error.into())] {
                 assert_eq!(response.status().as_u16(), status);
                 assert_eq!(response.headers().get(RETRY_AFTER).unwrap(), wait);
             }

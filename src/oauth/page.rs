@@ -1,8 +1,8 @@
-//! The pages that people see: HTML that works without scripts, is never framed, never cached, loads nothing from
-//! elsewhere, and tells no other site where somebody came from.
+//! The pages that users see: HTML that works without scripts, is never framed, never cached, loads nothing from other sites, and
+//! sends no referrer.
 //!
-//! The policy has no `form-action`: browsers apply it to the whole chain of redirects after a form, also to an
-//! application's own scheme at its end.
+//! The policy has no `form-action`: browsers apply it to all redirects after a form, also to the last one, to an application's own
+//! scheme.
 
 use std::time::Duration;
 
@@ -12,21 +12,20 @@ use actix_web::http::header::{
 };
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
+use actors::auth::grants::redirect::with_query_params;
 use actors::context::OperationContext;
-use errors::Error;
-use actors::auth::grants::redirect::with_answer;
 use askama::Template;
+use errors::Error;
 use tracing::error;
 
 use super::error::{AuthorizationError, OAuthError, is_temporary};
-use super::views::{Frame, Stop};
-use crate::app::own_origin;
-use crate::rest::{seconds, status};
+use super::views::{PageFrame, StopPage};
+use crate::http::error::{status, whole_seconds};
 
 const STYLE: &str = include_str!("style.css");
 const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// Mounts what the pages load.
+/// Mounts the stylesheet of the pages.
 pub fn mount(config: &mut ServiceConfig) {
     config.route("/oauth/style.css", web::get().to(style));
 }
@@ -40,39 +39,44 @@ async fn style() -> HttpResponse {
 
 /// A page with this heading.
 pub fn page(status: StatusCode, title: &str, body: &impl Template) -> HttpResponse {
-    let rendered = body.render().and_then(|body| Frame { title, body: &body }.render());
+    let rendered = body.render().and_then(|body| PageFrame { title, body: &body }.render());
     match rendered {
-        Ok(html) => guarded(HttpResponse::build(status).content_type("text/html; charset=utf-8").body(html)),
+        Ok(html) => protect(HttpResponse::build(status).content_type("text/html; charset=utf-8").body(html)),
         Err(cause) => {
-            error!(%cause, "a page could not be written");
-            guarded(HttpResponse::InternalServerError().finish())
+            error!(%cause, "could not render a page");
+            protect(HttpResponse::InternalServerError().finish())
         }
     }
 }
 
-/// A page that says why it does not go on.
+/// A page that says why the request cannot continue.
 pub fn stop(status: StatusCode, title: &str, text: &str) -> HttpResponse {
-    page(status, title, &Stop { text })
+    page(status, title, &StopPage { text })
 }
 
-/// Goes on elsewhere, by GET whatever came before.
-pub fn go(address: &str) -> HttpResponse {
-    match HeaderValue::from_str(address) {
-        Ok(address) => {
+/// Redirects the browser, which then sends a GET.
+pub fn redirect(url: &str) -> HttpResponse {
+    match HeaderValue::from_str(url) {
+        Ok(url) => {
             let mut response = HttpResponse::new(StatusCode::SEE_OTHER);
-            response.headers_mut().insert(LOCATION, address);
-            guarded(response)
+            response.headers_mut().insert(LOCATION, url);
+            protect(response)
         }
-        Err(_) => inside(&Error::internal("an address that fits no header")),
+        Err(_) => failure(&Error::internal("a URL that is no valid header value")),
     }
 }
 
-/// Back to a client with this answer, its state and our name (RFC 9207).
-pub fn back(ctx: &OperationContext, redirect_uri: &str, state: Option<&str>, answer: &[(&str, &str)]) -> HttpResponse {
-    let mut all = answer.to_vec();
-    all.extend(state.map(|state| ("state", state)));
-    all.push(("iss", &ctx.core.base_url));
-    go(&with_answer(redirect_uri, &all))
+/// Sends the browser back to a client with this response, the client's state and the issuer (RFC 9207).
+pub fn send_response(
+    ctx: &OperationContext,
+    redirect_uri: &str,
+    state: Option<&str>,
+    response: &[(&str, &str)],
+) -> HttpResponse {
+    let mut params = response.to_vec();
+    params.extend(state.map(|state| ("state", state)));
+    params.push(("iss", &ctx.core.base_url));
+    redirect(&with_query_params(redirect_uri, &params))
 }
 
 /// Answers a request for authorization that is refused.
@@ -82,29 +86,34 @@ pub fn refuse(ctx: &OperationContext, error: AuthorizationError) -> HttpResponse
         AuthorizationError::Redirect { redirect_uri, state, error } => {
             send_error(ctx, &redirect_uri, state.as_deref(), &error)
         }
-        AuthorizationError::Internal(error) => inside(&error),
+        AuthorizationError::Internal(error) => failure(&error),
     }
 }
 
 /// Sends the user back to the client with an error (RFC 6749, section 4.1.2.1).
-pub fn send_error(ctx: &OperationContext, redirect_uri: &str, state: Option<&str>, error: &OAuthError) -> HttpResponse {
+pub fn send_error(
+    ctx: &OperationContext,
+    redirect_uri: &str,
+    state: Option<&str>,
+    error: &OAuthError,
+) -> HttpResponse {
     let description = error.to_string();
-    back(ctx, redirect_uri, state, &[("error", error.code()), ("error_description", &description)])
+    send_response(ctx, redirect_uri, state, &[("error", error.code()), ("error_description", &description)])
 }
 
-/// Too many of these pages were opened from one address.
-pub fn wait(wait: Duration) -> HttpResponse {
+/// The page for too many requests from one IP address.
+pub fn too_many_requests(wait: Duration) -> HttpResponse {
     let text = "This page was opened too often from your IP address. Try again in a moment.";
-    later(stop(StatusCode::TOO_MANY_REQUESTS, "Wait a moment", text), wait)
+    with_retry_after(stop(StatusCode::TOO_MANY_REQUESTS, "Wait a moment", text), wait)
 }
 
-fn later(mut response: HttpResponse, wait: Duration) -> HttpResponse {
-    response.headers_mut().insert(RETRY_AFTER, seconds(wait).max(1).into());
+fn with_retry_after(mut response: HttpResponse, wait: Duration) -> HttpResponse {
+    response.headers_mut().insert(RETRY_AFTER, whole_seconds(wait).max(1).into());
     response
 }
 
 /// The page of an error that is not about OAuth.
-pub fn inside(error: &Error) -> HttpResponse {
+pub fn failure(error: &Error) -> HttpResponse {
     if !is_temporary(error) {
         error!(cause = error.chain(), "an OAuth page failed inside");
         let text = "Try again. If this happens again, tell the operator of the service.";
@@ -119,32 +128,25 @@ pub fn inside(error: &Error) -> HttpResponse {
     };
     let response = stop(status(error), title, text);
     match error.retry_after() {
-        Some(wait) => later(response, wait),
+        Some(wait) => with_retry_after(response, wait),
         None => response,
     }
 }
 
 /// Answers a request that is refused before its handler runs.
 pub fn refused(_: &HttpRequest, _: &OperationContext, error: Error) -> HttpResponse {
-    inside(&error)
+    failure(&error)
 }
 
-/// Whether a form comes from our own pages. They send no referrer, and for that browsers say `Origin: null` even on the
-/// way home; then the site that they name beside it counts.
-pub fn is_our_form(request: &HttpRequest, ctx: &OperationContext) -> bool {
-    let said = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
-    let nameless = said("Origin") == Some(b"null") && said("Sec-Fetch-Site") == Some(b"same-origin");
-    nameless || own_origin(request, ctx).is_ok()
-}
-
-/// The form was sent from elsewhere, too late or twice.
-pub fn stale() -> HttpResponse {
+/// The page for a form that was sent from another site, too late or twice.
+pub fn expired_form() -> HttpResponse {
     let text = "It was answered already, is too old, or belongs to another browser. Start again in the app that you want \
                 to connect.";
     stop(StatusCode::FORBIDDEN, "This page has expired", text)
 }
 
-fn guarded(mut response: HttpResponse) -> HttpResponse {
+/// Adds the headers that keep a page out of caches and frames.
+fn protect(mut response: HttpResponse) -> HttpResponse {
     let headers =
         [(CACHE_CONTROL, "no-store"), (CONTENT_SECURITY_POLICY, POLICY), (REFERRER_POLICY, "no-referrer")];
     for (name, value) in headers {

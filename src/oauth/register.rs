@@ -1,68 +1,76 @@
-//! POST /oauth/register: an application introduces itself (RFC 7591). What is not known is passed over; what is answered
-//! holds no empty fields, which clients choke on.
+//! POST /oauth/register: registration of a client (RFC 7591). Unknown members are ignored. The response has no empty members, on which
+//! some clients fail.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::context::OperationContext;
-use validation;
-use actors::auth::grants::client::{Introduction, InvalidClientMetadata};
+use actors::auth::grants::client::{ClientMetadata, InvalidClientMetadata};
 use actors::auth::secret::Secret;
+use actors::context::OperationContext;
 use entity::kind::ClientAuth;
 use entity::oauth_client;
 use serde_json::{Map, Value, json};
+use validation::parse_json;
 
-use super::client::failed;
+use super::client::record_failure;
 use super::error::OAuthError;
-use super::open::{self, Kept};
+use super::open::{self, CacheControl};
 use crate::http::budget::Sender;
 use crate::http::{body, peer};
 
-const LONGEST: usize = 64 * 1024;
+/// The longest body.
+const MAX_BODY_BYTES: usize = 64 * 1024;
 const GRANT_TYPES: [&str; 2] = ["authorization_code", "refresh_token"];
 const RESPONSE_TYPES: [&str; 1] = ["code"];
 
-/// Answers whatever comes to the address.
+/// Answers a request of any method.
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     open::post(&request, async {
         register(&request, &ctx, payload).await.map_err(|error| {
-            // Trying what may be registered is a way to look for holes.
-            let is_bad =
+            // Attackers try out what may be registered.
+            let is_invalid =
                 matches!(error, OAuthError::InvalidRedirectUri(_) | OAuthError::InvalidClientMetadata(_));
-            if is_bad { failed(&ctx, &request, error) } else { error }
+            if is_invalid { record_failure(&ctx, &request, error) } else { error }
         })
     })
     .await
 }
 
-async fn register(request: &HttpRequest, ctx: &OperationContext, payload: Payload) -> Result<HttpResponse, OAuthError> {
-    if !ctx.grants.is_open() {
+async fn register(
+    request: &HttpRequest,
+    ctx: &OperationContext,
+    payload: Payload,
+) -> Result<HttpResponse, OAuthError> {
+    if !ctx.grants.is_registration_open() {
         return Err(OAuthError::RegistrationClosed);
     }
-    let sender = Sender::stranger(peer::address(request));
-    let bytes = body::read(request, payload, sender, LONGEST).await?;
-    body::must_be_json(request)?;
-    let said = match fields::parse_json(&bytes) {
-        Ok(Value::Object(said)) => said,
+    let sender = Sender::anonymous(peer::ip_address(request));
+    let bytes = body::read(request, payload, sender, MAX_BODY_BYTES).await?;
+    body::require_json(request)?;
+    let members = match parse_json(&bytes) {
+        Ok(Value::Object(members)) => members,
         Ok(_) | Err(_) => {
             return Err(OAuthError::InvalidClientMetadata(
                 "the body must be a JSON object without repeated members",
             ));
         }
     };
-    let introduction = introduction(&said)?;
-    let (client, secret) = ctx.grants.register(peer::address(request), introduction).await?;
-    Ok(open::json(StatusCode::CREATED, Kept::Never, &record(&client, secret.as_ref())))
+    let metadata = client_metadata(&members)?;
+    let (client, secret) = ctx.grants.register_client(peer::ip_address(request), metadata).await?;
+    Ok(open::json(StatusCode::CREATED, CacheControl::NoStore, &response_body(&client, secret.as_ref())))
 }
 
-/// What an application says of itself.
-pub fn introduction(said: &Map<String, Value>) -> Result<Introduction, InvalidClientMetadata> {
-    let redirect_uris = texts(said, "redirect_uris")
+/// Reads the metadata of a client.
+///
+/// # Errors
+/// Metadata that may not be registered.
+pub fn client_metadata(members: &Map<String, Value>) -> Result<ClientMetadata, InvalidClientMetadata> {
+    let redirect_uris = texts(members, "redirect_uris")
         .map_err(|()| InvalidClientMetadata::RedirectUri("redirect_uris must be an array of strings"))?
         .ok_or(InvalidClientMetadata::RedirectUri("redirect_uris is missing"))?;
-    holds_ours(said, "grant_types", &GRANT_TYPES[..1], "grant_types must contain authorization_code")?;
-    holds_ours(said, "response_types", &RESPONSE_TYPES, "response_types must contain code")?;
-    let auth = match text(said, "token_endpoint_auth_method")? {
+    require_any(members, "grant_types", &GRANT_TYPES[..1], "grant_types must contain authorization_code")?;
+    require_any(members, "response_types", &RESPONSE_TYPES, "response_types must contain code")?;
+    let auth = match text(members, "token_endpoint_auth_method")? {
         None => None,
         Some(name) => Some(name.parse::<ClientAuth>().map_err(|_| {
             InvalidClientMetadata::Other(
@@ -70,26 +78,32 @@ pub fn introduction(said: &Map<String, Value>) -> Result<Introduction, InvalidCl
             )
         })?),
     };
-    Ok(Introduction { name: text(said, "client_name")?, uri: text(said, "client_uri")?, redirect_uris, auth })
+    Ok(ClientMetadata {
+        name: text(members, "client_name")?,
+        uri: text(members, "client_uri")?,
+        redirect_uris,
+        auth,
+    })
 }
 
-/// Applications list all that they can do; what is not done here is left out of the record, as RFC 7591 allows.
-fn holds_ours(
-    said: &Map<String, Value>,
+/// Requires that a list, if it is sent, contains one of the supported values. Clients list everything that they can do; what is not
+/// supported here is left out of the registration, as RFC 7591 allows.
+fn require_any(
+    members: &Map<String, Value>,
     name: &str,
-    ours: &[&str],
+    supported: &[&str],
     why: &'static str,
 ) -> Result<(), InvalidClientMetadata> {
-    match texts(said, name) {
+    match texts(members, name) {
         Ok(None) => Ok(()),
-        Ok(Some(listed)) if listed.iter().any(|one| ours.contains(&one.as_str())) => Ok(()),
+        Ok(Some(listed)) if listed.iter().any(|one| supported.contains(&one.as_str())) => Ok(()),
         Ok(Some(_)) | Err(()) => Err(InvalidClientMetadata::Other(why)),
     }
 }
 
-/// A text; an empty one is none.
-fn text(said: &Map<String, Value>, name: &str) -> Result<Option<String>, InvalidClientMetadata> {
-    match said.get(name) {
+/// A string; an empty one is missing.
+fn text(members: &Map<String, Value>, name: &str) -> Result<Option<String>, InvalidClientMetadata> {
+    match members.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
         Some(Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
@@ -100,9 +114,9 @@ fn text(said: &Map<String, Value>, name: &str) -> Result<Option<String>, Invalid
     }
 }
 
-/// A list of texts, where there is one.
-pub fn texts(said: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, ()> {
-    match said.get(name) {
+/// A list of strings, if it is sent; an error if it is anything else.
+pub fn texts(members: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, ()> {
+    match members.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Array(items)) => {
             let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
@@ -112,9 +126,9 @@ pub fn texts(said: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>
     }
 }
 
-fn record(client: &oauth_client::Model, secret: Option<&Secret>) -> Value {
-    let mut record = Map::new();
-    let mut put = |name: &str, value: Value| record.insert(name.to_owned(), value);
+fn response_body(client: &oauth_client::Model, secret: Option<&Secret>) -> Value {
+    let mut body = Map::new();
+    let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
     put("client_id", json!(client.id));
     put("client_id_issued_at", json!(client.created_at.millis().div_euclid(1000)));
     if let Some(secret) = secret {
@@ -131,5 +145,5 @@ fn record(client: &oauth_client::Model, secret: Option<&Secret>) -> Value {
     put("token_endpoint_auth_method", json!(client.auth));
     put("grant_types", json!(GRANT_TYPES));
     put("response_types", json!(RESPONSE_TYPES));
-    Value::Object(record)
+    Value::Object(body)
 }

@@ -1,12 +1,12 @@
-//! A request for authorization, checked (OAuth 2.1, section 4.1; design: mcp-oauth.md, section 5.3).
+//! Checks requests for authorization (OAuth 2.1, section 4.1; design: mcp-oauth.md, section 5.3).
 //!
 //! Until the client and the redirect URI are known to belong together, nothing is sent to the redirect URI: the user sees a page.
 //! After that the client is answered, with its `state` and our `iss`.
 
 use std::net::IpAddr;
 
+use actors::auth::grants::{AuthorizationRequest, pkce};
 use actors::context::OperationContext;
-use actors::auth::grants::{Request, pkce};
 use entity::oauth_client;
 use entity::scope::{Scope, Scopes};
 
@@ -15,48 +15,54 @@ use super::error::{AuthorizationError, OAuthError};
 use super::params::Params;
 use super::resource;
 
-/// Longer than any honest state.
-const LONGEST_STATE: usize = 4096;
-/// Asked for by habit of OpenID Connect; no sign of a mistake.
-const PASSED_OVER: [&str; 5] = ["openid", "profile", "email", "offline_access", "phone"];
+/// The longest `state`; those of honest clients are much shorter.
+const MAX_STATE_BYTES: usize = 4096;
+/// Scopes of OpenID Connect that clients request by habit. They are ignored.
+const IGNORED_SCOPES: [&str; 5] = ["openid", "profile", "email", "offline_access", "phone"];
 
 /// What the user of an unknown client can do.
-const UNREGISTERED: &str = "It may have registered long ago and been removed since. Remove the connection in the app, then \
+const UNREGISTERED_TEXT: &str = "It may have registered long ago and been removed since. Remove the connection in the app, then \
                             add it again.";
 /// The description of a scope of which nothing may be granted.
-pub const UNGRANTABLE: &str = "scope has no scope that an application may be granted; see scopes_supported";
+pub const UNGRANTABLE_SCOPE: &str =
+    "scope has no scope that an application may be granted; see scopes_supported";
 
-/// Reads a request.
-pub async fn read(ctx: &OperationContext, from: Option<IpAddr>, params: &Params) -> Result<Request, AuthorizationError> {
-    let client = client(ctx, from, params).await?;
+/// Reads and checks a request. `from` is the IP address of the browser.
+///
+/// # Errors
+/// What is wrong with it, and whether the user or the client is informed.
+pub async fn read(
+    ctx: &OperationContext,
+    from: Option<IpAddr>,
+    params: &Params,
+) -> Result<AuthorizationRequest, AuthorizationError> {
+    let client = find_client(ctx, from, params).await?;
     let redirect_uri = redirect_uri(ctx, params, &client)?;
-    let state = params.one("state").unwrap_or_default().map(str::to_owned);
-    let asked = asked(ctx, params);
-    asked
-        .map(|Asked { state, challenge, scopes }| Request {
-            client,
-            redirect_uri: redirect_uri.clone(),
-            state,
-            challenge,
-            scopes,
-        })
-        .map_err(|error| AuthorizationError::Redirect { redirect_uri, state, error })
+    match authorization_params(ctx, params) {
+        Ok(AuthorizationParams { state, challenge, scopes }) => {
+            Ok(AuthorizationRequest { client, redirect_uri, state, challenge, scopes })
+        }
+        Err(error) => {
+            let state = params.one("state").unwrap_or_default().map(str::to_owned);
+            Err(AuthorizationError::Redirect { redirect_uri, state, error })
+        }
+    }
 }
 
-async fn client(
+async fn find_client(
     ctx: &OperationContext,
     from: Option<IpAddr>,
     params: &Params,
 ) -> Result<oauth_client::Model, AuthorizationError> {
     let unknown = || AuthorizationError::Page {
         title: "This app is not registered here",
-        text: UNREGISTERED.to_owned(),
+        text: UNREGISTERED_TEXT.to_owned(),
     };
     let id = params.one("client_id").map_err(|_| unknown())?.ok_or_else(unknown)?;
-    if document::is_named(ctx, id) {
-        return document::client(ctx, from, id).await;
+    if document::is_document_id(ctx, id) {
+        return document::find_client(ctx, from, id).await;
     }
-    ctx.grants.client(id).await?.ok_or_else(unknown)
+    ctx.grants.find_client(id).await?.ok_or_else(unknown)
 }
 
 fn redirect_uri(
@@ -66,29 +72,29 @@ fn redirect_uri(
 ) -> Result<String, AuthorizationError> {
     let refused =
         |text: String| AuthorizationError::Page { title: "The app's redirect URL is not registered", text };
-    let asked = params
+    let requested = params
         .one("redirect_uri")
         .map_err(|_| refused("The app sent more than one redirect URL.".to_owned()))?
         .ok_or_else(|| refused("The app sent no redirect URL.".to_owned()))?;
-    if ctx.grants.redirects().registered(&client.redirect_uris.0, asked) {
-        return Ok(asked.to_owned());
+    if ctx.grants.redirect_rules().is_registered(&client.redirect_uris.0, requested) {
+        return Ok(requested.to_owned());
     }
-    let shown: String = asked.chars().take(300).collect();
+    let shown: String = requested.chars().take(300).collect();
     Err(refused(format!(
         "Nothing was sent to it. Remove the connection in the app, then add it again. The redirect URL: {shown}"
     )))
 }
 
-/// What a request says beside who asks and where the answer goes.
-struct Asked {
+/// The parameters of a request other than the client and the redirect URI.
+struct AuthorizationParams {
     state: String,
     challenge: String,
     scopes: Scopes,
 }
 
-fn asked(ctx: &OperationContext, params: &Params) -> Result<Asked, OAuthError> {
+fn authorization_params(ctx: &OperationContext, params: &Params) -> Result<AuthorizationParams, OAuthError> {
     let state = params.one("state")?.ok_or(OAuthError::MissingParameter("state"))?;
-    if state.len() > LONGEST_STATE {
+    if state.len() > MAX_STATE_BYTES {
         return Err(OAuthError::InvalidRequest("state must have at most 4096 bytes"));
     }
     if params.one("request")?.is_some() {
@@ -111,24 +117,25 @@ fn asked(ctx: &OperationContext, params: &Params) -> Result<Asked, OAuthError> {
     if !pkce::is_challenge(challenge) {
         return Err(OAuthError::InvalidRequest("code_challenge must have 43 characters of base64url"));
     }
-    if !resource::fits(&ctx.core.base_url, params.all("resource")) {
+    if !resource::is_own(&ctx.core.base_url, params.all("resource")) {
         return Err(OAuthError::InvalidTarget);
     }
-    let scopes = scopes(params.one("scope")?).ok_or(OAuthError::InvalidScope(UNGRANTABLE))?;
-    Ok(Asked { state: state.to_owned(), challenge: challenge.to_owned(), scopes })
+    let scopes = scopes(params.one("scope")?).ok_or(OAuthError::InvalidScope(UNGRANTABLE_SCOPE))?;
+    Ok(AuthorizationParams { state: state.to_owned(), challenge: challenge.to_owned(), scopes })
 }
 
-/// The permissions that are asked for: what may not be granted is left out beside what may; reading the library where
-/// nothing is named; `None` where nothing that is named may be granted.
-pub fn scopes(asked: Option<&str>) -> Option<Scopes> {
-    let names = asked.unwrap_or_default().split_whitespace().filter(|name| !PASSED_OVER.contains(name));
+/// The requested scopes that may be granted; reading the library if none is requested; `None` if none of the requested ones may be
+/// granted.
+pub fn scopes(requested: Option<&str>) -> Option<Scopes> {
+    let names =
+        requested.unwrap_or_default().split_whitespace().filter(|name| !IGNORED_SCOPES.contains(name));
     let names: Vec<_> = names.collect();
     if names.is_empty() {
         return Some([Scope::ReadLibrary].as_slice().into());
     }
     let known = names.iter().filter_map(|name| name.parse().ok());
-    let granted: Scopes = known.filter(|scope| Scope::GRANTABLE.contains(scope)).collect();
-    (!granted.is_empty()).then_some(granted)
+    let grantable: Scopes = known.filter(|scope| Scope::GRANTABLE.contains(scope)).collect();
+    (!grantable.is_empty()).then_some(grantable)
 }
 
 #[cfg(test)]
@@ -136,8 +143,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_not_be_granted_is_left_out_beside_what_may() {
-        for (asked, granted) in [
+    fn scopes_that_may_not_be_granted_are_left_out() {
+        for (requested, granted) in [
             (None, Some("read:library")),
             (Some("  "), Some("read:library")),
             (Some(" offline_access"), Some("read:library")),
@@ -146,7 +153,11 @@ mod tests {
             (Some("ask:library"), None),
             (Some("mcp write:uploads everything"), None),
         ] {
-            assert_eq!(scopes(asked).map(|scopes| scopes.to_string()).as_deref(), granted, "{asked:?}");
+            assert_eq!(
+                scopes(requested).map(|scopes| scopes.to_string()).as_deref(),
+                granted,
+                "{requested:?}"
+            );
         }
     }
 }

@@ -1,19 +1,19 @@
-//! What tokens are for (RFC 8707): the MCP server of this service, in the spellings that clients use for it.
+//! The resource that tokens are for (RFC 8707): the MCP server of this service, in the spellings that clients use.
 
 use url::Url;
 
-/// Whether all of these name it. Clients say its address with and without a slash at the end, or the service's own.
-pub fn fits<'a>(base_url: &str, mut asked: impl Iterator<Item = &'a str>) -> bool {
-    let own = [spelling(base_url), spelling(&format!("{base_url}/mcp"))];
-    asked.all(|asked| spelling(asked).is_some_and(|asked| own.contains(&Some(asked))))
+/// Whether all of these name the MCP server. Clients send its URL with or without a slash at the end, or the base URL of the service.
+pub fn is_own<'a>(base_url: &str, mut resources: impl Iterator<Item = &'a str>) -> bool {
+    let own = [normalize(base_url), normalize(&format!("{base_url}/mcp"))];
+    resources.all(|resource| normalize(resource).is_some_and(|resource| own.contains(&Some(resource))))
 }
 
-/// Scheme and host in lower case, without a slash at the end; `None` for what cannot name a resource.
-fn spelling(address: &str) -> Option<String> {
-    if address.contains(['#', '?', '@', '\\', '%']) || !address.contains("://") {
+/// The URL with scheme and host in lower case and without a slash at the end; `None` for what cannot name a resource.
+fn normalize(url: &str) -> Option<String> {
+    if url.contains(['#', '?', '@', '\\', '%']) || !url.contains("://") {
         return None;
     }
-    let parsed = Url::parse(address).ok()?;
+    let parsed = Url::parse(url).ok()?;
     let plain = parsed.as_str();
     Some(plain.strip_suffix('/').unwrap_or(plain).to_owned())
 }
@@ -22,13 +22,13 @@ fn spelling(address: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn fit(asked: &[&str]) -> bool {
-        fits("https://carrel.example", asked.iter().copied())
+    fn is_accepted(resources: &[&str]) -> bool {
+        is_own("https://carrel.example", resources.iter().copied())
     }
 
     #[test]
-    fn the_mcp_server_is_named_in_the_spellings_of_clients() {
-        for asked in [
+    fn spellings_of_the_mcp_server_are_accepted() {
+        for resource in [
             "https://carrel.example/mcp",
             "https://carrel.example/mcp/",
             "HTTPS://Carrel.Example/mcp",
@@ -36,14 +36,16 @@ mod tests {
             "https://carrel.example",
             "https://carrel.example/",
         ] {
-            assert!(fit(&[asked]), "{asked}");
+            assert!(is_accepted(&[resource]), "{resource}");
         }
-        assert!(fit(&[]) && fit(&["https://carrel.example/mcp", "https://carrel.example/mcp/"]));
+        assert!(
+            is_accepted(&[]) && is_accepted(&["https://carrel.example/mcp", "https://carrel.example/mcp/"])
+        );
     }
 
     #[test]
-    fn nothing_else_is() {
-        for asked in [
+    fn other_resources_are_refused() {
+        for resource in [
             "https://other.example/mcp",
             "http://carrel.example/mcp",
             "https://carrel.example/mcp#x",
@@ -55,8 +57,8 @@ mod tests {
             "carrel.example/mcp",
             "https://user@carrel.example/mcp",
         ] {
-            assert!(!fit(&[asked]), "{asked}");
+            assert!(!is_accepted(&[resource]), "{resource}");
         }
-        assert!(!fit(&["https://carrel.example/mcp", "https://other.example/mcp"]));
+        assert!(!is_accepted(&["https://carrel.example/mcp", "https://other.example/mcp"]));
     }
 }

@@ -1,86 +1,110 @@
-//! POST /oauth/sign-in: the same sign-in as the web app's, slowed in the same way; then on with the request that waits
-//! behind the ticket of the form.
+//! POST /oauth/sign-in: the same sign-in as the web app's, with the same limits. It continues with the request that waits behind the
+//! ticket of the form.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::RETRY_AFTER;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use actors::context::OperationContext;
-use errors::Error;
-use actors::auth::grants::SIGN_IN_PREFIX;
+use actors::auth::grants::{AuthorizationRequest, SIGN_IN_PREFIX};
 use actors::auth::secret::Secret;
 use actors::auth::sessions;
+use actors::context::OperationContext;
 use entity::user;
+use errors::Error;
 
-use super::authorize::{SignInForm, sign_in_page};
-use super::page::{go, inside, is_our_form, refuse, stale};
+use super::browser::is_own_form;
+use super::page::{self, expired_form, page, redirect};
 use super::params::Params;
 use super::request;
-use crate::app::{cookie, session_secret};
+use super::views::{RequestView, SignInPage};
+use crate::http::error::whole_seconds;
 use crate::http::peer;
-use crate::rest::seconds;
+use crate::http::session::{cookie, session_secret};
+
+/// The contents of the form on the sign-in page.
+pub struct SignInForm<'a> {
+    /// The ticket of the request to continue with.
+    pub ticket: &'a Secret,
+    /// The e-mail address that was typed before.
+    pub email: &'a str,
+    /// What was wrong with the last attempt.
+    pub fault: Option<&'a str>,
+}
+
+/// The page on which the user signs in to decide on a request.
+pub fn sign_in_page(
+    status: StatusCode,
+    authorization: &AuthorizationRequest,
+    form: &SignInForm<'_>,
+) -> HttpResponse {
+    let SignInForm { ticket, email, fault } = *form;
+    let request = RequestView::of(authorization, None);
+    page(status, "Sign in", &SignInPage { request, ticket: ticket.expose(), email, fault })
+}
 
 /// Answers the form.
 pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
-    let Ok(form) = Params::read(&request, payload).await else { return stale() };
-    if !is_our_form(&request, &ctx) {
-        return stale();
+    let Ok(form) = Params::read(&request, payload).await else { return expired_form() };
+    if !is_own_form(&request, &ctx) {
+        return expired_form();
     }
-    let (ticket, query) = match kept(&ctx, &form).await {
-        Ok(Some(kept)) => kept,
-        Ok(None) => return stale(),
-        Err(error) => return inside(&error),
+    let (ticket, query) = match find_ticket(&ctx, &form).await {
+        Ok(Some(found)) => found,
+        Ok(None) => return expired_form(),
+        Err(error) => return page::failure(&error),
     };
-    // It is read anew: the application may have gone, or taken an address back.
-    let params = Params::of(query.as_bytes());
-    let asked = match request::read(&ctx, peer::address(&request), &params).await {
-        Ok(asked) => asked,
-        Err(error) => return refuse(&ctx, error),
+    // The request is checked again: the client may have been removed, or a redirect URI of it.
+    let params = Params::parse(query.as_bytes());
+    let authorization = match request::read(&ctx, peer::ip_address(&request), &params).await {
+        Ok(authorization) => authorization,
+        Err(error) => return page::refuse(&ctx, error),
     };
     let typed = |name| form.one(name).unwrap_or_default().unwrap_or_default();
     let (email, password) = (typed("email"), typed("password").to_owned());
-    match sessions::authenticate(&ctx, peer::address(&request), email, password).await {
-        Ok(user) => match begin(&request, &ctx, &user, &ticket, &query).await {
+    let ip_address = peer::ip_address(&request);
+    match sessions::check_sign_in(&ctx.core, &ctx.sign_ins, ip_address, email, password).await {
+        Ok(user) => match start_session(&request, &ctx, &user, &ticket, &query).await {
             Ok(response) => response,
-            Err(error) => inside(&error),
+            Err(error) => page::failure(&error),
         },
         Err(Error::WrongPassword) => {
             let fault = Some("Wrong e-mail address or password.");
-            sign_in_page(StatusCode::UNAUTHORIZED, &asked, &SignInForm { ticket: &ticket, email, fault })
+            let form = SignInForm { ticket: &ticket, email, fault };
+            sign_in_page(StatusCode::UNAUTHORIZED, &authorization, &form)
         }
         Err(Error::TooManyFailures(wait)) => {
             let fault = Some("Too many failed attempts. Wait some minutes before you try again.");
-            let again = SignInForm { ticket: &ticket, email, fault };
-            let mut response = sign_in_page(StatusCode::TOO_MANY_REQUESTS, &asked, &again);
-            response.headers_mut().insert(RETRY_AFTER, seconds(wait).max(1).into());
+            let form = SignInForm { ticket: &ticket, email, fault };
+            let mut response = sign_in_page(StatusCode::TOO_MANY_REQUESTS, &authorization, &form);
+            response.headers_mut().insert(RETRY_AFTER, whole_seconds(wait).max(1).into());
             response
         }
-        Err(error) => inside(&error),
+        Err(error) => page::failure(&error),
     }
 }
 
-/// Begins a session, once for each page, and goes on with the request.
-async fn begin(
+/// Starts a session, once for each ticket, and continues with the request.
+async fn start_session(
     request: &HttpRequest,
     ctx: &OperationContext,
     user: &user::Model,
     ticket: &Secret,
     query: &str,
 ) -> Result<HttpResponse, Error> {
-    if !ctx.grants.spend_sign_in(ticket).await? {
-        return Ok(stale());
+    if !ctx.grants.spend_sign_in_ticket(ticket).await? {
+        return Ok(expired_form());
     }
-    let secret = sessions::open(ctx, user, session_secret(request, ctx).as_ref()).await?;
-    let mut response = go(&format!("{}/oauth/authorize?{query}", ctx.core.base_url));
+    let secret = sessions::open(&ctx.core, user, session_secret(request, ctx).as_ref()).await?;
+    let mut response = redirect(&format!("{}/oauth/authorize?{query}", ctx.core.base_url));
     response.add_cookie(&cookie(ctx, secret.expose())).map_err(|error| Error::internal(error.to_string()))?;
     Ok(response)
 }
 
-/// The ticket of the form, and the query that it stands for.
-async fn kept(ctx: &OperationContext, form: &Params) -> Result<Option<(Secret, String)>, Error> {
+/// The ticket of the form, and the query of its request.
+async fn find_ticket(ctx: &OperationContext, form: &Params) -> Result<Option<(Secret, String)>, Error> {
     let sent = form.one("ticket").ok().flatten();
     let Some(ticket) = sent.and_then(|sent| Secret::parse_token(SIGN_IN_PREFIX, sent)) else {
         return Ok(None);
     };
-    Ok(ctx.grants.kept_sign_in(&ticket).await?.map(|query| (ticket, query)))
+    Ok(ctx.grants.find_sign_in_query(&ticket).await?.map(|query| (ticket, query)))
 }

@@ -1,41 +1,41 @@
-//! What the pages show: templates that the compiler checks and that escape everything they are given.
+//! The templates of the pages. The compiler checks them, and they escape every value.
 
-use actors::auth::grants::Request;
+use actors::auth::grants::AuthorizationRequest;
 use actors::auth::grants::client::shown_name;
 use actors::auth::grants::redirect::{is_local, shown_host};
 use askama::Template;
 use entity::plan::Plan;
 use entity::scope::Scope;
 
-/// Who asks, and for what.
-pub struct Asking {
+/// A request as the pages show it: the application and the permissions.
+pub struct RequestView {
     client: String,
     home: Option<String>,
     document: Option<String>,
     host: String,
-    local: bool,
-    permissions: Vec<Permission>,
+    is_local: bool,
+    permissions: Vec<PermissionView>,
 }
 
-/// A permission as a person reads it.
-struct Permission {
+/// A permission as the pages show it.
+struct PermissionView {
     name: &'static str,
     sentence: &'static str,
 }
 
-impl Asking {
-    /// What a request asks of a person; of one whose plan is known, only what that includes.
-    pub fn of(request: &Request, plan: Option<Plan>) -> Self {
+impl RequestView {
+    /// The view of a request. If the plan of the user is known, only the permissions within it are shown.
+    pub fn of(request: &AuthorizationRequest, plan: Option<Plan>) -> Self {
         let offered = plan.map_or_else(|| request.scopes.clone(), |plan| request.offered(plan));
         Self {
             client: shown_name(&request.client),
             home: request.client.uri.clone(),
             document: request.client.document.clone(),
             host: shown_host(&request.redirect_uri),
-            local: is_local(&request.redirect_uri),
+            is_local: is_local(&request.redirect_uri),
             permissions: offered
                 .iter()
-                .map(|scope| Permission { name: scope.name(), sentence: sentence(scope) })
+                .map(|scope| PermissionView { name: scope.name(), sentence: sentence(scope) })
                 .collect(),
         }
     }
@@ -64,7 +64,7 @@ fn sentence(scope: Scope) -> &'static str {
     }
 }
 
-/// The frame around every page.
+/// The frame of every page.
 #[derive(Template)]
 #[template(
     ext = "html",
@@ -88,18 +88,18 @@ fn sentence(scope: Scope) -> &'static str {
 </html>
 "#
 )]
-pub struct Frame<'a> {
+pub struct PageFrame<'a> {
     /// Heading and window title.
     pub title: &'a str,
-    /// The rest, rendered by one of the others.
+    /// The rendered template of the page.
     pub body: &'a str,
 }
 
-/// Whoever is not signed in.
+/// The page for a user who is not signed in.
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r#"<p class="lead"><strong>{{ asking.client }}</strong> asks to use your library. Sign in to see what it would be
+    source = r#"<p class="lead"><strong>{{ request.client }}</strong> asks to use your library. Sign in to see what it would be
 allowed, and decide.</p>
 {% if let Some(fault) = fault %}<p class="fault" role="alert" id="fault">{{ fault }}</p>{% endif %}
 <form method="post" action="sign-in">
@@ -114,42 +114,42 @@ allowed, and decide.</p>
 </form>
 <div class="facts">
 <p>It asks to:</p>
-<ul>{% for permission in asking.permissions %}<li>{{ permission.sentence }}</li>{% endfor %}</ul>
-<p>Afterwards you are sent to <strong class="host">{{ asking.host }}</strong>.</p>
+<ul>{% for permission in request.permissions %}<li>{{ permission.sentence }}</li>{% endfor %}</ul>
+<p>Afterwards you are sent to <strong class="host">{{ request.host }}</strong>.</p>
 </div>
 "#
 )]
-pub struct SignIn<'a> {
-    /// Who asks.
-    pub asking: Asking,
-    /// Stands for the request to go on with.
+pub struct SignInPage<'a> {
+    /// The request.
+    pub request: RequestView,
+    /// The ticket of the request to continue with.
     pub ticket: &'a str,
-    /// What was typed before.
+    /// The e-mail address that was typed before.
     pub email: &'a str,
-    /// What was wrong with it.
+    /// What was wrong with the last attempt.
     pub fault: Option<&'a str>,
 }
 
-/// The decision.
+/// The page on which the user decides.
 #[derive(Template)]
 #[template(
     ext = "html",
-    source = r#"<p class="lead"><strong>{{ asking.client }}</strong> asks to use your library as
+    source = r#"<p class="lead"><strong>{{ request.client }}</strong> asks to use your library as
 <strong>{{ email }}</strong>.</p>
 <form method="post" action="consent">
 <input type="hidden" name="ticket" value="{{ ticket }}">
 <fieldset>
 <legend>It may</legend>
-{% for permission in asking.permissions %}<label class="choice" for="scope-{{ loop.index }}">
+{% for permission in request.permissions %}<label class="choice" for="scope-{{ loop.index }}">
 <input type="checkbox" id="scope-{{ loop.index }}" name="scope" value="{{ permission.name }}" checked>
 <span>{{ permission.sentence }} <code>{{ permission.name }}</code></span>
 </label>
 {% endfor %}</fieldset>
 <div class="facts">
-<p>You will be sent to <strong class="host">{{ asking.host }}</strong>. {% if asking.local %}That is a program on your own
+<p>You will be sent to <strong class="host">{{ request.host }}</strong>. {% if request.is_local %}That is a program on your own
 computer: go on only if you have just started it.{% else %}Go on only if you know that address.{% endif %}</p>
-<p>The name is what the app calls itself; nobody has verified it.{% if let Some(document) = asking.document %} It is
-described at <span class="host">{{ document }}</span>.{% endif %}{% if let Some(home) = asking.home %} It gives
+<p>The name is what the app calls itself; nobody has verified it.{% if let Some(document) = request.document %} It is
+described at <span class="host">{{ document }}</span>.{% endif %}{% if let Some(home) = request.home %} It gives
 <span class="host">{{ home }}</span> as its home page.{% endif %}</p>
 <p>You can disconnect it at any time in the settings.</p>
 </div>
@@ -158,21 +158,21 @@ described at <span class="host">{{ document }}</span>.{% endif %}{% if let Some(
 <button type="submit" name="decision" value="deny">Deny</button>
 </div>
 </form>
-<p class="other"><a href="authorize?{{ other }}">Use another account</a></p>
+<p class="other"><a href="authorize?{{ other_account }}">Use another account</a></p>
 "#
 )]
-pub struct Consent<'a> {
-    /// Who asks.
-    pub asking: Asking,
-    /// Who is signed in.
+pub struct ConsentPage<'a> {
+    /// The request.
+    pub request: RequestView,
+    /// The e-mail address of the signed-in user.
     pub email: &'a str,
-    /// Stands for the request.
+    /// The ticket of the request.
     pub ticket: &'a str,
-    /// The same request for another account.
-    pub other: &'a str,
+    /// The query of the same request for another account.
+    pub other_account: &'a str,
 }
 
-/// What cannot go on.
+/// The page for a request that cannot continue.
 #[derive(Template)]
 #[template(
     ext = "html",
@@ -180,7 +180,7 @@ pub struct Consent<'a> {
 <p class="other">You can close this page.</p>
 "#
 )]
-pub struct Stop<'a> {
-    /// Why, and what to do about it.
+pub struct StopPage<'a> {
+    /// The reason, and what the user can do.
     pub text: &'a str,
 }

@@ -5,11 +5,10 @@ use std::sync::LazyLock;
 
 use actix_web::http::Method;
 use errors::ERRORS;
-use validation::{Field, Kind};
 use serde_json::{Value, json};
+use validation::{Field, Kind};
 
-use super::operation;
-use crate::http::table::Route;
+use crate::routing::Route;
 
 /// A code.
 #[derive(Debug)]
@@ -107,7 +106,7 @@ fn routes_of(code: &str) -> Routes {
 }
 
 /// Those that this route may answer with.
-pub fn of(route: &'static Route) -> impl Iterator<Item = &'static Code> {
+pub fn of_route(route: &'static Route) -> impl Iterator<Item = &'static Code> {
     CODES.iter().filter(move |code| code.routes.include(route))
 }
 
@@ -131,7 +130,7 @@ impl Routes {
             Routes::All => true,
             Routes::Scoped => !route.scopes.is_empty(),
             Routes::Naming => route.pattern.contains('{') || any(route.fields, &|field| is_id(&field.kind)),
-            Routes::WithBody => operation::takes_body(route),
+            Routes::WithBody => route.takes_body(),
             Routes::WithUrl(also) => {
                 any(route.fields, &|field| field.name == "url") || also.contains(&route.name)
             }
@@ -226,7 +225,7 @@ mod tests {
     fn routes_answer_with_the_codes_of_their_kind() {
         let of_route = |name: &str| {
             let route = crate::rest::V2.iter().find(|route| route.name == name).unwrap();
-            of(route).map(|code| code.name).collect::<Vec<_>>()
+            of_route(route).map(|code| code.name).collect::<Vec<_>>()
         };
 
         let (search, ask) = (of_route("GET /search"), of_route("POST /ask"));

@@ -29,31 +29,40 @@ const SCRIPT: &str = include_str!("assets/docs.js");
 /// Mounts /openapi.json, and /docs with what its page needs.
 pub fn mount(config: &mut ServiceConfig) {
     config
-        .app_data(Data::new(Made::default()))
-        .route("/openapi.json", web::get().to(described))
-        .route("/docs", web::get().to(shown))
+        .app_data(Data::new(RenderedDocuments::default()))
+        .route("/openapi.json", web::get().to(serve_document))
+        .route("/docs", web::get().to(serve_page))
         .route("/docs/docs.css", web::get().to(async || asset("text/css; charset=utf-8", STYLE)))
         .route("/docs/docs.js", web::get().to(async || asset("text/javascript; charset=utf-8", SCRIPT)));
 }
 
-/// The description and its page: they are made once, for they change with the program alone.
+/// The description and its page. They are rendered once, because they change with the program only.
 #[derive(Default)]
-struct Made {
+struct RenderedDocuments {
     document: OnceLock<SharedDocument>,
     page: OnceLock<Result<SharedDocument, askama::Error>>,
 }
 
-async fn described(request: HttpRequest, ctx: Data<OperationContext>, made: Data<Made>) -> HttpResponse {
-    let made = made.document.get_or_init(|| SharedDocument::new(document(&ctx.core.base_url).to_string()));
-    let mut response = plainly(HttpResponse::Ok());
+async fn serve_document(
+    request: HttpRequest,
+    ctx: Data<OperationContext>,
+    rendered: Data<RenderedDocuments>,
+) -> HttpResponse {
+    let document =
+        rendered.document.get_or_init(|| SharedDocument::new(document(&ctx.core.base_url).to_string()));
+    let mut response = cacheable(HttpResponse::Ok());
     response.content_type("application/json");
-    made.respond(&request, response)
+    document.respond(&request, response)
 }
 
-async fn shown(request: HttpRequest, ctx: Data<OperationContext>, made: Data<Made>) -> HttpResponse {
-    match made.page.get_or_init(|| page::render(&document(&ctx.core.base_url)).map(SharedDocument::new)) {
+async fn serve_page(
+    request: HttpRequest,
+    ctx: Data<OperationContext>,
+    rendered: Data<RenderedDocuments>,
+) -> HttpResponse {
+    match rendered.page.get_or_init(|| page::render(&document(&ctx.core.base_url)).map(SharedDocument::new)) {
         Ok(html) => {
-            let mut response = plainly(HttpResponse::Ok());
+            let mut response = cacheable(HttpResponse::Ok());
             response
                 .insert_header((CONTENT_SECURITY_POLICY, POLICY))
                 .insert_header(("Referrer-Policy", "no-referrer"))
@@ -61,18 +70,18 @@ async fn shown(request: HttpRequest, ctx: Data<OperationContext>, made: Data<Mad
             html.respond(&request, response)
         }
         Err(cause) => {
-            tracing::error!(%cause, "the page of the API's description could not be made");
+            tracing::error!(%cause, "could not render the page of the API description");
             HttpResponse::InternalServerError().finish()
         }
     }
 }
 
 fn asset(kind: &'static str, content: &'static str) -> HttpResponse {
-    plainly(HttpResponse::Ok()).content_type(kind).body(content)
+    cacheable(HttpResponse::Ok()).content_type(kind).body(content)
 }
 
-/// It changes with the version of the program alone, which has no name in the address: caches ask again soon.
-fn plainly(mut answer: HttpResponseBuilder) -> HttpResponseBuilder {
-    answer.insert_header((CACHE_CONTROL, "public, max-age=300"));
-    answer
+/// A response that caches keep for five minutes. It changes with the version of the program, which is not part of the URL.
+fn cacheable(mut response: HttpResponseBuilder) -> HttpResponseBuilder {
+    response.insert_header((CACHE_CONTROL, "public, max-age=300"));
+    response
 }

@@ -1,13 +1,13 @@
 //! One route as an operation of the description.
 
 use actix_web::http::Method;
-use validation::Kind;
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
+use validation::Kind;
 
 use super::example;
 use super::responses::{self, ErrorResponses};
-use crate::http::table::Route;
+use crate::routing::Route;
 use crate::schema::{self, Reader};
 
 /// The path with its variable parts named as in the activity view.
@@ -49,11 +49,6 @@ fn words(name: &str) -> String {
     said
 }
 
-/// Whether it says what it wants in a body; else everything stands in the address.
-pub fn takes_body(route: &Route) -> bool {
-    !matches!(route.method, Method::GET | Method::DELETE)
-}
-
 /// Describes the operation under this name.
 pub fn describe(
     route: &'static Route,
@@ -74,9 +69,9 @@ pub fn describe(
         "tags": [group(route)],
         "security": [{ "bearer": scopes }, { "header": scopes }],
         "parameters": parameters(route),
-        "responses": responses::of(route, &reply, &reply_description, errors),
+        "responses": responses::describe(route, &reply, &reply_description, errors),
     });
-    if let (Some(members), true) = (described.as_object_mut(), takes_body(route)) {
+    if let (Some(members), true) = (described.as_object_mut(), route.takes_body()) {
         members.insert("requestBody".to_owned(), body(route));
     }
     described
@@ -94,7 +89,7 @@ fn parameters(route: &Route) -> Vec<Value> {
     let path = path(route);
     let variables = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let mut all: Vec<Value> = variables.map(variable).collect();
-    if !takes_body(route) {
+    if !route.takes_body() {
         all.extend(route.fields.iter().map(|field| {
             json!({
                 "name": field.name,

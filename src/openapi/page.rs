@@ -1,4 +1,4 @@
-//! The description as a page for people: one file of HTML, made from the same document that programs get.
+//! The description as an HTML page, rendered from the same document that programs get.
 
 use askama::Template;
 use serde_json::Value;
@@ -53,8 +53,8 @@ pub fn render(document: &Value) -> Result<String, askama::Error> {
 {%- endfor %}
 <h2>Authentication</h2>
 <dl>
-{%- for way in ways %}
-<dt>{{ way.name }}</dt><dd>{{ way.about }}</dd>
+{%- for method in auth_methods %}
+<dt>{{ method.name }}</dt><dd>{{ method.about }}</dd>
 {%- endfor %}
 </dl>
 <p>The examples take the key from a shell variable. Set it once, then copy and run them:</p>
@@ -107,12 +107,12 @@ struct Page {
     version: String,
     server: String,
     about: Vec<String>,
-    ways: Vec<Way>,
+    auth_methods: Vec<AuthMethod>,
     set_key: String,
     groups: Vec<Group>,
 }
 
-struct Way {
+struct AuthMethod {
     name: String,
     about: String,
 }
@@ -158,15 +158,18 @@ struct Response {
 
 impl Page {
     fn of(document: &Value) -> Self {
-        let ways = at(document, "/components/securitySchemes").as_object().into_iter().flatten();
+        let auth_methods = at(document, "/components/securitySchemes").as_object().into_iter().flatten();
         let groups = document["tags"].as_array().into_iter().flatten();
         let server = text(at(document, "/servers/0/url"));
         Self {
             title: text(at(document, "/info/title")),
             version: text(at(document, "/info/version")),
             about: paragraphs(at(document, "/info/description")),
-            ways: ways
-                .map(|(name, way)| Way { name: name.clone(), about: sentence(&way["description"]) })
+            auth_methods: auth_methods
+                .map(|(name, method)| AuthMethod {
+                    name: name.clone(),
+                    about: sentence(&method["description"]),
+                })
                 .collect(),
             set_key: format!("export {KEY_VARIABLE}='pk_...'"),
             groups: groups.map(|group| Group::of(&text(&group["name"]), document, &server)).collect(),
@@ -375,7 +378,7 @@ mod tests {
     use crate::openapi::document;
 
     #[test]
-    fn every_operation_has_its_place_on_the_page_and_nothing_comes_from_elsewhere() {
+    fn page_has_every_operation_and_loads_nothing_from_other_sites() {
         let document = document("https://carrel.example");
         let page = render(&document).unwrap();
 
@@ -410,13 +413,13 @@ mod tests {
         }
         assert_eq!(
             example_request(&document, "get", "/rest/v2/search"),
-            "curl 'https://carrel.example/rest/v2/search?q=how+do+ants+find+their+way' \\\n  -H \"Authorization: Bearer $CARREL_KEY\""
+            "curl 'https://carrel.example/rest/v2/search?q=how+do+ants+find+their+method' \\\n  -H \"Authorization: Bearer $CARREL_KEY\""
         );
     }
 
     #[test]
     fn word_of_a_shell_may_hold_quotes() {
-        assert_eq!(quoted("an ant's way"), r"'an ant'\''s way'");
+        assert_eq!(quoted("an ant's method"), r"'an ant'\''s method'");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::codes::{self, Code};
 use super::example;
-use crate::http::table::Route;
+use crate::routing::Route;
 use crate::schema;
 
 /// The error responses of all operations, by the names under which they are components. Responses with the same codes are one,
@@ -50,13 +50,18 @@ pub fn reply_description(reply: &Value, generator: &SchemaGenerator) -> String {
 }
 
 /// All responses of an operation, by status.
-pub fn of(route: &'static Route, reply: &Value, description: &str, errors: &mut ErrorResponses) -> Value {
+pub fn describe(
+    route: &'static Route,
+    reply: &Value,
+    description: &str,
+    errors: &mut ErrorResponses,
+) -> Value {
     let mut all = Map::new();
     for status in route.statuses {
         all.insert(status.as_u16().to_string(), success(*status, reply, description));
     }
     let mut by_status: BTreeMap<u16, Vec<&Code>> = BTreeMap::new();
-    for code in codes::of(route) {
+    for code in codes::of_route(route) {
         by_status.entry(code.status).or_default().push(code);
     }
     for (status, codes) in by_status {

@@ -1,28 +1,29 @@
-//! REST v1 and v2: two tables of routes, let in by an API key.
+//! REST v1 and v2: two tables of routes, called with an API key.
 
-mod envelope;
-mod error;
 mod handler;
-mod routes;
 mod v1;
+mod v2;
 
 use actix_web::web::{self, ServiceConfig};
 
-pub use envelope::{failure, seconds, success};
-pub use error::status;
-pub use handler::{operation, refuse, takes_body, target, values, whole, whole_body};
-pub use routes::ROUTES as V2;
-pub use v1::ROUTES as V1;
+pub use handler::Rest;
+pub use v1::V1Routes;
+pub use v2::V2Routes;
 
 use crate::http::cache;
-use crate::http::table::{self, Door};
+use crate::routing::{self, Route};
+
+/// The routes of REST v1.
+pub static V1: &[Route] = V1Routes::<Rest>::ROUTES;
+/// The routes of REST v2.
+pub static V2: &[Route] = V2Routes::<Rest>::ROUTES;
 
 /// Mounts everything under /rest.
 pub fn mount(config: &mut ServiceConfig) {
-    let unknown = || table::refuse(Door::Key, Vec::new());
+    let unknown = || routing::refuse::<Rest>(Vec::new());
     let version = |path, routes| {
         web::scope(path)
-            .configure(move |scope| table::mount(scope, Door::Key, routes))
+            .configure(move |scope| routing::mount::<Rest>(scope, routes))
             .default_service(unknown())
     };
     config.service(

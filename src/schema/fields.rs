@@ -1,7 +1,7 @@
 //! What may be asked, from the tables of fields.
 
-use validation::{Field, Kind};
 use serde_json::{Map, Value, json};
+use validation::{Field, Kind};
 
 /// No text of ours may hold the character NUL, and words are not only of spaces.
 const WORDS: &str = r"^[^\u0000]*[^\s\u0000][^\u0000]*$";

@@ -79,22 +79,22 @@ mod tests {
 
     #[derive(JsonSchema)]
     #[expect(dead_code, reason = "its shape alone is looked at")]
-    struct Part {
+    struct InnerType {
         /// How many (spec.md: Limits, rule 3), at most.
         count: u32,
     }
 
     #[derive(JsonSchema)]
     #[expect(dead_code, reason = "its shape alone is looked at")]
-    struct Whole {
+    struct OuterType {
         /// Words, or none.
         words: Option<String>,
-        part: Option<Part>,
+        part: Option<InnerType>,
     }
 
     #[test]
     fn a_plain_schema_has_no_references_and_says_null_by_any_of() {
-        let schema = plain::<Whole>();
+        let schema = plain::<OuterType>();
 
         assert!(!schema.to_string().contains("$ref") && !schema.to_string().contains("uint32"), "{schema}");
         assert_eq!(

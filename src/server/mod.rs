@@ -1,12 +1,11 @@
-//! Puts the service together, runs it, and takes it apart in the right order.
+//! Starts the service, runs it, and stops it in the right order.
 //!
-//! Stopping: readiness off and ingest told to take no more, then the server (requests in progress are answered, new ones
-//! are told to come later), then
-//! retrieval, limits, keys, grants, activity, notices, then the database.
+//! Stopping: the readiness is cleared and the worker claims no more jobs; then the HTTP server stops (requests in progress are
+//! answered, new ones get 503); then retrieval, limits, keys, grants, activity and notices; then the database.
 
-mod doorkeeper;
 mod listen;
 mod models;
+mod not_ready;
 mod setup;
 mod unserved;
 mod wire;
@@ -21,11 +20,12 @@ use std::time::{Duration, Instant};
 use actix_web::dev::ServerHandle;
 use actix_web::rt::task::JoinHandle;
 use actors::context::OperationContext;
-use library::clock::{Clock, SystemClock};
-use library::context::CoreContext;
-use jobs::LeaseOwner;
+use actors::service::Service;
 use database::checkpoint_below_floor;
 use inference::models::{Catalogue, Purpose};
+use jobs::LeaseOwner;
+use library::clock::{Clock, SystemClock};
+use library::context::CoreContext;
 use rustix::fs::Mode;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sandbox::SandboxCommand;
@@ -38,66 +38,66 @@ use crate::http::health::Readiness;
 use crate::library_database;
 use crate::log;
 use crate::settings::Settings;
-use doorkeeper::Doorkeeper;
-use listen::{Listening, keep_metrics_small, listen, recorder};
-use models::await_models;
-use setup::{disk_space, open_index, setup};
+use listen::{Listeners, fold_metrics, listen, recorder};
+use models::load_models;
+use not_ready::NotReadyServer;
+use setup::{disk_space, open_index, service_config};
 
 pub use setup::files;
 
-/// Anything that keeps the service from starting.
+/// Why the service cannot start.
 pub type StartError = Box<dyn Error + Send + Sync>;
 
-/// What the service starts or reaches outside its own process; tests put theirs in place.
-pub struct Outside {
-    /// How children that parse foreign bytes are started.
+/// What tests replace of the service's surroundings.
+pub struct Overrides {
+    /// The command that starts the child processes which parse foreign bytes.
     pub sandbox: SandboxCommand,
 }
 
-impl Outside {
-    /// As the program has it: its children are itself.
+impl Overrides {
+    /// The surroundings of the program: its child processes run the program itself.
     ///
     /// # Errors
-    /// The system does not say which program this is.
-    pub fn usual() -> std::io::Result<Self> {
+    /// The path of the program cannot be found.
+    pub fn none() -> std::io::Result<Self> {
         Ok(Self { sandbox: SandboxCommand::this_program()? })
     }
 }
 
 /// A running service.
-pub struct Running {
-    /// Where it listens.
+pub struct RunningService {
+    /// The address of the main server.
     pub address: SocketAddr,
-    /// Held while the service runs, so that the address answers while it ends too.
+    /// Held while the service runs, so that the address also answers while it stops.
     listener: TcpListener,
-    ctx: OperationContext,
+    service: Service,
     readiness: Readiness,
     servers: Vec<ServerHandle>,
     /// Once it is cancelled, connections are closed after their answers.
     drain: CancellationToken,
     background: Vec<JoinHandle<()>>,
-    /// Held while the service runs: the folder is nobody else's.
+    /// Held while the service runs, so that no other process uses the folder.
     _lock: File,
 }
 
-/// Time in which workers take the connections that were accepted before the service stopped accepting.
-const HAND_OVER: Duration = Duration::from_millis(100);
+/// The time in which the HTTP workers receive the connections that were accepted before the service stopped accepting.
+const HAND_OVER_TIME: Duration = Duration::from_millis(100);
 
 /// Runs the service until a signal ends it. Blocks.
 ///
 /// # Errors
-/// What keeps it from starting: a setting, the database, the index, the address.
+/// What prevents the start: a setting, the database, the index, the address.
 pub fn serve(settings: Settings) -> Result<(), StartError> {
-    // Unused memory goes back to the system though no thread asks for any. Not in the children that parse files: they must have
-    // one thread until they are confined.
+    // Returns unused memory to the system even while no thread allocates. Not in the child processes that parse files: they must
+    // have one thread until they are confined.
     if let Err(cause) = tikv_jemalloc_ctl::background_thread::write(true) {
-        warn!(%cause, "could not start the threads that give unused memory back");
+        warn!(%cause, "could not start the threads that return unused memory");
     }
     raise_file_limit();
-    // Whatever the service writes is its owner's alone.
+    // Everything that the service writes is readable by its owner only.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     actix_web::rt::System::new().block_on(async move {
-        let began = Instant::now();
+        let started_at = Instant::now();
         // Before the start, which may take minutes for a large index: a signal during the start shuts down gracefully too.
         let mut signals = Signals::install()?;
         let running = tokio::select! {
@@ -107,7 +107,7 @@ pub fn serve(settings: Settings) -> Result<(), StartError> {
                 return Ok(());
             }
         };
-        running.log_ready(began.elapsed());
+        running.log_ready(started_at.elapsed());
         signals.wait().await;
         running.stop().await;
         Ok(())
@@ -127,19 +127,19 @@ fn raise_file_limit() {
 ///
 /// # Errors
 /// As [`serve`].
-pub async fn start(settings: Settings, clock: Arc<dyn Clock>) -> Result<Running, StartError> {
-    start_with(settings, clock, Outside::usual()?).await
+pub async fn start(settings: Settings, clock: Arc<dyn Clock>) -> Result<RunningService, StartError> {
+    start_with(settings, clock, Overrides::none()?).await
 }
 
-/// Starts the service with this outside.
+/// Starts the service with these overrides.
 ///
 /// # Errors
 /// As [`serve`].
 pub async fn start_with(
     settings: Settings,
     clock: Arc<dyn Clock>,
-    outside: Outside,
-) -> Result<Running, StartError> {
+    overrides: Overrides,
+) -> Result<RunningService, StartError> {
     for warning in settings.warnings() {
         warn!("{warning}");
     }
@@ -155,84 +155,90 @@ pub async fn start_with(
     let disk = disk_space(&settings);
     disk.release_reserves_to_start()?;
     let lease_owner = LeaseOwner(folder_id(&mut lock));
-    let wanted = settings.server.listen;
-    let listener = TcpListener::bind(wanted)
-        .map_err(|error| format!("could not listen on server.listen = {wanted}: {error}"))?;
+    let listen_address = settings.server.listen;
+    let listener = TcpListener::bind(listen_address)
+        .map_err(|error| format!("could not listen on server.listen = {listen_address}: {error}"))?;
     let address = listener.local_addr()?;
-    let doorkeeper = Doorkeeper::begin(&listener)?;
+    let not_ready = NotReadyServer::start(&listener)?;
     let base_url = settings.base_url(address).as_str().to_owned();
     let db = library_database::open_for_service(&settings).await?;
     let core = CoreContext::new(db, settings.data_dir.clone(), &base_url, settings.plans.clone(), clock);
     let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
     let index = open_index(&settings, embedding.as_ref(), &core).await?;
-    let setup = setup(&settings, index, &base_url, outside, lease_owner, disk)?;
-    let ctx = App::start(core, setup).await?;
+    let config = service_config(&settings, index, &base_url, overrides, lease_owner, disk.clone())?;
+    let service = Service::start(core.clone(), config).await?;
     let readiness = Readiness::default();
-    doorkeeper.end().await;
-    let Listening { servers, drain } = listen(&settings, listener.try_clone()?, &ctx, &readiness)?;
+    not_ready.stop().await;
+    let Listeners { servers, drain } = listen(&settings, listener.try_clone()?, &service, &readiness)?;
     private_files(&settings.data_dir);
-    let (db, measured) = (ctx.core.db.clone(), ctx.core.db.clone());
-    let (watched, verified) = (ctx.core.db.clone(), ctx.core.db.clone());
+    let (db, measured) = (core.db.clone(), core.db.clone());
+    let (watched, verified) = (core.db.clone(), core.db.clone());
     let mut background = vec![
-        actix_web::rt::spawn(keep_metrics_small(recorder()?)),
+        actix_web::rt::spawn(fold_metrics(recorder()?)),
         actix_web::rt::spawn(log::report_lost_lines()),
-        actix_web::rt::spawn(ctx.disk.clone().watch()),
-        actix_web::rt::spawn(checkpoint_below_floor(ctx.core.db.clone(), ctx.disk.clone())),
+        actix_web::rt::spawn(disk.clone().watch()),
+        actix_web::rt::spawn(checkpoint_below_floor(core.db.clone(), disk)),
         actix_web::rt::spawn(async move { db.check_while_serving().await }),
         actix_web::rt::spawn(async move { measured.watch_log().await }),
         actix_web::rt::spawn(async move { watched.watch_files().await }),
         actix_web::rt::spawn(async move { verified.verify_after_damage().await }),
     ];
-    background.extend(await_models(&settings, &ctx, embedding));
+    background.extend(load_models(&settings, &service, embedding));
     readiness.set(true);
-    Ok(Running { address, listener, ctx, readiness, servers, drain, background, _lock: lock })
+    Ok(RunningService { address, listener, service, readiness, servers, drain, background, _lock: lock })
 }
 
-impl Running {
-    /// Stops it: what is in progress ends, what is gathered is written.
+impl RunningService {
+    /// Stops the service: requests in progress are answered, and buffered rows are written.
     pub async fn stop(self) {
         self.readiness.set(false);
-        self.app.ingest.stop().await;
+        self.service.stop_worker().await;
         self.drain.cancel();
         // A server that stops drops connections that it has accepted and not handed to a worker yet. So it first only stops
-        // accepting, and new connections are the doorkeeper's.
+        // accepting, and another server answers new connections.
         futures_util::future::join_all(self.servers.iter().map(ServerHandle::pause)).await;
-        let doorkeeper = Doorkeeper::begin(&self.listener);
-        tokio::time::sleep(HAND_OVER).await;
+        let not_ready = NotReadyServer::start(&self.listener);
+        tokio::time::sleep(HAND_OVER_TIME).await;
         futures_util::future::join_all(self.servers.iter().map(|server| server.stop(true))).await;
         for task in self.background {
             task.abort();
         }
-        match doorkeeper {
-            Ok(doorkeeper) => {
-                self.app.drain().await;
-                doorkeeper.end().await;
+        match not_ready {
+            Ok(not_ready) => {
+                self.service.drain().await;
+                not_ready.stop().await;
             }
             Err(cause) => {
-                warn!(%cause, "nobody could answer while the service ended");
-                // Better refused than never answered.
+                warn!(%cause, "the address did not answer while the service stopped");
+                // Connections are better refused than never answered.
                 drop(self.listener);
-                self.app.drain().await;
+                self.service.drain().await;
             }
         }
     }
 
-    /// Says in the log which service this is, where its data is, and where to open it.
+    /// Logs the version, the data folder and the URL of the service.
     fn log_ready(&self, start_time: Duration) {
-        let data_dir = absolute(&*self.app.data_dir).unwrap_or_else(|_| self.app.data_dir.to_path_buf());
+        let core = &self.service.context.core;
+        let data_dir = absolute(&*core.data_dir).unwrap_or_else(|_| core.data_dir.to_path_buf());
         info!(
             version = env!("CARGO_PKG_VERSION"),
             data_dir = %data_dir.display(),
-            url = %self.app.base_url,
+            url = %core.base_url,
             address = %self.address,
             ready_ms = start_time.as_millis(),
             "ready"
         );
     }
 
-    /// The service itself, for tests that look behind the wire.
-    pub fn app(&self) -> &OperationContext {
-        &self.app
+    /// The service behind the HTTP server, for tests.
+    pub fn service(&self) -> &Service {
+        &self.service
+    }
+
+    /// The context of operations, for tests.
+    pub fn context(&self) -> &OperationContext {
+        &self.service.context
     }
 }
 

@@ -1,43 +1,38 @@
-//! The models come: fetched where that is set, and waited for.
+//! Loads the local models: downloads the missing ones if that is set, and waits until their files are there.
 
 use actix_web::rt::task::JoinHandle;
-use actors::context::OperationContext;
-use actors::ingest::indexing::IndexingContext;
 use actors::ingest::model::{SpeechModelContext, load_embedding_model, load_speech_model};
+use actors::service::Service;
 use inference::models::{self, Catalogue, Model, Purpose, Store};
 use tracing::{info, warn};
 
 use crate::settings::Settings;
 
-/// Fetches the models that are missing, where that is set, and waits for those that are used.
-pub fn await_models(settings: &Settings, ctx: &OperationContext, wanted: Option<Model>) -> Vec<JoinHandle<()>> {
+/// Starts the download of the models that are missing, if that is set, and the loading of those that are used.
+pub fn load_models(settings: &Settings, service: &Service, embedding: Option<Model>) -> Vec<JoinHandle<()>> {
     let (store, catalogue) = (Store::new(settings.model_folders()), Catalogue::built_in());
-    // An endpoint hears in the local model's place.
-    let local = settings.ai.transcription.url.is_none();
-    let hearing = if local { catalogue.all(Purpose::Speech) } else { Vec::new() };
-    let mut waiting = Vec::new();
-    for model in wanted.iter().chain(hearing.first()) {
+    // An endpoint transcribes instead of the local model.
+    let is_local = settings.ai.transcription.url.is_none();
+    let speech = if is_local { catalogue.all(Purpose::Speech) } else { Vec::new() };
+    let mut tasks = Vec::new();
+    for model in embedding.iter().chain(speech.first()) {
         if settings.models.auto && store.find(model).is_none() {
-            waiting.push(actix_web::rt::spawn(fetch_model(store.clone(), model.clone())));
+            tasks.push(actix_web::rt::spawn(fetch_model(store.clone(), model.clone())));
         }
     }
-    if let Some(model) = wanted {
-        let indexing = IndexingContext {
-            core: ctx.core.clone(),
-            retrieval: ctx.retrieval.clone(),
-            job_signal: ctx.job_signal.clone(),
-        };
-        waiting.push(actix_web::rt::spawn(load_embedding_model(indexing, store.clone(), model)));
+    if let Some(model) = embedding {
+        let indexing = service.indexing.clone();
+        tasks.push(actix_web::rt::spawn(load_embedding_model(indexing, store.clone(), model)));
     }
-    if local {
-        let speech = SpeechModelContext {
-            core: ctx.core.clone(),
-            speech: ctx.speech.clone(),
-            job_signal: ctx.job_signal.clone(),
+    if is_local {
+        let context = SpeechModelContext {
+            core: service.indexing.core.clone(),
+            speech: service.context.speech.clone(),
+            job_signal: service.context.job_signal.clone(),
         };
-        waiting.push(actix_web::rt::spawn(load_speech_model(speech, store, hearing)));
+        tasks.push(actix_web::rt::spawn(load_speech_model(context, store, speech)));
     }
-    waiting
+    tasks
 }
 
 async fn fetch_model(store: Store, model: Model) {

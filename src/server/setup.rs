@@ -1,19 +1,19 @@
-//! What the service is started with, from its settings.
+//! Makes the configuration of the service from its settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actors::answerer::ChatSettings;
-use actors::context::{Setup, index_folder, scratch_folder};
-use library::context::CoreContext;
 use actors::auth::grants::GrantSettings;
 use actors::auth::grants::redirect::RedirectRules;
-use actors::worker::Room;
-use jobs::LeaseOwner;
+use actors::service::{ServiceConfig, index_folder, scratch_folder};
 use actors::service_state::{self, ServiceStateKey};
+use actors::worker::ConcurrencyLimits;
 use disk::{DiskSpace, Scratch};
 use inference::models::Model;
 use inference::transcriber::EndpointSettings;
+use jobs::LeaseOwner;
+use library::context::CoreContext;
 use sandbox::SandboxSettings;
 use search::index::edge::VectorModel;
 use search::index::{IndexFolder, Marker, OpenedIndex};
@@ -21,7 +21,7 @@ use storage::blobs::{BlobStore, FolderStore, S3Settings, S3Store};
 use storage::mail::{MailSettings, MailTransport, Mailer};
 use web::{FetchSettings, PageUrl};
 
-use super::{Outside, StartError};
+use super::{Overrides, StartError};
 use crate::data_dir::private_folder;
 use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Push, Secret, Settings};
 
@@ -44,19 +44,22 @@ pub async fn open_index(
     Ok(folder.open_on_thread(recorded, core.clock.now()).await?)
 }
 
-/// Opens what else the settings name, and says the rest as the actors want it.
-pub fn setup(
+/// Makes the configuration, and opens the store of files, the scratch folder and the sender of e-mail.
+///
+/// # Errors
+/// One of these cannot be opened.
+pub fn service_config(
     settings: &Settings,
     index: OpenedIndex,
     base_url: &str,
-    outside: Outside,
+    overrides: Overrides,
     lease_owner: LeaseOwner,
     disk: DiskSpace,
-) -> Result<Setup, StartError> {
+) -> Result<ServiceConfig, StartError> {
     let folder = scratch_folder(&settings.data_dir);
     let scratch = Scratch::open(folder.clone(), disk.clone())
         .map_err(|cause| format!("could not create or empty the folder {}: {cause}", folder.display()))?;
-    Ok(Setup {
+    Ok(ServiceConfig {
         fetch: FetchSettings {
             timeout: settings.fetch.timeout,
             max_bytes: settings.fetch.max_bytes,
@@ -65,17 +68,17 @@ pub fn setup(
             allow_private: settings.fetch.allow_private.clone(),
             own_url: PageUrl::parse(base_url).ok(),
         },
-        sandbox: outside.sandbox,
+        sandbox: overrides.sandbox,
         sandbox_settings: SandboxSettings::default(),
         blobs: blobs(settings, &scratch, disk.clone())?,
         scratch,
-        put_for: settings.uploads.put,
-        import_bytes: settings.uploads.import_bytes,
+        upload_url_lifetime: settings.uploads.put,
+        max_import_bytes: settings.uploads.import_bytes,
         transcription: transcription(settings),
         index,
-        failures_per_minute: settings.auth.failures_per_minute,
-        activity_kept: settings.activity.retention,
-        room: Room {
+        auth_failures_per_minute: settings.auth.failures_per_minute,
+        activity_retention: settings.activity.retention,
+        concurrency: ConcurrencyLimits {
             web: settings.ingest.fetches,
             library: settings.ingest.workers,
             files: settings.ingest.files,
@@ -87,7 +90,7 @@ pub fn setup(
             Access::Closed => None,
         },
         chat: chat(settings),
-        push: match settings.feeds.push {
+        feed_push: match settings.feeds.push {
             Push::Always => true,
             Push::Never => false,
             Push::Auto => base_url.starts_with("https://"),
@@ -114,12 +117,12 @@ fn database_folders(settings: &Settings) -> Vec<PathBuf> {
 
 fn grants(oauth: &Oauth) -> GrantSettings {
     GrantSettings {
-        open: oauth.registration == Access::Open,
-        documents: oauth.client_metadata_documents,
+        is_registration_open: oauth.registration == Access::Open,
+        client_documents: oauth.client_metadata_documents,
         registrations_per_hour: oauth.registrations_per_hour,
-        code: oauth.code,
-        access: oauth.access_token,
-        unused_client: oauth.unused_client,
+        code_lifetime: oauth.code,
+        access_lifetime: oauth.access_token,
+        unused_client_lifetime: oauth.unused_client,
         redirects: RedirectRules {
             any_loopback_port: oauth.any_loopback_port,
             private: oauth.private_redirect_uris.clone(),
@@ -127,7 +130,7 @@ fn grants(oauth: &Oauth) -> GrantSettings {
     }
 }
 
-/// The endpoint that answers questions, where one is set; a url comes with a model.
+/// The endpoint that answers questions, if one is set; the settings require a model with a URL.
 fn chat(settings: &Settings) -> Option<ChatSettings> {
     let chat = &settings.ai.chat;
     Some(ChatSettings {
@@ -137,10 +140,10 @@ fn chat(settings: &Settings) -> Option<ChatSettings> {
     })
 }
 
-/// The store of files, for a command beside the service or without one. Its disks are measured until the runtime ends.
+/// The store of files, for a command. Its disks are measured until the runtime ends.
 ///
 /// # Errors
-/// It is not to be had.
+/// The store cannot be opened.
 pub fn files(settings: &Settings) -> Result<Arc<dyn BlobStore>, StartError> {
     let own = std::env::temp_dir().join(format!("carrel-{}", std::process::id()));
     let disk = DiskSpace::new(database_folders(settings), settings.storage.min_free_bytes);
@@ -149,32 +152,33 @@ pub fn files(settings: &Settings) -> Result<Arc<dyn BlobStore>, StartError> {
     Ok(files)
 }
 
-/// The store of files: a folder, made for its owner alone, or a bucket.
+/// The store of files: a folder, which only its owner may open, or a bucket.
 fn blobs(settings: &Settings, scratch: &Scratch, disk: DiskSpace) -> Result<Arc<dyn BlobStore>, StartError> {
-    let told = |error: &dyn std::fmt::Display| format!("could not open the file store of files.url: {error}");
+    let fault =
+        |error: &dyn std::fmt::Display| format!("could not open the file store of files.url: {error}");
     match settings.files_url() {
         FilesUrl::Folder(folder) => {
-            private_folder(&folder).map_err(|error| told(&error))?;
+            private_folder(&folder).map_err(|error| fault(&error))?;
             // The files may be on another disk.
             let disk = disk.with_folder(folder.clone());
-            Ok(Arc::new(FolderStore::open(folder, disk).map_err(|error| told(&error))?))
+            Ok(Arc::new(FolderStore::open(folder, disk).map_err(|error| fault(&error))?))
         }
         FilesUrl::S3(url) => {
             let files = &settings.files;
-            let exposed = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.expose().to_owned());
+            let expose = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.expose().to_owned());
             let bucket = S3Settings {
                 url,
                 endpoint: files.endpoint.as_ref().map(|endpoint| endpoint.as_str().to_owned()),
                 region: files.region.clone(),
-                access_key: exposed(&files.access_key),
-                secret_key: exposed(&files.secret_key),
+                access_key: expose(&files.access_key),
+                secret_key: expose(&files.secret_key),
             };
-            Ok(Arc::new(S3Store::open(bucket, scratch.clone()).map_err(|error| told(&error))?))
+            Ok(Arc::new(S3Store::open(bucket, scratch.clone()).map_err(|error| fault(&error))?))
         }
     }
 }
 
-/// The sender of e-mail, where `mail.url` is set.
+/// The sender of e-mail, if `mail.url` is set.
 fn mail(settings: &Settings, base_url: &str) -> Result<Option<Mailer>, StartError> {
     let transport = match &settings.mail.url {
         None => return Ok(None),
@@ -187,12 +191,12 @@ fn mail(settings: &Settings, base_url: &str) -> Result<Option<Mailer>, StartErro
     Ok(Some(Mailer::new(MailSettings { transport, from, host })?))
 }
 
-/// The endpoint that hears recordings, where one is set; a url comes with a model.
+/// The endpoint that transcribes recordings, if one is set; the settings require a model with a URL.
 fn transcription(settings: &Settings) -> Option<EndpointSettings> {
-    let there = &settings.ai.transcription;
+    let endpoint = &settings.ai.transcription;
     Some(EndpointSettings {
-        url: there.url.as_ref()?.as_str().to_owned(),
-        model: there.model.clone()?,
-        key: there.key.as_ref().map(|key| key.expose().to_owned().into()),
+        url: endpoint.url.as_ref()?.as_str().to_owned(),
+        model: endpoint.model.clone()?,
+        key: endpoint.key.as_ref().map(|key| key.expose().to_owned().into()),
     })
 }

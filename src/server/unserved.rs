@@ -8,10 +8,9 @@ use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use actors::context::OperationContext;
-use errors;
 
+use crate::http::envelope::failure;
 use crate::http::methods::{is_unserved, known_methods};
-use crate::rest::failure;
 
 /// Answers TRACE and CONNECT with 405 and `Allow`. Under /rest the key comes first (contract.md, section 11), so there the
 /// routes refuse them.
@@ -34,7 +33,7 @@ pub(super) async fn refuse(
 fn refusal(request: &HttpRequest) -> HttpResponse {
     match request.app_data::<Data<OperationContext>>() {
         Some(ctx) if request.path().starts_with("/app/api/") => {
-            failure(request, ctx, &error::Error::MethodNotAllowed(known_methods()))
+            failure(request, ctx, &errors::Error::MethodNotAllowed(known_methods()))
         }
         Some(_) | None => {
             HttpResponse::MethodNotAllowed().insert_header((ALLOW, known_methods().join(", "))).finish()

@@ -48,7 +48,7 @@ pub enum SettingsError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     setting: String,
-    told: String,
+    message: String,
 }
 
 impl Fault {
@@ -56,15 +56,15 @@ impl Fault {
     pub(super) fn unknown(setting: String, value: &Value, allowed: &[&str], from: &str) -> Self {
         let names = allowed.join(", ");
         let shown = shown_unknown(&setting, value);
-        let told = format!("unknown setting {setting} = {shown}: expected one of {names} (from {from})");
-        Self { setting, told }
+        let message = format!("unknown setting {setting} = {shown}: expected one of {names} (from {from})");
+        Self { setting, message }
     }
 
     /// A value that is not allowed.
     pub(super) fn wrong(setting: String, value: &Value, expected: &str, from: &str) -> Self {
         let shown = shown_known(&setting, value);
-        let told = format!("setting {setting} = {shown}: expected {expected} (from {from})");
-        Self { setting, told }
+        let message = format!("setting {setting} = {shown}: expected {expected} (from {from})");
+        Self { setting, message }
     }
 
     /// A value that is not there although another setting needs it.
@@ -74,8 +74,8 @@ impl Fault {
 
     /// A value that is allowed in itself, and cannot be had here.
     pub(super) fn refused(setting: &str, value: &str, expected: &str) -> Self {
-        let told = format!("setting {setting} = {value:?}: expected {expected}");
-        Self { setting: setting.to_owned(), told }
+        let message = format!("setting {setting} = {value:?}: expected {expected}");
+        Self { setting: setting.to_owned(), message }
     }
 
     /// The dotted name.
@@ -86,7 +86,7 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.told)
+        f.write_str(&self.message)
     }
 }
 

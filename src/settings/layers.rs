@@ -22,11 +22,11 @@ pub(super) struct Layers {
 }
 
 /// What the built-in layer has under a name.
-enum Place<'a> {
+enum DefaultEntry<'a> {
     Setting(&'a Value),
     Section,
-    /// Nothing; the names that stand where the search ended.
-    Nowhere(Vec<&'a str>),
+    /// Nothing; the known names in the section where the search ended.
+    Unknown(Vec<&'a str>),
 }
 
 impl Layers {
@@ -84,12 +84,12 @@ impl Layers {
         let from = self.source_of(&name, &keys);
         self.faults.push(Fault::wrong(name, &value, &expected(&error.kind), &from));
         match find(&self.defaults, &keys) {
-            Place::Setting(default) if !again => {
+            DefaultEntry::Setting(default) if !again => {
                 let values = nested(&keys, default.clone());
                 self.merge(values, Metadata::named("the defaults"));
                 Ok(())
             }
-            Place::Setting(_) | Place::Section | Place::Nowhere(_) => {
+            DefaultEntry::Setting(_) | DefaultEntry::Section | DefaultEntry::Unknown(_) => {
                 Err(SettingsError::Wrong(std::mem::take(&mut self.faults)))
             }
         }
@@ -100,19 +100,19 @@ impl Layers {
         let name = keys.join(".");
         let from = interpolated(source, &keys);
         match (find(&self.defaults, &keys), value) {
-            (Place::Section, Value::Dict(_, table)) => {
+            (DefaultEntry::Section, Value::Dict(_, table)) => {
                 for (key, value) in table {
                     self.lay(keys.iter().cloned().chain([key]).collect(), value, source);
                 }
             }
-            (Place::Section, value) => {
+            (DefaultEntry::Section, value) => {
                 self.faults.push(Fault::wrong(name, &value, "a section with settings of its own", &from));
             }
-            (Place::Setting(default), value) => {
+            (DefaultEntry::Setting(default), value) => {
                 let values = nested(&keys, like(default, value));
                 self.merge(values, source.clone());
             }
-            (Place::Nowhere(allowed), value) => {
+            (DefaultEntry::Unknown(allowed), value) => {
                 self.faults.push(Fault::unknown(name, &value, &allowed, &from));
             }
         }
@@ -127,7 +127,7 @@ impl Layers {
         let depth = (1..=path.len())
             .find(|depth| {
                 let part = path.get(..*depth).unwrap_or_default();
-                matches!(find(&self.defaults, part), Place::Setting(_))
+                matches!(find(&self.defaults, part), DefaultEntry::Setting(_))
             })
             .unwrap_or(path.len());
         path.iter().take(depth).cloned().collect()
@@ -175,12 +175,12 @@ fn parse(path: &Path, content: &str) -> Result<Dict, SettingsError> {
     }
 }
 
-fn find<'a>(defaults: &'a Dict, keys: &[String]) -> Place<'a> {
-    let Some((first, rest)) = keys.split_first() else { return Place::Section };
+fn find<'a>(defaults: &'a Dict, keys: &[String]) -> DefaultEntry<'a> {
+    let Some((first, rest)) = keys.split_first() else { return DefaultEntry::Section };
     match defaults.get(first) {
         Some(Value::Dict(_, section)) => find(section, rest),
-        Some(setting) if rest.is_empty() => Place::Setting(setting),
-        Some(_) | None => Place::Nowhere(defaults.keys().map(String::as_str).collect()),
+        Some(setting) if rest.is_empty() => DefaultEntry::Setting(setting),
+        Some(_) | None => DefaultEntry::Unknown(defaults.keys().map(String::as_str).collect()),
     }
 }
 

@@ -1,5 +1,5 @@
 //! The settings: config/default.toml, then a file, then the environment. A name that is not in
-//! config/default.toml is refused, and every fault is told at once, before anything starts.
+//! config/default.toml is refused, and all faults are reported at once, before anything starts.
 
 mod address;
 mod fault;
@@ -95,7 +95,7 @@ impl Settings {
     }
 
     /// The variables of this process that `load` looks at. A value that is not UTF-8 has replacement characters, so
-    /// that it is told as wrong rather than passed over.
+    /// that it is reported as wrong instead of ignored.
     pub fn environment() -> impl Iterator<Item = (String, String)> {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))

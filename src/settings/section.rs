@@ -190,13 +190,13 @@ pub struct Models {
     pub auto: bool,
 }
 
-/// Whether something may be made by anyone.
+/// Whether clients without an account may create something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
-    /// By nobody.
+    /// No.
     Closed,
-    /// By anyone.
+    /// Yes.
     Open,
 }
 
@@ -214,7 +214,7 @@ pub struct Accounts {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Auth {
-    /// Failures of one address in a minute before it is told to wait.
+    /// Failures of one address in a minute before it has to wait.
     #[serde(deserialize_with = "whole::<_, u32, 1, 1_000_000>")]
     pub failures_per_minute: u32,
 }
@@ -304,7 +304,7 @@ pub struct Ingest {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
-    /// For a person or for a program.
+    /// The format of the lines.
     pub format: LogFormat,
     /// What is written.
     #[serde(deserialize_with = "text")]
@@ -315,7 +315,7 @@ pub struct Log {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// Lines for a person.
+    /// Lines of text.
     Text,
     /// One JSON object a line.
     Json,

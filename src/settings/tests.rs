@@ -18,14 +18,14 @@ fn owned(variables: &[(&str, &str)]) -> impl Iterator<Item = (String, String)> {
     owned.into_iter()
 }
 
-fn told(variables: &[(&str, &str)]) -> String {
+fn report(variables: &[(&str, &str)]) -> String {
     with(variables).expect_err("refused").to_string()
 }
 
 /// What is said of each of the variables alone, without its source.
-fn told_briefly(variables: &[(&str, &str)]) -> String {
+fn brief_report(variables: &[(&str, &str)]) -> String {
     let brief = |(name, value): &(&str, &str)| {
-        let said = told(&[(&format!("CARREL__{name}"), value)]);
+        let said = report(&[(&format!("CARREL__{name}"), value)]);
         said.split_once(" (from ").unwrap().0.to_owned()
     };
     variables.iter().map(brief).collect::<Vec<_>>().join("\n")
@@ -53,7 +53,7 @@ impl Drop for File {
 }
 
 #[test]
-fn the_defaults_stand_alone_and_are_those_of_the_contract() {
+fn defaults_are_complete_and_those_of_the_contract() {
     let settings = with(&[]).unwrap();
 
     assert_eq!(settings.server.listen.to_string(), "127.0.0.1:8080");
@@ -75,7 +75,7 @@ fn the_defaults_stand_alone_and_are_those_of_the_contract() {
 }
 
 #[test]
-fn the_environment_goes_over_the_file_and_the_file_over_the_defaults() {
+fn environment_overrides_file_and_file_overrides_defaults() {
     let file = File::new("layers", "[plans.pro]\nhourly_per_key = 44\nanswers_per_month = 55\n");
 
     let settings = file.load(&[("CARREL__PLANS__PRO__HOURLY_PER_KEY", "33")]).unwrap();
@@ -85,7 +85,7 @@ fn the_environment_goes_over_the_file_and_the_file_over_the_defaults() {
 }
 
 #[test]
-fn a_value_is_read_as_what_the_setting_is_and_not_as_what_it_looks_like() {
+fn value_is_read_as_the_type_of_its_setting() {
     let settings = with(&[
         ("CARREL__DATA_DIR", "07"),
         ("CARREL__AI__CHAT__URL", "http://127.0.0.1:9/v1/"),
@@ -105,7 +105,7 @@ fn a_value_is_read_as_what_the_setting_is_and_not_as_what_it_looks_like() {
 }
 
 #[test]
-fn a_file_may_say_a_number_where_a_text_is_meant_and_a_text_where_a_list_is() {
+fn number_is_read_as_text_and_text_as_list_where_expected() {
     let file = File::new(
         "forms",
         "data_dir = 7\n[fetch]\nallow_private = '10.0.0.0/8, ::1'\n[ai]\ndaily_tokens = '5'\n[server]\ntrusted_proxies = ['10.0.0.7']\n",
@@ -120,7 +120,7 @@ fn a_file_may_say_a_number_where_a_text_is_meant_and_a_text_where_a_list_is() {
 }
 
 #[test]
-fn an_empty_text_is_none_and_an_empty_list() {
+fn empty_text_is_none_or_an_empty_list() {
     let file =
         File::new("empty", "[mail]\nurl = 'smtp://127.0.0.1:25'\n[fetch]\nallow_private = ['127.0.0.1']\n");
 
@@ -131,8 +131,8 @@ fn an_empty_text_is_none_and_an_empty_list() {
 }
 
 #[test]
-fn a_wrong_value_is_told_with_its_name_and_what_is_allowed() {
-    let said = told_briefly(&[
+fn wrong_value_is_reported_with_its_name_and_what_is_allowed() {
+    let said = brief_report(&[
         ("SERVER__LISTEN", "banana"),
         ("SERVER__LISTEN", ""),
         ("ACCOUNTS__SIGNUP", "perhaps"),
@@ -162,8 +162,8 @@ fn a_wrong_value_is_told_with_its_name_and_what_is_allowed() {
 }
 
 #[test]
-fn an_unknown_name_is_told_with_the_names_there_are() {
-    let said = told_briefly(&[
+fn unknown_name_is_reported_with_the_known_names() {
+    let said = brief_report(&[
         ("SERVER__NOPE", "1"),
         ("NOPE__NOPE", "1"),
         ("SERVER__LISTEN__PORT", "1"),
@@ -179,12 +179,12 @@ fn an_unknown_name_is_told_with_the_names_there_are() {
 }
 
 #[test]
-fn a_fault_says_where_its_value_came_from() {
-    insta::assert_snapshot!(told(&[("CARREL__SERVER__LISTEN", "banana")]), @r#"setting server.listen = "banana": expected an address and port like 127.0.0.1:8080 (from the environment variable CARREL__SERVER__LISTEN)"#);
+fn fault_names_the_source_of_its_value() {
+    insta::assert_snapshot!(report(&[("CARREL__SERVER__LISTEN", "banana")]), @r#"setting server.listen = "banana": expected an address and port like 127.0.0.1:8080 (from the environment variable CARREL__SERVER__LISTEN)"#);
 }
 
 #[test]
-fn all_faults_of_all_layers_are_told_at_once() {
+fn faults_of_all_layers_are_reported_at_once() {
     let file = File::new("many", "[server]\nlisten = 80\nnope = true\n[nope]\na = 1\n");
 
     let said = file
@@ -204,7 +204,7 @@ fn all_faults_of_all_layers_are_told_at_once() {
 }
 
 #[test]
-fn a_file_that_is_not_there_or_no_toml_is_told_without_its_text() {
+fn missing_or_invalid_file_is_reported_without_its_text() {
     let file = File::new("broken", "[ai.chat]\nkey = sk-canary-of-a-secret\n");
 
     let broken = file.load(&[]).expect_err("refused").to_string();
@@ -224,7 +224,7 @@ fn secrets_are_never_shown() {
         ("CARREL__AI__CHAT__KEY", "canary"),
     ])
     .unwrap();
-    let wrong = told(&[
+    let wrong = report(&[
         ("CARREL__DATABASE__URL", "mysql://me:can@ary/canary@db/carrel?password=canary"),
         ("CARREL__MAIL__URL", "http://me:canary@mail?auth=canary"),
         ("CARREL__FILES__SECRET_KEY", "canary canary"),
@@ -248,7 +248,7 @@ fn secrets_are_never_shown() {
 }
 
 #[test]
-fn the_base_address_loses_its_slash_and_plain_http_is_a_warning_unless_it_is_this_machine() {
+fn base_url_has_no_slash_and_warns_about_http_of_other_machines() {
     let base = |written: &str| with(&[("CARREL__SERVER__BASE_URL", written)]).unwrap();
     let one = base("HTTPS://Library.Example.org:443/carrel/").server.base_url.unwrap();
 
@@ -260,12 +260,12 @@ fn the_base_address_loses_its_slash_and_plain_http_is_a_warning_unless_it_is_thi
     for wrong in
         ["library.example.org", "ftp://a.example", "https://a.example/?q", "https://me:pw@a.example", "/x"]
     {
-        assert!(told(&[("CARREL__SERVER__BASE_URL", wrong)]).contains("server.base_url"), "{wrong}");
+        assert!(report(&[("CARREL__SERVER__BASE_URL", wrong)]).contains("server.base_url"), "{wrong}");
     }
 }
 
 #[test]
-fn a_service_that_listens_everywhere_calls_itself_by_the_loopback() {
+fn service_on_all_addresses_has_a_loopback_base_url() {
     let settings = with(&[("CARREL__SERVER__LISTEN", "[::]:0")]).unwrap();
 
     assert_eq!(settings.base_url("0.0.0.0:81".parse().unwrap()).as_str(), "http://127.0.0.1:81");
@@ -273,7 +273,7 @@ fn a_service_that_listens_everywhere_calls_itself_by_the_loopback() {
 }
 
 #[test]
-fn addresses_are_of_their_kind() {
+fn urls_have_the_scheme_of_their_setting() {
     let fits = |name: &str, value: &str| with(&[(name, value)]).is_ok();
     for (name, right, wrong) in [
         ("CARREL__MAIL__URL", "file://letters", "file://"),
@@ -293,12 +293,12 @@ fn addresses_are_of_their_kind() {
 }
 
 #[test]
-fn an_outside_model_needs_a_name() {
-    insta::assert_snapshot!(told(&[("CARREL__AI__CHAT__URL", "http://127.0.0.1:9")]), @r#"setting ai.chat.model = "": expected the name of a model, because ai.chat.url is set"#);
+fn endpoint_needs_the_name_of_its_model() {
+    insta::assert_snapshot!(report(&[("CARREL__AI__CHAT__URL", "http://127.0.0.1:9")]), @r#"setting ai.chat.model = "": expected the name of a model, because ai.chat.url is set"#);
 }
 
 #[test]
-fn every_setting_has_a_line_of_its_own_above_it_or_a_section_that_explains() {
+fn every_setting_has_a_comment_or_an_explained_section() {
     let lines: Vec<_> = include_str!("../../config/default.toml").lines().collect();
     let bare: BTreeSet<_> = lines
         .windows(2)
@@ -311,7 +311,7 @@ fn every_setting_has_a_line_of_its_own_above_it_or_a_section_that_explains() {
 
 proptest! {
     #[test]
-    fn no_value_of_any_setting_makes_the_reading_panic_or_span_lines(
+    fn no_value_makes_parsing_panic_or_its_report_span_lines(
         name in "(SERVER__LISTEN|SERVER__BASE_URL|AI__CHAT__KEY|MAIL__URL|FETCH__ALLOW_PRIVATE|PLANS__PRO__MCP_KEYS|[A-Z_]{0,12})",
         value in "\\PC{0,40}|[\\x00-\\x7f]{0,40}|.{0,200}",
     ) {

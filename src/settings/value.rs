@@ -1,5 +1,5 @@
-//! How a single setting is read: from text by its own type, or as a whole number within bounds. What is wrong is told
-//! as "expected ...", in words for whoever wrote it.
+//! How a single setting is read: from text by its own type, or as an integer within bounds. A fault is reported
+//! as "expected ..." and a description of what is allowed.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -25,13 +25,13 @@ pub(super) trait Text: Sized {
 
 /// A setting that must be there.
 pub(super) fn text<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<T, D::Error> {
-    let given = from.deserialize_str(Given(T::EXPECTED))?;
+    let given = from.deserialize_str(TextVisitor(T::EXPECTED))?;
     parsed(given.trim())
 }
 
 /// A setting that is none when its text is empty.
 pub(super) fn optional<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<Option<T>, D::Error> {
-    let given = from.deserialize_str(Given(T::EXPECTED))?;
+    let given = from.deserialize_str(TextVisitor(T::EXPECTED))?;
     match given.trim() {
         "" => Ok(None),
         filled => parsed(filled).map(Some),
@@ -40,7 +40,7 @@ pub(super) fn optional<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<Op
 
 /// A list of texts.
 pub(super) fn list<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<Vec<T>, D::Error> {
-    from.deserialize_seq(Items(PhantomData))
+    from.deserialize_seq(ListVisitor(PhantomData))
 }
 
 /// A whole number from `MIN` to `MAX`, both allowed.
@@ -49,8 +49,9 @@ where
     D: Deserializer<'de>,
     T: TryFrom<u64>,
 {
-    let number = from.deserialize_u64(Whole::<MIN, MAX>)?;
-    T::try_from(number).map_err(|_| D::Error::invalid_value(Unexpected::Unsigned(number), &Whole::<MIN, MAX>))
+    let number = from.deserialize_u64(IntegerVisitor::<MIN, MAX>)?;
+    T::try_from(number)
+        .map_err(|_| D::Error::invalid_value(Unexpected::Unsigned(number), &IntegerVisitor::<MIN, MAX>))
 }
 
 /// A time of `MIN` to `MAX` seconds.
@@ -71,10 +72,10 @@ fn parsed<T: Text, E: Error>(given: &str) -> Result<T, E> {
     read.ok_or_else(|| E::invalid_value(Unexpected::Str(given), &T::EXPECTED))
 }
 
-/// Takes a text as it stands.
-struct Given(&'static str);
+/// Reads a text unchanged.
+struct TextVisitor(&'static str);
 
-impl Visitor<'_> for Given {
+impl Visitor<'_> for TextVisitor {
     type Value = String;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -86,10 +87,10 @@ impl Visitor<'_> for Given {
     }
 }
 
-/// Takes a list of texts.
-struct Items<T>(PhantomData<T>);
+/// Reads a list of texts.
+struct ListVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Text> Visitor<'de> for Items<T> {
+impl<'de, T: Text> Visitor<'de> for ListVisitor<T> {
     type Value = Vec<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -105,10 +106,10 @@ impl<'de, T: Text> Visitor<'de> for Items<T> {
     }
 }
 
-/// Takes a whole number within bounds.
-struct Whole<const MIN: u64, const MAX: u64>;
+/// Reads an integer within bounds.
+struct IntegerVisitor<const MIN: u64, const MAX: u64>;
 
-impl<const MIN: u64, const MAX: u64> Visitor<'_> for Whole<MIN, MAX> {
+impl<const MIN: u64, const MAX: u64> Visitor<'_> for IntegerVisitor<MIN, MAX> {
     type Value = u64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

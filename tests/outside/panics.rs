@@ -12,7 +12,8 @@ use actors::context::OperationContext;
 use actors::operation::Operation;
 use actors::pipeline::{ActivityEntry, Endpoint, Response, execute};
 use carrel::http::body::BodyLimits;
-use carrel::http::table::{Door, Route, mount, operation};
+use carrel::rest::Rest;
+use carrel::routing::{Route, RouteSurface, mount};
 use entity::kind::Surface;
 use entity::plan::Plan;
 use entity::scope::Scope;
@@ -43,18 +44,18 @@ static ROUTES: [Route; 1] = [Route {
     operation: || "Panics",
     statuses: &[StatusCode::OK],
     reply: |generator| generator.subschema_for::<()>(),
-    answer: |door, route, request, payload| {
-        Box::pin(operation::<Panics>(door, route, request, payload, |_, _| Ok(Panics), |_| StatusCode::OK))
+    answer: |route, request, payload| {
+        Box::pin(Rest::answer::<Panics>(route, request, payload, |_, _| Ok(Panics), |_| StatusCode::OK))
     },
 }];
 
 /// Serves the route over HTTP; where.
-fn serve(app: &OperationContext) -> String {
-    let app = Data::new(app.clone());
+fn serve(ctx: &OperationContext) -> String {
+    let ctx = Data::new(ctx.clone());
     let limits = Data::new(BodyLimits::new(1 << 20, Duration::from_secs(60)));
     let server = HttpServer::new(move || {
-        let web = Web::new().app_data(app.clone()).app_data(limits.clone());
-        web.configure(|config| mount(config, Door::Key, &ROUTES))
+        let web = Web::new().app_data(ctx.clone()).app_data(limits.clone());
+        web.configure(|config| mount::<Rest>(config, &ROUTES))
     });
     let server = server.workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
     let base = format!("http://{}", server.addrs()[0]);
@@ -99,16 +100,12 @@ async fn panic_of_a_rest_operation_is_in_the_activity_view() {
 #[actix_web::test]
 async fn panic_of_a_tool_is_in_the_activity_view() {
     let server = Server::start().await;
-    let (app, user) = (server.app(), server.user(Plan::Pro).await);
+    let (ctx, user) = (server.app(), server.user(Plan::Pro).await);
     let (key, session) = (user.mcp_key().await, user.sign_in().await);
     let secret = Secret::parse_key(key.header("authorization").trim_start_matches("Bearer ")).unwrap();
-    let info = RequestInfo {
-        credential: Ok(Some(Credential::ApiKey(secret))),
-        surface: Surface::Mcp,
-        ip_address: None,
-        client: None,
-    };
-    let caller = app.authenticator().authenticate(info).await.unwrap();
+    let credential = Ok(Some(Credential::ApiKey(secret)));
+    let info = RequestInfo { credential, surface: Surface::Mcp, ip_address: None, client: None };
+    let caller = ctx.authenticator().authenticate(info).await.unwrap();
 
     let status = |result: &Result<Response<()>, Error>| {
         let status = if result.is_ok() { "ok" } else { "INTERNAL" };
@@ -116,7 +113,7 @@ async fn panic_of_a_tool_is_in_the_activity_view() {
     };
     let activity_entry = ActivityEntry { endpoint: Endpoint::Tool("panics"), status: &status };
     let parse = async |_: &Caller| Ok(Panics).into();
-    let outcome = execute::<Panics>(app, &caller, Some(activity_entry), parse).await;
+    let outcome = execute::<Panics>(ctx, &caller, Some(activity_entry), parse).await;
 
     assert!(matches!(outcome.result, Err(Error::Internal(_))));
     let lines = activity(&server, &session).await;

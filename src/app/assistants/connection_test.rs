@@ -2,12 +2,12 @@
 //! any proxy there. The first step that fails says why, in words for the operator; later ones are skipped.
 //!
 //! The test creates an OAuth client and an MCP key, and removes both at its end, also when a step fails. If the process dies before, the
-//! key expires within two minutes, and the client is forgotten like any client that nobody uses.
+//! key expires within two minutes, and the client is deleted like any unused one.
 
-use actors::context::OperationContext;
 use actors::auth::caller::Caller;
-use errors::Error;
+use actors::context::OperationContext;
 use entity::id::ClientId;
+use errors::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 use web::probe::ProbeClient;
@@ -103,7 +103,7 @@ impl TestProgress {
 pub async fn run(ctx: &OperationContext, caller: &Caller) -> Result<TestConnectionResponse, Error> {
     let lock = ctx.grants.begin_connection_test()?;
     let probe = ProbeClient::new().map_err(Error::internal)?;
-    let test = ConnectionTest { app, probe: &probe, client_name: lock.client_name() };
+    let test = ConnectionTest { ctx, probe: &probe, client_name: lock.client_name() };
     let mut progress = TestProgress::default();
     let ended = run_steps(&test, caller, &mut progress).await;
     // The client may have been registered although no response with its id came back.

@@ -5,60 +5,60 @@ mod connection_test;
 mod steps;
 mod texts;
 
-use actors::context::OperationContext;
 use actors::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Values};
+use actors::context::OperationContext;
+use actors::operation::Operation;
 use actors::operations::target::Target;
-use actors::pipeline::Operation;
 use entity::scope::Scope;
+use errors::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
+use validation::{Field, Values};
 
 use connection_test::TestConnectionResponse;
 use texts::Assistant;
 
-/// What a person does to connect each assistant.
+/// Lists what a user does to connect each assistant.
 #[derive(Debug)]
 pub struct ListAssistants;
 
 impl ListAssistants {
-    /// It takes none.
+    /// It has no fields.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads nothing.
+    /// Makes the operation.
     pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self)
     }
 }
 
-/// All of them, with the address that each is given.
+/// The assistants, with the URL to give them.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Assistants {
+pub struct ListAssistantsResponse {
     mcp_url: String,
     assistants: Vec<Assistant>,
 }
 
 impl Operation for ListAssistants {
-    type Reply = Assistants;
+    type Reply = ListAssistantsResponse;
     const SCOPES: &'static [Scope] = &[];
 
-    async fn run(self, _: &Caller, ctx: &OperationContext) -> Result<Assistants, Error> {
+    async fn run(self, _: &Caller, ctx: &OperationContext) -> Result<ListAssistantsResponse, Error> {
         let mcp_url = ctx.grants.resource().to_owned();
-        Ok(Assistants { assistants: texts::all(&mcp_url), mcp_url })
+        Ok(ListAssistantsResponse { assistants: texts::all(&mcp_url), mcp_url })
     }
 }
 
-/// Whether an assistant can connect.
+/// Tests whether an assistant can connect.
 #[derive(Debug)]
 pub struct TestConnection;
 
 impl TestConnection {
-    /// It takes none.
+    /// It has no fields.
     pub const FIELDS: &'static [Field] = &[];
 
-    /// Reads nothing.
+    /// Makes the operation.
     pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
         Ok(Self)
     }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use actors::context::OperationContext;
 use actors::auth::caller::Caller;
-use errors::Error;
 use actors::auth::keys::changes;
 use actors::auth::secret::Secret;
+use actors::context::OperationContext;
 use entity::id::ClientId;
+use errors::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use web::{Guard, PageUrl};
 
 use crate::mcp::LEGACY;
 
-/// A loopback address, as programs on a user's machine register: nobody is ever sent there.
+/// A loopback URL, as programs on a user's machine register. No browser is ever sent there.
 const REDIRECT: &str = "http://127.0.0.1/connection-test";
 const RESOURCE: &str = "/.well-known/oauth-protected-resource/mcp";
 const SERVER: &str = "/.well-known/oauth-authorization-server";
@@ -34,7 +34,7 @@ type StepResult<T> = Result<StepSuccess<T>, StepError>;
 
 /// What the steps work with.
 pub struct ConnectionTest<'a> {
-    pub app: &'a OperationContext,
+    pub ctx: &'a OperationContext,
     pub probe: &'a ProbeClient,
     /// The name under which the test registers its client.
     pub client_name: &'a str,
@@ -95,12 +95,12 @@ impl From<Error> for StepError {
 
 impl ConnectionTest<'_> {
     fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.app.base_url)
+        format!("{}{path}", self.ctx.core.base_url)
     }
 
     /// Resolves the URL. One that only this machine or network knows is good for assistants there alone.
     pub async fn address(&self) -> StepResult<()> {
-        let base = &self.app.base_url;
+        let base = &self.ctx.core.base_url;
         let page = PageUrl::parse(base).map_err(|_| "server.base_url is not an http(s) URL")?;
         let host = page.host().trim_matches(['[', ']']).to_owned();
         let lookup = tokio::net::lookup_host((host.as_str(), page.port()));
@@ -129,7 +129,7 @@ impl ConnectionTest<'_> {
 
     /// Asks /mcp without a credential.
     pub async fn challenge(&self) -> StepResult<()> {
-        let asked = self.probe.post_json(self.app.grants.resource(), &initialize());
+        let asked = self.probe.post_json(self.ctx.grants.resource(), &initialize());
         let reply = send(asked).await?.expect_status(401, "/mcp without a credential")?;
         let wanted = format!("resource_metadata=\"{}\"", self.url(RESOURCE));
         if reply.header("www-authenticate").unwrap_or_default().contains(&wanted) {
@@ -141,15 +141,15 @@ impl ConnectionTest<'_> {
 
     pub async fn resource_metadata(&self) -> StepResult<()> {
         let document = self.document(RESOURCE).await?;
-        expect_member(&document, "/resource", self.app.grants.resource(), RESOURCE)?;
-        expect_member(&document, "/authorization_servers/0", &self.app.base_url, RESOURCE)?;
+        expect_member(&document, "/resource", self.ctx.grants.resource(), RESOURCE)?;
+        expect_member(&document, "/authorization_servers/0", &self.ctx.core.base_url, RESOURCE)?;
         Ok(StepSuccess::with((), "the metadata of the MCP server is correct"))
     }
 
     /// Checks that every endpoint is one of this service. Returns the URL of the registration.
     pub async fn server_metadata(&self) -> StepResult<String> {
         let document = self.document(SERVER).await?;
-        expect_member(&document, "/issuer", &self.app.base_url, SERVER)?;
+        expect_member(&document, "/issuer", &self.ctx.core.base_url, SERVER)?;
         if document.get("registration_endpoint").is_none() {
             return Err("assistants cannot register: oauth.registration is closed. They can connect with an MCP key, after \
                         registration is opened, or by a document about themselves where oauth.client_metadata_documents \
@@ -184,7 +184,7 @@ impl ConnectionTest<'_> {
         }
         let response = reply.expect_status(201, "registration")?.json("registration")?;
         let id = response.get("client_id").and_then(Value::as_str).unwrap_or_default();
-        let client = self.app.grants.client(id).await?;
+        let client = self.ctx.grants.find_client(id).await?;
         let client = client
             .filter(|client| client.name.as_deref() == Some(self.client_name))
             .ok_or("another service answers at this address: it named a client that is none of this one")?;
@@ -193,10 +193,10 @@ impl ConnectionTest<'_> {
 
     /// Lists the tools with a key that is deleted afterwards, whether that fails or not.
     pub async fn tools(&self, caller: &Caller) -> StepResult<()> {
-        let (accounts, now) = (&self.app.accounts_db, self.app.clock.now());
+        let (accounts, now) = (&self.ctx.core.accounts_db, self.ctx.core.clock.now());
         let (key, secret) = changes::create_test_key(accounts, caller.user, caller.plan, now).await?;
         let listed = self.list_tools(&secret).await;
-        match self.app.keys.revoke(caller.user, key).await {
+        match self.ctx.keys.revoke(caller.user, key).await {
             Ok(()) | Err(Error::NotFound(_)) => listed,
             Err(error) => Err(error.into()),
         }
@@ -215,7 +215,7 @@ impl ConnectionTest<'_> {
     }
 
     async fn call(&self, secret: &Secret, message: &Value) -> Result<ProbeResponse, StepError> {
-        let request = self.probe.post_json(self.app.grants.resource(), message);
+        let request = self.probe.post_json(self.ctx.grants.resource(), message);
         let request = request.header("Accept", "application/json, text/event-stream");
         let request = request.header("MCP-Protocol-Version", LEGACY[0]);
         Ok(send(request.bearer_auth(secret.expose())).await?)

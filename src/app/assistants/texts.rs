@@ -1,4 +1,4 @@
-//! What a person does to connect each assistant, as `assistants.toml` says; compiled in.
+//! What a user does to connect each assistant: the contents of `assistants.toml`, which is compiled in.
 
 use std::sync::LazyLock;
 
@@ -9,14 +9,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-static WRITTEN: LazyLock<Written> = LazyLock::new(|| {
+static ASSISTANTS: LazyLock<AssistantFile> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the file is compiled in, and a test reads it")]
-    toml::from_str(include_str!("assistants.toml")).expect("assistants.toml is as its types want it")
+    toml::from_str(include_str!("assistants.toml")).expect("assistants.toml has the form of its types")
 });
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct AssistantFile {
     #[serde(rename = "assistant")]
     assistants: Vec<Assistant>,
 }
@@ -25,15 +25,15 @@ struct Written {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Assistant {
-    /// Its name in addresses.
+    /// The id.
     pub id: String,
-    /// Its name for people.
+    /// The name to show.
     pub name: String,
-    /// Which program this is about.
+    /// The programs that this is about.
     pub about: String,
-    /// From where it asks.
-    pub runs: Runs,
-    /// What the person does, in order.
+    /// Where the assistant runs.
+    pub runs: AssistantLocation,
+    /// What the user does, in order.
     pub steps: Vec<String>,
     /// What is good to know.
     pub facts: Vec<String>,
@@ -45,13 +45,13 @@ pub struct Assistant {
     pub links: Vec<Link>,
 }
 
-/// From where an assistant asks.
+/// Where an assistant runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Runs {
-    /// Its maker's machines: the address must be https and reachable from everywhere.
+pub enum AssistantLocation {
+    /// On the machines of its vendor: the URL must be https and public.
     Cloud,
-    /// The person's own machine.
+    /// On the machine of the user.
     Here,
 }
 
@@ -59,7 +59,7 @@ pub enum Runs {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Snippet {
-    /// What it is, or where it goes.
+    /// What the text is, or where it belongs.
     pub label: String,
     /// `text`, `shell`, `json` or `toml`.
     pub language: String,
@@ -71,13 +71,13 @@ pub struct Snippet {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// What it does.
+    /// What the link does.
     pub label: String,
-    /// Where it leads: an address of an application's own.
+    /// The URL, with a scheme of the application.
     pub url: String,
 }
 
-/// All of them for the MCP server at this address, in the order in which they are shown.
+/// The texts for the MCP server at this URL, in the order in which they are shown.
 pub fn all(mcp: &str) -> Vec<Assistant> {
     let vscode = json!({ "name": "carrel", "type": "http", "url": mcp }).to_string();
     let vscode = utf8_percent_encode(&vscode, NON_ALPHANUMERIC).to_string();
@@ -86,7 +86,7 @@ pub fn all(mcp: &str) -> Vec<Assistant> {
     let fill = |text: &mut String| {
         *text = text.replace("{mcp}", mcp).replace("{vscode}", &vscode).replace("{cursor}", &cursor);
     };
-    let mut all = WRITTEN.assistants.clone();
+    let mut all = ASSISTANTS.assistants.clone();
     for assistant in &mut all {
         assistant.snippets.iter_mut().for_each(|snippet| fill(&mut snippet.text));
         assistant.links.iter_mut().for_each(|link| fill(&mut link.url));
@@ -103,7 +103,7 @@ mod tests {
     const MCP: &str = "https://carrel.example/mcp";
 
     #[test]
-    fn every_assistant_is_told_the_address_and_nothing_is_left_to_fill_in_but_a_key() {
+    fn texts_of_assistants_have_the_url_and_no_placeholder_but_the_key() {
         let all = all(MCP);
 
         assert_eq!(all.iter().map(|one| &one.id).collect::<HashSet<_>>().len(), all.len());
@@ -125,19 +125,19 @@ mod tests {
     }
 
     #[test]
-    fn install_links_hold_what_their_editors_read() {
+    fn install_links_have_the_form_that_editors_read() {
         let all = all(MCP);
         let link =
             |id: &str| url::Url::parse(&all.iter().find(|one| one.id == id).unwrap().links[0].url).unwrap();
 
         let vscode = link("vscode");
-        let said = percent_encoding::percent_decode_str(vscode.query().unwrap()).decode_utf8().unwrap();
-        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
-        assert_eq!(said, json!({ "name": "carrel", "type": "http", "url": MCP }));
+        let decoded = percent_encoding::percent_decode_str(vscode.query().unwrap()).decode_utf8().unwrap();
+        let config: serde_json::Value = serde_json::from_str(&decoded).unwrap();
+        assert_eq!(config, json!({ "name": "carrel", "type": "http", "url": MCP }));
 
         let cursor = link("cursor");
         let config = cursor.query_pairs().find(|(name, _)| name == "config").unwrap().1.into_owned();
-        let said: serde_json::Value = serde_json::from_slice(&STANDARD.decode(config).unwrap()).unwrap();
-        assert_eq!(said, json!({ "url": MCP }));
+        let config: serde_json::Value = serde_json::from_slice(&STANDARD.decode(config).unwrap()).unwrap();
+        assert_eq!(config, json!({ "url": MCP }));
     }
 }

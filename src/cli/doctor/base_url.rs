@@ -1,4 +1,4 @@
-//! The address under which the world sees the service: whether its host is known, and whether something answers there.
+//! `server.base_url`: whether its host resolves, and whether something accepts connections there.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub async fn check(settings: &Settings, server: &ServerAnswer) -> Check {
             return Check::warning(NAME, format!("the host of {url} was not found: {cause}"), advice);
         }
     };
-    if matches!(server.found, ServerState::Nobody | ServerState::Stranger) {
+    if matches!(server.state, ServerState::NotRunning | ServerState::OtherProgram) {
         return Check::good(NAME, format!("the host of {url} is known; no server runs to be reached there"));
     }
     match connect(&addresses).await {
@@ -64,7 +64,7 @@ async fn connect(addresses: &[SocketAddr]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::State;
+    use super::super::check::CheckState;
     use super::*;
 
     fn settings(base_url: &str) -> Settings {
@@ -72,14 +72,14 @@ mod tests {
         Settings::load(None, set.into_iter()).unwrap()
     }
 
-    const READY: ServerAnswer = ServerAnswer { found: ServerState::Ready, storage: None };
+    const READY: ServerAnswer = ServerAnswer { state: ServerState::Ready, storage: None };
 
     #[tokio::test]
     async fn base_url_is_good_where_it_accepts_connections() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
 
-        assert_eq!(check(&settings(&url), &READY).await.state, State::Good);
+        assert_eq!(check(&settings(&url), &READY).await.state, CheckState::Good);
     }
 
     #[tokio::test]
@@ -89,9 +89,10 @@ mod tests {
         let settings = settings(&format!("http://{free}"));
 
         let refused = check(&settings, &READY).await;
-        let nobody = check(&settings, &ServerAnswer { found: ServerState::Nobody, storage: None }).await;
+        let not_running =
+            check(&settings, &ServerAnswer { state: ServerState::NotRunning, storage: None }).await;
 
-        assert_eq!((refused.state, nobody.state), (State::Warning, State::Good));
+        assert_eq!((refused.state, not_running.state), (CheckState::Warning, CheckState::Good));
         assert!(refused.found.contains(&free.to_string()), "{refused}");
     }
 
@@ -99,7 +100,7 @@ mod tests {
     async fn base_url_whose_host_is_unknown_is_a_warning() {
         let check = check(&settings("https://carrel.invalid"), &READY).await;
 
-        assert_eq!(check.state, State::Warning);
+        assert_eq!(check.state, CheckState::Warning);
         assert!(check.found.starts_with("the host of https://carrel.invalid was not found"), "{check}");
     }
 }

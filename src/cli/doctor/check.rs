@@ -1,13 +1,16 @@
-//! One thing that was looked at: how it is, what was found, and what to do about it.
+//! The result of one check: the state, what was found, and what to do.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How a thing is.
+/// The advice for a database that could be opened, and then failed to answer a query.
+pub const SEE_DATABASE_FILES: &str = "do what `database files` says of damage; if there is none, try again";
+
+/// The state of what was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum CheckState {
     /// As it should be.
     #[serde(rename = "ok")]
     Good,
@@ -17,42 +20,42 @@ pub enum State {
     Wrong,
 }
 
-/// See the file's head.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// The thing.
+    /// The name of what was checked.
     pub name: &'static str,
-    /// How it is.
-    pub state: State,
+    /// Its state.
+    pub state: CheckState,
     /// What was found.
     pub found: String,
-    /// What to do; nothing where it is good.
+    /// What to do; `None` if the state is good.
     pub advice: Option<String>,
 }
 
 impl Check {
-    /// It is as it should be.
+    /// A check that found nothing wrong.
     pub fn good(name: &'static str, found: impl Into<String>) -> Self {
-        Self { name, state: State::Good, found: found.into(), advice: None }
+        Self { name, state: CheckState::Good, found: found.into(), advice: None }
     }
 
-    /// The service works, with less than it could have.
+    /// A check that found a service with less than it could have.
     pub fn warning(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { name, state: State::Warning, found: found.into(), advice: Some(advice.into()) }
+        Self { name, state: CheckState::Warning, found: found.into(), advice: Some(advice.into()) }
     }
 
-    /// The service does not work, or not safely.
+    /// A check that found a service that does not work, or not safely.
     pub fn wrong(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { name, state: State::Wrong, found: found.into(), advice: Some(advice.into()) }
+        Self { name, state: CheckState::Wrong, found: found.into(), advice: Some(advice.into()) }
     }
 }
 
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mark = match self.state {
-            State::Good => "ok     ",
-            State::Warning => "warning",
-            State::Wrong => "WRONG  ",
+            CheckState::Good => "ok     ",
+            CheckState::Warning => "warning",
+            CheckState::Wrong => "WRONG  ",
         };
         write!(f, "{mark}  {}: {}", self.name, self.found)?;
         match &self.advice {
@@ -67,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_comes_with_what_to_do() {
+    fn wrong_check_is_printed_with_its_advice() {
         let check = Check::wrong("server", "something else answers", "end it");
 
         assert_eq!(check.to_string(), "WRONG    server: something else answers\n         -> end it");

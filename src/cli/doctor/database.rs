@@ -3,10 +3,10 @@
 use std::error::Error;
 
 use actors::auth::accounts;
-use library::context::CoreContext;
 use database::OpenError;
+use library::context::CoreContext;
 
-use super::check::Check;
+use super::check::{Check, SEE_DATABASE_FILES};
 use super::library_sizes;
 use crate::cli::{failure, opening};
 use crate::library_database::{self, ConnectError, LostDatabase, setting_of_database};
@@ -17,16 +17,14 @@ const RESTORE: &str = "stop the service and restore a copy; if it is a copy, rem
      there before; `sqlite3 carrel.db .recover` may save what is readable";
 const PUT_BACK: &str =
     "move the files of the database back to their place, or stop the service and restore a copy";
-/// What to do where the database could be opened, and a question to it failed.
-pub const SEE_DATABASE_FILES: &str = "do what `database files` says of damage; if there is none, try again";
 
-/// Opens the database as it is, or tells why it cannot be opened. `is_removed` is whether a service that runs says that its files
-/// are not in their place: then what is there belongs to another database.
+/// Opens the database without a migration, or returns why it cannot be opened. `is_removed` is whether a running service reports that
+/// its files are not in their place: then the files there belong to another database.
 pub async fn open(settings: &Settings, is_removed: bool) -> Result<CoreContext, Check> {
-    let tell_lost = |lost: LostDatabase| {
+    let lost_check = |lost: LostDatabase| {
         Check::wrong(NAME, lost.finding(), if is_removed { PUT_BACK } else { LostDatabase::ADVICE })
     };
-    library_database::require_file(settings).map_err(tell_lost)?;
+    library_database::require_file(settings).map_err(lost_check)?;
     if is_removed {
         // SQLite would apply the log of the service to a file that took the place of the database.
         let found = "the service that runs says that a file of its database was removed or replaced; its log names it";
@@ -37,8 +35,8 @@ pub async fn open(settings: &Settings, is_removed: bool) -> Result<CoreContext, 
         let (place, setting) = (settings.database_url().place(), setting_of_database(settings));
         return Err(Check::warning(NAME, format!("{place} does not exist yet (setting {setting})"), advice));
     }
-    opening::as_it_is(settings).await.map_err(|error| match error {
-        ConnectError::Lost(lost) => tell_lost(lost),
+    opening::unmigrated_core(settings).await.map_err(|error| match error {
+        ConnectError::Lost(lost) => lost_check(lost),
         ConnectError::Open { place, setting, cause } => {
             let found = |error: &dyn Error| format!("could not open {place} (setting {setting}): {error}");
             match cause {
@@ -65,7 +63,7 @@ fn access_advice(settings: &Settings) -> String {
     }
 }
 
-/// Looks at an open database. It reads all of it.
+/// Checks an open database. It reads all of it.
 pub async fn check(core: &CoreContext, repairs: bool) -> Vec<Check> {
     let kind = opening::kind(core);
     let damage = check_for_damage(core).await;
@@ -85,7 +83,7 @@ pub async fn check(core: &CoreContext, repairs: bool) -> Vec<Check> {
     }
 }
 
-/// Reads the whole database: damage that nobody has met yet is found too.
+/// Reads the whole database, so that damage is found before a request meets it.
 async fn check_for_damage(core: &CoreContext) -> Check {
     let name = "database files";
     match core.db.full_check().await {
@@ -113,7 +111,7 @@ async fn check_accounts(core: &CoreContext) -> Check {
 mod tests {
     use std::fs;
 
-    use super::super::check::State;
+    use super::super::check::CheckState;
     use super::*;
 
     /// Settings for a data folder with this database file, if any.
@@ -127,7 +125,7 @@ mod tests {
         (folder, settings)
     }
 
-    async fn told(settings: &Settings, is_removed: bool) -> Check {
+    async fn opening_fault(settings: &Settings, is_removed: bool) -> Check {
         open(settings, is_removed).await.err().unwrap()
     }
 
@@ -136,7 +134,7 @@ mod tests {
         for content in [None, Some(b"".as_slice())] {
             let (_folder, settings) = home(content);
 
-            assert_eq!(told(&settings, false).await.state, State::Warning);
+            assert_eq!(opening_fault(&settings, false).await.state, CheckState::Warning);
         }
     }
 
@@ -144,9 +142,9 @@ mod tests {
     async fn overwritten_database_is_to_be_restored() {
         let (_folder, settings) = home(Some(&[0xa5; 8192]));
 
-        let check = told(&settings, false).await;
+        let check = opening_fault(&settings, false).await;
 
-        assert_eq!(check.state, State::Wrong);
+        assert_eq!(check.state, CheckState::Wrong);
         assert!(check.found.starts_with("the database is damaged"), "{check}");
         assert!(check.advice.unwrap().contains("restore a copy"));
     }
@@ -155,7 +153,7 @@ mod tests {
     async fn replaced_database_of_a_running_service_is_not_opened() {
         let (folder, settings) = home(Some(&[0xa5; 8192]));
 
-        let check = told(&settings, true).await;
+        let check = opening_fault(&settings, true).await;
 
         assert!(check.found.contains("removed or replaced"), "{check}");
         assert!(check.advice.unwrap().contains("back to their place"));

@@ -64,7 +64,7 @@ fn judge(folder: &Path, floor: u64) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::State;
+    use super::super::check::CheckState;
     use super::*;
 
     #[test]
@@ -74,7 +74,7 @@ mod tests {
 
         let states = [0, 1, free / 2, u64::MAX].map(|floor| judge(folder.path(), floor).state);
 
-        assert_eq!(states, [State::Good, State::Good, State::Warning, State::Wrong]);
+        assert_eq!(states, [CheckState::Good, CheckState::Good, CheckState::Warning, CheckState::Wrong]);
     }
 
     #[test]

@@ -3,8 +3,7 @@
 use library::context::CoreContext;
 use library::feeds::health::{FeedHealth, feed_health};
 
-use super::check::Check;
-use super::database::SEE_DATABASE_FILES;
+use super::check::{Check, SEE_DATABASE_FILES};
 use crate::cli::output::shown;
 
 const NAME: &str = "feeds";

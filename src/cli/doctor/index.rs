@@ -1,40 +1,39 @@
-//! How the passage index is, told without opening it: a server may have it open.
+//! The state of the passage index, found without opening it: a server may have it open.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use library::context::CoreContext;
 use actors::ingest::repair::{self, Inspection};
+use library::context::CoreContext;
 use search::index::{AuditReason, IndexFolder};
 
-use super::Check;
-use super::database::SEE_DATABASE_FILES;
+use super::check::{Check, SEE_DATABASE_FILES};
 use crate::cli::failure;
 use crate::settings::Settings;
 
 const NAME: &str = "index";
 
-/// Looks at the folder, and at what the database says of it where its tables are up to date.
+/// Checks the folder, and compares it with the database if its tables are up to date.
 pub async fn check(settings: &Settings, core: &CoreContext) -> Check {
     let folder = IndexFolder::path_in(&settings.data_dir);
     if let Some(fault) = unreadable(&folder) {
         return fault;
     }
-    let told = match inspect(settings, core).await {
+    let check = match inspect(settings, core).await {
         Ok(inspection) => judge(&folder, inspection),
         Err(cause) => Check::wrong(NAME, cause, SEE_DATABASE_FILES),
     };
-    with_set_aside(settings, told)
+    with_set_aside(settings, check)
 }
 
-/// Looks at the folder where there is no database yet.
+/// Checks the folder if there is no database yet.
 pub fn check_new(settings: &Settings) -> Check {
     let folder = IndexFolder::path_in(&settings.data_dir);
     unreadable(&folder).unwrap_or_else(|| with_set_aside(settings, judge(&folder, None)))
 }
 
-/// Says that nothing is known of the index where the database cannot be opened.
+/// Reports that the index could not be compared with a database that cannot be opened.
 pub fn check_unopened(settings: &Settings) -> Check {
     let folder = IndexFolder::path_in(&settings.data_dir);
     unreadable(&folder).unwrap_or_else(|| {
@@ -54,17 +53,18 @@ fn unreadable(folder: &Path) -> Option<Check> {
     Some(Check::wrong(NAME, found, "give it to the user of the service"))
 }
 
-fn with_set_aside(settings: &Settings, told: Check) -> Check {
-    match (told.advice.is_some(), IndexFolder::set_aside_in(&settings.data_dir)) {
+/// Adds to a good check that a damaged index was moved aside.
+fn with_set_aside(settings: &Settings, check: Check) -> Check {
+    match (check.advice.is_some(), IndexFolder::set_aside_in(&settings.data_dir)) {
         (false, Some(aside)) => {
-            let found = format!("{}; a damaged one was moved aside to {}", told.found, aside.display());
+            let found = format!("{}; a damaged one was moved aside to {}", check.found, aside.display());
             Check::warning(NAME, found, "remove it once search finds what it should")
         }
-        (true, Some(_)) | (_, None) => told,
+        (true, Some(_)) | (_, None) => check,
     }
 }
 
-/// What the database says; none where its tables are of an older version.
+/// What the database expects of the index; `None` if its tables are of an older version.
 async fn inspect(settings: &Settings, core: &CoreContext) -> Result<Option<Inspection>, String> {
     if core.db.pending_migrations().await.map_err(|error| error.to_string())? > 0 {
         return Ok(None);
@@ -108,24 +108,24 @@ fn judge(folder: &Path, inspection: Option<Inspection>) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::State;
+    use super::super::check::CheckState;
     use super::*;
 
     const WHOLE: Inspection = Inspection { audit_reason: None, expected_passages: 12, lost_documents: 0 };
 
-    fn told(inspection: Inspection) -> Check {
+    fn judge_index(inspection: Inspection) -> Check {
         judge(Path::new("/data/index"), Some(inspection))
     }
 
     #[test]
     fn whole_index_is_good_and_says_how_much_it_holds() {
-        assert_eq!(told(WHOLE), Check::good(NAME, "/data/index is there and holds 12 passages"));
+        assert_eq!(judge_index(WHOLE), Check::good(NAME, "/data/index is there and holds 12 passages"));
     }
 
     #[test]
     fn every_audit_reason_and_a_rebuild_come_with_advice() {
-        let doubted = |reason| told(Inspection { audit_reason: Some(reason), ..WHOLE });
-        let rebuilt = told(Inspection { lost_documents: 3, ..WHOLE });
+        let doubted = |reason| judge_index(Inspection { audit_reason: Some(reason), ..WHOLE });
+        let rebuilt = judge_index(Inspection { lost_documents: 3, ..WHOLE });
 
         for check in [
             doubted(AuditReason::Missing),
@@ -133,7 +133,7 @@ mod tests {
             doubted(AuditReason::NoMarker),
             rebuilt,
         ] {
-            assert_eq!(check.state, State::Warning, "{check}");
+            assert_eq!(check.state, CheckState::Warning, "{check}");
             assert!(check.advice.is_some());
         }
         assert!(doubted(AuditReason::Missing).found.contains("12 passages should be in it"));
@@ -145,7 +145,7 @@ mod tests {
         let new =
             Inspection { audit_reason: Some(AuditReason::Missing), expected_passages: 0, lost_documents: 0 };
 
-        assert_eq!(told(new).advice.as_deref(), Some("the first start makes it"));
+        assert_eq!(judge_index(new).advice.as_deref(), Some("the first start makes it"));
         assert_eq!(judge(Path::new("/data/index"), None).advice.as_deref(), Some("the first start makes it"));
     }
 }

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use library::context::CoreContext;
-use jobs::{Depth, JobKind};
 use entity::time::Timestamp;
+use jobs::{Depth, JobKind};
+use library::context::CoreContext;
 
-use super::check::Check;
-use super::database::SEE_DATABASE_FILES;
+use super::check::{Check, SEE_DATABASE_FILES};
 
 const NAME: &str = "jobs";
 /// A job that waits for longer beside a running server is late.
@@ -54,12 +53,12 @@ fn judge(depths: &[Depth], failed: &[(String, i64)], now: Timestamp, server_runn
 }
 
 fn activity(kind: &str) -> &str {
-    JobKind::named(kind).map_or(kind, |work| work.activity())
+    JobKind::named(kind).map_or(kind, |kind| kind.activity())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::State;
+    use super::super::check::CheckState;
     use super::*;
 
     const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
@@ -81,7 +80,7 @@ mod tests {
 
         let check = judge(&[], &failed, NOON, true);
 
-        assert_eq!(check.state, State::Warning);
+        assert_eq!(check.state, CheckState::Warning);
         assert_eq!(check.found, "0 waiting, 0 running, 4 failed (fetching a page 3, a_later_kind 1)");
     }
 
@@ -89,7 +88,7 @@ mod tests {
     fn late_jobs_are_a_fault_of_a_running_server_alone() {
         let late = [depth(1, Some(NOON - 2 * MAX_WAIT))];
 
-        assert_eq!(judge(&late, &[], NOON, true).state, State::Warning);
-        assert_eq!(judge(&late, &[], NOON, false).state, State::Good);
+        assert_eq!(judge(&late, &[], NOON, true).state, CheckState::Warning);
+        assert_eq!(judge(&late, &[], NOON, false).state, CheckState::Good);
     }
 }

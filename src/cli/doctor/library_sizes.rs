@@ -1,16 +1,15 @@
-//! Whether the counted bytes of each library are those of its rows.
+//! Whether the counted size of each library is that of its rows.
 
-use library::context::CoreContext;
 use errors::Error;
+use library::context::CoreContext;
 use library::library_quota;
 
-use super::check::Check;
-use super::database::SEE_DATABASE_FILES;
+use super::check::{Check, SEE_DATABASE_FILES};
 use crate::cli::failure;
 
 const NAME: &str = "library sizes";
 
-/// Compares each account's count with its rows, and counts anew where that is asked for. It reads every text.
+/// Compares each account's count with its rows, and corrects it if `repairs` is set. It reads every text.
 pub async fn check(core: &CoreContext, repairs: bool) -> Check {
     match compare(core, repairs).await {
         Ok(check) => check,

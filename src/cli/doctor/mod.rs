@@ -1,4 +1,4 @@
-//! `carrel doctor`: looks at everything that the service stands on, and says what is wrong and what to do.
+//! `carrel doctor`: checks everything that the service depends on, and says what is wrong and what to do.
 
 mod base_url;
 mod check;
@@ -8,6 +8,7 @@ mod feeds;
 mod index;
 mod jobs;
 mod library_sizes;
+mod models;
 
 use std::fmt;
 use std::fs;
@@ -15,20 +16,18 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use library::context::CoreContext;
 use clap::Args;
+use library::context::CoreContext;
 use sandbox::{Sandbox, SandboxCommand, SandboxSettings};
 use serde::Serialize;
 
-pub use self::check::Check;
-use self::check::State;
+use self::check::{Check, CheckState};
 use super::failure::Failure;
-use super::models;
 use super::output::CommandOutput;
 use super::probe::{self, ServerAnswer, ServerState};
 use crate::settings::{Settings, SettingsError};
 
-/// What is done with what is found.
+/// The arguments of `carrel doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Correct what can be corrected without a loss: the counted bytes of libraries
@@ -36,22 +35,22 @@ pub struct DoctorArgs {
     repair: bool,
 }
 
-/// Looks, and reports; the status is a failure's where something is wrong.
+/// Checks everything and reports. The exit status is that of a failure if something is wrong.
 pub async fn run(
     args: DoctorArgs,
     settings: Result<Settings, SettingsError>,
 ) -> Result<CommandOutput, Failure> {
     let checks = match settings {
-        Ok(settings) => all(&settings, args.repair).await,
+        Ok(settings) => check_all(&settings, args.repair).await,
         Err(error) => {
             vec![Check::wrong("settings", error.to_string(), "correct the settings that are named")]
         }
     };
-    let report = Report { ok: checks.iter().all(|check| check.state != State::Wrong), checks };
-    Ok(CommandOutput::of(&report)?.ended(report.ok))
+    let report = DoctorReport { ok: checks.iter().all(|check| check.state != CheckState::Wrong), checks };
+    Ok(CommandOutput::of(&report)?.with_success(report.ok))
 }
 
-async fn all(settings: &Settings, repairs: bool) -> Vec<Check> {
+async fn check_all(settings: &Settings, repairs: bool) -> Vec<Check> {
     let server = probe::ask(settings).await;
     let mut checks = vec![check_settings(settings), base_url::check(settings, &server).await];
     checks.push(check_folder(&settings.data_dir));
@@ -62,13 +61,13 @@ async fn all(settings: &Settings, repairs: bool) -> Vec<Check> {
             checks.push(index::check(settings, &core).await);
             checks.extend(check_work(&core, &server).await);
         }
-        Err(told) => {
-            let index = if told.state == State::Wrong {
+        Err(database) => {
+            let index = if database.state == CheckState::Wrong {
                 index::check_unopened(settings)
             } else {
                 index::check_new(settings)
             };
-            checks.extend([told, index]);
+            checks.extend([database, index]);
         }
     }
     checks.extend(models::check(settings));
@@ -77,12 +76,12 @@ async fn all(settings: &Settings, repairs: bool) -> Vec<Check> {
     checks
 }
 
-/// Looks at the background work, where the tables are up to date.
+/// Checks the background work, if the tables are up to date.
 async fn check_work(core: &CoreContext, server: &ServerAnswer) -> Vec<Check> {
     if !matches!(core.db.pending_migrations().await, Ok(0)) {
         return Vec::new();
     }
-    let server_running = matches!(server.found, ServerState::Ready | ServerState::NotReady);
+    let server_running = matches!(server.state, ServerState::Ready | ServerState::NotReady);
     vec![jobs::check(core, server_running).await, feeds::check(core).await]
 }
 
@@ -135,7 +134,7 @@ fn check_folder(folder: &Path) -> Check {
     Check::good(name, format!("{} is the owner's alone and can be written", folder.display()))
 }
 
-/// Whether a file can be made there: rights, a full disk and a read-only mount all say no in their own words.
+/// Creates a file in the folder and removes it: permissions, a full disk and a read-only mount each fail with their own error.
 fn try_to_write(folder: &Path) -> io::Result<()> {
     let trial = folder.join(format!(".doctor-{}", std::process::id()));
     let written = fs::write(&trial, b"carrel doctor");
@@ -143,7 +142,7 @@ fn try_to_write(folder: &Path) -> io::Result<()> {
     written.and(removed)
 }
 
-/// How the processes are held that read what strangers wrote.
+/// Checks the confinement of the processes that parse pages and files.
 async fn check_sandbox() -> Check {
     let name = "sandbox";
     let started = match SandboxCommand::this_program() {
@@ -154,11 +153,11 @@ async fn check_sandbox() -> Check {
         Err(cause) => Err(cause.to_string()),
     };
     match started {
-        Ok(held) if held.missing.is_empty() => {
+        Ok(confinement) if confinement.missing.is_empty() => {
             Check::good(name, "pages and files are read in a confined process")
         }
-        Ok(held) => {
-            let missing: Vec<String> = held.missing.iter().map(ToString::to_string).collect();
+        Ok(confinement) => {
+            let missing: Vec<String> = confinement.missing.iter().map(ToString::to_string).collect();
             let found =
                 format!("the process that reads pages and files goes without: {}", missing.join("; "));
             Check::warning(
@@ -173,7 +172,7 @@ async fn check_sandbox() -> Check {
 
 fn check_server(settings: &Settings, server: &ServerAnswer) -> Check {
     let (name, listen) = ("server", settings.server.listen);
-    match server.found {
+    match server.state {
         ServerState::Ready => Check::good(name, format!("one runs on {listen} and is ready")),
         ServerState::NotReady => match server.storage.as_deref() {
             Some("damaged") => {
@@ -192,21 +191,23 @@ fn check_server(settings: &Settings, server: &ServerAnswer) -> Check {
                 Check::warning(name, format!("one runs on {listen} and is not ready"), advice)
             }
         },
-        ServerState::Stranger => {
+        ServerState::OtherProgram => {
             let found = format!("something else answers on {listen}");
             Check::wrong(name, found, "end it, or set server.listen to another address")
         }
-        ServerState::Nobody => Check::good(name, format!("none runs on {listen}; `carrel serve` starts one")),
+        ServerState::NotRunning => {
+            Check::good(name, format!("none runs on {listen}; `carrel serve` starts one"))
+        }
     }
 }
 
 #[derive(Serialize)]
-struct Report {
+struct DoctorReport {
     ok: bool,
     checks: Vec<Check>,
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for DoctorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.checks.iter().try_for_each(|check| writeln!(f, "{check}"))
     }
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_can_read_is_told_with_what_to_do() {
+    fn folder_that_others_can_read_is_a_warning_with_advice() {
         let place = folder("open");
         fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
         let open = check_folder(&place);
@@ -231,28 +232,28 @@ mod tests {
         let own = check_folder(&place);
         fs::remove_dir_all(&place).unwrap();
 
-        assert_eq!((open.state, own.state), (State::Warning, State::Good));
+        assert_eq!((open.state, own.state), (CheckState::Warning, CheckState::Good));
         assert_eq!(open.advice, Some(format!("chmod 700 {}", place.display())));
     }
 
     #[test]
-    fn what_is_no_folder_is_wrong_and_a_missing_one_is_not() {
+    fn folder_that_is_a_file_is_wrong_and_a_missing_one_is_not() {
         let place = folder("file");
         let file = place.join("data");
         fs::write(&file, b"").unwrap();
 
-        assert_eq!(check_folder(&file).state, State::Wrong);
-        assert_eq!(check_folder(&place.join("none")).state, State::Warning);
+        assert_eq!(check_folder(&file).state, CheckState::Wrong);
+        assert_eq!(check_folder(&place.join("none")).state, CheckState::Warning);
         fs::remove_dir_all(&place).unwrap();
     }
 
     #[tokio::test]
     async fn wrong_settings_are_a_report_and_a_failure() {
         let unknown = [("CARREL__SERVER__NOPE".to_owned(), "1".to_owned())];
-        let said =
+        let output =
             run(DoctorArgs { repair: false }, Settings::load(None, unknown.into_iter())).await.unwrap();
 
-        assert!(format!("{said:?}").contains("server.nope"));
-        assert!(!said.is_good());
+        assert!(format!("{output:?}").contains("server.nope"));
+        assert!(!output.is_good());
     }
 }

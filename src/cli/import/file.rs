@@ -1,25 +1,30 @@
-//! Bringing the file to be imported into the store.
+//! Copies the file that is imported into the store.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use entity::id::UserId;
 use library::context::CoreContext;
 use library::imports::ImportFile;
 use library::stored_files::FileLease;
-use entity::id::UserId;
 use storage::blobs::{BlobStore, PART_BYTES};
 use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, stdin};
 
 use crate::cli::failure::Failure;
 
-/// A file of the machine, or what comes on standard input, copied to the store for this user.
-pub async fn stored(core: &CoreContext, store: &dyn BlobStore, user: UserId, path: &Path) -> Result<FileLease, Failure> {
-    let told = |cause| Failure::Path { what: "read", path: path.to_owned(), cause };
-    let (mut from, length) = open(path).await.map_err(told)?;
-    let mut part = next(&mut *from).await.map_err(told)?;
+/// Copies a file of this machine, or standard input, into the store for this user.
+pub async fn store(
+    core: &CoreContext,
+    store: &dyn BlobStore,
+    user: UserId,
+    path: &Path,
+) -> Result<FileLease, Failure> {
+    let fault = |cause| Failure::Path { what: "read", path: path.to_owned(), cause };
+    let (mut source, length) = open(path).await.map_err(fault)?;
+    let mut part = read_part(&mut *source).await.map_err(fault)?;
     if part.is_empty() {
-        return Err(told(io::Error::new(ErrorKind::UnexpectedEof, "it is empty")));
+        return Err(fault(io::Error::new(ErrorKind::UnexpectedEof, "it is empty")));
     }
     let mut file = ImportFile::begin(core, store, user, length).await?;
     while !part.is_empty() {
@@ -27,32 +32,32 @@ pub async fn stored(core: &CoreContext, store: &dyn BlobStore, user: UserId, pat
             file.abort().await;
             return Err(error.into());
         }
-        part = match next(&mut *from).await {
+        part = match read_part(&mut *source).await {
             Ok(part) => part,
             Err(cause) => {
                 file.abort().await;
-                return Err(told(cause));
+                return Err(fault(cause));
             }
         };
     }
     Ok(file.finish().await?)
 }
 
-/// What is read, and how long it is; 0 of standard input and of other pipes.
+/// The source and its length, which is 0 for standard input and other pipes.
 async fn open(path: &Path) -> io::Result<(Box<dyn AsyncRead + Unpin>, u64)> {
     if path.to_str() == Some("-") {
-        let from: Box<dyn AsyncRead + Unpin> = Box::new(stdin());
-        return Ok((from, 0));
+        let source: Box<dyn AsyncRead + Unpin> = Box::new(stdin());
+        return Ok((source, 0));
     }
     let file = File::open(path).await?;
     let length = file.metadata().await?.len();
-    let from: Box<dyn AsyncRead + Unpin> = Box::new(file);
-    Ok((from, length))
+    let source: Box<dyn AsyncRead + Unpin> = Box::new(file);
+    Ok((source, length))
 }
 
-/// As many bytes as go into one part of a stored file; fewer at its end, and then none.
-async fn next(from: &mut (dyn AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
+/// Reads one part of a stored file: [`PART_BYTES`] bytes, fewer at the end of the source, and none after it.
+async fn read_part(source: &mut (dyn AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
     let mut part = Vec::with_capacity(PART_BYTES);
-    from.take(PART_BYTES as u64).read_to_end(&mut part).await?;
+    source.take(PART_BYTES as u64).read_to_end(&mut part).await?;
     Ok(part)
 }

@@ -1,5 +1,5 @@
-//! `carrel import`: a file of another program, or an export, into a library. It goes to the store with a job, as one does
-//! that comes by the web; the server imports it, or the next start where none runs.
+//! `carrel import`: imports a file of another program, or an export of Carrel. The file goes to the store with a job, like an import over
+//! HTTP; the running server imports it, or the next start if none runs.
 
 mod file;
 mod formats;
@@ -7,16 +7,16 @@ pub mod report;
 
 use std::path::{Path, PathBuf};
 
-use library::context::CoreContext;
-use errors::Error;
-use library::imports::{self, NewImport};
-use jobs::JobKind;
 use clap::Args;
 use entity::import;
 use entity::kind::ImportState;
+use errors::Error;
+use jobs::JobKind;
+use library::context::CoreContext;
+use library::imports::{self, NewImport};
 use parse::bookmarks::Format;
 
-use self::report::{QueuedImport, Report};
+use self::report::{ImportReport, QueuedImport};
 use super::failure::Failure;
 use super::opening::OwnerArgs;
 use super::output::CommandOutput;
@@ -25,7 +25,7 @@ use super::{opening, probe, progress, waiting};
 use crate::server;
 use crate::settings::Settings;
 
-/// What to import, and for whom.
+/// The file to import, and the account.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
     #[command(flatten)]
@@ -40,30 +40,30 @@ pub struct ImportArgs {
     file: PathBuf,
 }
 
-/// Has the file imported, and reports.
+/// Imports the file and reports what became of its rows.
 pub async fn run(args: ImportArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
     let owner = args.owner.find(&core).await?;
     imports::ensure_can_begin(&core, owner.id).await?;
     let store = server::files(settings).map_err(Failure::Service)?;
-    let file = file::stored(&core, &*store, owner.id, &args.file).await?;
+    let file = file::store(&core, &*store, owner.id, &args.file).await?;
     let file_name = file_name(&args.file);
     let new = NewImport { user: owner.id, file_name, format: args.format, dry_run: args.dry_run };
     let begun = imports::begin(&core, new, file).await?;
-    match ended(&core, settings, &begun).await? {
+    match wait_for_end(&core, settings, &begun).await? {
         Some(import) => report(&core, &import, settings).await,
         None => CommandOutput::of(&QueuedImport::of(&begun)),
     }
 }
 
-/// The name of the file; none of standard input.
+/// The name of the file; `None` for standard input.
 fn file_name(path: &Path) -> Option<String> {
     let name = path.file_name().filter(|_| path.to_str() != Some("-"))?;
     Some(name.to_string_lossy().into_owned())
 }
 
-/// The import when it has ended; none where it is left for the next start.
-async fn ended(
+/// Waits for the end of the import; `None` if it is left for the next start of a server.
+async fn wait_for_end(
     core: &CoreContext,
     settings: &Settings,
     begun: &import::Model,
@@ -71,30 +71,36 @@ async fn ended(
     let bar = progress::count("importing");
     waiting::until_done((core, settings), (JobKind::Import, begun.id.0), &bar, async || {
         let import = imports::find(core, begun.user_id, begun.id).await?;
-        bar.set_position(rows(&import));
-        let running = import.state == ImportState::Running;
-        Ok(if running { Progress::Open(import.error) } else { Progress::Done(import) })
+        bar.set_position(imported_rows(&import));
+        let is_running = import.state == ImportState::Running;
+        Ok(if is_running { Progress::Open(import.error) } else { Progress::Done(import) })
     })
     .await
 }
 
-async fn report(core: &CoreContext, import: &import::Model, settings: &Settings) -> Result<CommandOutput, Failure> {
+async fn report(
+    core: &CoreContext,
+    import: &import::Model,
+    settings: &Settings,
+) -> Result<CommandOutput, Failure> {
     match import.state {
         ImportState::Done | ImportState::Checked => {
-            let report = Report::of(core, import, probe::runs(settings).await).await?;
-            Ok(CommandOutput::of(&report)?.ended(report.is_good()))
+            let report = ImportReport::of(core, import, probe::is_server_running(settings).await).await?;
+            Ok(CommandOutput::of(&report)?.with_success(report.is_good()))
         }
-        ImportState::Failed => Err(Failure::NotImported { rows: rows(import), reason: reason(import) }),
+        ImportState::Failed => {
+            Err(Failure::NotImported { rows: imported_rows(import), reason: failure_reason(import) })
+        }
         ImportState::Running
         | ImportState::Paused
         | ImportState::Undoing
         | ImportState::HalfUndone
-        | ImportState::Undone => Err(Failure::Interrupted { rows: rows(import) }),
+        | ImportState::Undone => Err(Failure::Interrupted { rows: imported_rows(import) }),
     }
 }
 
 /// Why an import failed, and what to do about a file whose format was not recognised.
-fn reason(import: &import::Model) -> String {
+fn failure_reason(import: &import::Model) -> String {
     let reason = import.error.clone().unwrap_or_default();
     if imports::is_format_unknown(import) {
         return format!("{reason}; name it with --format ({})", Format::NAMES.join(", "));
@@ -102,6 +108,6 @@ fn reason(import: &import::Model) -> String {
     reason
 }
 
-fn rows(import: &import::Model) -> u64 {
+fn imported_rows(import: &import::Model) -> u64 {
     u64::try_from(import.done).unwrap_or_default()
 }

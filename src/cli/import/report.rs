@@ -1,14 +1,14 @@
-//! What an import did (contract.md, section 9: imports).
+//! The report of an import (contract.md, section 9: imports).
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use library::context::CoreContext;
-use errors::Error;
-use library::imports::{self, UndoReport};
 use entity::id::ImportId;
 use entity::import;
 use entity::kind::ImportState;
+use errors::Error;
+use library::context::CoreContext;
+use library::imports::{self, UndoReport};
 use serde::Serialize;
 
 use crate::cli::output::shown;
@@ -19,11 +19,11 @@ const MAX_PRINTED_ROWS: usize = 20;
 /// What an import did so far, or would do.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct ImportReport {
     import_id: ImportId,
-    /// How far it is.
+    /// The state of the import.
     pub status: ImportState,
-    /// Name of the file; none of standard input.
+    /// Name of the file; `None` for standard input.
     pub file_name: Option<String>,
     format: Option<String>,
     dry_run: bool,
@@ -31,12 +31,12 @@ pub struct Report {
     updated: i32,
     skipped: Vec<SkippedRow>,
     skipped_lines: i32,
-    /// Rows that were skipped and are not kept one by one, by reason.
+    /// Number of skipped rows that are not listed one by one, by reason.
     unlisted_faults: BTreeMap<String, u64>,
     unread_columns: Vec<String>,
-    /// What the undo of the import did; none of an import that was not undone.
+    /// What the undo of the import did; `None` if it was not undone.
     undo: Option<UndoReport>,
-    /// Whether a server is there to fetch and read what was saved.
+    /// Whether a server runs that fetches and indexes the pages.
     pub server_running: bool,
 }
 
@@ -46,8 +46,11 @@ struct SkippedRow {
     reason: String,
 }
 
-impl Report {
-    /// Of an import that has ended.
+impl ImportReport {
+    /// The report of an import.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the database fails.
     pub async fn of(core: &CoreContext, import: &import::Model, server_running: bool) -> Result<Self, Error> {
         let skipped = imports::list_skipped_rows(core, import).await?;
         Ok(Self {
@@ -67,13 +70,13 @@ impl Report {
         })
     }
 
-    /// Not good is a file of which nothing could be imported.
+    /// Whether anything could be imported of the file.
     pub fn is_good(&self) -> bool {
         self.created + self.updated > 0 || self.skipped_lines == 0
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_rows(f)?;
         if self.dry_run {
@@ -86,17 +89,17 @@ impl fmt::Display for Report {
         if self.created == 0 {
             return Ok(());
         }
-        let who = if self.server_running {
+        let progress = if self.server_running {
             "The server is now fetching and indexing them"
         } else {
             "No server is running: the next start fetches and indexes them"
         };
-        write!(f, "{who}; see `carrel imports show {}`", self.import_id)
+        write!(f, "{progress}; see `carrel imports show {}`", self.import_id)
     }
 }
 
-impl Report {
-    /// What became of the rows of the file.
+impl ImportReport {
+    /// Writes what became of the rows of the file.
     pub fn write_rows(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { created, updated, skipped_lines, .. } = self;
         if self.dry_run {
@@ -126,7 +129,7 @@ impl Report {
     }
 }
 
-/// An import that waits for a server.
+/// An import that waits until a server starts.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuedImport {
@@ -138,7 +141,7 @@ pub struct QueuedImport {
 }
 
 impl QueuedImport {
-    /// Of an import that was begun.
+    /// The view of an import that was begun.
     pub fn of(import: &import::Model) -> Self {
         Self {
             import_id: import.id,
@@ -152,10 +155,10 @@ impl QueuedImport {
 
 impl fmt::Display for QueuedImport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = if self.dry_run { "does the dry run" } else { "imports it" };
+        let action = if self.dry_run { "does the dry run" } else { "imports it" };
         write!(
             f,
-            "no server is running: the file is kept, and the next start {what}; see `carrel imports show {}`",
+            "no server is running: the file is kept, and the next start {action}; see `carrel imports show {}`",
             self.import_id
         )
     }

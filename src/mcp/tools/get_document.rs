@@ -1,42 +1,42 @@
-//! `get_document`: what it takes.
+//! `get_document`: its arguments.
 
-use errors::{Error, Fault, Invalid};
-use validation::{Field, Kind, Values};
 use actors::operations::document::{MAX_CHARS, Named, OFFSET, ReadDocument};
 use entity::id::{BookmarkId, DocumentId};
+use errors::{Error, Fault, Invalid};
+use validation::{Field, Kind, Values};
 
-/// The three names of a document, of which a call gives one.
-const NAMES: [&str; 3] = ["documentId", "bookmarkId", "url"];
+/// The fields that name a document, of which a call gives one.
+const NAME_FIELDS: [&str; 3] = ["documentId", "bookmarkId", "url"];
 
-/// What it takes.
+/// The fields of the arguments.
 pub const FIELDS: &[Field] = &[
-    Field::optional(NAMES[0], Kind::Id, "The document, as search_library names it."),
-    Field::optional(NAMES[1], Kind::Id, "The bookmark whose text it is."),
-    Field::optional(NAMES[2], Kind::Words { min: 1, max: 8192 }, "The address that was saved."),
+    Field::optional(NAME_FIELDS[0], Kind::Id, "The document, as search_library names it."),
+    Field::optional(NAME_FIELDS[1], Kind::Id, "The bookmark whose text it is."),
+    Field::optional(NAME_FIELDS[2], Kind::Words { min: 1, max: 8192 }, "The URL that was saved."),
     OFFSET,
     MAX_CHARS,
 ];
 
-/// Reads what was given.
+/// Makes the operation from the arguments.
 pub fn read(mut values: Values) -> Result<ReadDocument, Error> {
     let names = [
-        values.id(NAMES[0]).map(|id| Named::Document(DocumentId(id))),
-        values.id(NAMES[1]).map(|id| Named::Bookmark(BookmarkId(id))),
-        values.text(NAMES[2]).map(Named::Url),
+        values.id(NAME_FIELDS[0]).map(|id| Named::Document(DocumentId(id))),
+        values.id(NAME_FIELDS[1]).map(|id| Named::Bookmark(BookmarkId(id))),
+        values.text(NAME_FIELDS[2]).map(Named::Url),
     ];
     let given = names.map(|name| name.ok_or(()));
     match given {
         [Ok(named), Err(()), Err(())] | [Err(()), Ok(named), Err(())] | [Err(()), Err(()), Ok(named)] => {
             Ok(ReadDocument::page(named, values))
         }
-        none_or_many => Err(not_one(none_or_many.map(|name| name.is_ok())).into()),
+        none_or_many => Err(not_exactly_one(none_or_many.map(|name| name.is_ok())).into()),
     }
 }
 
-/// Names the fields that are too many, or all three where there is none.
-fn not_one(given: [bool; 3]) -> Invalid {
+/// Reports the fields that were given, or all three if none was.
+fn not_exactly_one(given: [bool; 3]) -> Invalid {
     let none = !given.contains(&true);
-    let faulty = NAMES.iter().zip(given).filter(|(_, given)| none || *given);
+    let faulty = NAME_FIELDS.iter().zip(given).filter(|(_, given)| none || *given);
     let reason = "is one of documentId, bookmarkId and url: give exactly one of them";
     Invalid {
         faults: faulty
@@ -47,42 +47,42 @@ fn not_one(given: [bool; 3]) -> Invalid {
 
 #[cfg(test)]
 mod tests {
-    use validation::read_map;
-    use actors::pipeline::Operation;
+    use actors::operation::Operation;
     use serde_json::{Value, json};
+    use validation::read_map;
 
     use super::*;
 
     const ID: &str = "01890000-0000-7000-8000-000000000000";
 
-    fn given(arguments: Value) -> Result<ReadDocument, Error> {
+    fn parse(arguments: Value) -> Result<ReadDocument, Error> {
         let Value::Object(arguments) = arguments else { panic!("no object") };
         read(read_map(arguments, FIELDS)?)
     }
 
     fn faulty(arguments: Value) -> Vec<String> {
-        match given(arguments) {
+        match parse(arguments) {
             Err(Error::Invalid(invalid)) => invalid.faults.into_iter().map(|fault| fault.field).collect(),
             other => panic!("not refused: {other:?}"),
         }
     }
 
     #[test]
-    fn a_document_is_named_in_exactly_one_way() {
-        assert!(matches!(given(json!({ "documentId": ID })).unwrap().named, Named::Document(_)));
-        assert!(matches!(given(json!({ "bookmarkId": ID, "url": null })).unwrap().named, Named::Bookmark(_)));
-        assert!(matches!(given(json!({ "url": "https://a.example" })).unwrap().named, Named::Url(_)));
+    fn document_is_named_by_exactly_one_field() {
+        assert!(matches!(parse(json!({ "documentId": ID })).unwrap().named, Named::Document(_)));
+        assert!(matches!(parse(json!({ "bookmarkId": ID, "url": null })).unwrap().named, Named::Bookmark(_)));
+        assert!(matches!(parse(json!({ "url": "https://a.example" })).unwrap().named, Named::Url(_)));
 
-        assert_eq!(faulty(json!({})), NAMES);
+        assert_eq!(faulty(json!({})), NAME_FIELDS);
         assert_eq!(faulty(json!({ "documentId": ID, "url": "https://a.example" })), ["documentId", "url"]);
         assert_eq!(faulty(json!({ "documentId": "nonsense" })), ["documentId"]);
     }
 
     #[test]
-    fn a_call_counts_by_the_characters_that_are_asked_for() {
-        for (most, calls) in [(1, 1), (12_000, 1), (12_001, 2), (20_000, 2)] {
-            assert_eq!(given(json!({ "documentId": ID, "maxChars": most })).unwrap().weight(), calls);
+    fn weight_depends_on_the_requested_characters() {
+        for (max_chars, weight) in [(1, 1), (12_000, 1), (12_001, 2), (20_000, 2)] {
+            assert_eq!(parse(json!({ "documentId": ID, "maxChars": max_chars })).unwrap().weight(), weight);
         }
-        assert_eq!(given(json!({ "documentId": ID })).unwrap().weight(), 1);
+        assert_eq!(parse(json!({ "documentId": ID })).unwrap().weight(), 1);
     }
 }

@@ -1,19 +1,19 @@
-//! `get_project_context`: what it takes.
+//! `get_project_context`: its arguments.
 
-use errors::Error;
-use validation::{Field, Kind, Values};
 use actors::operations::projects::{CONTEXT_MAX_CHARS, ReadContext};
 use actors::operations::search::QUERY;
 use actors::operations::target::Target;
+use errors::Error;
+use validation::{Field, Kind, Values};
 
-/// What it takes.
+/// The fields of the arguments.
 pub const FIELDS: &[Field] = &[
     Field::required("projectId", Kind::Id, "The project, as list_projects names it."),
     Field::optional("query", QUERY, "Adds the best passages from the project's sources and notes."),
     CONTEXT_MAX_CHARS,
 ];
 
-/// Reads what was given. Assistants see the pinned notes (spec.md: MCP server).
+/// Makes the operation from the arguments. Assistants see the pinned notes (spec.md: MCP server).
 pub fn read(mut values: Values) -> Result<ReadContext, Error> {
     let project = values.id("projectId").map(|id| id.to_string());
     Ok(ReadContext {

@@ -1,4 +1,4 @@
-//! THE table of tools: the order in which they are listed, and all that the layer around them knows.
+//! The table of tools, in the order in which they are listed.
 
 mod add_bookmark;
 mod create_note;
@@ -8,19 +8,20 @@ mod list_projects;
 mod search_library;
 
 use actix_web::HttpRequest;
-use actors::context::OperationContext;
 use actors::auth::caller::Caller;
-use errors::Error;
-use validation::{Field, Values, read_map};
+use actors::context::OperationContext;
+use actors::operation::Operation;
 use actors::operations::bookmarks::AddBookmark;
 use actors::operations::document::ReadDocument;
 use actors::operations::notes::CreateNote;
 use actors::operations::projects::{ListProjects, ReadContext};
 use actors::operations::search::Search;
-use actors::pipeline::{Answer, Asked, Entry, Operation, perform_as};
+use actors::pipeline::{self, ActivityEntry, Endpoint, ParsedRequest, Response};
 use entity::scope::{Scope, Scopes};
+use errors::Error;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value, json};
+use validation::{Field, Values, read_map};
 
 use super::schema;
 use crate::http::answer_turns::turn_wait;
@@ -33,27 +34,26 @@ pub struct Tool {
     description: &'static str,
     fields: &'static [Field],
     output: fn() -> Value,
-    hints: Hints,
-    /// Without these it is neither listed nor run. The plan's rule is in them: a plan that does not include a scope
-    /// takes it from the caller.
+    hints: ToolHints,
+    /// A caller without these scopes neither sees nor runs the tool. The scopes of a caller are those within its plan.
     scopes: &'static [Scope],
-    /// Whether its answers may hold what others wrote.
-    pub third_party: bool,
-    call: for<'a> fn(Call<'a>) -> LocalBoxFuture<'a, Result<Value, Error>>,
+    /// Whether its results may contain text that others than the user wrote.
+    pub has_third_party_text: bool,
+    call: for<'a> fn(ToolCall<'a>) -> LocalBoxFuture<'a, Result<Value, Error>>,
 }
 
-/// What a client may think of a tool before it runs it.
+/// The annotations of a tool: what a client may assume before it calls the tool.
 #[derive(Clone, Copy)]
-struct Hints {
+struct ToolHints {
     read_only: bool,
     idempotent: bool,
     open_world: bool,
 }
 
-impl Hints {
-    /// Looks at the library and changes nothing.
+impl ToolHints {
+    /// Reads the library and changes nothing.
     const READS: Self = Self { read_only: true, idempotent: true, open_world: false };
-    /// Adds something once, and has it fetched from the web.
+    /// Adds something once, which is fetched from the web.
     const SAVES: Self = Self { read_only: false, idempotent: true, open_world: true };
     /// Adds something each time.
     const WRITES: Self = Self { read_only: false, idempotent: false, open_world: false };
@@ -71,9 +71,9 @@ pub static TOOLS: &[Tool] = &[
                       available.",
         fields: search_library::FIELDS,
         output: schema::output::<Search>,
-        hints: Hints::READS,
+        hints: ToolHints::READS,
         scopes: Search::SCOPES,
-        third_party: true,
+        has_third_party_text: true,
         call: |call| call.run(search_library::read),
     },
     Tool {
@@ -84,9 +84,9 @@ pub static TOOLS: &[Tool] = &[
                       nextOffset is not null, call again with offset set to it.",
         fields: get_document::FIELDS,
         output: schema::output::<ReadDocument>,
-        hints: Hints::READS,
+        hints: ToolHints::READS,
         scopes: ReadDocument::SCOPES,
-        third_party: true,
+        has_third_party_text: true,
         call: |call| call.run(get_document::read),
     },
     Tool {
@@ -96,9 +96,9 @@ pub static TOOLS: &[Tool] = &[
                       and sources for one piece of work. Read one with get_project_context and its id.",
         fields: list_projects::FIELDS,
         output: schema::output::<ListProjects>,
-        hints: Hints::READS,
+        hints: ToolHints::READS,
         scopes: ListProjects::SCOPES,
-        third_party: false,
+        has_third_party_text: false,
         call: |call| call.run(list_projects::read),
     },
     Tool {
@@ -110,9 +110,9 @@ pub static TOOLS: &[Tool] = &[
                       passages, notes and decisions.",
         fields: get_project_context::FIELDS,
         output: schema::output::<ReadContext>,
-        hints: Hints::READS,
+        hints: ToolHints::READS,
         scopes: ReadContext::SCOPES,
-        third_party: true,
+        has_third_party_text: true,
         call: |call| call.run(get_project_context::read),
     },
     Tool {
@@ -123,9 +123,9 @@ pub static TOOLS: &[Tool] = &[
                       source of that project.",
         fields: add_bookmark::FIELDS,
         output: schema::output::<AddBookmark>,
-        hints: Hints::SAVES,
+        hints: ToolHints::SAVES,
         scopes: AddBookmark::SCOPES,
-        third_party: true,
+        has_third_party_text: true,
         call: |call| call.run(add_bookmark::read),
     },
     Tool {
@@ -135,26 +135,26 @@ pub static TOOLS: &[Tool] = &[
                       to the notes of that saved item, with a projectId it becomes a pinned note of that project.",
         fields: create_note::FIELDS,
         output: schema::output::<CreateNote>,
-        hints: Hints::WRITES,
+        hints: ToolHints::WRITES,
         scopes: CreateNote::SCOPES,
-        third_party: false,
+        has_third_party_text: false,
         call: |call| call.run(create_note::read),
     },
 ];
 
 impl Tool {
     /// The tool of this name.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn find(name: &str) -> Option<&'static Self> {
         TOOLS.iter().find(|tool| tool.name == name)
     }
 
-    /// Whether a caller with these scopes sees it.
-    pub fn is_for(&self, scopes: &Scopes) -> bool {
+    /// Whether a caller with these scopes may use it.
+    pub fn is_allowed(&self, scopes: &Scopes) -> bool {
         self.scopes.iter().all(|scope| scopes.has(*scope))
     }
 
-    /// How it is listed.
-    pub fn listed(&self) -> Value {
+    /// Its description in `tools/list`.
+    pub fn description(&self) -> Value {
         json!({
             "name": self.name,
             "title": self.title,
@@ -164,7 +164,7 @@ impl Tool {
             "annotations": {
                 "title": self.title,
                 "readOnlyHint": self.hints.read_only,
-                // Nothing that a tool does takes anything away.
+                // No tool deletes anything.
                 "destructiveHint": false,
                 "idempotentHint": self.hints.idempotent,
                 "openWorldHint": self.hints.open_world,
@@ -172,7 +172,10 @@ impl Tool {
         })
     }
 
-    /// Does what it is for; `http` is the request that the call came with.
+    /// Runs the tool; `http` is the HTTP request that carried the call.
+    ///
+    /// # Errors
+    /// Those of the pipeline and of the operation.
     pub async fn call(
         &'static self,
         http: &HttpRequest,
@@ -180,50 +183,49 @@ impl Tool {
         caller: &Caller,
         arguments: Option<Value>,
     ) -> Result<Value, Error> {
-        (self.call)(Call { http, ctx, caller, tool: self, arguments }).await
+        (self.call)(ToolCall { http, ctx, caller, tool: self, arguments }).await
     }
 }
 
-/// A call of a tool, on its way through the pipeline.
-struct Call<'a> {
+/// A call of a tool.
+struct ToolCall<'a> {
     http: &'a HttpRequest,
-    app: &'a OperationContext,
+    ctx: &'a OperationContext,
     caller: &'a Caller,
     tool: &'static Tool,
     arguments: Option<Value>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> ToolCall<'a> {
     fn run<O: Operation>(
         self,
         read: fn(Values) -> Result<O, Error>,
     ) -> LocalBoxFuture<'a, Result<Value, Error>> {
         Box::pin(async move {
-            let Call { http, ctx, caller, tool, arguments } = self;
-            let given = || read(read_map(object(arguments)?, tool.fields)?);
-            let asked = async |caller: &Caller| Asked {
-                operation: given(),
-                replay: None,
+            let ToolCall { http, ctx, caller, tool, arguments } = self;
+            let operation = || read(read_map(arguments_object(arguments)?, tool.fields)?);
+            let parse = async |caller: &Caller| ParsedRequest {
+                operation: operation(),
+                idempotency_key: None,
                 turn: turn_wait::<O>(http, caller),
             };
-            let performed = perform_as(ctx, caller, Entry::Tool(tool.name), verdict, asked).await;
-            match performed.result? {
-                Answer::Fresh(reply) => serde_json::to_value(reply).map_err(Error::internal),
-                Answer::Stored(_) => Err(Error::internal("a tool has no stored answers")),
-            }
+            let activity =
+                ActivityEntry { endpoint: Endpoint::Tool(tool.name), status: &activity_status::<O::Reply> };
+            let outcome = pipeline::execute(ctx, caller, Some(activity), parse).await;
+            serde_json::to_value(outcome.into_reply()?).map_err(Error::internal)
         })
     }
 }
 
-/// What the activity view shows.
-fn verdict<R>(came: &Result<Answer<R>, Error>) -> String {
-    match came {
-        Ok(Answer::Fresh(_) | Answer::Stored(_)) => "ok".to_owned(),
-        Err(failed) => failed.spec().mcp_code.to_owned(),
+/// The status that the activity view shows.
+fn activity_status<R>(result: &Result<Response<R>, Error>) -> String {
+    match result {
+        Ok(Response::Fresh(_) | Response::Replayed(_)) => "ok".to_owned(),
+        Err(error) => error.spec().mcp_code.to_owned(),
     }
 }
 
-fn object(arguments: Option<Value>) -> Result<Map<String, Value>, Error> {
+fn arguments_object(arguments: Option<Value>) -> Result<Map<String, Value>, Error> {
     match arguments {
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(members)) => Ok(members),
@@ -238,18 +240,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_is_seen_with_all_of_its_scopes() {
-        let tool = Tool::named("search_library").unwrap();
+    fn tool_is_allowed_with_all_of_its_scopes() {
+        let tool = Tool::find("search_library").unwrap();
 
-        assert!(tool.is_for(&[Scope::Mcp, Scope::ReadLibrary].as_slice().into()));
-        assert!(!tool.is_for(&[Scope::Mcp, Scope::ReadProjects].as_slice().into()));
-        assert!(Tool::named("drop_tables").is_none());
+        assert!(tool.is_allowed(&[Scope::Mcp, Scope::ReadLibrary].as_slice().into()));
+        assert!(!tool.is_allowed(&[Scope::Mcp, Scope::ReadProjects].as_slice().into()));
+        assert!(Tool::find("drop_tables").is_none());
     }
 
     #[test]
     fn every_tool_is_described_for_a_model() {
         for tool in TOOLS {
-            let listed = tool.listed();
+            let listed = tool.description();
             for schema in ["inputSchema", "outputSchema"] {
                 assert_eq!(listed[schema]["type"], "object", "{}", tool.name);
             }
@@ -259,16 +261,19 @@ mod tests {
     }
 
     #[test]
-    fn passages_are_there_with_a_query_only() {
-        let output = Tool::named("get_project_context").unwrap().listed()["outputSchema"].clone();
+    fn passages_are_optional_in_the_project_context() {
+        let output = Tool::find("get_project_context").unwrap().description()["outputSchema"].clone();
 
         assert!(output["properties"]["passages"].is_object());
         assert!(!output["required"].as_array().unwrap().contains(&json!("passages")));
     }
 
     #[test]
-    fn arguments_are_an_object_or_left_out() {
-        assert!(object(None).unwrap().is_empty() && object(Some(Value::Null)).unwrap().is_empty());
-        assert!(matches!(object(Some(json!([]))), Err(Error::Invalid(_))));
+    fn arguments_are_an_object_or_missing() {
+        assert!(
+            arguments_object(None).unwrap().is_empty()
+                && arguments_object(Some(Value::Null)).unwrap().is_empty()
+        );
+        assert!(matches!(arguments_object(Some(json!([]))), Err(Error::Invalid(_))));
     }
 }

@@ -1,16 +1,16 @@
-//! `search_library`: what it takes.
+//! `search_library`: its arguments.
 
+use actors::operations::search::{LIMIT, QUERY, Search};
 use errors::Error;
 use validation::{Field, Values};
-use actors::operations::search::{LIMIT, QUERY, Search};
 
-/// What it takes.
+/// The fields of the arguments.
 pub const FIELDS: &[Field] = &[
     Field::required("query", QUERY, "What to look for, in words or as a question."),
     Field::optional("limit", LIMIT, "Passages at most; 8 when left out."),
 ];
 
-/// Reads what was given.
+/// Makes the operation from the arguments.
 pub fn read(mut values: Values) -> Result<Search, Error> {
     Ok(Search {
         query: values.text("query").unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! Open connections, counted by the network address of their peer, so that one address cannot use all that there may be.
+//! OpenConnections connections, counted by the network address of their peer, so that one address cannot use all that there may be.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -22,11 +22,11 @@ pub struct Connections {
     max_per_address: usize,
     /// Proxies forward the connections of many clients and are not limited.
     trusted: Vec<IpNet>,
-    open: Mutex<Open>,
+    open: Mutex<OpenConnections>,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenConnections {
     /// Those of trusted proxies are among them.
     all: usize,
     by_network: HashMap<IpAddr, usize>,
@@ -65,7 +65,7 @@ impl Connections {
         Some(ConnectionSlot { connections: self.clone(), network })
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenConnections> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -43,7 +43,7 @@ impl Exchange {
         Rc::new(Self {
             is_answering: Cell::new(false),
             has_ended: Cell::new(false),
-            caller: Cell::new(Sender::stranger(None)),
+            caller: Cell::new(Sender::anonymous(None)),
             unsent,
             answer: RefCell::new(None),
             drain,
@@ -119,7 +119,7 @@ pub async fn track(
     if let Some(exchange) = &exchange {
         exchange.caller.set(Sender::of(response.request()));
     }
-    // After 408 the rest of the body may still come: nothing behind it can be told apart from it.
+    // After 408 the rest of the body may still arrive, so the start of a next request could not be found.
     if response.status() == StatusCode::REQUEST_TIMEOUT
         || exchange.is_some_and(|exchange| exchange.is_draining())
     {

@@ -37,7 +37,6 @@ use rustix::process::{Resource, getrlimit};
 use socket2::SockRef;
 use tokio_util::sync::CancellationToken;
 
-use super::listen::SLOW_HEADERS;
 use crate::http::answer_turns::AnswerTurns;
 use crate::settings;
 use connections::Connections;
@@ -46,13 +45,15 @@ use unsent::UnsentAnswers;
 
 pub use exchange::track;
 
-/// Requests in progress have so many seconds to end when the service stops.
+/// A client that takes longer for the head of its first request is answered with 408.
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// Requests in progress have this many seconds to end when the service stops.
 const SHUTDOWN_SECONDS: u64 = 28;
 /// A client that comes back within this finds its connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 /// While many connections are open, one that has been without a request for this long makes room for others. Looked at this often.
 const CROWDED_KEEP_ALIVE: Duration = Duration::from_secs(5);
-/// Time for the rest of a body that nobody reads any more, so that its sender sees the answer before the connection ends.
+/// Time for the rest of a body that is no longer read, so that its sender sees the response before the connection is closed.
 const UNREAD_BODY: Duration = Duration::from_secs(1);
 /// Time for a next request on an open connection while the service stops. One that was sent before the client could know
 /// is answered.
@@ -80,7 +81,7 @@ impl Wire {
     pub fn new(settings: &settings::Server, drain: CancellationToken) -> Self {
         let deadlines = Deadlines {
             // After that of actix-http, which answers 408 where it is the first head of a connection.
-            head: SLOW_HEADERS + Duration::from_secs(1),
+            head: HEAD_TIMEOUT + Duration::from_secs(1),
             unread_body: UNREAD_BODY,
             idle: CROWDED_KEEP_ALIVE,
             drain: DRAIN,
@@ -145,7 +146,7 @@ where
             });
             let http = HttpService::build()
                 .keep_alive(KEEP_ALIVE)
-                .client_request_timeout(SLOW_HEADERS)
+                .client_request_timeout(HEAD_TIMEOUT)
                 .client_disconnect_timeout(UNREAD_BODY)
                 .h1_write_buffer_size(WRITE_BUFFER_BYTES)
                 .on_connect_ext(|transport: &Transport, data: &mut Extensions| {

@@ -27,7 +27,7 @@ pub enum Position {
 
 /// The result of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scanned {
+pub struct ScanResult {
     /// Bytes of the request at hand; the rest belongs to the next one.
     pub consumed: usize,
     /// A head ended within them.
@@ -42,8 +42,8 @@ pub struct RequestScanner {
 
 impl RequestScanner {
     /// Follows these bytes up to the end of the request at hand, and overwrites each bare LF of its head.
-    pub fn scan(&mut self, bytes: &mut [u8]) -> Scanned {
-        let mut scanned = Scanned::default();
+    pub fn scan(&mut self, bytes: &mut [u8]) -> ScanResult {
+        let mut scanned = ScanResult::default();
         while let Some(rest) = bytes.get_mut(scanned.consumed..) {
             if rest.is_empty() {
                 break;

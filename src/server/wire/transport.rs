@@ -173,7 +173,7 @@ impl Transport {
         ready!(timer.as_mut().poll(context));
         if deadline == ReadDeadline::Idle {
             if !self.slot.is_crowded() {
-                // Looked at again after the same time. The timer that has passed wakes nobody any more.
+                // Checked again after the same time. The timer that has elapsed wakes no task any more.
                 timer.as_mut().reset(Instant::now() + limit);
                 return timer.as_mut().poll(context).map(Ok);
             }
@@ -219,7 +219,7 @@ impl AsyncRead for Transport {
         if this.burst >= MAX_BURST_BYTES {
             this.burst = 0;
             context.waker().wake_by_ref();
-            // A body that nobody reads has its deadline however fast it comes.
+            // A body that is not read has its deadline however fast it arrives.
             return this.poll_deadline(context);
         }
         let before = buffer.filled().len();

@@ -19,7 +19,7 @@ pub const FREE_BYTES: usize = 24 << 10;
 /// no more turns, for answers that were being built then: a page of a hundred notes of full length has about 10 MB. Strangers get
 /// short answers, or ones whose memory is shared.
 const SHARES: Shares =
-    Shares { total: 256 << 20, reserve: 32 << 20, account: 48 << 20, network: 8 << 20, strangers: 32 << 20 };
+    Shares { total: 256 << 20, reserve: 32 << 20, account: 48 << 20, network: 8 << 20, anonymous: 32 << 20 };
 /// How long a peer may block writing when its answer exceeds the budget: peers that read continuously are not closed because others
 /// do not read.
 pub const MAX_UNHELD: Duration = Duration::from_millis(250);
@@ -132,10 +132,10 @@ mod tests {
 
     #[test]
     fn short_answer_does_not_count() {
-        let (unsent, stranger) = (unsent(), Sender::stranger(None));
+        let (unsent, sender) = (unsent(), Sender::anonymous(None));
 
-        assert!(unsent.count(stranger, FREE_BYTES).is_none());
-        let mut longer = unsent.count(stranger, FREE_BYTES + 1).unwrap();
+        assert!(unsent.count(sender, FREE_BYTES).is_none());
+        let mut longer = unsent.count(sender, FREE_BYTES + 1).unwrap();
         assert!(longer.is_allowed());
         assert!(unsent.budget.held() > FREE_BYTES);
         drop(longer);
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn one_address_holds_at_most_its_share() {
         let unsent = unsent();
-        let address = |last| Sender::stranger(Some(IpAddr::from([192, 0, 2, last])));
+        let address = |last| Sender::anonymous(Some(IpAddr::from([192, 0, 2, last])));
         let mut answers: Vec<_> = (0..100).filter_map(|_| unsent.count(address(1), 1 << 20)).collect();
 
         let allowed =

@@ -9,7 +9,7 @@ mod own_address;
 mod privacy;
 mod secondary_addresses;
 
-use carrel::http::table::Route;
+use carrel::routing::Route;
 use carrel::{app, rest};
 use entity::plan::Plan;
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use actors::auth::accounts::{self, NewAccount};
 use actors::context::OperationContext;
 use actors::service::Service;
-use library::clock::TestClock;
-use carrel::server::{Outside, Running, start_with};
+use carrel::server::{Overrides, RunningService, start_with};
 use carrel::settings::Settings;
 use entity::plan::Plan;
 use entity::time::Timestamp;
+use library::clock::TestClock;
 use sandbox::{SUBCOMMAND, SandboxCommand};
 use uuid::Uuid;
 
@@ -23,7 +23,7 @@ pub const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 /// See the file's head.
 pub struct Server {
     pub clock: Arc<TestClock>,
-    running: Running,
+    running: RunningService,
     home: Home,
 }
 
@@ -45,8 +45,8 @@ impl Server {
         let own = settings.iter().map(|(name, value)| (format!("CARREL__{name}"), (*value).to_owned()));
         let settings = Settings::load(None, home.settings(&index).into_iter().chain(own)).unwrap();
         let program = env!("CARGO_BIN_EXE_carrel").into();
-        let outside = Outside { sandbox: SandboxCommand { program, args: vec![SUBCOMMAND.into()] } };
-        let running = start_with(settings, clock.clone(), outside).await.unwrap();
+        let overrides = Overrides { sandbox: SandboxCommand { program, args: vec![SUBCOMMAND.into()] } };
+        let running = start_with(settings, clock.clone(), overrides).await.unwrap();
         Self { clock, running, home }
     }
 
@@ -66,14 +66,14 @@ impl Server {
         &self.home
     }
 
-    /// The context of operations behind the wire.
-    pub fn app(&self) -> &OperationContext {
-        self.running.context()
-    }
-
-    /// The service behind the wire.
+    /// The service behind the HTTP server.
     pub fn service(&self) -> &Service {
         self.running.service()
+    }
+
+    /// The context of operations.
+    pub fn app(&self) -> &OperationContext {
+        self.running.context()
     }
 
     /// Someone who presents nothing.

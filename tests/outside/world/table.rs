@@ -1,6 +1,6 @@
 //! Rows of the tables of routes, asked for one after another.
 
-use carrel::http::table::Route;
+use carrel::routing::Route;
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -1,23 +1,29 @@
-//! The envelope of every answer (spec.md: Conventions for REST; contract.md, section 2).
+//! The envelope of every JSON response of REST and the web app (spec.md: Conventions for REST; contract.md, section 2).
 
-use std::time::Duration;
-
-use actix_web::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
-use actors::context::OperationContext;
-use errors::{Error, ErrorBody};
 use actors::auth::limits::Quota;
+use actors::context::OperationContext;
 use entity::time::Timestamp;
+use errors::{Error, ErrorBody};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tracing::error;
 
-use super::error::status;
+use super::error::{status, whole_seconds};
+
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+/// The largest number of seconds in [`RESET`] of a successful response: a day.
+const MAX_RESET_SECONDS: u64 = 86_400;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Meta<'a> {
+struct ResponseMeta<'a> {
     timestamp: Timestamp,
     path: &'a str,
     method: &'a str,
@@ -25,50 +31,50 @@ struct Meta<'a> {
 }
 
 #[derive(Serialize)]
-struct Success<'a, T: ?Sized> {
+struct SuccessEnvelope<'a, T: ?Sized> {
     success: bool,
     data: &'a T,
-    meta: Meta<'a>,
+    meta: ResponseMeta<'a>,
 }
 
 #[derive(Serialize)]
-struct Failure<'a> {
+struct FailureEnvelope<'a> {
     success: bool,
     data: (),
     error: &'a RawValue,
-    meta: Meta<'a>,
+    meta: ResponseMeta<'a>,
 }
 
-/// A success with its data.
+/// A successful response with its data.
 pub fn success<T: Serialize + ?Sized>(
     request: &HttpRequest,
     ctx: &OperationContext,
     status: StatusCode,
     data: &T,
 ) -> HttpResponse {
-    let body = Success { success: true, data, meta: meta(request, ctx, status) };
+    let body = SuccessEnvelope { success: true, data, meta: meta(request, ctx, status) };
     json(status, &body)
 }
 
-/// A failure, with the headers that its error asks for.
+/// A failed response, with the headers that belong to its error. Logs the cause of an internal error.
 pub fn failure(request: &HttpRequest, ctx: &OperationContext, error: &Error) -> HttpResponse {
     if let Error::Internal(_) = error {
         error!(cause = error.chain(), "a request failed inside");
     }
-    let mut answer = told(request, ctx, status(error), &ErrorBody::from(error));
-    let headers = answer.headers_mut();
+    let mut response = failure_with_body(request, ctx, status(error), &ErrorBody::from(error));
+    let headers = response.headers_mut();
     let mut add = |name, value: String| {
         if let Ok(value) = value.parse() {
             headers.insert(name, value);
         }
     };
     if let Some(wait) = error.retry_after() {
-        add(RETRY_AFTER, seconds(wait).to_string());
+        add(RETRY_AFTER, whole_seconds(wait).to_string());
     }
     if let Error::RateLimited(wait) = error {
         add(LIMIT, wait.limit.to_string());
         add(REMAINING, "0".to_owned());
-        add(RESET, seconds(wait.reset).to_string());
+        add(RESET, whole_seconds(wait.reset).to_string());
     }
     if let Error::MethodNotAllowed(methods) = error {
         add(ALLOW, methods.join(", "));
@@ -77,47 +83,41 @@ pub fn failure(request: &HttpRequest, ctx: &OperationContext, error: &Error) -> 
         add(WWW_AUTHENTICATE, "Bearer".to_owned());
     }
     if let Error::BodyTimeout = error {
-        // The rest of the body is still to come: nothing after it can be told apart from it.
-        answer.head_mut().set_connection_type(ConnectionType::Close);
+        // The rest of the body is still to come, so the start of a next request could not be found.
+        response.head_mut().set_connection_type(ConnectionType::Close);
     }
-    answer
+    response
 }
 
-/// A failure whose `error` is there already.
-pub fn told(request: &HttpRequest, ctx: &OperationContext, status: StatusCode, error: &impl Serialize) -> HttpResponse {
+/// A failed response with this `error`, such as a stored one.
+pub fn failure_with_body(
+    request: &HttpRequest,
+    ctx: &OperationContext,
+    status: StatusCode,
+    error: &impl Serialize,
+) -> HttpResponse {
     match serde_json::value::to_raw_value(error) {
         Ok(error) => json(
             status,
-            &Failure { success: false, data: (), error: &error, meta: meta(request, ctx, status) },
+            &FailureEnvelope { success: false, data: (), error: &error, meta: meta(request, ctx, status) },
         ),
         Err(_) => HttpResponse::InternalServerError().finish(),
     }
 }
 
-use actix_web::http::header::HeaderName;
-
-const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
-const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
-
-/// The limit headers of an admitted call.
-pub fn limit(answer: &mut HttpResponse, quota: &Quota) {
+/// Adds the limit headers of an admitted call.
+pub fn add_limit_headers(response: &mut HttpResponse, quota: &Quota) {
     for (name, value) in [
         (LIMIT, u64::from(quota.limit)),
         (REMAINING, u64::from(quota.remaining)),
-        (RESET, seconds(quota.reset).min(86_400)),
+        (RESET, whole_seconds(quota.reset).min(MAX_RESET_SECONDS)),
     ] {
-        answer.headers_mut().insert(name, value.into());
+        response.headers_mut().insert(name, value.into());
     }
 }
 
-/// Whole seconds, rounded up: rounding down would send a client back too early.
-pub fn seconds(wait: Duration) -> u64 {
-    wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0))
-}
-
-fn meta<'a>(request: &'a HttpRequest, ctx: &OperationContext, status: StatusCode) -> Meta<'a> {
-    Meta {
+fn meta<'a>(request: &'a HttpRequest, ctx: &OperationContext, status: StatusCode) -> ResponseMeta<'a> {
+    ResponseMeta {
         timestamp: ctx.core.clock.now(),
         path: request.path(),
         method: request.method().as_str(),
@@ -128,7 +128,7 @@ fn meta<'a>(request: &'a HttpRequest, ctx: &OperationContext, status: StatusCode
 fn json(status: StatusCode, body: &impl Serialize) -> HttpResponse {
     match serde_json::to_vec(body) {
         Ok(mut bytes) => {
-            // The buffer grew by doubling: half of it may be spare, and would stand in memory while a slow reader takes the answer.
+            // The buffer grew by doubling: half of it may be spare, and would stay in memory while a slow client reads.
             bytes.shrink_to_fit();
             HttpResponseBuilder::new(status)
                 .insert_header((CONTENT_TYPE, "application/json"))
@@ -136,7 +136,7 @@ fn json(status: StatusCode, body: &impl Serialize) -> HttpResponse {
                 .body(bytes)
         }
         Err(cause) => {
-            error!(%cause, "an answer could not be written as JSON");
+            error!(%cause, "could not write a response as JSON");
             HttpResponse::InternalServerError().finish()
         }
     }

@@ -1,0 +1,76 @@
+//! Answers the routes of the web app: the same operations as those of REST, called with a browser session.
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use actors::auth::caller::Caller;
+use actors::context::OperationContext;
+use actors::operation::Operation;
+use actors::operations::target::Target;
+use actors::pipeline::{self, ParsedRequest};
+use errors::Error;
+use validation::Values;
+
+use crate::http::answer_turns::turn_wait;
+use crate::http::envelope::{failure, success};
+use crate::http::fields::{read_body, read_fields, target};
+use crate::http::session::{require_own_origin, signed_in};
+use crate::http::task::run_to_end;
+use crate::routing::{Route, RouteSurface};
+
+/// The web app: a session authenticates every request, which counts in no limit and is not recorded.
+pub struct WebApp;
+
+impl RouteSurface for WebApp {
+    async fn answer<O: Operation>(
+        route: &'static Route,
+        request: HttpRequest,
+        payload: Payload,
+        read: fn(&Target, Values) -> Result<O, Error>,
+        status: fn(&O::Reply) -> StatusCode,
+    ) -> HttpResponse {
+        run_to_end(request.clone(), async move {
+            let Some(ctx) = context(&request) else { return HttpResponse::InternalServerError().finish() };
+            match execute(&ctx, route, &request, payload, read).await {
+                Ok(reply) => success(&request, &ctx, status(&reply), &reply),
+                Err(error) => failure(&request, &ctx, &error),
+            }
+        })
+        .await
+    }
+
+    async fn refuse(request: HttpRequest, methods: Vec<String>) -> HttpResponse {
+        let error = if methods.is_empty() { Error::UnknownRoute } else { Error::MethodNotAllowed(methods) };
+        match context(&request) {
+            Some(ctx) => failure(&request, &ctx, &error),
+            None => HttpResponse::InternalServerError().finish(),
+        }
+    }
+}
+
+fn context(request: &HttpRequest) -> Option<Data<OperationContext>> {
+    request.app_data::<Data<OperationContext>>().cloned()
+}
+
+async fn execute<O: Operation>(
+    ctx: &OperationContext,
+    route: &'static Route,
+    request: &HttpRequest,
+    payload: Payload,
+    read: fn(&Target, Values) -> Result<O, Error>,
+) -> Result<O::Reply, Error> {
+    require_own_origin(request, ctx)?;
+    let caller = signed_in(request, ctx).await?;
+    let parse = async |caller: &Caller| {
+        let operation = async {
+            let body = read_body(request, caller, payload).await?;
+            read(&target(request), read_fields(request, route.fields, &body)?)
+        };
+        ParsedRequest {
+            operation: operation.await,
+            idempotency_key: None,
+            turn: turn_wait::<O>(request, caller),
+        }
+    };
+    pipeline::execute(ctx, &caller, None, parse).await.into_reply()
+}

@@ -1,0 +1,40 @@
+//! The local models: whether each one that is used is there and complete.
+
+use inference::models::{Catalogue, Model, Purpose, Store};
+
+use super::check::Check;
+use crate::settings::Settings;
+
+const NAME: &str = "models";
+
+/// Checks the digests of the models that are used: a broken one is worse than none.
+pub fn check(settings: &Settings) -> Vec<Check> {
+    let store = Store::new(settings.model_folders());
+    // An endpoint transcribes instead of the local model.
+    let is_replaced =
+        |model: &Model| matches!(model.purpose, Purpose::Speech) && settings.ai.transcription.url.is_some();
+    let is_used = |model: &&Model| !model.optional && !is_replaced(model) || store.find(model).is_some();
+    let models = Catalogue::built_in().models().iter().filter(is_used);
+    models.map(|model| check_model(&store, model)).collect()
+}
+
+fn check_model(store: &Store, model: &Model) -> Check {
+    match (store.find(model), store.verify(model)) {
+        (None, _) => {
+            let found = format!("{} is not there: {}", model.name, consequence_of_absence(model));
+            Check::warning(NAME, found, "fetch it: `carrel models pull`")
+        }
+        (Some(_), Ok(place)) => Check::good(NAME, format!("{} is in {}", model.name, place.display())),
+        (Some(place), Err(broken)) => {
+            let advice = format!("remove {} and fetch it again: `carrel models pull`", place.display());
+            Check::wrong(NAME, broken.to_string(), advice)
+        }
+    }
+}
+
+fn consequence_of_absence(model: &Model) -> &'static str {
+    match model.purpose {
+        Purpose::Embedding => "search matches text only",
+        Purpose::Speech => "recordings wait for it",
+    }
+}

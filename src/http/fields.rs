@@ -1,0 +1,62 @@
+//! The parameters of a request: the variable parts of its path, and its fields in the query or in a JSON body.
+
+use std::borrow::Cow;
+
+use actix_web::HttpRequest;
+use actix_web::http::Method;
+use actix_web::web::{Bytes, Payload};
+use actors::auth::caller::Caller;
+use actors::operations::target::Target;
+use errors::{Error, Invalid};
+use validation::{Field, Values, read_json, read_query};
+
+use super::body;
+use super::budget::Sender;
+
+/// Whether the fields of a request come in its body. The body of a GET or DELETE is ignored.
+pub fn takes_body(request: &HttpRequest) -> bool {
+    !matches!(*request.method(), Method::GET | Method::HEAD | Method::DELETE)
+}
+
+/// Reads the body if the request takes one. It must be JSON, unless it is empty.
+///
+/// # Errors
+/// Those of [`body::read`]; [`Error::UnsupportedType`] if it is not JSON.
+pub async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload) -> Result<Bytes, Error> {
+    if !takes_body(request) {
+        return Ok(Bytes::new());
+    }
+    let sender = Sender::Account(caller.user);
+    let body = body::read(request, payload, sender, body::max_json_bytes(request)).await?;
+    if !body.is_empty() {
+        body::require_json(request)?;
+    }
+    Ok(body)
+}
+
+/// Reads the fields of a request from the query, or from the body; then the query must be empty.
+///
+/// # Errors
+/// Everything that is wrong with query and body.
+pub fn read_fields(request: &HttpRequest, fields: &'static [Field], body: &[u8]) -> Result<Values, Invalid> {
+    if !takes_body(request) {
+        return read_query(request.query_string(), fields);
+    }
+    let query = read_query(request.query_string(), &[]);
+    let is_optional = fields.iter().all(|field| !field.required);
+    let body = if body.is_empty() && is_optional { Ok(Values::default()) } else { read_json(body, fields) };
+    Invalid::together(query, body).map(|(_, body)| body)
+}
+
+/// The variable parts of the path, in order, percent-decoded once. The router matches a path in which `%2F`, `%25` and `%2B`
+/// are still encoded and the rest is decoded already, so the parts are read from the path as it was sent. A part that is not
+/// UTF-8 becomes empty, and then names nothing.
+pub fn target(request: &HttpRequest) -> Target {
+    let pattern = request.match_pattern().unwrap_or_default();
+    let parts = pattern.split('/').zip(request.uri().path().split('/'));
+    let variable = parts.filter(|(pattern, _)| pattern.starts_with('{'));
+    let decoded = variable.map(|(_, part)| {
+        percent_encoding::percent_decode_str(part).decode_utf8().map(Cow::into_owned).unwrap_or_default()
+    });
+    Target(decoded.collect())
+}

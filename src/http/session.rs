@@ -1,0 +1,95 @@
+//! The browser session of a request: the cookie that carries it, the user whom it signs in, and the check that a request comes
+//! from the service's own pages.
+
+use actix_web::HttpRequest;
+use actix_web::cookie::{Cookie, SameSite, time::Duration as CookieAge};
+use actix_web::http::Method;
+use actix_web::http::header::ORIGIN;
+use actors::auth::caller::Caller;
+use actors::auth::secret::Secret;
+use actors::auth::sessions::{self, SESSION_LIFETIME, SESSION_PREFIX};
+use actors::context::OperationContext;
+use entity::user;
+use errors::Error;
+
+use super::budget::Sender;
+
+/// The session's cookie on http, where browsers refuse the prefix of [`HTTPS_COOKIE`].
+const HTTP_COOKIE: &str = "carrel_session";
+/// The session's cookie on https. By its prefix a browser accepts it only from this very host, over https, for all paths: no
+/// page of a neighbouring host can plant one (draft-ietf-httpbis-rfc6265bis, 4.1.3.2; faults-and-threats, row C2).
+const HTTPS_COOKIE: &str = "__Host-carrel_session";
+
+/// Authenticates the session of a request. The request counts for its user from then on.
+///
+/// # Errors
+/// [`Error::NotSignedIn`] without a valid session; [`Error::Internal`] when the database fails.
+pub async fn signed_in(request: &HttpRequest, ctx: &OperationContext) -> Result<Caller, Error> {
+    let (caller, _) = authenticate(request, ctx).await?;
+    Sender::note(request, caller.user);
+    Ok(caller)
+}
+
+/// Authenticates the session of a request. The request goes on to count for its network address.
+///
+/// # Errors
+/// [`Error::NotSignedIn`] without a valid session; [`Error::Internal`] when the database fails.
+pub async fn authenticate(
+    request: &HttpRequest,
+    ctx: &OperationContext,
+) -> Result<(Caller, user::Model), Error> {
+    let secret = session_secret(request, ctx).ok_or(Error::NotSignedIn)?;
+    sessions::authenticate(&ctx.core, &ctx.keys, &secret).await
+}
+
+/// The secret in the session's cookie.
+pub fn session_secret(request: &HttpRequest, ctx: &OperationContext) -> Option<Secret> {
+    Secret::parse_token(SESSION_PREFIX, request.cookie(cookie_name(ctx))?.value())
+}
+
+fn cookie_name(ctx: &OperationContext) -> &'static str {
+    if is_https(ctx) { HTTPS_COOKIE } else { HTTP_COOKIE }
+}
+
+/// Whether clients reach the service over https.
+fn is_https(ctx: &OperationContext) -> bool {
+    ctx.core.base_url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
+}
+
+/// The cookie of a session: hidden from scripts and from other sites, and sent over https only where the service has it.
+pub fn cookie(ctx: &OperationContext, secret: &str) -> Cookie<'static> {
+    let age = i64::try_from(SESSION_LIFETIME.as_secs()).unwrap_or(i64::MAX);
+    let cookie = Cookie::build(cookie_name(ctx), secret.to_owned());
+    let cookie = cookie.path("/").http_only(true).same_site(SameSite::Lax);
+    cookie.secure(is_https(ctx)).max_age(CookieAge::seconds(age)).finish()
+}
+
+/// The cookie that makes a browser delete the session's cookie.
+pub fn expired_cookie(ctx: &OperationContext) -> Cookie<'static> {
+    let mut expired = cookie(ctx, "");
+    expired.set_max_age(CookieAge::ZERO);
+    expired
+}
+
+/// Requires that a request which changes something comes from the service's own pages (contract.md, section 9). Browsers name
+/// the origin of each such request.
+///
+/// # Errors
+/// [`Error::ForeignOrigin`].
+pub fn require_own_origin(request: &HttpRequest, ctx: &OperationContext) -> Result<(), Error> {
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Ok(());
+    }
+    let header = |name: &str| {
+        request.headers().get(name).map(|value| value.to_str().unwrap_or("unreadable").to_owned())
+    };
+    let is_own_origin = header(ORIGIN.as_str()).is_none_or(|origin| origin == origin_of(&ctx.core.base_url));
+    let is_own_site =
+        header("Sec-Fetch-Site").is_none_or(|site| matches!(site.as_str(), "same-origin" | "none"));
+    if is_own_origin && is_own_site { Ok(()) } else { Err(Error::ForeignOrigin) }
+}
+
+/// Scheme, host and port of a URL, in the form of the header `Origin`.
+fn origin_of(base_url: &str) -> String {
+    url::Url::parse(base_url).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
+}

@@ -1,0 +1,35 @@
+//! The browser that sends a user's consent: its session, and whether a form comes from the service's own pages.
+
+use actix_web::HttpRequest;
+use actix_web::http::header::HeaderValue;
+use actors::auth::caller::Principal;
+use actors::auth::grants::Browser;
+use actors::context::OperationContext;
+use entity::user;
+use errors::Error;
+
+use crate::http::session::{authenticate, require_own_origin};
+
+/// The browser's session and its user; `None` without a valid session.
+pub async fn signed_in(
+    ctx: &OperationContext,
+    request: &HttpRequest,
+) -> Result<Option<(Browser, user::Model)>, Error> {
+    match authenticate(request, ctx).await {
+        Ok((caller, user)) => match caller.principal {
+            Principal::Session(session) => Ok(Some((Browser { user: user.id, session }, user))),
+            Principal::Key(_) | Principal::App(_) => Ok(None),
+        },
+        Err(Error::NotSignedIn) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+/// Whether a form comes from the service's own pages. They send no referrer, and for that browsers send `Origin: null` even to the
+/// own site; then `Sec-Fetch-Site` decides.
+pub fn is_own_form(request: &HttpRequest, ctx: &OperationContext) -> bool {
+    let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
+    let is_own_null_origin =
+        header("Origin") == Some(b"null") && header("Sec-Fetch-Site") == Some(b"same-origin");
+    is_own_null_origin || require_own_origin(request, ctx).is_ok()
+}

@@ -1,9 +1,0 @@
-//! How REST presents an error: by the table in [`errors`] (contract.md, section 2).
-
-use actix_web::http::StatusCode;
-use errors::Error;
-
-/// The HTTP status of an error.
-pub fn status(error: &Error) -> StatusCode {
-    StatusCode::from_u16(error.spec().status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
-}

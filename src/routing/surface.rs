@@ -1,0 +1,56 @@
+//! How a surface mounts its tables of routes.
+
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::{self, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse, Resource};
+use actors::operation::Operation;
+use actors::operations::target::Target;
+use errors::Error;
+use validation::Values;
+
+use super::route::Route;
+
+/// A surface that serves tables of routes.
+pub trait RouteSurface: 'static {
+    /// Answers a request by the operation of a route: `read` makes the operation from the path and the fields, `success` chooses
+    /// the status of its reply.
+    fn answer<O: Operation>(
+        route: &'static Route,
+        request: HttpRequest,
+        payload: Payload,
+        read: fn(&Target, Values) -> Result<O, Error>,
+        success: fn(&O::Reply) -> StatusCode,
+    ) -> impl Future<Output = HttpResponse> + 'static;
+
+    /// Answers a request for a path that has no route, or has none with this method. `methods` lists the methods of the path; it
+    /// is empty if there is no such path.
+    fn refuse(request: HttpRequest, methods: Vec<String>) -> impl Future<Output = HttpResponse> + 'static;
+}
+
+/// Mounts a table: each pattern once, with all its methods. Other methods are refused.
+pub fn mount<S: RouteSurface>(config: &mut ServiceConfig, routes: &'static [Route]) {
+    let mut patterns: Vec<&'static str> = Vec::new();
+    for route in routes {
+        if !patterns.contains(&route.pattern) {
+            patterns.push(route.pattern);
+        }
+    }
+    for pattern in patterns {
+        let mut resource = Resource::new(pattern);
+        let mut methods = Vec::new();
+        for route in routes.iter().filter(|route| route.pattern == pattern) {
+            methods.push(route.method.to_string());
+            if route.method == Method::GET {
+                methods.push(Method::HEAD.to_string());
+            }
+            let answer = move |request, payload| (route.answer)(route, request, payload);
+            resource = resource.route(web::method(route.method.clone()).to(answer));
+        }
+        config.service(resource.default_service(refuse::<S>(methods)));
+    }
+}
+
+/// The fallback of a path with these methods ([`RouteSurface::refuse`]).
+pub fn refuse<S: RouteSurface>(methods: Vec<String>) -> actix_web::Route {
+    web::to(move |request: HttpRequest| S::refuse(request, methods.clone()))
+}
