@@ -5,7 +5,7 @@ use actors::operations::activity::ListActivity;
 use actors::operations::apps::{DisconnectApp, ListApps};
 use actors::operations::exports::{BeginExport, ShowExport};
 use actors::operations::import_rows::ListImportRows;
-use actors::operations::imports::{ListImports, MoveImport, ShowImport};
+use actors::operations::imports::{ListImports, ChangeImportState, ShowImport};
 use actors::operations::keys::{ChangeKey, CreateKey, ListKeys, RegenerateKey, RevokeKey};
 use actors::operations::notes::{ChangeNote, DeleteNote};
 use actors::operations::notices::{ListNotices, MarkRead};
@@ -54,10 +54,10 @@ pub static ROUTES: &[Route] = &[
     route!(WebApp, POST "/work/{id}/retry" as "POST /work/:id/retry" => RetryWork, status |_| StatusCode::ACCEPTED),
     route!(WebApp, GET "/imports/{id}" as "GET /imports/:id" => ShowImport),
     route!(WebApp, GET "/imports/{id}/rows" as "GET /imports/:id/rows" => ListImportRows),
-    route!(WebApp, POST "/imports/{id}/start" as "POST /imports/:id/start" => MoveImport, read MoveImport::start),
-    route!(WebApp, POST "/imports/{id}/pause" as "POST /imports/:id/pause" => MoveImport, read MoveImport::pause),
-    route!(WebApp, POST "/imports/{id}/resume" as "POST /imports/:id/resume" => MoveImport, read MoveImport::resume),
-    route!(WebApp, POST "/imports/{id}/undo" as "POST /imports/:id/undo" => MoveImport, read MoveImport::undo),
+    route!(WebApp, POST "/imports/{id}/start" as "POST /imports/:id/start" => ChangeImportState, read ChangeImportState::start),
+    route!(WebApp, POST "/imports/{id}/pause" as "POST /imports/:id/pause" => ChangeImportState, read ChangeImportState::pause),
+    route!(WebApp, POST "/imports/{id}/resume" as "POST /imports/:id/resume" => ChangeImportState, read ChangeImportState::resume),
+    route!(WebApp, POST "/imports/{id}/undo" as "POST /imports/:id/undo" => ChangeImportState, read ChangeImportState::undo),
     route!(WebApp, POST "/exports" as "POST /exports" => BeginExport, status |_| StatusCode::ACCEPTED),
     route!(WebApp, GET "/exports/{id}" as "GET /exports/:id" => ShowExport),
 ];

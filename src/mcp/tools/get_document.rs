@@ -1,6 +1,6 @@
 //! `get_document`: its arguments.
 
-use actors::operations::document::{MAX_CHARS, Named, OFFSET, ReadDocument};
+use actors::operations::document::{DocumentRef, MAX_CHARS, OFFSET, ReadDocument};
 use entity::id::{BookmarkId, DocumentId};
 use errors::{Error, Fault, Invalid};
 use validation::{Field, Kind, Values};
@@ -20,14 +20,14 @@ pub const FIELDS: &[Field] = &[
 /// Makes the operation from the arguments.
 pub fn read(mut values: Values) -> Result<ReadDocument, Error> {
     let names = [
-        values.id(NAME_FIELDS[0]).map(|id| Named::Document(DocumentId(id))),
-        values.id(NAME_FIELDS[1]).map(|id| Named::Bookmark(BookmarkId(id))),
-        values.text(NAME_FIELDS[2]).map(Named::Url),
+        values.id(NAME_FIELDS[0]).map(|id| DocumentRef::Document(DocumentId(id))),
+        values.id(NAME_FIELDS[1]).map(|id| DocumentRef::Bookmark(BookmarkId(id))),
+        values.text(NAME_FIELDS[2]).map(DocumentRef::Url),
     ];
     let given = names.map(|name| name.ok_or(()));
     match given {
         [Ok(named), Err(()), Err(())] | [Err(()), Ok(named), Err(())] | [Err(()), Err(()), Ok(named)] => {
-            Ok(ReadDocument::page(named, values))
+            Ok(ReadDocument::page_of(named, values))
         }
         none_or_many => Err(not_exactly_one(none_or_many.map(|name| name.is_ok())).into()),
     }
@@ -69,9 +69,9 @@ mod tests {
 
     #[test]
     fn document_is_named_by_exactly_one_field() {
-        assert!(matches!(parse(json!({ "documentId": ID })).unwrap().named, Named::Document(_)));
-        assert!(matches!(parse(json!({ "bookmarkId": ID, "url": null })).unwrap().named, Named::Bookmark(_)));
-        assert!(matches!(parse(json!({ "url": "https://a.example" })).unwrap().named, Named::Url(_)));
+        assert!(matches!(parse(json!({ "documentId": ID })).unwrap().document, DocumentRef::Document(_)));
+        assert!(matches!(parse(json!({ "bookmarkId": ID, "url": null })).unwrap().document, DocumentRef::Bookmark(_)));
+        assert!(matches!(parse(json!({ "url": "https://a.example" })).unwrap().document, DocumentRef::Url(_)));
 
         assert_eq!(faulty(json!({})), NAME_FIELDS);
         assert_eq!(faulty(json!({ "documentId": ID, "url": "https://a.example" })), ["documentId", "url"]);
