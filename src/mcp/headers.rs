@@ -16,11 +16,11 @@ pub const NAME: &str = "Mcp-Name";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SingleHeader<'a> {
     /// The header is missing.
-    Nothing,
+    Missing,
     /// One value, without surrounding whitespace.
-    Text(&'a str),
+    Value(&'a str),
     /// More than one value, or a value that is not visible ASCII.
-    Garbled,
+    Malformed,
 }
 
 /// The headers that mirror the body.

@@ -7,7 +7,7 @@ use library::context::CoreContext;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, QueryFilter};
 
 /// Titles, authors and names of sites are cut to this length.
 pub const MAX_TITLE_CHARS: usize = 300;

@@ -9,7 +9,7 @@ use entity::{bookmark, document, job};
 use jobs::{JobError, JobKind, record_document_reason};
 use library::{exports, imports};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter};
 
 use super::context::WorkerContext;
 use crate::ingest::{feed, index, index_removal, media, sequencer};

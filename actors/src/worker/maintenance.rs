@@ -7,7 +7,7 @@ use entity::{bookmark, document};
 use errors::Error;
 use library::owned_transaction::begin_owned;
 use library::{exports, feeds, imports, uploads};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use tracing::warn;
 
 use super::context::WorkerContext;

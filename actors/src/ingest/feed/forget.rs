@@ -4,7 +4,7 @@ use entity::id::FeedId;
 use entity::{bookmark, document, job};
 use jobs::JobError;
 use library::owned_transaction::begin_owned;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
 
 use crate::ingest::index_removal::record_removal;
 use crate::ingest::indexing::IndexingContext;

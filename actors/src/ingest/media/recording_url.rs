@@ -3,7 +3,7 @@
 use entity::id::{DocumentId, UserId};
 use entity::{document, entry};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder};
 
 /// Returns the URL of the document's recording where it differs from that of the document.
 ///

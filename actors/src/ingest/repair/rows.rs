@@ -10,7 +10,7 @@ use errors::Error;
 use jobs::{JobKind, Priority};
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, QueryFilter, QuerySelect};
 
 /// Lost documents without a job that are enqueued at a time.
 const ENQUEUED_DOCUMENTS: u64 = 500;

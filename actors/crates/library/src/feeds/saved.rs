@@ -8,7 +8,7 @@ use entity::{bookmark, document, entry, feed};
 use errors::Error;
 use jobs::{JobKind, Priority};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use uuid::Uuid;
 
 /// Entries of one URL that are considered.

@@ -6,7 +6,7 @@ mod quotation;
 
 use entity::{document, highlight};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use errors::Error;
 

@@ -6,7 +6,7 @@ use entity::id::CollectionId;
 use entity::kind::ImportedKind;
 use entity::{bookmark, collection, collection_bookmark, import, import_row, job};
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
 use super::super::library_lock::lock_library;

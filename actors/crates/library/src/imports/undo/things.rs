@@ -5,7 +5,7 @@ use entity::id::{BookmarkId, DecisionId, FeedId, NoteId, ProjectId, UserId};
 use entity::import_row::Model;
 use entity::kind::ImportedKind;
 use entity::time::Timestamp;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use uuid::Uuid;
 
 use super::super::fingerprint;
