@@ -9,7 +9,7 @@ use library::context::CoreContext;
 use library::owned_transaction::begin_owned;
 use runtime::Lane;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect};
 use search::index::{Labels, Language, Point, Source};
 use search::lexical;
 

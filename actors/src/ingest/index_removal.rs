@@ -7,7 +7,7 @@ use jobs::JobError;
 use library::context::CoreContext;
 use library::owned_transaction::begin_owned;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, QueryFilter};
 
 use super::indexing::IndexingContext;
 

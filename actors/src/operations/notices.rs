@@ -7,7 +7,7 @@ use entity::scope::Scope;
 use entity::time::Timestamp;
 use schemars::JsonSchema;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QueryTrait};
+use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QueryOrder, QueryTrait};
 use serde::Serialize;
 
 use super::page::{CURSOR, ListPage, PageRequest};

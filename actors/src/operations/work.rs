@@ -10,7 +10,7 @@ use entity::{bookmark, document, job};
 use schemars::JsonSchema;
 use sea_orm::sea_query::{Expr, SimpleExpr};
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
+    ColumnTrait, Condition, ConnectionTrait, PaginatorTrait, QueryFilter, QueryOrder,
     QuerySelect, QueryTrait, Select,
 };
 use serde::Serialize;

@@ -5,7 +5,7 @@ use entity::{document, entry, source, transcript};
 use errors::Error;
 use jobs::JobKind;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use super::recording_file;
 

@@ -8,7 +8,7 @@ use errors::Error;
 use jobs::JobError;
 use library::context::CoreContext;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, QueryFilter};
 
 use super::recording_limit;
 

@@ -6,7 +6,7 @@ use entity::time::Timestamp;
 use entity::{bookmark, collection, collection_bookmark};
 use schemars::JsonSchema;
 use sea_orm::sea_query::{Expr, LockType};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
 use crate::auth::caller::Caller;

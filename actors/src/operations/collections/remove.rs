@@ -5,7 +5,7 @@ use entity::scope::Scope;
 use entity::{bookmark, collection, collection_bookmark};
 use schemars::JsonSchema;
 use sea_orm::sea_query::{LockType, Query};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 
 use crate::auth::caller::Caller;

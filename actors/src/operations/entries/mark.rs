@@ -9,7 +9,7 @@ use library::owned_transaction::begin_request;
 use schemars::JsonSchema;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, ExprTrait};
-use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ActiveModelTrait, ColumnTrait, IntoActiveModel, QueryFilter};
 use serde::Serialize;
 use validation::{Field, Kind, Values};
 

@@ -6,7 +6,7 @@ use entity::{bookmark, highlight};
 use schemars::JsonSchema;
 use sea_orm::sea_query::LockType;
 use sea_orm::{
-    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel,
+    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel,
     QueryFilter, QuerySelect,
 };
 use serde::Serialize;

@@ -6,7 +6,7 @@ use database::insert_all;
 use entity::id::{BookmarkId, UserId};
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, document, entry};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use web::PageUrl;
 
 use super::collections::skip_existing_membership;

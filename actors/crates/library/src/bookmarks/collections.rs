@@ -7,7 +7,7 @@ use entity::id::{BookmarkId, CollectionId, UserId};
 use entity::time::Timestamp;
 use entity::{bookmark, collection, collection_bookmark};
 use sea_orm::sea_query::{LockType, OnConflict};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::enqueue_label_update;
 use errors::Error;

@@ -6,7 +6,7 @@ use entity::kind::DocumentStatus;
 use entity::time::Timestamp;
 use entity::{bookmark, document};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, SqlErr};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QuerySelect, SqlErr};
 
 use super::page_url::find_by_url;
 use crate::feeds::saved;

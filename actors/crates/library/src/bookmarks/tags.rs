@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use database::insert_all;
 use entity::{bookmark, bookmark_tag};
 use sea_orm::sea_query::OnConflict;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use errors::Error;
 

@@ -9,7 +9,7 @@ use entity::kind::ExportState;
 use entity::{export, job};
 use jobs::JobError;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, QueryFilter};
 use storage::blobs::BlobError;
 use tokio::sync::mpsc;
 

@@ -6,7 +6,7 @@ use entity::{document, entry, feed};
 use errors::Error;
 use jobs::{JobKind, Priority};
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, Order, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, Order, QueryFilter, QuerySelect};
 use uuid::Uuid;
 
 use super::saved;

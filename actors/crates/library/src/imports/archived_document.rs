@@ -7,7 +7,7 @@ use entity::time::Timestamp;
 use entity::{document, transcript, transcript_segment};
 use parse::archive::{DocumentRecord, SegmentRecord};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter};
 use text::chunk::Piece;
 use web::PageUrl;
 

@@ -8,7 +8,7 @@ use entity::{import, job, stored_file};
 use jobs::{JobError, Priority};
 use sandbox::import::ImportReader;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use storage::blobs::BlobError;
 
 use super::context::ImportContext;

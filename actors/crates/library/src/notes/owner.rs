@@ -3,7 +3,7 @@
 use entity::id::{NoteId, UserId};
 use entity::time::Timestamp;
 use entity::{bookmark, document, note, project};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use super::lock_on_bookmark;
 use crate::projects;

@@ -4,7 +4,7 @@ use entity::id::{DocumentId, ProjectId, UserId};
 use entity::time::Timestamp;
 use entity::{decision, document, project, project_item};
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QuerySelect,
 };
 
 use super::lock;

@@ -12,7 +12,7 @@ use entity::kind::ProjectStatus;
 use entity::project;
 use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 
 use errors::Error;
 

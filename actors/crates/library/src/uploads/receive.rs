@@ -8,7 +8,7 @@ use entity::id::UploadId;
 use entity::time::Timestamp;
 use entity::upload::{Column, Entity, Model};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, QueryFilter};
 use sha2::{Digest, Sha256};
 use storage::blobs::{BlobError, BlobWriter, PART_BYTES, blob_path};
 use text::hexadecimal;

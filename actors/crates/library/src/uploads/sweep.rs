@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use entity::id::UserId;
 use entity::upload::{Column, Entity};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{QueryFilter, QuerySelect};
 
 use crate::context::CoreContext;
 use crate::owned_transaction::begin_owned;

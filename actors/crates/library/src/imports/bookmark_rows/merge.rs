@@ -8,7 +8,7 @@ use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection_bookmark, note};
 use jobs::Priority;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use super::super::rows::result::RowResult;
 use super::super::rows::trace::RowTrace;

@@ -7,7 +7,7 @@ use entity::id::{BookmarkId, ImportRowId};
 use entity::import_row::{self, Column};
 use entity::kind::ImportedKind;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use uuid::Uuid;
 
 use super::super::fingerprint;

@@ -3,7 +3,7 @@
 use entity::id::{ImportRowId, UserId};
 use entity::import_row::{Column, Entity};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use uuid::Uuid;
 
 use errors::Error;

@@ -28,7 +28,7 @@ use entity::kind::{ImportState, ImportedKind};
 use entity::time::Timestamp;
 use entity::{bookmark, import_row, job};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use self::decision::BatchDecisions;
 use super::begin;
