@@ -27,7 +27,7 @@
 //! | [`auth`] | accounts, keys, OAuth connections, sessions, limits |
 //! | [`idempotency`], [`cursor`], [`batch_slots`] | repeated requests, pages of lists, batches at the same time |
 //! | [`ingest`] | the stages from a URL or a file to passages, feeds, and the repair of the index |
-//! | [`context`], [`operation`] | what operations work with, and what they declare |
+//! | [`target`], [`context`], [`operation`] | what operations are made from, what they work with, and what they declare |
 //! | [`operations`] | the operations |
 //! | [`pipeline`] | checks around every operation |
 //! | [`worker`] | background work: the table from the kind of a job to its handler, and the maintenance tasks |
@@ -49,4 +49,5 @@ pub mod pipeline;
 pub mod retrieval;
 pub mod service;
 pub mod service_state;
+pub mod target;
 pub mod worker;

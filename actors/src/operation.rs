@@ -5,9 +5,23 @@ use errors::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use validation::Request;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
+use crate::target::Target;
+
+/// An operation that is made from the path and the fields of a request.
+pub trait FromRequest: Operation {
+    /// The fields: of the query for GET and DELETE, of the body otherwise.
+    type Request: Request;
+
+    /// Makes the operation.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when an id in the path is malformed; [`Error::Invalid`] when fields contradict each other.
+    fn from_request(target: &Target, request: Self::Request) -> Result<Self, Error>;
+}
 
 /// A request of a caller, parsed and ready to run.
 ///

@@ -13,6 +13,12 @@ use serde::{Deserialize, Serialize};
 #[error("unknown name")]
 pub struct NotAKind;
 
+/// A kind whose values have names.
+pub trait NamedKind: FromStr + Copy + 'static {
+    /// The names of all values.
+    const NAMES: &'static [&'static str];
+}
+
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident { $($(#[$vdoc:meta])* $variant:ident = $name:literal),+ $(,)? })+) => {$(
         $(#[$doc])*
@@ -55,6 +61,10 @@ macro_rules! kinds {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(self.name())
             }
+        }
+
+        impl NamedKind for $kind {
+            const NAMES: &'static [&'static str] = $kind::NAMES;
         }
 
         impl FromStr for $kind {

@@ -6,6 +6,6 @@ mod route;
 mod row_macro;
 mod surface;
 
-pub use route::{PendingResponse, Route};
+pub use route::{PendingResponse, ReadOperation, Route, request_schema};
 pub(crate) use row_macro::route;
 pub use surface::{RouteSurface, mount, refuse};

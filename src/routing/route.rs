@@ -5,9 +5,13 @@ use std::pin::Pin;
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
+use actors::operation::Operation;
+use actors::target::Target;
 use entity::scope::Scope;
+use errors::Error;
 use schemars::{Schema, SchemaGenerator};
-use validation::Field;
+use serde_json::Value;
+use validation::{Request, schema_of};
 
 /// The response that a route is making.
 pub type PendingResponse = Pin<Box<dyn Future<Output = HttpResponse>>>;
@@ -22,8 +26,8 @@ pub struct Route {
     pub name: &'static str,
     /// What the operation does beyond what its name says, for the API's description; often empty.
     pub about: &'static str,
-    /// The fields of a request: of the query for GET and DELETE, of the body otherwise.
-    pub fields: &'static [Field],
+    /// Returns the schema of a request: of the query for GET and DELETE, of the body otherwise.
+    pub request: fn() -> Value,
     /// The scopes that every call needs.
     pub scopes: &'static [Scope],
     /// Returns the name of the operation's type.
@@ -34,6 +38,14 @@ pub struct Route {
     pub reply: fn(&mut SchemaGenerator) -> Schema,
     /// Answers a request.
     pub answer: fn(&'static Route, HttpRequest, Payload) -> PendingResponse,
+}
+
+/// Makes an operation from the path and the fields of a request.
+pub type ReadOperation<O, R> = fn(&Target, R) -> Result<O, Error>;
+
+/// Returns the schema of the requests that `read` takes ([`Route::request`]).
+pub const fn request_schema<O: Operation, R: Request>(_read: ReadOperation<O, R>) -> fn() -> Value {
+    schema_of::<R>
 }
 
 impl Route {

@@ -1,14 +1,14 @@
 //! The macro that writes one row of a table.
 
 /// A row for a surface: `route!(Surface, GET "/pattern/{id}" as "GET /pattern/:id" => Operation)`. It may be followed by `read`
-/// and the function that makes the operation, where that is not `Operation::read`, and then by `status` and the status of the
+/// and the function that makes the operation, where that is not [`FromRequest`](actors::operation::FromRequest), and then by `status` and the status of the
 /// reply, where that is not 200: `|_| StatusCode::CREATED`, or a function that chooses between 200 and 201. Doc comments before
 /// the method become [`Route::about`].
 macro_rules! route {
-    (@read $op:ty) => { <$op>::read };
+    (@read $op:ty) => { <$op as actors::operation::FromRequest>::from_request };
     (@read $op:ty, read $read:expr) => { $read };
     (@read $op:ty, read $read:expr, status $($status:tt)+) => { $read };
-    (@read $op:ty, status $($status:tt)+) => { <$op>::read };
+    (@read $op:ty, status $($status:tt)+) => { <$op as actors::operation::FromRequest>::from_request };
     (@status) => { |_| actix_web::http::StatusCode::OK };
     (@status read $read:expr) => { |_| actix_web::http::StatusCode::OK };
     (@status read $read:expr, status $status:expr) => { $status };
@@ -29,13 +29,13 @@ macro_rules! route {
             pattern: $pattern,
             name: $name,
             about: concat!($($about),*),
-            fields: <$op>::FIELDS,
+            request: $crate::routing::request_schema($crate::routing::route!(@read $op $(, $($how)+)?)),
             scopes: <$op as actors::operation::Operation>::SCOPES,
             operation: || std::any::type_name::<$op>(),
             statuses: $crate::routing::route!(@statuses $($($how)+)?),
             reply: |generator| generator.subschema_for::<<$op as actors::operation::Operation>::Reply>(),
             answer: |route, request, payload| {
-                Box::pin(<$surface as $crate::routing::RouteSurface>::answer::<$op>(
+                Box::pin(<$surface as $crate::routing::RouteSurface>::answer::<$op, _>(
                     route,
                     request,
                     payload,

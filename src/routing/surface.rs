@@ -4,21 +4,19 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use actors::operation::Operation;
-use actors::operations::target::Target;
-use errors::Error;
-use validation::Values;
+use validation::Request;
 
-use super::route::Route;
+use super::route::{ReadOperation, Route};
 
 /// A surface that serves tables of routes.
 pub trait RouteSurface: 'static {
     /// Answers a request by the operation of a route: `read` makes the operation from the path and the fields, `success` chooses
     /// the status of its reply.
-    fn answer<O: Operation>(
+    fn answer<O: Operation, R: Request>(
         route: &'static Route,
         request: HttpRequest,
         payload: Payload,
-        read: fn(&Target, Values) -> Result<O, Error>,
+        read: ReadOperation<O, R>,
         success: fn(&O::Reply) -> StatusCode,
     ) -> impl Future<Output = HttpResponse> + 'static;
 

@@ -8,17 +8,20 @@ use entity::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::target::Target;
 use crate::auth::caller::Caller;
 use crate::auth::keys::{KeyChanges, NewKey, changes, rules};
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::{Error, Fault, Invalid};
-use validation::{Field, Kind, Values};
+use validation::{Choice, Integer, Label, List, NoFields, Time, Words, request};
 
-const NAME: Kind = Kind::Label { max: rules::MAX_NAME_CHARS };
-const SCOPES: Kind = Kind::List { of: &Kind::Words { min: 1, max: 100 }, min: 1, max: 50 };
-const HOURLY_LIMIT: Kind = Kind::Integer { min: 1, max: i32::MAX as i64 };
+/// Name of a key.
+pub type KeyName = Label<{ rules::MAX_NAME_CHARS }>;
+/// Names of scopes.
+pub type ScopeNames = List<Words<1, 100>, 1, 50>;
+/// Requests per hour.
+pub type HourlyLimit = Integer<1, { i32::MAX as i64 }>;
 
 /// A key as its owner sees it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -57,8 +60,9 @@ fn view(ctx: &OperationContext, caller: &Caller, row: api_key::Model) -> KeyView
 ///
 /// # Errors
 /// [`Error::Invalid`] that names each unknown scope.
-pub fn read_scopes(names: Option<Vec<String>>) -> Result<Option<Scopes>, Error> {
+fn read_scopes(names: Option<ScopeNames>) -> Result<Option<Scopes>, Error> {
     let Some(names) = names else { return Ok(None) };
+    let names = names.map(Words::into_inner);
     let mut faults = Vec::new();
     let mut scopes = Vec::new();
     for (index, name) in names.iter().enumerate() {
@@ -87,12 +91,10 @@ fn require_future(ctx: &OperationContext, expires_at: Option<Timestamp>) -> Resu
 #[derive(Debug)]
 pub struct ListKeys;
 
-impl ListKeys {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ListKeys {
+    type Request = NoFields;
 
-    /// Returns the operation.
-    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(_: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self)
     }
 }
@@ -117,29 +119,32 @@ impl Operation for ListKeys {
 #[derive(Debug)]
 pub struct CreateKey(NewKey);
 
-impl CreateKey {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::required("name", NAME, "Name of the key."),
-        Field::required("kind", Kind::Choice(KeyKind::NAMES), "Surface of the key: REST or MCP."),
-        Field::optional("scopes", SCOPES, "Scopes of the key. Default: reading the library."),
-        Field::optional(
-            "hourlyLimit",
-            HOURLY_LIMIT,
-            "Maximum number of requests per hour. Default: the plan's maximum.",
-        ),
-        Field::optional("expiresAt", Kind::Time, "Time from which the key is refused."),
-    ];
+request! {
+    /// A key to create.
+    pub struct CreateKeyRequest {
+        /// Name of the key.
+        pub name: KeyName,
+        /// Surface of the key: REST or MCP.
+        pub kind: Choice<KeyKind>,
+        /// Scopes of the key. Default: reading the library.
+        pub scopes?: ScopeNames,
+        /// Maximum number of requests per hour. Default: the plan's maximum.
+        pub hourly_limit?: HourlyLimit,
+        /// Time from which the key is refused.
+        pub expires_at?: Time,
+    }
+}
 
-    /// Reads the body.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        let kind = if values.name("kind") == Some("mcp") { KeyKind::Mcp } else { KeyKind::Rest };
+impl FromRequest for CreateKey {
+    type Request = CreateKeyRequest;
+
+    fn from_request(_: &Target, request: CreateKeyRequest) -> Result<Self, Error> {
         Ok(Self(NewKey {
-            name: values.text("name").unwrap_or_default(),
-            kind,
-            scopes: read_scopes(values.texts("scopes"))?,
-            hourly_limit: values.integer("hourlyLimit"),
-            expires_at: values.time("expiresAt"),
+            name: request.name.into_inner(),
+            kind: request.kind.into_inner(),
+            scopes: read_scopes(request.scopes)?,
+            hourly_limit: request.hourly_limit.and_then(Integer::convert),
+            expires_at: request.expires_at.map(Time::into_inner),
         }))
     }
 }
@@ -170,26 +175,29 @@ pub struct ChangeKey {
     changes: KeyChanges,
 }
 
-impl ChangeKey {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::optional("name", NAME, "The new name."),
-        Field::optional("scopes", SCOPES, "New scopes of the key; they replace the former ones."),
-        Field::optional(
-            "hourlyLimit",
-            HOURLY_LIMIT,
-            "Maximum number of requests per hour; null for the plan's maximum.",
-        ),
-        Field::optional("expiresAt", Kind::Time, "Time from which the key is refused; null for never."),
-    ];
+request! {
+    /// The changes of a key.
+    pub struct ChangeKeyRequest {
+        /// The new name.
+        pub name?: KeyName,
+        /// New scopes of the key; they replace the former ones.
+        pub scopes?: ScopeNames,
+        /// Maximum number of requests per hour; null for the plan's maximum.
+        pub hourly_limit~: HourlyLimit,
+        /// Time from which the key is refused; null for never.
+        pub expires_at~: Time,
+    }
+}
 
-    /// Reads the path and the body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for ChangeKey {
+    type Request = ChangeKeyRequest;
+
+    fn from_request(target: &Target, request: ChangeKeyRequest) -> Result<Self, Error> {
         let changes = KeyChanges {
-            name: values.text("name"),
-            scopes: read_scopes(values.texts("scopes"))?,
-            hourly_limit: values.has("hourlyLimit").then(|| values.integer("hourlyLimit")),
-            expires_at: values.has("expiresAt").then(|| values.time("expiresAt")),
+            name: request.name.map(Label::into_inner),
+            scopes: read_scopes(request.scopes)?,
+            hourly_limit: request.hourly_limit.and_then(Integer::convert).into_change(),
+            expires_at: request.expires_at.map(Time::into_inner).into_change(),
         };
         Ok(Self { id: target.id(0)?, changes })
     }
@@ -216,12 +224,10 @@ impl Operation for ChangeKey {
 #[derive(Debug)]
 pub struct RegenerateKey(KeyId);
 
-impl RegenerateKey {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for RegenerateKey {
+    type Request = NoFields;
 
-    /// Reads the id in the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }
@@ -240,12 +246,10 @@ impl Operation for RegenerateKey {
 #[derive(Debug)]
 pub struct RevokeKey(KeyId);
 
-impl RevokeKey {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for RevokeKey {
+    type Request = NoFields;
 
-    /// Reads the id in the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

@@ -1,8 +1,8 @@
 //! The operations that REST, MCP and the web app offer: a file for each, or for a few that belong together, with the request, the
 //! response, the required scopes and the work.
 //!
-//! Each declares its parameters as a table ([`validation::Field`]), so that every surface checks and describes them in the same
-//! way. The pipeline runs an [`Operation`](crate::operation::Operation) after all its checks. Operations never call the pipeline.
+//! Each declares its request as a type ([`validation::request!`]), so that every surface checks and describes it in the same way. The
+//! pipeline runs an [`Operation`](crate::operation::Operation) after all its checks. Operations never call the pipeline.
 
 pub mod account;
 pub mod activity;
@@ -26,9 +26,10 @@ pub mod projects;
 pub mod rendition;
 pub mod search;
 pub mod tags;
-pub mod target;
 pub mod transcript;
 pub mod unknown;
 pub mod uploads;
 pub mod usage;
 pub mod work;
+
+pub use crate::target;

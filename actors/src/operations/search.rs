@@ -7,19 +7,19 @@ use schemars::JsonSchema;
 use search::index::{Filter, Source};
 use serde::Serialize;
 
-use super::target::Target;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
 use crate::retrieval::SearchQuery;
 use crate::retrieval::passage::{self, SearchResult};
+use crate::target::Target;
 use errors::Error;
-use validation::{Field, Kind, Values};
+use validation::{Choice, Id, Integer, Words, choices, request};
 
-/// Kind of the search text.
-pub const QUERY: Kind = Kind::Words { min: 1, max: 500 };
-/// Kind of the number of results.
-pub const LIMIT: Kind = Kind::Integer { min: 1, max: 20 };
+/// A search text.
+pub type QueryText = Words<1, 500>;
+/// Maximum number of passages.
+pub type PassageLimit = Integer<1, 20>;
 const DEFAULT_LIMIT: usize = 8;
 /// Passages that are requested beyond the limit, because the index may still contain some that were just deleted or replaced.
 const EXTRA_PASSAGES: usize = 20;
@@ -41,34 +41,53 @@ pub struct Search {
     pub source: Option<Source>,
 }
 
-impl Search {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[
-        Field::required("q", QUERY, "The search query, in natural language or keywords."),
-        Field::optional("limit", LIMIT, "Maximum number of passages. Default 8."),
-        Field::optional("collectionId", Kind::Id, "Searches only the bookmarks in this collection."),
-        Field::optional("feedId", Kind::Id, "Searches only the entries of this feed."),
-        Field::optional(
-            "source",
-            Kind::Choice(&["bookmarks", "feeds", "all"]),
-            "Searches only bookmarks, or only feed entries. Default `all`.",
-        ),
-    ];
+choices! {
+    /// What is searched.
+    pub enum SearchScope {
+        /// Bookmarks only.
+        Bookmarks = "bookmarks",
+        /// Feed entries only.
+        Feeds = "feeds",
+        /// Everything.
+        All = "all",
+    }
+}
 
-    /// Reads the parameters.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        let source = match values.name("source") {
-            Some("bookmarks") => Some(Source::Bookmarks),
-            Some("feeds") => Some(Source::Feeds),
-            Some(_) | None => None,
-        };
+request! {
+    /// The parameters of a search.
+    pub struct SearchRequest {
+        /// The search query, in natural language or keywords.
+        pub query as "q": QueryText,
+        /// Maximum number of passages. Default 8.
+        pub limit?: PassageLimit,
+        /// Searches only the bookmarks in this collection.
+        pub collection_id?: Id<CollectionId>,
+        /// Searches only the entries of this feed.
+        pub feed_id?: Id<FeedId>,
+        /// Searches only bookmarks, or only feed entries. Default `all`.
+        pub source?: Choice<SearchScope>,
+    }
+}
+
+impl FromRequest for Search {
+    type Request = SearchRequest;
+
+    fn from_request(_: &Target, request: SearchRequest) -> Result<Self, Error> {
         Ok(Self {
-            query: values.text("q").unwrap_or_default(),
-            limit: values.integer("limit"),
-            collection: values.id("collectionId").map(CollectionId),
-            feed: values.id("feedId").map(FeedId),
-            source,
+            query: request.query.into_inner(),
+            limit: request.limit.and_then(Integer::convert),
+            collection: request.collection_id.map(Id::into_inner),
+            feed: request.feed_id.map(Id::into_inner),
+            source: request.source.and_then(|scope| source(scope.into_inner())),
         })
+    }
+}
+
+fn source(scope: SearchScope) -> Option<Source> {
+    match scope {
+        SearchScope::Bookmarks => Some(Source::Bookmarks),
+        SearchScope::Feeds => Some(Source::Feeds),
+        SearchScope::All => None,
     }
 }
 

@@ -3,25 +3,22 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
+use deserr::{Deserr, deserialize};
 use errors::Invalid;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value as Json};
 
-use super::{
-    Faults, Field, Kind, MAX_FAULTS, Value, Values, bounds, from_text, integer, mismatch_reason, number,
-};
+use super::faults::{FaultList, Faults, ImportMode, JsonMode, MAX_FAULTS, MAX_NAME_CHARS, ReadMode};
+use super::request::Request;
 
 /// Reads a JSON object.
 ///
 /// # Errors
 /// Every fault in it.
-pub fn read(body: &[u8], fields: &'static [Field]) -> Result<Values, Invalid> {
-    let (json, mut faults) = parse_and_find_repeated(body)?;
+pub fn read_json<R: Request>(body: &[u8]) -> Result<R, Invalid> {
+    let (json, repeated) = parse_and_find_repeated(body)?;
     match json {
-        Json::Object(members) => {
-            let values = record(members, fields, "", &mut faults);
-            faults.into_result(values)
-        }
+        Json::Object(members) => read_members::<R, JsonMode>(members, repeated),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
             Err(Invalid::new("body", "must be a JSON object"))
         }
@@ -32,19 +29,39 @@ pub fn read(body: &[u8], fields: &'static [Field]) -> Result<Values, Invalid> {
 ///
 /// # Errors
 /// Every fault in it.
-pub fn read_map(members: Map<String, Json>, fields: &'static [Field]) -> Result<Values, Invalid> {
-    let mut faults = Faults::default();
-    let values = record(members, fields, "", &mut faults);
-    faults.into_result(values)
+pub fn read_object<R: Request>(members: Map<String, Json>) -> Result<R, Invalid> {
+    read_members::<R, JsonMode>(members, FaultList::default())
+}
+
+/// Reads a row of an imported file, which was parsed before. Texts and lists that are too long are cut, because other programs have
+/// other limits.
+///
+/// # Errors
+/// Every fault in it.
+pub fn read_import<R: Request>(members: Map<String, Json>) -> Result<R, Invalid> {
+    read_members::<R, ImportMode>(members, FaultList::default())
 }
 
 /// Parses any JSON value.
 ///
 /// # Errors
 /// The body is not JSON, has too many values, or an object has a member more than once.
-pub fn parse(body: &[u8]) -> Result<Json, Invalid> {
-    let (json, faults) = parse_and_find_repeated(body)?;
-    faults.into_result(json)
+pub fn parse_json(body: &[u8]) -> Result<Json, Invalid> {
+    let (json, repeated) = parse_and_find_repeated(body)?;
+    repeated.into_result(json)
+}
+
+fn read_members<R: Deserr<Faults<M>>, M: ReadMode>(
+    members: Map<String, Json>,
+    mut faults: FaultList,
+) -> Result<R, Invalid> {
+    match deserialize::<R, _, Faults<M>>(Json::Object(members)) {
+        Ok(request) => faults.into_result(request),
+        Err(found) => {
+            faults.extend(found.into_list());
+            Err(faults.into_invalid())
+        }
+    }
 }
 
 /// Values and members of one body. Valid requests have at most a thousand, and in memory a value takes a hundred times the
@@ -52,7 +69,7 @@ pub fn parse(body: &[u8]) -> Result<Json, Invalid> {
 const MAX_VALUES: usize = 50_000;
 
 /// Parses any JSON value, with a fault for each member that its object has more than once.
-fn parse_and_find_repeated(body: &[u8]) -> Result<(Json, Faults), Invalid> {
+fn parse_and_find_repeated(body: &[u8]) -> Result<(Json, FaultList), Invalid> {
     let state = ParseState::default();
     let mut reader = serde_json::Deserializer::from_slice(body);
     let builder = ValueBuilder { state: &state, path: &JsonPath::Body };
@@ -63,112 +80,6 @@ fn parse_and_find_repeated(body: &[u8]) -> Result<(Json, Faults), Invalid> {
         _ => Invalid::new("body", format!("holds more than {MAX_VALUES} values")),
     })?;
     Ok((json, repeated.into_inner()))
-}
-
-fn record(
-    members: Map<String, Json>,
-    fields: impl IntoIterator<Item = &'static Field, IntoIter: Clone>,
-    path: &str,
-    faults: &mut Faults,
-) -> Values {
-    let (mut values, fields) = (Values::default(), fields.into_iter());
-    for (name, json) in members {
-        let member_path = join(path, &name);
-        let Some(field) = fields.clone().find(|field| field.name == name) else {
-            faults.add(member_path, "is not a field of this request");
-            continue;
-        };
-        if json.is_null() && !field.required {
-            values.0.insert(field.name, Value::Null);
-        } else if let Some(value) = member(&field.kind, json, &member_path, faults) {
-            values.0.insert(field.name, value);
-        }
-    }
-    for field in fields.filter(|field| field.required && !values.has(field.name)) {
-        faults.add(join(path, field.name), "is required");
-    }
-    values
-}
-
-/// Reads an object that must have exactly one field of the table `one`. A field that is `null` does not count.
-fn either(
-    members: Map<String, Json>,
-    one: &'static [Field],
-    beside: &'static [Field],
-    path: &str,
-    faults: &mut Faults,
-) -> Values {
-    let is_present = |field: &&Field| members.get(field.name).is_some_and(|json| !json.is_null());
-    if one.iter().filter(is_present).count() != 1 {
-        let names: Vec<_> = one.iter().map(|field| field.name).collect();
-        faults.add(path, format!("must have exactly one of {}", names.join(", ")));
-    }
-    record(members, one.iter().chain(beside), path, faults)
-}
-
-fn member(kind: &'static Kind, json: Json, path: &str, faults: &mut Faults) -> Option<Value> {
-    let read = match (kind, json) {
-        (Kind::List { of, min, max }, Json::Array(items)) => {
-            return list(of, *min, *max, items, path, faults);
-        }
-        (Kind::Record(fields), Json::Object(members)) => {
-            return Some(Value::Record(record(members, *fields, path, faults)));
-        }
-        (Kind::Either { one, beside }, Json::Object(members)) => {
-            return Some(Value::Record(either(members, one, beside, path, faults)));
-        }
-        (Kind::Open(_), Json::Object(members)) => return Some(Value::Open(members)),
-        (Kind::Integer { min, max }, Json::Number(json_number)) => match as_integer(&json_number) {
-            Some(value) => integer(value, *min, *max),
-            None => Err(bounds(*min, *max)),
-        },
-        (Kind::Number { min, max }, Json::Number(json_number)) => {
-            number(json_number.as_f64().unwrap_or(f64::NAN), *min, *max)
-        }
-        (Kind::Flag, Json::Bool(flag)) => Ok(Value::Flag(flag)),
-        (kind, Json::String(text)) => from_text(kind, text),
-        (kind, Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_)) => {
-            Err(mismatch_reason(kind))
-        }
-    };
-    read.map_err(|reason| faults.add(path, reason)).ok()
-}
-
-/// Returns a number without a fraction. `3`, `3.0` and `3e0` are the same: JSON has one type of number.
-#[expect(clippy::cast_possible_truncation, reason = "an f64 represents all these integers exactly")]
-fn as_integer(number: &Number) -> Option<i64> {
-    const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
-    let float = || number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= MAX_EXACT_INTEGER);
-    number.as_i64().or_else(|| float().map(|float| float as i64))
-}
-
-fn list(
-    of: &'static Kind,
-    min: usize,
-    max: usize,
-    items: Vec<Json>,
-    path: &str,
-    faults: &mut Faults,
-) -> Option<Value> {
-    if items.len() < min || items.len() > max {
-        faults.add(path, format!("must have {min} to {max} items"));
-        return None;
-    }
-    let read = items.into_iter().enumerate();
-    Some(Value::List(
-        read.filter_map(|(n, item)| member(of, item, &format!("{path}[{n}]"), faults)).collect(),
-    ))
-}
-
-/// Characters of the name of a member in a fault. Longer names are cut.
-const MAX_NAME_CHARS: usize = 100;
-
-fn join(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        format!("{name:.MAX_NAME_CHARS$}")
-    } else {
-        format!("{path}.{name:.MAX_NAME_CHARS$}")
-    }
 }
 
 /// The path of a value in a body.
@@ -193,7 +104,7 @@ impl fmt::Display for JsonPath<'_> {
 #[derive(Default)]
 struct ParseState {
     values: Cell<usize>,
-    repeated: RefCell<Faults>,
+    repeated: RefCell<FaultList>,
     /// Repetitions that were found, also those of one path. It bounds how many paths are formatted, which can be as long as
     /// the body is deep.
     repetitions: Cell<usize>,
@@ -293,39 +204,87 @@ impl<'de> Visitor<'de> for ValueBuilder<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use uuid::Uuid;
 
-    const ITEM: Kind = Kind::Record(&[
-        Field::optional("bookmarkId", Kind::Id, ""),
-        Field::optional("role", Kind::Choice(&["source", "background"]), ""),
-    ]);
-    const THING: Kind = Kind::Either {
-        one: &[Field::optional("noteId", Kind::Id, ""), Field::optional("sum", Kind::Sha256, "")],
-        beside: &[Field::optional("role", Kind::Choice(&["source"]), "")],
+    use super::*;
+    use crate::types::{
+        Alternatives, Choice, ExactlyOne, Flag, Fraction, Id, Integer, Joined, List, Sha256Hex, Words,
     };
-    const FIELDS: &[Field] = &[
-        Field::required("title", Kind::Words { min: 1, max: 10 }, ""),
-        Field::optional("items", Kind::List { of: &ITEM, min: 1, max: 3 }, ""),
-        Field::optional("progress", Kind::Number { min: 0.0, max: 1.0 }, ""),
-        Field::optional("limit", Kind::Integer { min: 1, max: 9 }, ""),
-        Field::optional("favorite", Kind::Flag, ""),
-        Field::optional("things", Kind::List { of: &THING, min: 1, max: 9 }, ""),
-    ];
+    use crate::{choices, request};
+
+    choices! {
+        /// A role.
+        enum Role {
+            /// A source.
+            Source = "source",
+            /// Background.
+            Background = "background",
+        }
+    }
+
+    request! {
+        /// An item.
+        struct ItemRequest {
+            /// A bookmark.
+            bookmark_id?: Id<Uuid>,
+            /// Its role.
+            role?: Choice<Role>,
+        }
+    }
+
+    request! {
+        /// A thing.
+        struct ThingRequest {
+            /// A note.
+            note_id?: Id<Uuid>,
+            /// A file.
+            sum?: Sha256Hex,
+            /// Its role.
+            role?: Choice<Role>,
+        }
+    }
+
+    impl Alternatives for ThingRequest {
+        const NAMES: &'static [&'static str] = &["noteId", "sum"];
+    }
+
+    request! {
+        /// A body.
+        struct BodyRequest {
+            /// The title.
+            title: Words<1, 10>,
+            /// The items.
+            items?: List<ItemRequest, 1, 3>,
+            /// Progress.
+            progress?: Fraction,
+            /// A limit.
+            limit?: Integer<1, 9>,
+            /// A flag.
+            favorite?: Flag,
+            /// Things.
+            things?: List<ExactlyOne<ThingRequest>, 1, 9>,
+        }
+    }
+
+    fn read(body: &[u8]) -> Result<BodyRequest, Invalid> {
+        read_json(body)
+    }
 
     fn faulty(body: &str) -> Vec<String> {
-        read(body.as_bytes(), FIELDS).unwrap_err().faults.into_iter().map(|fault| fault.field).collect()
+        read(body.as_bytes()).unwrap_err().faults.into_iter().map(|fault| fault.field).collect()
     }
 
     #[test]
     fn valid_body_becomes_values() {
-        let mut values =
-            read(br#"{"title": "T", "progress": 1, "limit": 3, "items": [{"role": "source"}]}"#, FIELDS)
-                .unwrap();
+        let read =
+            read(br#"{"title": "T", "progress": 1, "limit": 3, "items": [{"role": "source"}]}"#).unwrap();
 
-        assert_eq!(values.text("title").as_deref(), Some("T"));
-        assert_eq!(values.number("progress"), Some(1.0));
-        assert_eq!(values.integer::<u8>("limit"), Some(3));
-        assert_eq!(values.records("items").unwrap()[0].clone().name("role"), Some("source"));
+        assert_eq!(read.title.into_inner(), "T");
+        assert_eq!(read.progress.map(Fraction::into_inner), Some(1.0));
+        assert_eq!(read.limit.and_then(Integer::convert::<u8>), Some(3));
+        let item = read.items.unwrap().into_inner().swap_remove(0);
+        assert_eq!(item.role.map(Choice::into_inner), Some(Role::Source));
+        assert!(item.bookmark_id.is_none() && read.favorite.is_none());
     }
 
     #[test]
@@ -353,8 +312,10 @@ mod tests {
             ["things[0]", "things[2]", "things[3]", "things[3].role", "things[5].sum", "limit", "title"]
         );
         let body = format!(r#"{{"title": "t", "things": [{{"noteId": null, "sum": "{sum}"}}]}}"#);
-        let mut read = read(body.as_bytes(), FIELDS).unwrap();
-        assert_eq!(read.records("things").unwrap()[0].text("sum"), Some(sum.to_lowercase()));
+        let things = read(body.as_bytes()).unwrap().things.unwrap();
+        let [thing] = <[_; 1]>::try_from(things.map(ExactlyOne::into_inner)).unwrap();
+        assert_eq!(thing.sum.map(Sha256Hex::into_inner), Some(sum.to_lowercase()));
+        assert!(thing.note_id.is_none() && thing.role.is_none());
     }
 
     #[test]
@@ -368,9 +329,13 @@ mod tests {
 
     #[test]
     fn number_without_a_fraction_is_whole_in_any_notation() {
-        for (given, limit) in [("3", 3), ("3.0", 3), ("3e0", 3)] {
+        for (given, limit) in [("3", 3_u8), ("3.0", 3), ("3e0", 3)] {
             let body = format!(r#"{{"title": "t", "limit": {given}}}"#);
-            assert_eq!(read(body.as_bytes(), FIELDS).unwrap().integer::<u8>("limit"), Some(limit), "{given}");
+            assert_eq!(
+                read(body.as_bytes()).unwrap().limit.and_then(Integer::convert),
+                Some(limit),
+                "{given}"
+            );
         }
         assert_eq!(faulty(r#"{"title": "t", "limit": 1e300}"#), ["limit"]);
     }
@@ -379,7 +344,7 @@ mod tests {
     #[test]
     fn body_with_too_many_values_is_refused_while_parsing() {
         let items = vec!["{}"; MAX_VALUES + 1].join(",");
-        let refused = read(format!("{{\"items\": [{items}]}}").as_bytes(), FIELDS).unwrap_err();
+        let refused = read(format!("{{\"items\": [{items}]}}").as_bytes()).unwrap_err();
         assert_eq!(refused.faults[0].reason, format!("holds more than {MAX_VALUES} values"));
     }
 
@@ -388,7 +353,7 @@ mod tests {
         let many = vec![r#""":0"#; 40_000].join(",");
         let names = "n".repeat(1000);
         let body = format!("{}{{{many}}}{}", format!("{{\"{names}\":").repeat(90), "}".repeat(90));
-        let refused = read(body.as_bytes(), FIELDS).unwrap_err();
+        let refused = read(body.as_bytes()).unwrap_err();
         let deep = &refused.faults[0];
         assert_eq!(deep.field.chars().count(), 90 * (MAX_NAME_CHARS + 1), "each name is cut");
         let objects = vec![r#"{"a":0,"a":0}"#; 2 * MAX_FAULTS].join(",");
@@ -401,5 +366,68 @@ mod tests {
         assert_eq!(faulty(r#"{"title": "a", "title": "b"}"#), ["title"]);
         let body = r#"{"title": "a", "items": [{}, {"role": "source", "role": "source"}], "limit": 0}"#;
         assert_eq!(faulty(body), ["items[1].role", "limit"]);
+    }
+
+    fn reasons(body: &str) -> Vec<(String, String)> {
+        let faults = read(body.as_bytes()).unwrap_err().faults;
+        faults.into_iter().map(|fault| (fault.field, fault.reason)).collect()
+    }
+
+    #[test]
+    fn reasons_say_what_a_field_must_be() {
+        for (body, field, reason) in [
+            (r#"{"zap": 1, "title": "t"}"#, "zap", "is not a field of this request"),
+            ("{}", "title", "is required"),
+            (r#"{"title": null}"#, "title", "must be a string"),
+            (r#"{"title": "t", "limit": "5"}"#, "limit", "must be a whole number from 1 to 9"),
+            (r#"{"title": "t", "progress": -1}"#, "progress", "must be a number from 0 to 1"),
+            (r#"{"title": "t", "favorite": 1}"#, "favorite", "must be true or false"),
+            (r#"{"title": "t", "items": {}}"#, "items", "must be an array"),
+            (r#"{"title": "t", "items": []}"#, "items", "must have 1 to 3 items"),
+            (r#"{"title": "t", "items": [7]}"#, "items[0]", "must be an object"),
+            (r#"{"title": "t", "things": [7]}"#, "things[0]", "must be an object"),
+            (
+                r#"{"title": "t", "items": [{"role": "x"}]}"#,
+                "items[0].role",
+                "must be one of source, background",
+            ),
+            (r#"{"title": "t", "things": [{}]}"#, "things[0]", "must have exactly one of noteId, sum"),
+        ] {
+            assert_eq!(reasons(body), [(field.to_owned(), reason.to_owned())], "{body}");
+        }
+    }
+
+    #[test]
+    fn id_is_a_hyphenated_uuid_in_any_case() {
+        let read = |id: &str| read_json::<ItemRequest>(format!(r#"{{"bookmarkId": "{id}"}}"#).as_bytes());
+        assert!(read("01890000-0000-7000-8000-00000000000a").is_ok());
+        assert!(read("01890000-0000-7000-8000-00000000000A").is_ok());
+        assert!(read("nonsense").is_err());
+    }
+
+    #[test]
+    fn joined_object_has_the_fields_of_both() {
+        type Both = Joined<ItemRequest, BodyRequest>;
+        let both = read_json::<Both>(br#"{"role": "background", "title": "t"}"#).unwrap();
+        assert_eq!(both.first.role.map(Choice::into_inner), Some(Role::Background));
+        assert_eq!(both.second.title.into_inner(), "t");
+
+        let refused = read_json::<Both>(br#"{"role": "x", "zap": 1}"#).unwrap_err();
+        assert_eq!(
+            refused.faults.iter().map(|fault| fault.field.as_str()).collect::<Vec<_>>(),
+            ["zap", "title", "role"]
+        );
+    }
+
+    #[test]
+    fn import_cuts_long_texts_and_lists() {
+        let members = |body: &str| serde_json::from_str::<Map<String, Json>>(body).unwrap();
+        let body = format!(r#"{{"title": "{}", "items": [{{}}, {{}}, {{}}, {{}}]}}"#, "t".repeat(11));
+
+        let read = read_import::<BodyRequest>(members(&body)).unwrap();
+
+        assert_eq!(read.title.into_inner().len(), 10);
+        assert_eq!(read.items.unwrap().into_inner().len(), 3);
+        assert!(read_object::<BodyRequest>(members(&body)).is_err());
     }
 }

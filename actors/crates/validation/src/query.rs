@@ -1,112 +1,209 @@
 //! Reads a query string. Numbers are plain ASCII digits. An empty parameter is a fault and does not count as absent; a repeated
 //! parameter is a fault (contract.md, sections 2 and 11).
 
+use std::collections::BTreeSet;
+
+use deserr::{IntoValue, Map, Sequence, Value, ValueKind, deserialize};
 use errors::Invalid;
 use percent_encoding::percent_decode_str;
 
-use super::{Faults, Field, Kind, Value, Values, bounds, from_text, integer, mismatch_reason, number};
-
-/// Characters of an unknown name in a fault. Longer names are cut.
-const MAX_SHOWN_NAME_CHARS: usize = 100;
+use super::faults::{FaultList, QueryFaults};
+use super::request::Request;
 
 /// Reads a query string.
 ///
 /// # Errors
 /// Every fault in it.
-pub fn read(query: &str, fields: &'static [Field]) -> Result<Values, Invalid> {
-    let (mut values, mut faults) = (Values::default(), Faults::default());
+pub fn read_query<R: Request>(query: &str) -> Result<R, Invalid> {
     if percent_decode_str(query).decode_utf8().is_err() {
         return Err(Invalid::new("query", "is not UTF-8"));
     }
-    for (name, text) in url::form_urlencoded::parse(query.as_bytes()) {
-        let Some(field) = fields.iter().find(|field| field.name == name) else {
-            faults.add(
-                name.chars().take(MAX_SHOWN_NAME_CHARS).collect::<String>(),
-                "is not a parameter of this route",
-            );
-            continue;
-        };
-        match parameter(&field.kind, text.into_owned()) {
-            Ok(_) if values.has(field.name) => faults.add(field.name, "is given more than once"),
-            Ok(value) => drop(values.0.insert(field.name, value)),
-            Err(reason) => faults.add(field.name, reason),
+    let parameters: Vec<(String, String)> =
+        url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    let repeated = repeated_names::<R>(&parameters);
+    let read = deserialize::<R, _, QueryFaults>(QueryValue::Parameters(parameters));
+    let mut repeated_faults = FaultList::default();
+    for name in repeated {
+        repeated_faults.add(name, "is given more than once");
+    }
+    // The reason of a value is more useful than that of its repetition.
+    match read {
+        Ok(request) => repeated_faults.into_result(request),
+        Err(faults) => {
+            let mut faults = faults.into_list();
+            faults.extend(repeated_faults);
+            Err(faults.into_invalid())
         }
     }
-    for field in fields.iter().filter(|field| field.required && !values.has(field.name)) {
-        faults.add(field.name, "is required");
-    }
-    faults.into_result(values)
 }
 
-fn parameter(kind: &Kind, text: String) -> Result<Value, String> {
-    if text.is_empty() {
-        return Err("must not be empty".to_owned());
+/// Returns the names of the request's fields that are given more than once.
+fn repeated_names<R: Request>(parameters: &[(String, String)]) -> BTreeSet<String> {
+    let mut seen = BTreeSet::new();
+    let known = parameters.iter().map(|(name, _)| name).filter(|name| R::has_field(name));
+    known.filter(|name| !seen.insert(name.as_str())).cloned().collect()
+}
+
+/// A query string as deserr reads it: an object of texts.
+enum QueryValue {
+    Parameters(Vec<(String, String)>),
+    Text(String),
+}
+
+/// The parameters, in their order, repeated ones too.
+struct Parameters(Vec<(String, String)>);
+
+/// No parameter is a list.
+struct NoItems;
+
+impl IntoValue for QueryValue {
+    type Sequence = NoItems;
+    type Map = Parameters;
+
+    fn kind(&self) -> ValueKind {
+        match self {
+            QueryValue::Parameters(_) => ValueKind::Map,
+            QueryValue::Text(_) => ValueKind::String,
+        }
     }
-    match kind {
-        Kind::Integer { min, max } => match digits(&text) {
-            Some(whole) => integer(whole, *min, *max),
-            None => Err(bounds(*min, *max)),
-        },
-        Kind::Number { min, max } => match text.parse::<f64>() {
-            Ok(value) if text.bytes().all(|b| b.is_ascii_digit() || b == b'.') => number(value, *min, *max),
-            Ok(_) | Err(_) => Err(mismatch_reason(kind)),
-        },
-        Kind::Flag => match text.as_str() {
-            "true" => Ok(Value::Flag(true)),
-            "false" => Ok(Value::Flag(false)),
-            _ => Err(mismatch_reason(kind)),
-        },
-        Kind::Words { .. }
-        | Kind::Text { .. }
-        | Kind::Filename { .. }
-        | Kind::Label { .. }
-        | Kind::Content
-        | Kind::Sha256
-        | Kind::Id
-        | Kind::Time
-        | Kind::Choice(_)
-        | Kind::List { .. }
-        | Kind::Record(_)
-        | Kind::Either { .. }
-        | Kind::Open(_) => from_text(kind, text),
+
+    fn into_value(self) -> Value<Self> {
+        match self {
+            QueryValue::Parameters(parameters) => Value::Map(Parameters(parameters)),
+            QueryValue::Text(text) => Value::String(text),
+        }
     }
 }
 
-fn digits(text: &str) -> Option<i64> {
-    if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
+impl Map for Parameters {
+    type Value = QueryValue;
+    type Iter =
+        std::iter::Map<std::vec::IntoIter<(String, String)>, fn((String, String)) -> (String, QueryValue)>;
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn remove(&mut self, name: &str) -> Option<QueryValue> {
+        let index = self.0.iter().position(|(parameter, _)| parameter == name)?;
+        Some(QueryValue::Text(self.0.remove(index).1))
+    }
+
+    fn into_iter(self) -> Self::Iter {
+        IntoIterator::into_iter(self.0).map(|(name, text)| (name, QueryValue::Text(text)))
+    }
+}
+
+impl Sequence for NoItems {
+    type Value = QueryValue;
+    type Iter = std::iter::Empty<QueryValue>;
+
+    fn len(&self) -> usize {
+        0
+    }
+
+    fn into_iter(self) -> Self::Iter {
+        std::iter::empty()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use entity::kind::NotAKind;
+    use uuid::Uuid;
 
-    const FIELDS: &[Field] = &[
-        Field::required("q", Kind::Words { min: 1, max: 5 }, ""),
-        Field::optional("limit", Kind::Integer { min: 1, max: 20 }, ""),
-        Field::optional("source", Kind::Choice(&["all", "feeds"]), ""),
-        Field::optional("id", Kind::Id, ""),
-        Field::optional("unread", Kind::Flag, ""),
-    ];
+    use super::*;
+    use crate::types::{Choice, Flag, Fraction, Id, Integer, Text, Time, Words};
+    use crate::{choices, request};
+
+    choices! {
+        /// A source.
+        enum SourceChoice {
+            /// All.
+            All = "all",
+            /// Feeds.
+            Feeds = "feeds",
+        }
+    }
+
+    request! {
+        /// A query.
+        struct QueryRequest {
+            /// The query.
+            query as "q": Words<1, 5>,
+            /// The limit.
+            limit?: Integer<1, 20>,
+            /// The source.
+            source?: Choice<SourceChoice>,
+            /// An id.
+            id?: Id<Uuid>,
+            /// A flag.
+            unread?: Flag,
+            /// A number.
+            share?: Fraction,
+            /// A time.
+            after?: Time,
+            /// A text.
+            folder?: Text<9>,
+        }
+    }
+
+    fn read(query: &str) -> Result<QueryRequest, Invalid> {
+        read_query(query)
+    }
 
     fn faulty(query: &str) -> Vec<String> {
-        read(query, FIELDS).unwrap_err().faults.into_iter().map(|fault| fault.field).collect()
+        read(query).unwrap_err().faults.into_iter().map(|fault| fault.field).collect()
+    }
+
+    fn reason(query: &str) -> String {
+        read(query).unwrap_err().faults.swap_remove(0).reason
     }
 
     #[test]
     fn valid_parameters_become_values() {
-        let mut values = read("q=%F0%9D%92%B3+b&limit=7&source=all&unread=true", FIELDS).unwrap();
+        let read =
+            read("q=%F0%9D%92%B3+b&limit=7&source=all&unread=true&share=0.5&after=2024-05-06T07:08:09Z");
+        let read = read.unwrap();
 
-        assert_eq!(values.text("q").as_deref(), Some("𝒳 b"));
-        assert_eq!(values.integer::<u32>("limit"), Some(7));
-        assert_eq!(values.name("source"), Some("all"));
-        assert_eq!(values.flag("unread"), Some(true));
-        assert_eq!(values.id("id"), None);
+        assert_eq!(read.query.into_inner(), "𝒳 b");
+        assert_eq!(read.limit.and_then(Integer::convert::<u32>), Some(7));
+        assert_eq!(read.source.map(Choice::into_inner), Some(SourceChoice::All));
+        assert_eq!(read.unread.map(Flag::into_inner), Some(true));
+        assert_eq!(read.share.map(Fraction::into_inner), Some(0.5));
+        assert_eq!(read.after.unwrap().into_inner().to_string(), "2024-05-06T07:08:09.000Z");
+        assert!(read.id.is_none() && read.folder.is_none());
+        assert_eq!("moon".parse::<SourceChoice>(), Err(NotAKind));
     }
 
     /// Threat table (row J2).
     #[test]
     fn all_faults_are_reported_together() {
         assert_eq!(faulty("q=&limit=0&source=moon&id=nope&zap=1"), ["q", "limit", "source", "id", "zap"]);
+    }
+
+    #[test]
+    fn reasons_say_what_a_parameter_must_be() {
+        for (query, expected) in [
+            ("zap=1", "is not a parameter of this route"),
+            ("q=a&q=b", "is given more than once"),
+            ("", "is required"),
+            ("q=", "must not be empty"),
+            ("q=+", "must not be blank"),
+            ("folder=&q=a", "must not be empty"),
+            ("limit=&q=a", "must not be empty"),
+            ("limit=x&q=a", "must be a whole number from 1 to 20"),
+            ("source=x&q=a", "must be one of all, feeds"),
+            ("unread=1&q=a", "must be true or false"),
+            ("share=.5.&q=a", "must be a number from 0 to 1"),
+            ("share=1e-1&q=a", "must be a number from 0 to 1"),
+            ("after=x&q=a", "must be a time like 2024-05-06T07:08:09.000Z"),
+            ("id=x&q=a", "must be an id (a UUID)"),
+        ] {
+            assert_eq!(reason(query), expected, "{query}");
+        }
+        let long = "n".repeat(1000);
+        assert_eq!(faulty(&format!("{long}=1&q=a")), ["n".repeat(100)]);
     }
 
     /// Threat table (row J2).

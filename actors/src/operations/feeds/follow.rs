@@ -8,15 +8,15 @@ use library::owned_transaction::begin_request;
 use runtime::Lane;
 use schemars::JsonSchema;
 use serde::Serialize;
-use validation::{Field, Kind, Values};
+use validation::{Flag, UrlText, request};
 
-use super::fields::{self, trim_name};
+use super::fields::{FeedName, trim_name};
 use super::view::{self, FeedView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::ingest::feed::deliver;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 
 /// The URL of the feed, and what the follower sets.
 #[derive(Debug)]
@@ -27,26 +27,29 @@ pub struct FollowFeed {
     full_text: bool,
 }
 
-impl FollowFeed {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::required("url", fields::URL, "URL of a feed, or of a page that links to one."),
-        Field::optional("title", fields::NAME, "A title that replaces the feed's own."),
-        Field::optional("folder", fields::NAME, "The folder of the feed."),
-        Field::optional(
-            "fullText",
-            Kind::Flag,
-            "Whether to fetch the page of an entry if the feed contains only a summary. Default `false`.",
-        ),
-    ];
+request! {
+    /// A feed to follow.
+    pub struct FollowFeedRequest {
+        /// URL of a feed, or of a page that links to one.
+        pub url: UrlText,
+        /// A title that replaces the feed's own.
+        pub title?: FeedName,
+        /// The folder of the feed.
+        pub folder?: FeedName,
+        /// Whether to fetch the page of an entry if the feed contains only a summary. Default `false`.
+        pub full_text?: Flag,
+    }
+}
 
-    /// Reads the body.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for FollowFeed {
+    type Request = FollowFeedRequest;
+
+    fn from_request(_: &Target, request: FollowFeedRequest) -> Result<Self, Error> {
         Ok(Self {
-            url: values.text("url").unwrap_or_default(),
-            title: values.text("title").and_then(trim_name),
-            folder: values.text("folder").and_then(trim_name),
-            full_text: values.flag("fullText").unwrap_or(false),
+            url: request.url.into_inner(),
+            title: request.title.and_then(trim_name),
+            folder: request.folder.and_then(trim_name),
+            full_text: request.full_text.is_some_and(Flag::into_inner),
         })
     }
 }

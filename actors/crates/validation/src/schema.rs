@@ -1,0 +1,186 @@
+//! JSON Schemas of requests.
+
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use serde_json::{Value, json};
+
+use super::request::Request;
+
+/// Returns the JSON Schema of a request: all rules that can be said, without references. `null` is one of two alternatives where
+/// it is allowed.
+pub fn schema_of<R: Request>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_deserialize().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let settings = settings
+        .with_transform(RecursiveTransform(join_lines))
+        .with_transform(RecursiveTransform(separate_null));
+    let mut schema = settings.into_generator().into_root_schema_for::<R>();
+    // The name of a type of ours says nothing to a client.
+    schema.remove("title");
+    schema.remove("description");
+    let mut schema = schema.to_value();
+    if let Some(members) = schema.as_object_mut() {
+        members.entry("properties").or_insert_with(|| json!({}));
+    }
+    schema
+}
+
+/// Makes `type: [x, null]` a choice of two, because clients differ in what else they read.
+pub fn separate_null(schema: &mut Schema) {
+    let Some(members) = schema.as_object_mut() else { return };
+    let Some(Value::Array(types)) = members.get("type").cloned() else { return };
+    let Some(kind) = types.iter().find(|kind| **kind != "null").filter(|_| types.len() == 2) else { return };
+    let description = members.remove("description");
+    members.insert("type".to_owned(), kind.clone());
+    if let Some(Value::Array(names)) = members.get_mut("enum") {
+        names.retain(|name| !name.is_null());
+    }
+    let inner = Value::Object(std::mem::take(members));
+    members.insert("anyOf".to_owned(), json!([inner, { "type": "null" }]));
+    if let Some(description) = description {
+        members.insert("description".to_owned(), description);
+    }
+}
+
+/// Removes `null` from the values that a schema allows, whether it is a second type or a second alternative.
+pub fn remove_null(schema: &mut Value) {
+    let Some(members) = schema.as_object_mut() else { return };
+    if let Some(Value::Array(types)) = members.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [kind] = types.as_slice() {
+            let kind = kind.clone();
+            members.insert("type".to_owned(), kind);
+        }
+        if let Some(Value::Array(names)) = members.get_mut("enum") {
+            names.retain(|name| !name.is_null());
+        }
+    }
+    if let Some(Value::Array(choices)) = members.get("anyOf")
+        && let [Value::Object(inner), null] = choices.as_slice()
+        && *null == json!({ "type": "null" })
+    {
+        let inner = inner.clone();
+        members.remove("anyOf");
+        for (name, value) in inner {
+            members.entry(name).or_insert(value);
+        }
+    }
+}
+
+/// Gives a schema a title.
+pub(crate) fn titled(mut schema: Schema, title: &str) -> Schema {
+    schema.insert("title".to_owned(), json!(title));
+    schema
+}
+
+/// A comment may have several lines in the source.
+fn join_lines(schema: &mut Schema) {
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        *description = description.replace('\n', " ");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request;
+    use crate::request::NoFields;
+    use crate::types::{Alternatives, ExactlyOne, Flag, Fraction, Id, Joined, List, Text, Words};
+    use uuid::Uuid;
+
+    request! {
+        /// An item.
+        #[expect(dead_code, reason = "only its schema is looked at")]
+        struct ItemRequest {
+            /// A note.
+            note_id?: Id<Uuid>,
+            /// A URL.
+            url?: Words<1, 9>,
+            /// Pinned.
+            pinned?: Flag,
+        }
+    }
+
+    impl Alternatives for ItemRequest {
+        const NAMES: &'static [&'static str] = &["noteId", "url"];
+    }
+
+    request! {
+        /// A request.
+        #[expect(dead_code, reason = "only its schema is looked at")]
+        struct SchemaRequest {
+            /// A title
+            /// of two lines.
+            title: Words<1, 300>,
+            /// Progress.
+            progress?: Fraction,
+            /// A folder.
+            folder~: Text<9>,
+            /// Items.
+            items?: List<ExactlyOne<ItemRequest>, 1, 3>,
+        }
+    }
+
+    request! {
+        /// Another request.
+        #[expect(dead_code, reason = "only its schema is looked at")]
+        struct OperationRequest {
+            /// The operation.
+            op: Words<1, 9>,
+        }
+    }
+
+    #[test]
+    fn request_without_fields_has_an_empty_list_of_properties() {
+        let expected = json!({ "type": "object", "properties": {}, "additionalProperties": false });
+
+        assert_eq!(schema_of::<NoFields>(), expected);
+    }
+
+    #[test]
+    fn optional_field_may_be_null() {
+        let schema = schema_of::<SchemaRequest>();
+
+        assert_eq!(schema["required"], json!(["title"]));
+        assert_eq!(schema["additionalProperties"], false);
+        assert_eq!(schema["properties"]["title"]["description"], "A title of two lines.");
+        let progress = json!({ "type": "number", "minimum": 0.0, "maximum": 1.0 });
+        assert_eq!(
+            schema["properties"]["progress"],
+            json!({ "anyOf": [progress, { "type": "null" }], "description": "Progress." })
+        );
+        let folder = json!({ "type": "string", "maxLength": 9, "pattern": r"^[^\u0000]*$" });
+        assert_eq!(
+            schema["properties"]["folder"],
+            json!({ "anyOf": [folder, { "type": "null" }], "description": "A folder." })
+        );
+        assert_eq!(schema.as_object().unwrap().len(), 4, "{schema}");
+    }
+
+    #[test]
+    fn exactly_one_is_a_shape_for_each_alternative() {
+        let schema = schema_of::<SchemaRequest>();
+        let list = &schema["properties"]["items"]["anyOf"][0];
+        let shape = &list["items"]["oneOf"][0];
+
+        assert_eq!((&list["minItems"], &list["maxItems"]), (&json!(1), &json!(3)));
+        assert_eq!((&shape["title"], &shape["required"]), (&json!("noteId"), &json!(["noteId"])));
+        let note = json!({ "type": "string", "format": "uuid", "description": "A note." });
+        assert_eq!(shape["properties"]["noteId"], note);
+        assert_eq!(shape["properties"]["url"], json!({ "type": "null" }));
+        assert_eq!(shape["properties"]["pinned"]["anyOf"][0], json!({ "type": "boolean" }));
+        assert_eq!(list["items"]["oneOf"][1]["title"], "url");
+    }
+
+    #[test]
+    fn joined_schema_has_the_fields_of_both() {
+        let schema = schema_of::<Joined<OperationRequest, SchemaRequest>>();
+
+        assert_eq!(schema["required"], json!(["op", "title"]));
+        assert_eq!(schema["properties"].as_object().unwrap().len(), 5);
+        assert_eq!(schema["additionalProperties"], false);
+    }
+}

@@ -1,0 +1,71 @@
+//! One of a few names.
+
+use deserr::{Deserr, IntoValue, Value, ValuePointerRef};
+use entity::kind::NamedKind;
+use schemars::JsonSchema;
+
+use super::inline_schema;
+use super::text::text_of;
+use crate::faults::RequestError;
+
+/// The name of a value of `T`: an enum of [`entity::kind`], or one that [`choices!`](crate::choices) declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice<T>(T);
+
+impl<T> Choice<T> {
+    /// Returns the value.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<E: RequestError, T: NamedKind> Deserr<E> for Choice<T> {
+    fn deserialize_from_value<V: IntoValue>(
+        value: Value<V>,
+        location: ValuePointerRef<'_>,
+    ) -> Result<Self, E> {
+        let reason = format!("must be one of {}", T::NAMES.join(", "));
+        let text = text_of(value, location, &reason)?;
+        text.parse().map(Self).map_err(|_| E::fault(location, reason))
+    }
+}
+
+impl<T: NamedKind> JsonSchema for Choice<T> {
+    inline_schema!("Choice", { "type": "string", "enum": T::NAMES });
+}
+
+/// Declares an enum whose values have names in requests, for [`Choice`] fields. Enums that are columns are in [`entity::kind`].
+///
+/// ```ignore
+/// choices! {
+///     /// The order of a list.
+///     pub enum SortOrder {
+///         /// Newest first.
+///         NewestFirst = "-createdAt",
+///         /// Oldest first.
+///         OldestFirst = "createdAt",
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! choices {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident {
+        $($(#[$variant_meta:meta])* $variant:ident = $text:literal),+ $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name { $($(#[$variant_meta])* $variant),+ }
+
+        impl $crate::NamedKind for $name {
+            const NAMES: &'static [&'static str] = &[$($text),+];
+        }
+
+        impl ::std::str::FromStr for $name {
+            type Err = $crate::NotAKind;
+
+            fn from_str(name: &str) -> ::std::result::Result<Self, $crate::NotAKind> {
+                match name { $($text => Ok($name::$variant),)+ _ => Err($crate::NotAKind) }
+            }
+        }
+    };
+}

@@ -1,0 +1,64 @@
+//! Ids and times.
+
+use std::str::FromStr;
+
+use deserr::{Deserr, IntoValue, Value, ValuePointerRef};
+use entity::time::Timestamp;
+use schemars::JsonSchema;
+
+use super::inline_schema;
+use super::text::text_of;
+use crate::faults::RequestError;
+
+/// An id: a UUID with hyphens, in upper or lower case. `T` is one of the types of [`entity::id`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Id<T>(T);
+
+/// A time of RFC 3339.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Time(Timestamp);
+
+impl<T> Id<T> {
+    /// Returns the id.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl Time {
+    /// Returns the time.
+    pub fn into_inner(self) -> Timestamp {
+        self.0
+    }
+}
+
+impl<E: RequestError, T: FromStr> Deserr<E> for Id<T> {
+    fn deserialize_from_value<V: IntoValue>(
+        value: Value<V>,
+        location: ValuePointerRef<'_>,
+    ) -> Result<Self, E> {
+        const REASON: &str = "must be an id (a UUID)";
+        let text = text_of(value, location, REASON)?;
+        // The types of ids read only lower case.
+        text.to_ascii_lowercase().parse().map(Self).map_err(|_| E::fault(location, REASON))
+    }
+}
+
+impl<E: RequestError> Deserr<E> for Time {
+    fn deserialize_from_value<V: IntoValue>(
+        value: Value<V>,
+        location: ValuePointerRef<'_>,
+    ) -> Result<Self, E> {
+        const REASON: &str = "must be a time like 2024-05-06T07:08:09.000Z";
+        let text = text_of(value, location, REASON)?;
+        Timestamp::parse(&text).map(Self).ok_or_else(|| E::fault(location, REASON))
+    }
+}
+
+impl<T> JsonSchema for Id<T> {
+    inline_schema!("Id", { "type": "string", "format": "uuid" });
+}
+
+impl JsonSchema for Time {
+    inline_schema!("Time", { "type": "string", "format": "date-time" });
+}

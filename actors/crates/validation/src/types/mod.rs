@@ -1,0 +1,44 @@
+//! The types of fields: what a field may hold is part of its type.
+
+mod choice;
+mod exactly_one;
+mod id;
+mod joined;
+mod list;
+mod number;
+mod open_object;
+mod patch;
+mod patterns;
+mod text;
+
+pub use choice::Choice;
+pub use exactly_one::{Alternatives, ExactlyOne};
+pub use id::{Id, Time};
+pub use joined::Joined;
+pub use list::List;
+pub use number::{Flag, Fraction, Integer};
+pub use open_object::{OpenObject, Shapes};
+pub use patch::Patch;
+pub use text::{Content, FileName, Label, MAX_URL_CHARS, Sha256Hex, Text, UrlText, Words, label};
+
+/// The functions of a schema that stands where the type is used, without a name of its own.
+macro_rules! inline_schema {
+    ($name:literal, |$generator:ident| $schema:expr) => {
+        fn inline_schema() -> bool {
+            true
+        }
+
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            $name.into()
+        }
+
+        fn json_schema($generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            $schema
+        }
+    };
+    ($name:literal, $schema:tt) => {
+        $crate::types::inline_schema!($name, |_generator| schemars::json_schema!($schema));
+    };
+}
+
+use inline_schema;

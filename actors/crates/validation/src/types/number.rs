@@ -1,0 +1,152 @@
+//! Numbers and flags.
+
+use deserr::{Deserr, IntoValue, Value, ValuePointerRef};
+use schemars::JsonSchema;
+
+use super::inline_schema;
+use super::text::text_of;
+use crate::faults::RequestError;
+
+/// A whole number from `MIN` to `MAX`. JSON has one type of number: `3`, `3.0` and `3e0` are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Integer<const MIN: i64, const MAX: i64>(i64);
+
+/// A number from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fraction(f64);
+
+/// `true` or `false`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flag(bool);
+
+impl<const MIN: i64, const MAX: i64> Integer<MIN, MAX> {
+    /// Minimum.
+    pub const MIN: i64 = MIN;
+    /// Maximum.
+    pub const MAX: i64 = MAX;
+
+    /// Returns the number.
+    pub fn into_inner(self) -> i64 {
+        self.0
+    }
+
+    /// Returns the number as a type that its bounds fit into; `None` if the number does not fit.
+    pub fn convert<N: TryFrom<i64>>(self) -> Option<N> {
+        N::try_from(self.0).ok()
+    }
+
+    fn reason() -> String {
+        if MAX == i64::MAX {
+            format!("must be a whole number of at least {MIN}")
+        } else {
+            format!("must be a whole number from {MIN} to {MAX}")
+        }
+    }
+}
+
+impl Fraction {
+    /// Returns the number.
+    pub fn into_inner(self) -> f64 {
+        self.0
+    }
+}
+
+impl Flag {
+    /// Returns the flag.
+    pub fn into_inner(self) -> bool {
+        self.0
+    }
+}
+
+impl<E: RequestError, const MIN: i64, const MAX: i64> Deserr<E> for Integer<MIN, MAX> {
+    fn deserialize_from_value<V: IntoValue>(
+        value: Value<V>,
+        location: ValuePointerRef<'_>,
+    ) -> Result<Self, E> {
+        let number = match value {
+            Value::Integer(number) => i64::try_from(number).ok(),
+            Value::NegativeInteger(number) => Some(number),
+            Value::Float(number) => whole(number),
+            Value::String(text) if E::FROM_TEXT => digits(&text_of(Value::<V>::String(text), location, "")?),
+            Value::String(_) | Value::Null | Value::Boolean(_) | Value::Sequence(_) | Value::Map(_) => None,
+        };
+        let number = number.filter(|number| (MIN..=MAX).contains(number));
+        number.map(Self).ok_or_else(|| E::fault(location, Self::reason()))
+    }
+}
+
+/// Returns a number without a fraction.
+#[expect(clippy::cast_possible_truncation, reason = "an f64 represents all these integers exactly")]
+fn whole(number: f64) -> Option<i64> {
+    const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
+    (number.fract() == 0.0 && number.abs() <= MAX_EXACT_INTEGER).then_some(number as i64)
+}
+
+fn digits(text: &str) -> Option<i64> {
+    if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
+}
+
+impl<E: RequestError> Deserr<E> for Fraction {
+    #[expect(clippy::cast_precision_loss, reason = "only 0 and 1 are within the bounds")]
+    fn deserialize_from_value<V: IntoValue>(
+        value: Value<V>,
+        location: ValuePointerRef<'_>,
+    ) -> Result<Self, E> {
+        let number = match value {
+            Value::Integer(number) => Some(number as f64),
+            Value::Float(number) => Some(number),
+            Value::String(text) if E::FROM_TEXT => decimal(&text_of(Value::<V>::String(text), location, "")?),
+            Value::String(_)
+            | Value::NegativeInteger(_)
+            | Value::Null
+            | Value::Boolean(_)
+            | Value::Sequence(_)
+            | Value::Map(_) => None,
+        };
+        let number = number.filter(|number| (0.0..=1.0).contains(number));
+        number.map(Self).ok_or_else(|| E::fault(location, "must be a number from 0 to 1"))
+    }
+}
+
+fn decimal(text: &str) -> Option<f64> {
+    if text.bytes().all(|b| b.is_ascii_digit() || b == b'.') { text.parse().ok() } else { None }
+}
+
+impl<E: RequestError> Deserr<E> for Flag {
+    fn deserialize_from_value<V: IntoValue>(
+        value: Value<V>,
+        location: ValuePointerRef<'_>,
+    ) -> Result<Self, E> {
+        const REASON: &str = "must be true or false";
+        let flag = match value {
+            Value::Boolean(flag) => Some(flag),
+            Value::String(text) if E::FROM_TEXT => {
+                match text_of::<V, E>(Value::String(text), location, REASON)?.as_str() {
+                    "true" => Some(true),
+                    "false" => Some(false),
+                    _ => None,
+                }
+            }
+            Value::String(_)
+            | Value::Integer(_)
+            | Value::NegativeInteger(_)
+            | Value::Float(_)
+            | Value::Null
+            | Value::Sequence(_)
+            | Value::Map(_) => None,
+        };
+        flag.map(Self).ok_or_else(|| E::fault(location, REASON))
+    }
+}
+
+impl<const MIN: i64, const MAX: i64> JsonSchema for Integer<MIN, MAX> {
+    inline_schema!("Integer", { "type": "integer", "minimum": MIN, "maximum": MAX });
+}
+
+impl JsonSchema for Fraction {
+    inline_schema!("Fraction", { "type": "number", "minimum": 0.0, "maximum": 1.0 });
+}
+
+impl JsonSchema for Flag {
+    inline_schema!("Flag", { "type": "boolean" });
+}
