@@ -9,14 +9,16 @@ use entity::time::Timestamp;
 use library::notes::MAX_BODY_CHARS;
 use schemars::JsonSchema;
 use serde::Serialize;
-use validation::Kind;
+use validation::Words;
 
 pub use change::{ChangeNote, DeleteNote};
 pub(super) use create::add_to_project;
 pub use create::{CreateNote, CreateNoteResponse, NoteTarget};
 
 /// The text of a note, as Markdown.
-pub const BODY: Kind = Kind::Words { min: 1, max: MAX_BODY_CHARS };
+pub type NoteBody = Words<1, MAX_BODY_CHARS>;
+/// The title of a note.
+pub type NoteTitle = Words<1, 300>;
 
 /// A note on a bookmark or in a project.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

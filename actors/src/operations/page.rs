@@ -5,18 +5,16 @@ use errors::Error;
 use sea_orm::{EntityTrait, QuerySelect, Select};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use validation::{Field, Kind, Values};
+use validation::{Integer, Words};
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::cursor;
 
-/// The field `cursor` of a list operation.
-pub const CURSOR: Field = Field::optional(
-    "cursor",
-    Kind::Words { min: 1, max: cursor::MAX_CHARS },
-    "The `nextCursor` of the page before. Without it the first page is returned.",
-);
+/// The field `cursor` of a list operation: the `nextCursor` of the page before. Without it the first page is returned.
+pub type CursorText = Words<1, { cursor::MAX_CHARS }>;
+/// The field `limit` of most list operations: the maximum number of results.
+pub type PageLimit = Integer<1, 100>;
 
 /// The `limit` and `cursor` of a request for a page.
 #[derive(Clone, Debug)]
@@ -26,9 +24,14 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
-    /// Reads `limit` and `cursor`.
-    pub fn read(values: &mut Values, default_limit: u64) -> Self {
-        Self { limit: values.integer("limit").unwrap_or(default_limit), cursor: values.text("cursor") }
+    /// Creates the request for a page from the fields `limit` and `cursor`. A request without `limit` gets `default_limit` results.
+    pub fn new<const MIN: i64, const MAX: i64>(
+        limit: Option<Integer<MIN, MAX>>,
+        cursor: Option<CursorText>,
+        default_limit: u64,
+    ) -> Self {
+        let limit = limit.and_then(Integer::convert).unwrap_or(default_limit);
+        Self { limit, cursor: cursor.map(Words::into_inner) }
     }
 
     /// Whether the request has a cursor.

@@ -14,12 +14,12 @@ pub use remove::DeleteCollection;
 pub use show::{ListCollections, ShowCollection};
 pub use view::{CollectionResponse, CollectionView};
 
-/// What fields of collections may hold (contract.md, section 11: v1).
-mod kinds {
-    use validation::Kind;
+/// The types of the fields of collections (contract.md, section 11: v1).
+mod field_types {
+    use validation::{Text, Words};
 
     /// A name.
-    pub const NAME: Kind = Kind::Words { min: 1, max: 300 };
+    pub type CollectionName = Words<1, 300>;
     /// A description.
-    pub const DESCRIPTION: Kind = Kind::Text { max: 100_000 };
+    pub type CollectionDescription = Text<100_000>;
 }

@@ -10,16 +10,16 @@ pub use create::CreateHighlight;
 pub use list::ListHighlights;
 pub use view::{HighlightResponse, HighlightView};
 
-/// What fields of highlights may hold.
-mod kinds {
-    use validation::Kind;
+/// The types of the fields of highlights.
+mod field_types {
+    use validation::{Integer, Text, Words};
 
-    /// The highlighted words.
-    pub const TEXT: Kind = Kind::Words { min: 1, max: 10_000 };
+    /// The highlighted text.
+    pub type HighlightText = Words<1, 10_000>;
     /// An offset in the text, in Unicode scalar values.
-    pub const OFFSET: Kind = Kind::Integer { min: 0, max: i32::MAX as i64 };
+    pub type TextOffset = Integer<0, { i32::MAX as i64 }>;
     /// A note on the highlight.
-    pub const NOTE: Kind = Kind::Text { max: 100_000 };
+    pub type HighlightNote = Text<100_000>;
     /// Name of a colour.
-    pub const COLOR: Kind = Kind::Words { min: 1, max: 50 };
+    pub type ColorName = Words<1, 50>;
 }

@@ -27,20 +27,14 @@ pub use view::ProjectView;
 /// Items on a page of a list in the web app without `limit`.
 const DEFAULT_LIMIT: u64 = 50;
 
-/// What the fields of projects may hold (contract.md, section 11).
-mod kinds {
-    use validation::{Field, Kind};
+/// The types of the fields of projects (contract.md, section 11).
+mod field_types {
+    use validation::{Text, Words};
 
-    /// A name or a title.
-    pub const TITLE: Kind = Kind::Words { min: 1, max: 300 };
+    /// A name of a project, or a title of a note or a decision.
+    pub type ProjectTitle = Words<1, 300>;
     /// A description, or the text of a decision.
-    pub const TEXT: Kind = Kind::Text { max: 100_000 };
+    pub type ProjectText = Text<100_000>;
     /// Instructions for assistants.
-    pub const INSTRUCTIONS: Kind = Kind::Text { max: 20_000 };
-    /// Length of a page of a list in the web app.
-    pub const LIMIT: Field = Field::optional(
-        "limit",
-        Kind::Integer { min: 1, max: 100 },
-        "Maximum number of results. Default 50.",
-    );
+    pub type Instructions = Text<20_000>;
 }

@@ -6,7 +6,7 @@
 mod bulk;
 mod collections;
 mod delete;
-pub mod kinds;
+mod field_types;
 mod new_bookmark;
 mod page_url;
 mod save;
@@ -28,7 +28,8 @@ use jobs::{JobKind, Priority};
 pub use bulk::{SaveResult, save_new_pages};
 pub use collections::{add_to_collection, lock_own_collections, replace_collections};
 pub use delete::{delete, restore};
-pub use new_bookmark::NewBookmark;
+pub use field_types::{BookmarkNotes, BookmarkTitle, CollectionIds, TagName, TagNames};
+pub use new_bookmark::{CreateBookmarkRequest, NewBookmark};
 pub use page_url::{find_by_url, require_fetchable, require_savable, require_url};
 pub use save::{add_attributes, save, save_in_transaction};
 pub use tags::{add_tags, normalize_tags, replace_tags};

@@ -4,11 +4,11 @@ use entity::id::CollectionId;
 use entity::kind::SourceForm;
 use entity::time::Timestamp;
 
-use super::kinds;
+use super::field_types::{BookmarkNotes, BookmarkTitle, CollectionIds, TagNames};
 use super::tags::normalize_tags;
 use crate::documents::SuppliedContent;
 use errors::Error;
-use validation::{Field, Kind, Values};
+use validation::{Content, Flag, Id, Text, Time, UrlText, Words, request};
 
 /// A page to be saved.
 #[derive(Clone, Debug, Default)]
@@ -35,50 +35,60 @@ pub struct NewBookmark {
     pub content: Option<SuppliedContent>,
 }
 
-impl NewBookmark {
-    /// The fields of `POST /bookmarks`.
-    pub const FIELDS: &'static [Field] = &[
-        Field::required("url", kinds::URL, "URL of the page."),
-        Field::optional("title", kinds::TITLE, "A title that replaces the page's own."),
-        Field::optional("tags", kinds::TAGS, "Tags of the bookmark."),
-        Field::optional("notes", kinds::NOTES, "The user's own notes. They are searchable."),
-        Field::optional("collectionIds", kinds::COLLECTIONS, "Collections that the bookmark is added to."),
-        Field::optional("favorite", Kind::Flag, "Whether the bookmark is a favourite."),
-        Field::optional("archived", Kind::Flag, "Whether the bookmark is archived."),
-        Field::optional("savedAt", Kind::Time, "When the bookmark was saved. Default: now."),
-        Field::optional("html", Kind::Content, "HTML of the page. If given, the page is not fetched."),
-        Field::optional("text", Kind::Content, "Text of the page. If given, the page is not fetched."),
-    ];
+request! {
+    /// A page to be saved: the body of `POST /bookmarks`, and a row of a JSON import.
+    pub struct CreateBookmarkRequest {
+        /// URL of the page.
+        pub url: UrlText,
+        /// A title that replaces the page's own.
+        pub title?: BookmarkTitle,
+        /// Tags of the bookmark.
+        pub tags?: TagNames,
+        /// The user's own notes. They are searchable.
+        pub notes?: BookmarkNotes,
+        /// Collections that the bookmark is added to.
+        pub collection_ids?: CollectionIds,
+        /// Whether the bookmark is a favourite.
+        pub favorite?: Flag,
+        /// Whether the bookmark is archived.
+        pub archived?: Flag,
+        /// When the bookmark was saved. Default: now.
+        pub saved_at?: Time,
+        /// HTML of the page. If given, the page is not fetched.
+        pub html?: Content,
+        /// Text of the page. If given, the page is not fetched.
+        pub text?: Content,
+    }
+}
 
-    /// Reads the values of [`FIELDS`](Self::FIELDS).
+impl NewBookmark {
+    /// Reads the fields of a request.
     ///
     /// # Errors
     /// [`Error::Invalid`] when both `html` and `text` are given.
-    pub fn from_values(mut values: Values) -> Result<Self, Error> {
+    pub fn from_request(request: CreateBookmarkRequest) -> Result<Self, Error> {
         // Blank content counts as none, so that the page is fetched.
-        let mut content = |name| values.text(name).filter(|content| !content.trim().is_empty());
+        let content = |field: Option<Content>| {
+            field.map(Content::into_inner).filter(|content| !content.trim().is_empty())
+        };
         let supplied = |form, body| Some(SuppliedContent { form, body, html: None, outline: None });
-        let content = match (content("html"), content("text")) {
+        let content = match (content(request.html), content(request.text)) {
             (Some(_), Some(_)) => return Err(Error::invalid("text", "must not be given together with html")),
             (Some(body), None) => supplied(SourceForm::Html, body),
             (None, Some(body)) => supplied(SourceForm::Text, body),
             (None, None) => None,
         };
+        let tags = request.tags.map(|tags| tags.map(Words::into_inner)).unwrap_or_default();
         Ok(Self {
-            url: values.text("url").unwrap_or_default(),
-            title: values.text("title").filter(|title| !title.trim().is_empty()),
-            tags: normalize_tags(values.texts("tags").unwrap_or_default()),
-            notes: values.text("notes").filter(|notes| !notes.is_empty()),
-            collections: values
-                .ids("collectionIds")
-                .unwrap_or_default()
-                .into_iter()
-                .map(CollectionId)
-                .collect(),
-            favorite: values.flag("favorite").unwrap_or(false),
-            archived: values.flag("archived").unwrap_or(false),
+            url: request.url.into_inner(),
+            title: request.title.map(Text::into_inner).filter(|title| !title.trim().is_empty()),
+            tags: normalize_tags(tags),
+            notes: request.notes.map(Text::into_inner).filter(|notes| !notes.is_empty()),
+            collections: request.collection_ids.map(|ids| ids.map(Id::into_inner)).unwrap_or_default(),
+            favorite: request.favorite.is_some_and(Flag::into_inner),
+            archived: request.archived.is_some_and(Flag::into_inner),
             progress: 0.0,
-            saved_at: values.time("savedAt"),
+            saved_at: request.saved_at.map(Time::into_inner),
             content,
         })
     }

@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 use url::Url;
 use web::{Guard, PageUrl, UrlRejection};
 
-use crate::bookmarks::{self, NewBookmark};
+use crate::bookmarks::{self, CreateBookmarkRequest, NewBookmark};
 use errors::{Error, Invalid};
-use validation::Kind;
+use validation::{Request, read_import};
 
 /// Why a feed is skipped whose URL may not be fetched.
 pub const URL_NOT_FETCHABLE: &str = "the URL may not be fetched";
@@ -42,9 +42,8 @@ pub fn read_unfetched(fields: Map<String, Value>) -> Result<NewBookmark, String>
     parse(fields).map_err(|error| skip_reason(&error, url.as_deref()))
 }
 
-fn parse(mut members: Map<String, Value>) -> Result<NewBookmark, Error> {
-    cut_texts(&mut members);
-    let new = NewBookmark::from_values(validation::read_map(members, NewBookmark::FIELDS)?)?;
+fn parse(members: Map<String, Value>) -> Result<NewBookmark, Error> {
+    let new = NewBookmark::from_request(read_import(members)?)?;
     bookmarks::require_url(&new.url)?;
     Ok(new)
 }
@@ -79,27 +78,6 @@ fn without_credentials(url: &str) -> String {
 fn quote(text: &str) -> String {
     let cut = text::cut(&text::one_line(text).replace('`', "'"), MAX_QUOTED_CHARS);
     format!("`{cut}`")
-}
-
-/// Cuts texts to the length that their fields may have, except the URL: a cut one would be another URL.
-fn cut_texts(members: &mut Map<String, Value>) {
-    for field in NewBookmark::FIELDS.iter().filter(|field| field.name != "url") {
-        if let Some(value) = members.get_mut(field.name) {
-            cut_value(value, &field.kind);
-        }
-    }
-}
-
-fn cut_value(value: &mut Value, kind: &Kind) {
-    if let (Value::String(text), Kind::Words { max, .. } | Kind::Text { max }) = (&mut *value, kind) {
-        text.retain(|c| c != '\0');
-        if let Some((end, _)) = text.char_indices().nth(*max) {
-            text.truncate(end);
-        }
-    } else if let (Value::Array(items), Kind::List { of, max, .. }) = (value, kind) {
-        items.truncate(*max);
-        items.iter_mut().for_each(|item| cut_value(item, of));
-    }
 }
 
 /// Returns what is wrong with a row; `None` for an error that the row did not cause, so that the next row would fail too.
@@ -139,7 +117,7 @@ fn join_faults(invalid: &Invalid) -> String {
 /// Whether the path begins with a known field. Any other name is the user's own text.
 fn is_known(path: &str) -> bool {
     let name = path.split(['.', '[']).next().unwrap_or(path);
-    NewBookmark::FIELDS.iter().any(|field| field.name == name)
+    CreateBookmarkRequest::has_field(name)
 }
 
 #[cfg(test)]
