@@ -5,7 +5,7 @@ use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use actors::context::OperationContext;
 use actors::operations::exports;
-use actors::operations::target::Target;
+use actors::target::Target;
 use errors::Error;
 use futures_util::stream;
 use storage::blobs::{BlobError, LocalFile};

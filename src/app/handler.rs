@@ -6,32 +6,31 @@ use actix_web::{HttpRequest, HttpResponse};
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;
 use actors::operation::Operation;
-use actors::operations::target::Target;
 use actors::pipeline::{self, ParsedRequest};
 use errors::Error;
-use validation::Values;
+use validation::Request;
 
 use crate::http::answer_turns::turn_wait;
 use crate::http::envelope::{failure, success};
 use crate::http::fields::{read_body, read_fields, target};
 use crate::http::session::{require_own_origin, signed_in};
 use crate::http::task::run_to_end;
-use crate::routing::{Route, RouteSurface};
+use crate::routing::{ReadOperation, Route, RouteSurface};
 
 /// The web app: a session authenticates every request, which counts in no limit and is not recorded.
 pub struct WebApp;
 
 impl RouteSurface for WebApp {
-    async fn answer<O: Operation>(
-        route: &'static Route,
+    async fn answer<O: Operation, R: Request>(
+        _: &'static Route,
         request: HttpRequest,
         payload: Payload,
-        read: fn(&Target, Values) -> Result<O, Error>,
+        read: ReadOperation<O, R>,
         status: fn(&O::Reply) -> StatusCode,
     ) -> HttpResponse {
         run_to_end(request.clone(), async move {
             let Some(ctx) = context(&request) else { return HttpResponse::InternalServerError().finish() };
-            match execute(&ctx, route, &request, payload, read).await {
+            match execute(&ctx, &request, payload, read).await {
                 Ok(reply) => success(&request, &ctx, status(&reply), &reply),
                 Err(error) => failure(&request, &ctx, &error),
             }
@@ -52,19 +51,18 @@ fn context(request: &HttpRequest) -> Option<Data<OperationContext>> {
     request.app_data::<Data<OperationContext>>().cloned()
 }
 
-async fn execute<O: Operation>(
+async fn execute<O: Operation, R: Request>(
     ctx: &OperationContext,
-    route: &'static Route,
     request: &HttpRequest,
     payload: Payload,
-    read: fn(&Target, Values) -> Result<O, Error>,
+    read: ReadOperation<O, R>,
 ) -> Result<O::Reply, Error> {
     require_own_origin(request, ctx)?;
     let caller = signed_in(request, ctx).await?;
     let parse = async |caller: &Caller| {
         let operation = async {
             let body = read_body(request, caller, payload).await?;
-            read(&target(request), read_fields(request, route.fields, &body)?)
+            read(&target(request), read_fields(request, &body)?)
         };
         ParsedRequest {
             operation: operation.await,

@@ -7,6 +7,7 @@ use actix_web::web::{self, Bytes, Data, Payload, ServiceConfig};
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;
+use actors::operation::FromRequest as _;
 use actors::operations::imports::{BeginImport, ImportResponse, ListImports};
 use actors::pipeline;
 use entity::id::UserId;
@@ -17,7 +18,7 @@ use library::stored_files::FileLease;
 use parse::bookmarks::Format;
 use storage::blobs::PART_BYTES;
 use tokio::time::Instant;
-use validation::read_query;
+use validation::{NoFields, read_query};
 
 use super::handler::WebApp;
 use super::routes::LIST_IMPORTS;
@@ -37,7 +38,8 @@ const MAX_FORM_OVERHEAD_BYTES: u64 = 4096;
 pub fn mount(config: &mut ServiceConfig) {
     let methods = ["GET", "HEAD", "POST"].map(str::to_owned).to_vec();
     let list = |request, payload| {
-        WebApp::answer::<ListImports>(&LIST_IMPORTS, request, payload, ListImports::read, |_| StatusCode::OK)
+        let read = ListImports::from_request;
+        WebApp::answer::<ListImports, _>(&LIST_IMPORTS, request, payload, read, |_| StatusCode::OK)
     };
     config.service(
         web::resource("/imports")
@@ -110,7 +112,7 @@ impl FormReader<'_> {
     async fn read(&self, request: &HttpRequest, payload: Payload) -> Result<BeginImport, Error> {
         const NOT_A_FORM: Error =
             Error::UnsupportedType("the body must be multipart/form-data with a field named file");
-        read_query(request.query_string(), &[])?;
+        read_query::<NoFields>(request.query_string())?;
         let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default().trim_start().to_ascii_lowercase();
         if !content_type.starts_with("multipart/form-data") {

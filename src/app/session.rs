@@ -14,7 +14,7 @@ use entity::user;
 use errors::Error;
 use serde::Serialize;
 use serde_json::json;
-use validation::{Field, Kind, Values, read_json, read_query};
+use validation::{NoFields, Request, Text, Words, read_json, read_query, request};
 
 use super::handler::WebApp;
 use crate::http::budget::Sender;
@@ -27,17 +27,51 @@ use crate::routing;
 
 /// The longest body of these routes.
 const MAX_BODY_BYTES: usize = 64 * 1024;
-const EMAIL: Field =
-    Field::required("email", Kind::Words { min: 1, max: 254 }, "The e-mail address of the account.");
-const PASSWORD: Field = Field::required("password", Kind::Text { max: 1024 }, "The password.");
-const SIGN_IN: &[Field] = &[EMAIL, PASSWORD];
-const NEW_ACCOUNT: &[Field] =
-    &[EMAIL, PASSWORD, Field::optional("name", Kind::Text { max: 300 }, "The name of the user.")];
-const DELETE_ACCOUNT: &[Field] = &[PASSWORD];
-const CHANGE_PASSWORD: &[Field] = &[
-    Field::required("current", Kind::Text { max: 1024 }, "The current password."),
-    Field::required("new", Kind::Text { max: 1024 }, "The new password."),
-];
+
+/// An e-mail address.
+type EmailText = Words<1, 254>;
+/// A password.
+type PasswordText = Text<1024>;
+
+request! {
+    /// E-mail address and password of an account.
+    struct SignInRequest {
+        /// The e-mail address of the account.
+        email: EmailText,
+        /// The password.
+        password: PasswordText,
+    }
+}
+
+request! {
+    /// An account to create.
+    struct CreateAccountRequest {
+        /// The e-mail address of the account.
+        email: EmailText,
+        /// The password.
+        password: PasswordText,
+        /// The name of the user.
+        name?: Text<300>,
+    }
+}
+
+request! {
+    /// The confirmation of the deletion of an account.
+    struct DeleteAccountRequest {
+        /// The password.
+        password: PasswordText,
+    }
+}
+
+request! {
+    /// A change of the password.
+    struct ChangePasswordRequest {
+        /// The current password.
+        current: PasswordText,
+        /// The new password.
+        new: PasswordText,
+    }
+}
 
 /// Mounts the routes.
 pub fn mount(config: &mut ServiceConfig) {
@@ -118,9 +152,8 @@ async fn sign_up(request: HttpRequest, ctx: Data<OperationContext>, payload: Pay
 async fn sign_in(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
     let started = async {
         require_own_origin(&request, &ctx)?;
-        let mut values = read_body(&request, payload, SIGN_IN).await?;
-        let (email, password) =
-            (values.text("email").unwrap_or_default(), values.text("password").unwrap_or_default());
+        let SignInRequest { email, password } = read_body(&request, payload).await?;
+        let (email, password) = (email.into_inner(), password.into_inner());
         let ip_address = peer::ip_address(&request);
         let user = sessions::check_sign_in(&ctx.core, &ctx.sign_ins, ip_address, &email, password).await?;
         start_session(&request, &ctx, user).await
@@ -131,7 +164,7 @@ async fn sign_in(request: HttpRequest, ctx: Data<OperationContext>, payload: Pay
 async fn show_session(request: HttpRequest, ctx: Data<OperationContext>, _: Payload) -> HttpResponse {
     let found = async {
         let secret = session_secret(&request, &ctx).ok_or(Error::NotSignedIn)?;
-        read_query(request.query_string(), &[])?;
+        read_query::<NoFields>(request.query_string())?;
         let (_, user) = sessions::authenticate(&ctx.core, &ctx.keys, &secret).await?;
         Ok::<_, Error>(SignedInUser::from(user))
     };
@@ -145,7 +178,7 @@ async fn sign_out(request: HttpRequest, ctx: Data<OperationContext>, _: Payload)
     let ended = async {
         require_own_origin(&request, &ctx)?;
         let (caller, _) = authenticate(&request, &ctx).await?;
-        read_query(request.query_string(), &[])?;
+        read_query::<NoFields>(request.query_string())?;
         sessions::sign_out(&ctx.core, &caller).await
     };
     match ended.await {
@@ -162,9 +195,8 @@ async fn change_password(
     let changed = async {
         require_own_origin(&request, &ctx)?;
         let (caller, _) = authenticate(&request, &ctx).await?;
-        let mut values = read_body(&request, payload, CHANGE_PASSWORD).await?;
-        let (current, new) =
-            (values.text("current").unwrap_or_default(), values.text("new").unwrap_or_default());
+        let ChangePasswordRequest { current, new } = read_body(&request, payload).await?;
+        let (current, new) = (current.into_inner(), new.into_inner());
         sessions::change_password(&ctx.core, &ctx.keys, &ctx.sign_ins, &caller, current, new).await
     };
     match changed.await {
@@ -177,8 +209,8 @@ async fn delete_account(request: HttpRequest, ctx: Data<OperationContext>, paylo
     let deleted = async {
         require_own_origin(&request, &ctx)?;
         let (caller, _) = authenticate(&request, &ctx).await?;
-        let mut values = read_body(&request, payload, DELETE_ACCOUNT).await?;
-        let password = values.text("password").unwrap_or_default();
+        let DeleteAccountRequest { password } = read_body(&request, payload).await?;
+        let password = password.into_inner();
         sessions::remove_account(&ctx.core, &ctx.keys, &ctx.sign_ins, &caller, password).await
     };
     match deleted.await {
@@ -187,17 +219,13 @@ async fn delete_account(request: HttpRequest, ctx: Data<OperationContext>, paylo
     }
 }
 
-async fn read_body(
-    request: &HttpRequest,
-    payload: Payload,
-    fields: &'static [Field],
-) -> Result<Values, Error> {
-    read_query(request.query_string(), &[])?;
+async fn read_body<R: Request>(request: &HttpRequest, payload: Payload) -> Result<R, Error> {
+    read_query::<NoFields>(request.query_string())?;
     // The body counts for the network address, also where a session was authenticated.
     let sender = Sender::anonymous(peer::ip_address(request));
     let body = body::read(request, payload, sender, MAX_BODY_BYTES).await?;
     body::require_json(request)?;
-    Ok(read_json(&body, fields)?)
+    Ok(read_json(&body)?)
 }
 
 async fn read_new_account(
@@ -207,11 +235,11 @@ async fn read_new_account(
     plan: Plan,
 ) -> Result<NewAccount, Error> {
     require_own_origin(request, ctx)?;
-    let mut values = read_body(request, payload, NEW_ACCOUNT).await?;
+    let CreateAccountRequest { email, password, name } = read_body(request, payload).await?;
     Ok(NewAccount {
-        email: values.text("email").unwrap_or_default(),
-        password: values.text("password").unwrap_or_default(),
-        name: values.text("name"),
+        email: email.into_inner(),
+        password: password.into_inner(),
+        name: name.map(Text::into_inner),
         plan,
     })
 }

@@ -6,9 +6,10 @@ use actix_web::HttpRequest;
 use actix_web::http::Method;
 use actix_web::web::{Bytes, Payload};
 use actors::auth::caller::Caller;
-use actors::operations::target::Target;
+use actors::target::Target;
 use errors::{Error, Invalid};
-use validation::{Field, Values, read_json, read_query};
+use serde_json::Map;
+use validation::{NoFields, Request, read_json, read_object, read_query};
 
 use super::body;
 use super::budget::Sender;
@@ -34,17 +35,18 @@ pub async fn read_body(request: &HttpRequest, caller: &Caller, payload: Payload)
     Ok(body)
 }
 
-/// Reads the fields of a request from the query, or from the body; then the query must be empty.
+/// Reads the fields of a request from the query, or from the body; then the query must be empty. A missing body is like an empty
+/// object if no field is required.
 ///
 /// # Errors
 /// Everything that is wrong with query and body.
-pub fn read_fields(request: &HttpRequest, fields: &'static [Field], body: &[u8]) -> Result<Values, Invalid> {
+pub fn read_fields<R: Request>(request: &HttpRequest, body: &[u8]) -> Result<R, Invalid> {
     if !takes_body(request) {
-        return read_query(request.query_string(), fields);
+        return read_query(request.query_string());
     }
-    let query = read_query(request.query_string(), &[]);
-    let is_optional = fields.iter().all(|field| !field.required);
-    let body = if body.is_empty() && is_optional { Ok(Values::default()) } else { read_json(body, fields) };
+    let query = read_query::<NoFields>(request.query_string());
+    let body =
+        if body.is_empty() { read_object(Map::new()).or_else(|_| read_json(body)) } else { read_json(body) };
     Invalid::together(query, body).map(|(_, body)| body)
 }
 

@@ -1,15 +1,15 @@
-//! JSON Schemas of the tools: inputs from the tables of fields, outputs from the types of the replies. They use only common
+//! JSON Schemas of the tools: inputs from the types of the arguments, outputs from the types of the replies. They use only common
 //! keywords of JSON Schema, with an object at the root, because clients differ in what else they support.
 
 use actors::operation::Operation;
 use serde_json::Value;
-use validation::Field;
+use validation::Request;
 
-use crate::schema::{self, Reader};
+use crate::schema;
 
-/// The input schema of a tool with these fields.
-pub fn input(fields: &[Field]) -> Value {
-    schema::record(fields, Reader::Model)
+/// The input schema of a tool with these arguments.
+pub fn input<R: Request>() -> Value {
+    schema::for_model::<R>()
 }
 
 /// The output schema of a tool that runs this operation.
@@ -19,23 +19,36 @@ pub fn output<O: Operation>() -> Value {
 
 #[cfg(test)]
 mod tests {
+    use entity::id::BookmarkId;
+    use entity::kind::ProjectStatus;
     use serde_json::json;
-    use validation::Kind;
+    use validation::{Choice, Fraction, Id, Integer, List, Words, request};
 
     use super::*;
 
-    const ITEM: Kind = Kind::Record(&[Field::optional("bookmarkId", Kind::Id, "")]);
+    request! {
+        #[expect(dead_code, reason = "only its schema is looked at")]
+        struct ItemArguments {
+            bookmark_id?: Id<BookmarkId>,
+        }
+    }
+
+    request! {
+        #[expect(dead_code, reason = "only its schema is looked at")]
+        struct EveryArguments {
+            /// What to look for.
+            query: Words<1, 500>,
+            limit?: Integer<1, 20>,
+            offset?: Integer<0, { i64::MAX }>,
+            share?: Fraction,
+            status?: Choice<ProjectStatus>,
+            items?: List<ItemArguments, 1, 3>,
+        }
+    }
 
     #[test]
     fn every_kind_of_field_has_its_bounds_in_the_schema() {
-        let schema = input(&[
-            Field::required("query", Kind::Words { min: 1, max: 500 }, "What to look for."),
-            Field::optional("limit", Kind::Integer { min: 1, max: 20 }, ""),
-            Field::optional("offset", Kind::Integer { min: 0, max: i64::MAX }, ""),
-            Field::optional("share", Kind::Number { min: 0.0, max: 1.0 }, ""),
-            Field::optional("status", Kind::Choice(&["active", "archived"]), ""),
-            Field::optional("items", Kind::List { of: &ITEM, min: 1, max: 3 }, ""),
-        ]);
+        let schema = input::<EveryArguments>();
 
         assert_eq!(
             schema,

@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use actix_web::http::Method;
 use errors::ERRORS;
 use serde_json::{Value, json};
-use validation::{Field, Kind};
 
 use crate::routing::Route;
+use crate::schema::{has_field, is_id};
 
 /// A code.
 #[derive(Debug)]
@@ -129,62 +129,17 @@ impl Routes {
         match self {
             Routes::All => true,
             Routes::Scoped => !route.scopes.is_empty(),
-            Routes::Naming => route.pattern.contains('{') || any(route.fields, &|field| is_id(&field.kind)),
+            Routes::Naming => {
+                route.pattern.contains('{') || has_field(&(route.request.schema)(), &|_, field| is_id(field))
+            }
             Routes::WithBody => route.takes_body(),
             Routes::WithUrl(also) => {
-                any(route.fields, &|field| field.name == "url") || also.contains(&route.name)
+                has_field(&(route.request.schema)(), &|name, _| name == "url") || also.contains(&route.name)
             }
             Routes::Post => route.method == Method::POST,
             Routes::Only(names) => names.contains(&route.name),
             Routes::Undescribed => false,
         }
-    }
-}
-
-/// Whether any field is one of these, within lists and objects too.
-fn any(fields: &[Field], is: &dyn Fn(&Field) -> bool) -> bool {
-    fields.iter().any(|field| is(field) || within(&field.kind, is))
-}
-
-fn within(kind: &Kind, is: &dyn Fn(&Field) -> bool) -> bool {
-    match kind {
-        Kind::List { of, .. } => within(of, is),
-        Kind::Record(fields) => any(fields, is),
-        Kind::Either { one, beside } => any(one, is) || any(beside, is),
-        Kind::Open(shapes) => shapes.iter().any(|shape| any(shape.fields, is)),
-        Kind::Words { .. }
-        | Kind::Text { .. }
-        | Kind::Filename { .. }
-        | Kind::Label { .. }
-        | Kind::Content
-        | Kind::Sha256
-        | Kind::Integer { .. }
-        | Kind::Number { .. }
-        | Kind::Flag
-        | Kind::Id
-        | Kind::Time
-        | Kind::Choice(_) => false,
-    }
-}
-
-fn is_id(kind: &Kind) -> bool {
-    match kind {
-        Kind::Id => true,
-        Kind::List { of, .. } => is_id(of),
-        Kind::Words { .. }
-        | Kind::Text { .. }
-        | Kind::Filename { .. }
-        | Kind::Label { .. }
-        | Kind::Content
-        | Kind::Sha256
-        | Kind::Integer { .. }
-        | Kind::Number { .. }
-        | Kind::Flag
-        | Kind::Time
-        | Kind::Choice(_)
-        | Kind::Record(_)
-        | Kind::Either { .. }
-        | Kind::Open(_) => false,
     }
 }
 

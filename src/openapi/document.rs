@@ -153,7 +153,7 @@ mod tests {
             let op = &document["paths"][&path][route.method.as_str().to_ascii_lowercase()];
             if route.takes_body() {
                 let body = op["requestBody"]["content"]["application/json"]["example"].to_string();
-                validation::read_json(body.as_bytes(), route.fields)
+                (route.request.check_json)(body.as_bytes())
                     .unwrap_or_else(|e| panic!("{path}: {body}: {e:?}"));
                 continue;
             }
@@ -164,7 +164,7 @@ mod tests {
                 query.append_pair(parameter["name"].as_str().unwrap(), &text);
             }
             let query = query.finish();
-            validation::read_query(&query, route.fields).unwrap_or_else(|e| panic!("{path}: {query}: {e:?}"));
+            (route.request.check_query)(&query).unwrap_or_else(|e| panic!("{path}: {query}: {e:?}"));
         }
     }
 

@@ -1,5 +1,5 @@
-//! The description of the REST API (OpenAPI 3.1), made from what runs: the tables of routes, the tables of fields that
-//! requests are read by, and the types that are answered. A route that stands in a table stands here.
+//! The description of the REST API (OpenAPI 3.1), made from what runs: the tables of routes, and the types of requests
+//! and replies. A route that stands in a table stands here.
 
 mod codes;
 mod document;

@@ -3,12 +3,11 @@
 use actix_web::http::Method;
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
-use validation::Kind;
 
 use super::example;
 use super::responses::{self, ErrorResponses};
 use crate::routing::Route;
-use crate::schema::{self, Reader};
+use crate::schema;
 
 /// The path with its variable parts named as in the activity view.
 pub fn path(route: &Route) -> String {
@@ -56,7 +55,7 @@ pub fn describe(
     generator: &mut SchemaGenerator,
     errors: &mut ErrorResponses,
 ) -> Value {
-    let reply = (route.reply)(generator).to_value();
+    let (request, reply) = ((route.request.schema)(), (route.reply)(generator).to_value());
     let summary = words(&self::name(route));
     let reply_description = responses::reply_description(&reply, generator);
     let scopes: Vec<&str> = route.scopes.iter().map(|scope| scope.name()).collect();
@@ -68,11 +67,11 @@ pub fn describe(
         "description": description.collect::<Vec<_>>().join("\n\n"),
         "tags": [group(route)],
         "security": [{ "bearer": scopes }, { "header": scopes }],
-        "parameters": parameters(route),
+        "parameters": parameters(route, &request),
         "responses": responses::describe(route, &reply, &reply_description, errors),
     });
     if let (Some(members), true) = (described.as_object_mut(), route.takes_body()) {
-        members.insert("requestBody".to_owned(), body(route));
+        members.insert("requestBody".to_owned(), body(request));
     }
     described
 }
@@ -85,18 +84,21 @@ fn needs(scopes: &[&str]) -> String {
     }
 }
 
-fn parameters(route: &Route) -> Vec<Value> {
+fn parameters(route: &Route, request: &Value) -> Vec<Value> {
     let path = path(route);
     let variables = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let mut all: Vec<Value> = variables.map(variable).collect();
     if !route.takes_body() {
-        all.extend(route.fields.iter().map(|field| {
+        let required = request["required"].as_array();
+        let properties = request["properties"].as_object().into_iter().flatten();
+        all.extend(properties.map(|(name, property)| {
+            let (schema, description) = schema::for_query(property.clone());
             json!({
-                "name": field.name,
+                "name": name,
                 "in": "query",
-                "required": field.required,
-                "description": field.about,
-                "schema": schema::of_kind(&in_query(field.kind), Reader::Program),
+                "required": required.is_some_and(|names| names.iter().any(|required| required == name)),
+                "description": description,
+                "schema": schema,
             })
         }));
     }
@@ -112,28 +114,6 @@ fn parameters(route: &Route) -> Vec<Value> {
     all
 }
 
-/// An empty parameter is a fault, whatever its kind.
-fn in_query(kind: Kind) -> Kind {
-    match kind {
-        Kind::Text { max } => Kind::Words { min: 1, max },
-        other @ (Kind::Words { .. }
-        | Kind::Filename { .. }
-        | Kind::Label { .. }
-        | Kind::Content
-        | Kind::Sha256
-        | Kind::Integer { .. }
-        | Kind::Number { .. }
-        | Kind::Flag
-        | Kind::Id
-        | Kind::Time
-        | Kind::Choice(_)
-        | Kind::List { .. }
-        | Kind::Record(_)
-        | Kind::Either { .. }
-        | Kind::Open(_)) => other,
-    }
-}
-
 /// A variable part of the path: a name, or else an id.
 fn variable(name: &str) -> Value {
     let schema = match name {
@@ -143,10 +123,10 @@ fn variable(name: &str) -> Value {
     json!({ "name": name, "in": "path", "required": true, "schema": schema })
 }
 
-fn body(route: &Route) -> Value {
+fn body(schema: Value) -> Value {
     json!({
-        "required": route.fields.iter().any(|field| field.required),
-        "content": { "application/json": { "schema": schema::record(route.fields, Reader::Program) } },
+        "required": schema["required"].is_array(),
+        "content": { "application/json": { "schema": schema } },
     })
 }
 

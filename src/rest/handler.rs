@@ -9,14 +9,13 @@ use actors::auth::caller::Caller;
 use actors::context::OperationContext;
 use actors::idempotency::{Claim, IdempotencyKey, StoredResponse};
 use actors::operation::Operation;
-use actors::operations::target::Target;
 use actors::operations::unknown::Unknown;
 use actors::pipeline::{self, ActivityEntry, Endpoint, Outcome, ParsedRequest, Response};
 use database::on_behalf_of;
 use entity::kind::Surface;
 use errors::{Error, ErrorBody, Invalid};
 use serde_json::Value;
-use validation::Values;
+use validation::Request;
 
 use crate::http::answer_turns::turn_wait;
 use crate::http::budget::Sender;
@@ -25,7 +24,7 @@ use crate::http::fields::{read_body, read_fields, target};
 use crate::http::methods::{is_unserved, known_methods};
 use crate::http::task::run_to_end;
 use crate::http::{credential, envelope, peer};
-use crate::routing::{Route, RouteSurface};
+use crate::routing::{ReadOperation, Route, RouteSurface};
 
 /// The name in the activity view of requests that no route answers.
 const UNKNOWN_ROUTE: &str = "unknown";
@@ -36,18 +35,18 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 pub struct Rest;
 
 impl RouteSurface for Rest {
-    async fn answer<O: Operation>(
+    async fn answer<O: Operation, R: Request>(
         route: &'static Route,
         request: HttpRequest,
         payload: Payload,
-        read: fn(&Target, Values) -> Result<O, Error>,
+        read: ReadOperation<O, R>,
         success: fn(&O::Reply) -> StatusCode,
     ) -> HttpResponse {
         run_to_end(request.clone(), async move {
             let Some(ctx) = request.app_data::<Data<OperationContext>>().cloned() else {
                 return HttpResponse::InternalServerError().finish();
             };
-            let parse = async |caller: &Caller| parse(route, &request, caller, payload, read).await;
+            let parse = async |caller: &Caller| parse(&request, caller, payload, read).await;
             let outcome = execute::<O>(&ctx, &request, route.name, success, parse).await;
             respond::<O>(&request, &ctx, success, outcome).await
         })
@@ -108,25 +107,24 @@ fn activity_status<R>(result: &Result<Response<R>, Error>, success: fn(&R) -> St
 }
 
 /// Reads the operation and the Idempotency-Key of a request, and reports everything that is wrong with both.
-async fn parse<O: Operation>(
-    route: &Route,
+async fn parse<O: Operation, R: Request>(
     request: &HttpRequest,
     caller: &Caller,
     payload: Payload,
-    read: fn(&Target, Values) -> Result<O, Error>,
+    read: ReadOperation<O, R>,
 ) -> ParsedRequest<O> {
     Sender::note(request, caller.user);
     let body = match read_body(request, caller, payload).await {
         Ok(body) => body,
         Err(error) => return Err(error).into(),
     };
-    let values = read_fields(request, route.fields, &body);
+    let fields = read_fields(request, &body);
     let (idempotency_key, is_key_valid) = match idempotency_key(request, &body) {
         Ok(key) => (key, Ok(())),
         Err(fault) => (None, Err(fault)),
     };
-    let values = Invalid::together(values, is_key_valid).map(|(values, ())| values);
-    let operation = values.map_err(Error::from).and_then(|values| read(&target(request), values));
+    let fields = Invalid::together(fields, is_key_valid).map(|(fields, ())| fields);
+    let operation = fields.map_err(Error::from).and_then(|fields| read(&target(request), fields));
     ParsedRequest { operation, idempotency_key, turn: turn_wait::<O>(request, caller) }
 }
 

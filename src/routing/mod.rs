@@ -6,6 +6,6 @@ mod route;
 mod row_macro;
 mod surface;
 
-pub use route::{PendingResponse, ReadOperation, Route, request_schema};
+pub use route::{PendingResponse, ReadOperation, RequestType, Route};
 pub(crate) use row_macro::route;
 pub use surface::{RouteSurface, mount, refuse};

@@ -8,10 +8,10 @@ use actix_web::{HttpRequest, HttpResponse};
 use actors::operation::Operation;
 use actors::target::Target;
 use entity::scope::Scope;
-use errors::Error;
+use errors::{Error, Invalid};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
-use validation::{Request, schema_of};
+use validation::{Request, read_json, read_query, schema_of};
 
 /// The response that a route is making.
 pub type PendingResponse = Pin<Box<dyn Future<Output = HttpResponse>>>;
@@ -26,8 +26,8 @@ pub struct Route {
     pub name: &'static str,
     /// What the operation does beyond what its name says, for the API's description; often empty.
     pub about: &'static str,
-    /// Returns the schema of a request: of the query for GET and DELETE, of the body otherwise.
-    pub request: fn() -> Value,
+    /// The type of a request: of the query for GET and DELETE, of the body otherwise.
+    pub request: RequestType,
     /// The scopes that every call needs.
     pub scopes: &'static [Scope],
     /// Returns the name of the operation's type.
@@ -43,9 +43,25 @@ pub struct Route {
 /// Makes an operation from the path and the fields of a request.
 pub type ReadOperation<O, R> = fn(&Target, R) -> Result<O, Error>;
 
-/// Returns the schema of the requests that `read` takes ([`Route::request`]).
-pub const fn request_schema<O: Operation, R: Request>(_read: ReadOperation<O, R>) -> fn() -> Value {
-    schema_of::<R>
+/// The type of the requests of a route, as values of one table.
+pub struct RequestType {
+    /// Returns its JSON Schema.
+    pub schema: fn() -> Value,
+    /// Checks a query string.
+    pub check_query: fn(&str) -> Result<(), Invalid>,
+    /// Checks a JSON body.
+    pub check_json: fn(&[u8]) -> Result<(), Invalid>,
+}
+
+impl RequestType {
+    /// Returns the type of the requests that `read` takes.
+    pub const fn of<O: Operation, R: Request>(_read: ReadOperation<O, R>) -> Self {
+        Self {
+            schema: schema_of::<R>,
+            check_query: |query| read_query::<R>(query).map(drop),
+            check_json: |body| read_json::<R>(body).map(drop),
+        }
+    }
 }
 
 impl Route {

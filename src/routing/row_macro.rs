@@ -29,7 +29,7 @@ macro_rules! route {
             pattern: $pattern,
             name: $name,
             about: concat!($($about),*),
-            request: $crate::routing::request_schema($crate::routing::route!(@read $op $(, $($how)+)?)),
+            request: $crate::routing::RequestType::of($crate::routing::route!(@read $op $(, $($how)+)?)),
             scopes: <$op as actors::operation::Operation>::SCOPES,
             operation: || std::any::type_name::<$op>(),
             statuses: $crate::routing::route!(@statuses $($($how)+)?),

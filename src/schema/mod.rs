@@ -1,8 +1,8 @@
-//! JSON Schemas, made from what the program works with: what may be asked from the tables of fields that it is read by,
-//! what is answered from the types that are written.
+//! JSON Schemas, made from the types that the program works with: requests from the types that are read, replies from the types
+//! that are written.
 
-mod fields;
 mod reply;
+mod request;
 
-pub use fields::{Reader, of_kind, record};
 pub use reply::{described_by, generator, plain};
+pub use request::{for_model, for_query, has_field, is_id};

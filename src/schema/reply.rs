@@ -3,7 +3,8 @@
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde_json::{Value, json};
+use serde_json::Value;
+use validation::separate_null;
 
 /// Where a rule comes from is for who works on the tree: ` (spec.md: Limits)` is left out of what clients read.
 fn without_sources(schema: &mut Schema) {
@@ -59,22 +60,13 @@ fn in_plain_words(schema: &mut Schema) {
     {
         members.remove("format");
     }
-    let Some(Value::Array(types)) = members.get("type").cloned() else { return };
-    let Some(kind) = types.iter().find(|kind| **kind != "null").filter(|_| types.len() == 2) else { return };
-    let words = members.remove("description");
-    members.insert("type".to_owned(), kind.clone());
-    if let Some(Value::Array(names)) = members.get_mut("enum") {
-        names.retain(|name| !name.is_null());
-    }
-    let inner = Value::Object(std::mem::take(members));
-    members.insert("anyOf".to_owned(), json!([inner, { "type": "null" }]));
-    if let Some(words) = words {
-        members.insert("description".to_owned(), words);
-    }
+    separate_null(schema);
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[derive(JsonSchema)]

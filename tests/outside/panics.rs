@@ -11,14 +11,16 @@ use actors::auth::secret::Secret;
 use actors::context::OperationContext;
 use actors::operation::Operation;
 use actors::pipeline::{ActivityEntry, Endpoint, Response, execute};
+use actors::target::Target;
 use carrel::http::body::BodyLimits;
 use carrel::rest::Rest;
-use carrel::routing::{Route, RouteSurface, mount};
+use carrel::routing::{RequestType, Route, RouteSurface, mount};
 use entity::kind::Surface;
 use entity::plan::Plan;
 use entity::scope::Scope;
 use errors::Error;
 use serde_json::{Value, json};
+use validation::NoFields;
 
 use crate::world::{Client, Server};
 
@@ -34,18 +36,22 @@ impl Operation for Panics {
     }
 }
 
+fn make(_: &Target, _: NoFields) -> Result<Panics, Error> {
+    Ok(Panics)
+}
+
 static ROUTES: [Route; 1] = [Route {
     method: Method::POST,
     pattern: "/panics",
     name: "POST /panics",
     about: "",
-    fields: &[],
+    request: RequestType::of(make),
     scopes: Panics::SCOPES,
     operation: || "Panics",
     statuses: &[StatusCode::OK],
     reply: |generator| generator.subschema_for::<()>(),
     answer: |route, request, payload| {
-        Box::pin(Rest::answer::<Panics>(route, request, payload, |_, _| Ok(Panics), |_| StatusCode::OK))
+        Box::pin(Rest::answer::<Panics, NoFields>(route, request, payload, make, |_| StatusCode::OK))
     },
 }];
 

@@ -7,13 +7,13 @@ mod texts;
 
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;
-use actors::operation::Operation;
-use actors::operations::target::Target;
+use actors::operation::{FromRequest, Operation};
+use actors::target::Target;
 use entity::scope::Scope;
 use errors::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
-use validation::{Field, Values};
+use validation::NoFields;
 
 use connection_test::TestConnectionResponse;
 use texts::Assistant;
@@ -22,12 +22,10 @@ use texts::Assistant;
 #[derive(Debug)]
 pub struct ListAssistants;
 
-impl ListAssistants {
-    /// It has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ListAssistants {
+    type Request = NoFields;
 
-    /// Makes the operation.
-    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(_: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self)
     }
 }
@@ -54,12 +52,10 @@ impl Operation for ListAssistants {
 #[derive(Debug)]
 pub struct TestConnection;
 
-impl TestConnection {
-    /// It has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for TestConnection {
+    type Request = NoFields;
 
-    /// Makes the operation.
-    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(_: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self)
     }
 }

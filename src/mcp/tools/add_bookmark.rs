@@ -3,22 +3,28 @@
 use actors::operations::bookmarks::AddBookmark;
 use entity::id::ProjectId;
 use errors::Error;
-use library::bookmarks::{kinds, normalize_tags};
-use validation::{Field, Kind, Values};
+use library::bookmarks::{TagNames, normalize_tags};
+use validation::{Id, UrlText, Words, request};
 
-/// The fields of the arguments.
-pub const FIELDS: &[Field] = &[
-    Field::required("url", kinds::URL, "The URL of the page."),
-    Field::optional("tags", kinds::TAGS, "Tags; added to those that are there."),
-    Field::optional("projectId", Kind::Id, "A project to add the page to, as list_projects names it."),
-];
+request! {
+    /// The arguments of `add_bookmark`.
+    pub struct AddBookmarkArguments {
+        /// The URL of the page.
+        pub url: UrlText,
+        /// Tags; added to those that are there.
+        pub tags?: TagNames,
+        /// A project to add the page to, as list_projects names it.
+        pub project_id?: Id<ProjectId>,
+    }
+}
 
 /// Makes the operation from the arguments.
-pub fn read(mut values: Values) -> Result<AddBookmark, Error> {
+pub fn read(arguments: AddBookmarkArguments) -> Result<AddBookmark, Error> {
+    let tags = arguments.tags.map(|tags| tags.map(Words::into_inner)).unwrap_or_default();
     Ok(AddBookmark {
-        url: values.text("url").unwrap_or_default(),
-        tags: normalize_tags(values.texts("tags").unwrap_or_default()),
-        project: values.id("projectId").map(ProjectId),
+        url: arguments.url.into_inner(),
+        tags: normalize_tags(tags),
+        project: arguments.project_id.map(Id::into_inner),
     })
 }
 
@@ -27,7 +33,7 @@ mod tests {
     use actors::operation::Operation;
     use entity::scope::Scope;
     use serde_json::{Value, json};
-    use validation::read_map;
+    use validation::read_object;
 
     use super::*;
 
@@ -35,7 +41,7 @@ mod tests {
 
     fn parse(arguments: Value) -> AddBookmark {
         let Value::Object(arguments) = arguments else { panic!("no object") };
-        read(read_map(arguments, FIELDS).unwrap()).unwrap()
+        read(read_object(arguments).unwrap()).unwrap()
     }
 
     #[test]

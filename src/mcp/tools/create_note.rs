@@ -1,34 +1,39 @@
 //! `create_note`: its arguments.
 
-use actors::operations::notes::{BODY, CreateNote, NoteTarget};
+use actors::operations::notes::{CreateNote, NoteBody, NoteTarget, NoteTitle};
 use entity::id::{BookmarkId, ProjectId};
 use errors::{Error, Fault, Invalid};
-use validation::{Field, Kind, Values};
+use validation::{Id, Words, request};
 
 /// The fields for the two kinds of target, of which a call names one.
 const TARGET_FIELDS: [&str; 2] = ["bookmarkId", "projectId"];
 
-/// The fields of the arguments.
-pub const FIELDS: &[Field] = &[
-    Field::optional(TARGET_FIELDS[0], Kind::Id, "The saved item whose notes get another paragraph."),
-    Field::optional(TARGET_FIELDS[1], Kind::Id, "The project that gets another note."),
-    Field::optional(
-        "title",
-        Kind::Words { min: 1, max: 300 },
-        "The note's title; its first words when left out.",
-    ),
-    Field::required("body", BODY, "The note's text, as Markdown."),
-];
+request! {
+    /// The arguments of `create_note`.
+    pub struct CreateNoteArguments {
+        /// The saved item whose notes get another paragraph.
+        pub bookmark_id?: Id<BookmarkId>,
+        /// The project that gets another note.
+        pub project_id?: Id<ProjectId>,
+        /// The note's title; its first words when left out.
+        pub title?: NoteTitle,
+        /// The note's text, as Markdown.
+        pub body: NoteBody,
+    }
+}
 
 /// Makes the operation from the arguments.
-pub fn read(mut values: Values) -> Result<CreateNote, Error> {
-    let bookmark = values.id(TARGET_FIELDS[0]).map(|id| NoteTarget::Bookmark(BookmarkId(id)));
-    let project = values.id(TARGET_FIELDS[1]).map(|id| NoteTarget::Project(ProjectId(id)));
-    let target = match (bookmark, project) {
-        (Some(target), None) | (None, Some(target)) => target,
+pub fn read(arguments: CreateNoteArguments) -> Result<CreateNote, Error> {
+    let target = match (arguments.bookmark_id, arguments.project_id) {
+        (Some(bookmark), None) => NoteTarget::Bookmark(bookmark.into_inner()),
+        (None, Some(project)) => NoteTarget::Project(project.into_inner()),
         (None, None) | (Some(_), Some(_)) => return Err(not_exactly_one().into()),
     };
-    Ok(CreateNote { target, title: values.text("title"), body: values.text("body").unwrap_or_default() })
+    Ok(CreateNote {
+        target,
+        title: arguments.title.map(Words::into_inner),
+        body: arguments.body.into_inner(),
+    })
 }
 
 /// Reports both target fields: none or both were given.
@@ -43,7 +48,7 @@ mod tests {
     use actors::operation::Operation;
     use entity::scope::Scope;
     use serde_json::{Value, json};
-    use validation::read_map;
+    use validation::read_object;
 
     use super::*;
 
@@ -51,7 +56,7 @@ mod tests {
 
     fn parse(arguments: Value) -> Result<CreateNote, Error> {
         let Value::Object(arguments) = arguments else { panic!("no object") };
-        read(read_map(arguments, FIELDS)?)
+        read(read_object(arguments)?)
     }
 
     #[test]

@@ -1,36 +1,41 @@
 //! `get_document`: its arguments.
 
-use actors::operations::document::{DocumentRef, MAX_CHARS, OFFSET, ReadDocument};
+use actors::operations::document::{DocumentRef, PageChars, PageOffset, ReadDocument};
 use entity::id::{BookmarkId, DocumentId};
 use errors::{Error, Fault, Invalid};
-use validation::{Field, Kind, Values};
+use validation::{Id, UrlText, request};
 
 /// The fields that name a document, of which a call gives one.
 const NAME_FIELDS: [&str; 3] = ["documentId", "bookmarkId", "url"];
 
-/// The fields of the arguments.
-pub const FIELDS: &[Field] = &[
-    Field::optional(NAME_FIELDS[0], Kind::Id, "The document, as search_library names it."),
-    Field::optional(NAME_FIELDS[1], Kind::Id, "The bookmark whose text it is."),
-    Field::optional(NAME_FIELDS[2], Kind::Words { min: 1, max: 8192 }, "The URL that was saved."),
-    OFFSET,
-    MAX_CHARS,
-];
+request! {
+    /// The arguments of `get_document`.
+    pub struct GetDocumentArguments {
+        /// The document, as search_library names it.
+        pub document_id?: Id<DocumentId>,
+        /// The bookmark whose text it is.
+        pub bookmark_id?: Id<BookmarkId>,
+        /// The URL that was saved.
+        pub url?: UrlText,
+        /// Offset of the page in characters: the `nextOffset` of the page before. Default 0.
+        pub offset?: PageOffset,
+        /// Maximum length of the page in characters. Default 12000.
+        pub max_chars?: PageChars,
+    }
+}
 
 /// Makes the operation from the arguments.
-pub fn read(mut values: Values) -> Result<ReadDocument, Error> {
-    let names = [
-        values.id(NAME_FIELDS[0]).map(|id| DocumentRef::Document(DocumentId(id))),
-        values.id(NAME_FIELDS[1]).map(|id| DocumentRef::Bookmark(BookmarkId(id))),
-        values.text(NAME_FIELDS[2]).map(DocumentRef::Url),
-    ];
-    let given = names.map(|name| name.ok_or(()));
-    match given {
-        [Ok(named), Err(()), Err(())] | [Err(()), Ok(named), Err(())] | [Err(()), Err(()), Ok(named)] => {
-            Ok(ReadDocument::page_of(named, values))
+pub fn read(arguments: GetDocumentArguments) -> Result<ReadDocument, Error> {
+    let GetDocumentArguments { document_id, bookmark_id, url, offset, max_chars } = arguments;
+    let document = match (document_id, bookmark_id, url) {
+        (Some(id), None, None) => DocumentRef::Document(id.into_inner()),
+        (None, Some(id), None) => DocumentRef::Bookmark(id.into_inner()),
+        (None, None, Some(url)) => DocumentRef::Url(url.into_inner()),
+        (document, bookmark, url) => {
+            return Err(not_exactly_one([document.is_some(), bookmark.is_some(), url.is_some()]).into());
         }
-        none_or_many => Err(not_exactly_one(none_or_many.map(|name| name.is_ok())).into()),
-    }
+    };
+    Ok(ReadDocument::page_of(document, offset, max_chars))
 }
 
 /// Reports the fields that were given, or all three if none was.
@@ -49,7 +54,7 @@ fn not_exactly_one(given: [bool; 3]) -> Invalid {
 mod tests {
     use actors::operation::Operation;
     use serde_json::{Value, json};
-    use validation::read_map;
+    use validation::read_object;
 
     use super::*;
 
@@ -57,7 +62,7 @@ mod tests {
 
     fn parse(arguments: Value) -> Result<ReadDocument, Error> {
         let Value::Object(arguments) = arguments else { panic!("no object") };
-        read(read_map(arguments, FIELDS)?)
+        read(read_object(arguments)?)
     }
 
     fn faulty(arguments: Value) -> Vec<String> {
@@ -70,8 +75,14 @@ mod tests {
     #[test]
     fn document_is_named_by_exactly_one_field() {
         assert!(matches!(parse(json!({ "documentId": ID })).unwrap().document, DocumentRef::Document(_)));
-        assert!(matches!(parse(json!({ "bookmarkId": ID, "url": null })).unwrap().document, DocumentRef::Bookmark(_)));
-        assert!(matches!(parse(json!({ "url": "https://a.example" })).unwrap().document, DocumentRef::Url(_)));
+        assert!(matches!(
+            parse(json!({ "bookmarkId": ID, "url": null })).unwrap().document,
+            DocumentRef::Bookmark(_)
+        ));
+        assert!(matches!(
+            parse(json!({ "url": "https://a.example" })).unwrap().document,
+            DocumentRef::Url(_)
+        ));
 
         assert_eq!(faulty(json!({})), NAME_FIELDS);
         assert_eq!(faulty(json!({ "documentId": ID, "url": "https://a.example" })), ["documentId", "url"]);

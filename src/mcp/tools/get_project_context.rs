@@ -1,25 +1,29 @@
 //! `get_project_context`: its arguments.
 
-use actors::operations::projects::{CONTEXT_MAX_CHARS, ReadContext};
-use actors::operations::search::QUERY;
-use actors::operations::target::Target;
+use actors::operations::projects::{ContextChars, ReadContext};
+use actors::operations::search::QueryText;
+use entity::id::ProjectId;
 use errors::Error;
-use validation::{Field, Kind, Values};
+use validation::{Id, Integer, Words, request};
 
-/// The fields of the arguments.
-pub const FIELDS: &[Field] = &[
-    Field::required("projectId", Kind::Id, "The project, as list_projects names it."),
-    Field::optional("query", QUERY, "Adds the best passages from the project's sources and notes."),
-    CONTEXT_MAX_CHARS,
-];
+request! {
+    /// The arguments of `get_project_context`.
+    pub struct GetProjectContextArguments {
+        /// The project, as list_projects names it.
+        pub project_id: Id<ProjectId>,
+        /// Adds the best passages from the project's sources and notes.
+        pub query?: QueryText,
+        /// Maximum length of the response data, as compact JSON, in characters. Default 16000.
+        pub max_chars?: ContextChars,
+    }
+}
 
 /// Makes the operation from the arguments. Assistants see the pinned notes (spec.md: MCP server).
-pub fn read(mut values: Values) -> Result<ReadContext, Error> {
-    let project = values.id("projectId").map(|id| id.to_string());
+pub fn read(arguments: GetProjectContextArguments) -> Result<ReadContext, Error> {
     Ok(ReadContext {
-        project: Target(project.into_iter().collect()).id(0)?,
-        query: values.text("query"),
-        max_chars: values.integer("maxChars"),
+        project: arguments.project_id.into_inner(),
+        query: arguments.query.map(Words::into_inner),
+        max_chars: arguments.max_chars.and_then(Integer::convert),
         pinned_notes: true,
     })
 }

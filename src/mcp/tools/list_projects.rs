@@ -1,13 +1,21 @@
 //! `list_projects`: its arguments.
 
-use actors::operations::projects::{LIST_LIMIT, LIST_STATUS, ListProjects};
+use actors::operations::projects::{ListProjects, ProjectLimit};
+use entity::kind::ProjectStatus;
 use errors::Error;
-use validation::{Field, Values};
+use validation::{Choice, request};
 
-/// The fields of the arguments.
-pub const FIELDS: &[Field] = &[LIST_STATUS, LIST_LIMIT];
+request! {
+    /// The arguments of `list_projects`.
+    pub struct ListProjectsArguments {
+        /// Status of the projects. Default `active`.
+        pub status?: Choice<ProjectStatus>,
+        /// Maximum number of projects. Default 20.
+        pub limit?: ProjectLimit,
+    }
+}
 
 /// Makes the operation from the arguments.
-pub fn read(values: Values) -> Result<ListProjects, Error> {
-    Ok(ListProjects::from_values(values))
+pub fn read(arguments: ListProjectsArguments) -> Result<ListProjects, Error> {
+    Ok(ListProjects::first_page(arguments.status, arguments.limit))
 }

@@ -21,7 +21,7 @@ use entity::scope::{Scope, Scopes};
 use errors::Error;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value, json};
-use validation::{Field, Values, read_map};
+use validation::{Request, read_object};
 
 use super::schema;
 use crate::http::answer_turns::turn_wait;
@@ -32,7 +32,7 @@ pub struct Tool {
     pub name: &'static str,
     title: &'static str,
     description: &'static str,
-    fields: &'static [Field],
+    input: fn() -> Value,
     output: fn() -> Value,
     hints: ToolHints,
     /// A caller without these scopes neither sees nor runs the tool. The scopes of a caller are those within its plan.
@@ -69,7 +69,7 @@ pub static TOOLS: &[Tool] = &[
                       source and, where there is one, the page of the PDF or the seconds in the recording. Read on with \
                       get_document and the documentId of a result. `degraded` is `lexical` while only text matching is \
                       available.",
-        fields: search_library::FIELDS,
+        input: schema::input::<search_library::SearchLibraryArguments>,
         output: schema::output::<Search>,
         hints: ToolHints::READS,
         scopes: Search::SCOPES,
@@ -82,7 +82,7 @@ pub static TOOLS: &[Tool] = &[
         description: "Reads the text of one document of the user's library, with the user's tags, notes and highlights. \
                       Name it by exactly one of documentId, bookmarkId and url. A long text comes in pages: while \
                       nextOffset is not null, call again with offset set to it.",
-        fields: get_document::FIELDS,
+        input: schema::input::<get_document::GetDocumentArguments>,
         output: schema::output::<ReadDocument>,
         hints: ToolHints::READS,
         scopes: ReadDocument::SCOPES,
@@ -94,7 +94,7 @@ pub static TOOLS: &[Tool] = &[
         title: "List projects",
         description: "Lists the user's projects, most recently active first. A project holds instructions, decisions, notes \
                       and sources for one piece of work. Read one with get_project_context and its id.",
-        fields: list_projects::FIELDS,
+        input: schema::input::<list_projects::ListProjectsArguments>,
         output: schema::output::<ListProjects>,
         hints: ToolHints::READS,
         scopes: ListProjects::SCOPES,
@@ -108,7 +108,7 @@ pub static TOOLS: &[Tool] = &[
                       pinned notes and the sources. With a query it adds the best passages from the project's sources and \
                       notes. What finds no room in maxChars is left out and `truncated` is true: sources go first, then \
                       passages, notes and decisions.",
-        fields: get_project_context::FIELDS,
+        input: schema::input::<get_project_context::GetProjectContextArguments>,
         output: schema::output::<ReadContext>,
         hints: ToolHints::READS,
         scopes: ReadContext::SCOPES,
@@ -121,7 +121,7 @@ pub static TOOLS: &[Tool] = &[
         description: "Saves a web page to the user's library, where it is fetched and becomes searchable. An address that is \
                       saved already only gets the tags, and `created` is false. With a projectId the page also becomes a \
                       source of that project.",
-        fields: add_bookmark::FIELDS,
+        input: schema::input::<add_bookmark::AddBookmarkArguments>,
         output: schema::output::<AddBookmark>,
         hints: ToolHints::SAVES,
         scopes: AddBookmark::SCOPES,
@@ -133,7 +133,7 @@ pub static TOOLS: &[Tool] = &[
         title: "Write a note",
         description: "Writes a note that becomes searchable. Name exactly one place: with a bookmarkId the text is appended \
                       to the notes of that saved item, with a projectId it becomes a pinned note of that project.",
-        fields: create_note::FIELDS,
+        input: schema::input::<create_note::CreateNoteArguments>,
         output: schema::output::<CreateNote>,
         hints: ToolHints::WRITES,
         scopes: CreateNote::SCOPES,
@@ -159,7 +159,7 @@ impl Tool {
             "name": self.name,
             "title": self.title,
             "description": self.description,
-            "inputSchema": schema::input(self.fields),
+            "inputSchema": (self.input)(),
             "outputSchema": (self.output)(),
             "annotations": {
                 "title": self.title,
@@ -197,13 +197,13 @@ struct ToolCall<'a> {
 }
 
 impl<'a> ToolCall<'a> {
-    fn run<O: Operation>(
+    fn run<O: Operation, R: Request>(
         self,
-        read: fn(Values) -> Result<O, Error>,
+        read: fn(R) -> Result<O, Error>,
     ) -> LocalBoxFuture<'a, Result<Value, Error>> {
         Box::pin(async move {
             let ToolCall { http, ctx, caller, tool, arguments } = self;
-            let operation = || read(read_map(arguments_object(arguments)?, tool.fields)?);
+            let operation = || read(read_object(arguments_object(arguments)?)?);
             let parse = async |caller: &Caller| ParsedRequest {
                 operation: operation(),
                 idempotency_key: None,
@@ -255,7 +255,10 @@ mod tests {
             for schema in ["inputSchema", "outputSchema"] {
                 assert_eq!(listed[schema]["type"], "object", "{}", tool.name);
             }
-            assert!(tool.fields.iter().all(|field| !field.about.is_empty()), "{}", tool.name);
+            let fields = listed["inputSchema"]["properties"].as_object().unwrap();
+            let is_described =
+                |field: &Value| field["description"].as_str().is_some_and(|text| !text.is_empty());
+            assert!(fields.values().all(is_described), "{}", tool.name);
             assert!(tool.description.len() > 100 && !tool.description.contains("  "), "{}", tool.name);
         }
     }

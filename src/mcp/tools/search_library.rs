@@ -1,20 +1,24 @@
 //! `search_library`: its arguments.
 
-use actors::operations::search::{LIMIT, QUERY, Search};
+use actors::operations::search::{PassageLimit, QueryText, Search};
 use errors::Error;
-use validation::{Field, Values};
+use validation::{Integer, request};
 
-/// The fields of the arguments.
-pub const FIELDS: &[Field] = &[
-    Field::required("query", QUERY, "What to look for, in words or as a question."),
-    Field::optional("limit", LIMIT, "Passages at most; 8 when left out."),
-];
+request! {
+    /// The arguments of `search_library`.
+    pub struct SearchLibraryArguments {
+        /// What to look for, in words or as a question.
+        pub query: QueryText,
+        /// Passages at most; 8 when left out.
+        pub limit?: PassageLimit,
+    }
+}
 
 /// Makes the operation from the arguments.
-pub fn read(mut values: Values) -> Result<Search, Error> {
+pub fn read(arguments: SearchLibraryArguments) -> Result<Search, Error> {
     Ok(Search {
-        query: values.text("query").unwrap_or_default(),
-        limit: values.integer("limit"),
+        query: arguments.query.into_inner(),
+        limit: arguments.limit.and_then(Integer::convert),
         collection: None,
         feed: None,
         source: None,

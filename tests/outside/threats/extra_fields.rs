@@ -32,7 +32,8 @@ const EXTRA: [&str; 18] = [
 
 /// Those of [`EXTRA`] that the route does not have.
 fn foreign(asked: &Asked) -> Vec<&'static str> {
-    EXTRA.into_iter().filter(|name| asked.route.fields.iter().all(|field| field.name != *name)).collect()
+    let schema = (asked.route.request.schema)();
+    EXTRA.into_iter().filter(|name| schema["properties"].get(name).is_none()).collect()
 }
 
 fn object(names: &[&str]) -> Value {
