@@ -12,22 +12,22 @@ use serde::Serialize;
 use text::char_count;
 use tracing::warn;
 
-use super::target::Target;
 use crate::ai::{self, answers};
 use crate::answerer::{self, Draft, Question};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
 use crate::retrieval::passage::{self, Passage};
 use crate::retrieval::{SearchHit, SearchQuery};
+use crate::target::Target;
 use errors::Error;
 use library::owned_transaction::begin_request;
-use validation::{Field, Kind, Values};
+use validation::{Id, List, Words, request};
 
-/// Kind of the question.
-pub const QUESTION: Kind = Kind::Words { min: 1, max: 2_000 };
-/// Kind of the list of bookmarks to which an answer is limited.
-pub const BOOKMARKS: Kind = Kind::List { of: &Kind::Id, min: 1, max: 50 };
+/// A question.
+pub type QuestionText = Words<1, 2_000>;
+/// The bookmarks to which an answer is limited.
+pub type AnswerSources = List<Id<BookmarkId>, 1, 50>;
 /// Maximum number of passages that the model is given.
 const MAX_PASSAGES: usize = 8;
 /// Passages that are searched for beyond the maximum, to replace deleted ones and duplicates.
@@ -48,17 +48,24 @@ pub struct Ask {
     pub bookmarks: Option<Vec<BookmarkId>>,
 }
 
-impl Ask {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::required("question", QUESTION, "The question to answer from the library."),
-        Field::optional("bookmarkIds", BOOKMARKS, "Answers only from these bookmarks."),
-    ];
+request! {
+    /// A question to answer from the library.
+    pub struct AskRequest {
+        /// The question to answer from the library.
+        pub question: QuestionText,
+        /// Answers only from these bookmarks.
+        pub bookmark_ids?: AnswerSources,
+    }
+}
 
-    /// Reads the body.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        let bookmarks = values.ids("bookmarkIds").map(|ids| ids.into_iter().map(BookmarkId).collect());
-        Ok(Self { question: values.text("question").unwrap_or_default(), bookmarks })
+impl FromRequest for Ask {
+    type Request = AskRequest;
+
+    fn from_request(_: &Target, request: AskRequest) -> Result<Self, Error> {
+        Ok(Self {
+            question: request.question.into_inner(),
+            bookmarks: request.bookmark_ids.map(|ids| ids.map(Id::into_inner)),
+        })
     }
 }
 

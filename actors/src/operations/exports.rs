@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use storage::blobs::LocalFile;
 
-use super::target::Target;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::exports;
-use validation::{Field, Values};
+use validation::NoFields;
 
 /// An export.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -60,12 +60,10 @@ impl ExportResponse {
 #[derive(Debug)]
 pub struct BeginExport;
 
-impl BeginExport {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for BeginExport {
+    type Request = NoFields;
 
-    /// Returns the operation.
-    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(_: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self)
     }
 }
@@ -87,12 +85,10 @@ impl Operation for BeginExport {
 #[derive(Debug)]
 pub struct ShowExport(ExportId);
 
-impl ShowExport {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ShowExport {
+    type Request = NoFields;
 
-    /// Reads the id in the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

@@ -10,14 +10,14 @@ use sea_orm::ConnectionTrait;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::page::{CURSOR, ListPage, PageRequest};
-use super::target::Target;
+use super::page::{CursorText, ListPage, PageRequest};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::imports::{self, RowQuery};
-use validation::{Field, Kind, Values};
+use validation::{Choice, Integer, choices, request};
 
 const DEFAULT_LIMIT: u64 = 100;
 
@@ -29,26 +29,47 @@ pub struct ListImportRows {
     page: PageRequest,
 }
 
-impl ListImportRows {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[
-        Field::optional(
-            "outcome",
-            Kind::Choice(&["created", "updated", "skipped"]),
-            "Only rows with this outcome.",
-        ),
-        CURSOR,
-        Field::optional(
-            "limit",
-            Kind::Integer { min: 1, max: 1000 },
-            "Maximum number of results. Default 100.",
-        ),
-    ];
+choices! {
+    /// The outcomes by which rows are listed. [`RowOutcome`] also has outcomes that no listed row has.
+    pub enum ListedRowOutcome {
+        /// The row created an item.
+        Created = "created",
+        /// The row updated an existing item.
+        Updated = "updated",
+        /// The row was skipped.
+        Skipped = "skipped",
+    }
+}
 
-    /// Reads the path and the parameters.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        let outcome = values.name("outcome").and_then(|name| name.parse().ok());
-        Ok(Self { import: target.id(0)?, outcome, page: PageRequest::read(&mut values, DEFAULT_LIMIT) })
+impl From<ListedRowOutcome> for RowOutcome {
+    fn from(outcome: ListedRowOutcome) -> Self {
+        match outcome {
+            ListedRowOutcome::Created => RowOutcome::Created,
+            ListedRowOutcome::Updated => RowOutcome::Updated,
+            ListedRowOutcome::Skipped => RowOutcome::Skipped,
+        }
+    }
+}
+
+request! {
+    /// A page of the rows of an import.
+    pub struct ListImportRowsRequest {
+        /// Only rows with this outcome.
+        pub outcome?: Choice<ListedRowOutcome>,
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Maximum number of results. Default 100.
+        pub limit?: Integer<1, 1000>,
+    }
+}
+
+impl FromRequest for ListImportRows {
+    type Request = ListImportRowsRequest;
+
+    fn from_request(target: &Target, request: ListImportRowsRequest) -> Result<Self, Error> {
+        let outcome = request.outcome.map(|outcome| outcome.into_inner().into());
+        let page = PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT);
+        Ok(Self { import: target.id(0)?, outcome, page })
     }
 }
 

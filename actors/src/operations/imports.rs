@@ -9,14 +9,14 @@ use parse::bookmarks::Format;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::target::Target;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::imports::{self, NewImport, TextCounts, UndoReport};
 use library::stored_files::FileLease;
-use validation::{Field, Values};
+use validation::NoFields;
 
 /// An import.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -182,12 +182,10 @@ impl Operation for BeginImport {
 #[derive(Debug)]
 pub struct ShowImport(ImportId);
 
-impl ShowImport {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ShowImport {
+    type Request = NoFields;
 
-    /// Reads the id in the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }
@@ -207,12 +205,10 @@ impl Operation for ShowImport {
 #[derive(Debug)]
 pub struct ListImports;
 
-impl ListImports {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ListImports {
+    type Request = NoFields;
 
-    /// Returns the operation.
-    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(_: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self)
     }
 }
@@ -245,26 +241,23 @@ enum ImportTransition {
 pub struct ChangeImportState(ImportId, ImportTransition);
 
 impl ChangeImportState {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
-
     /// Starts an import after its dry run.
-    pub fn start(target: &Target, _: Values) -> Result<Self, Error> {
+    pub fn start(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?, ImportTransition::Start))
     }
 
     /// Pauses an import and the fetching of its pages.
-    pub fn pause(target: &Target, _: Values) -> Result<Self, Error> {
+    pub fn pause(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?, ImportTransition::Pause))
     }
 
     /// Resumes a paused import.
-    pub fn resume(target: &Target, _: Values) -> Result<Self, Error> {
+    pub fn resume(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?, ImportTransition::Resume))
     }
 
     /// Undoes an import: deletes what it created, except items that the user has changed since.
-    pub fn undo(target: &Target, _: Values) -> Result<Self, Error> {
+    pub fn undo(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?, ImportTransition::Undo))
     }
 }

@@ -10,27 +10,25 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
 
-use super::target::Target;
 use crate::ai::answers;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::library_quota::used_bytes;
 use library::transfer_quota;
 use library::uploads::stored_bytes;
-use validation::{Field, Values};
+use validation::NoFields;
 
 /// Reads the usage of today and of this month.
 #[derive(Debug)]
 pub struct ReadUsage;
 
-impl ReadUsage {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ReadUsage {
+    type Request = NoFields;
 
-    /// Returns the operation.
-    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(_: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self)
     }
 }

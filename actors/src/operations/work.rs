@@ -10,21 +10,21 @@ use entity::{bookmark, document, job};
 use schemars::JsonSchema;
 use sea_orm::sea_query::{Expr, SimpleExpr};
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, PaginatorTrait, QueryFilter, QueryOrder,
-    QuerySelect, QueryTrait, Select,
+    ColumnTrait, Condition, ConnectionTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
+    QueryTrait, Select,
 };
 use serde::Serialize;
 
-use super::page::{CURSOR, ListPage, PageRequest};
-use super::target::Target;
+use super::page::{CursorText, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::ingest::media::transcript_progress;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use jobs::{JobKind, Priority};
 use library::owned_transaction::begin_request;
-use validation::{Field, Kind, Values};
+use validation::{Choice, NoFields, choices, request};
 
 /// Name of the list of failed documents, to which cursors are bound.
 const FAILED_LIST: &str = "failed work";
@@ -37,26 +37,32 @@ pub struct ListWork {
     page: PageRequest,
 }
 
-impl ListWork {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[
-        Field::optional(
-            "stage",
-            Kind::Choice(&["failed"]),
-            "`failed` lists only failed documents, in pages. Default: the first documents of each stage.",
-        ),
-        CURSOR,
-        Field::optional(
-            "limit",
-            Kind::Integer { min: 1, max: 100 },
-            "Maximum number of documents of each stage. Default 50.",
-        ),
-    ];
+choices! {
+    /// The stages whose documents are listed in pages.
+    pub enum PagedStage {
+        /// The last attempt failed.
+        Failed = "failed",
+    }
+}
 
-    /// Reads the parameters.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        let only_failed = values.name("stage").is_some();
-        let page = PageRequest::read(&mut values, DEFAULT_LIMIT);
+request! {
+    /// The first documents of each stage, or a page of the failed ones.
+    pub struct ListWorkRequest {
+        /// `failed` lists only failed documents, in pages. Default: the first documents of each stage.
+        pub stage?: Choice<PagedStage>,
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Maximum number of documents of each stage. Default 50.
+        pub limit?: PageLimit,
+    }
+}
+
+impl FromRequest for ListWork {
+    type Request = ListWorkRequest;
+
+    fn from_request(_: &Target, request: ListWorkRequest) -> Result<Self, Error> {
+        let only_failed = request.stage.is_some();
+        let page = PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT);
         if page.has_cursor() && !only_failed {
             return Err(Error::invalid("cursor", "needs stage=failed"));
         }
@@ -226,12 +232,10 @@ impl WorkView {
 #[derive(Debug)]
 pub struct RetryWork(DocumentId);
 
-impl RetryWork {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for RetryWork {
+    type Request = NoFields;
 
-    /// Reads the id in the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

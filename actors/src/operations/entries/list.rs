@@ -9,15 +9,15 @@ use schemars::JsonSchema;
 use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
-use validation::{Field, Kind, Values};
+use validation::{Flag, Id, NoFields, Time, request};
 
 use super::publication_time;
 use super::view::{self, EntryResponse, EntryView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::page::{CURSOR, ListPage, PageRequest};
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::target::Target;
 
 /// Entries of a page if the request names no limit.
 const DEFAULT_LIMIT: u64 = 50;
@@ -38,32 +38,38 @@ struct EntryFilter {
     before: Option<Timestamp>,
 }
 
-impl ListEntries {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[
-        CURSOR,
-        Field::optional(
-            "limit",
-            Kind::Integer { min: 1, max: 100 },
-            "Maximum number of entries. Default 50.",
-        ),
-        Field::optional("feedId", Kind::Id, "Returns entries of this feed."),
-        Field::optional("unread", Kind::Flag, "Returns unread entries (`true`) or read ones (`false`)."),
-        Field::optional("starred", Kind::Flag, "Returns starred entries (`true`) or others (`false`)."),
-        Field::optional("after", Kind::Time, "Returns entries published after this time."),
-        Field::optional("before", Kind::Time, "Returns entries published before this time."),
-    ];
+request! {
+    /// A page of the entries that match all filters.
+    pub struct ListEntriesRequest {
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Maximum number of entries. Default 50.
+        pub limit?: PageLimit,
+        /// Returns entries of this feed.
+        pub feed_id?: Id<FeedId>,
+        /// Returns unread entries (`true`) or read ones (`false`).
+        pub unread?: Flag,
+        /// Returns starred entries (`true`) or others (`false`).
+        pub starred?: Flag,
+        /// Returns entries published after this time.
+        pub after?: Time,
+        /// Returns entries published before this time.
+        pub before?: Time,
+    }
+}
 
-    /// Reads the parameters.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for ListEntries {
+    type Request = ListEntriesRequest;
+
+    fn from_request(_: &Target, request: ListEntriesRequest) -> Result<Self, Error> {
         let filter = EntryFilter {
-            feed: values.id("feedId").map(FeedId),
-            unread: values.flag("unread"),
-            starred: values.flag("starred"),
-            after: values.time("after"),
-            before: values.time("before"),
+            feed: request.feed_id.map(Id::into_inner),
+            unread: request.unread.map(Flag::into_inner),
+            starred: request.starred.map(Flag::into_inner),
+            after: request.after.map(Time::into_inner),
+            before: request.before.map(Time::into_inner),
         };
-        Ok(Self { page: PageRequest::read(&mut values, DEFAULT_LIMIT), filter })
+        Ok(Self { page: PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT), filter })
     }
 }
 
@@ -131,15 +137,10 @@ impl EntryFilter {
 #[derive(Debug)]
 pub struct ShowEntry(EntryId);
 
-impl ShowEntry {
-    /// There are none.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ShowEntry {
+    type Request = NoFields;
 
-    /// Reads the path.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] when the id is malformed.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

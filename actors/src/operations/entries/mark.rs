@@ -11,14 +11,14 @@ use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ActiveModelTrait, ColumnTrait, IntoActiveModel, QueryFilter};
 use serde::Serialize;
-use validation::{Field, Kind, Values};
+use validation::{Flag, Id, Time, request};
 
 use super::publication_time;
 use super::view::{self, EntryResponse};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 
 /// The changes of one entry.
 #[derive(Debug)]
@@ -28,19 +28,25 @@ pub struct ChangeEntry {
     starred: Option<bool>,
 }
 
-impl ChangeEntry {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::optional("read", Kind::Flag, "Whether the entry is read."),
-        Field::optional("starred", Kind::Flag, "Whether the entry is starred."),
-    ];
+request! {
+    /// The changes of an entry.
+    pub struct ChangeEntryRequest {
+        /// Whether the entry is read.
+        pub read?: Flag,
+        /// Whether the entry is starred.
+        pub starred?: Flag,
+    }
+}
 
-    /// Reads path and body.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] when the id is malformed.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self { id: target.id(0)?, read: values.flag("read"), starred: values.flag("starred") })
+impl FromRequest for ChangeEntry {
+    type Request = ChangeEntryRequest;
+
+    fn from_request(target: &Target, request: ChangeEntryRequest) -> Result<Self, Error> {
+        Ok(Self {
+            id: target.id(0)?,
+            read: request.read.map(Flag::into_inner),
+            starred: request.starred.map(Flag::into_inner),
+        })
     }
 }
 
@@ -72,16 +78,21 @@ pub struct MarkEntries {
     before: Option<Timestamp>,
 }
 
-impl MarkEntries {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::optional("feedId", Kind::Id, "Marks only entries of this feed."),
-        Field::optional("before", Kind::Time, "Marks only entries published before this time."),
-    ];
+request! {
+    /// The entries to mark as read. Without fields, all are marked.
+    pub struct MarkEntriesRequest {
+        /// Marks only entries of this feed.
+        pub feed_id?: Id<FeedId>,
+        /// Marks only entries published before this time.
+        pub before?: Time,
+    }
+}
 
-    /// Reads the body.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self { feed: values.id("feedId").map(FeedId), before: values.time("before") })
+impl FromRequest for MarkEntries {
+    type Request = MarkEntriesRequest;
+
+    fn from_request(_: &Target, request: MarkEntriesRequest) -> Result<Self, Error> {
+        Ok(Self { feed: request.feed_id.map(Id::into_inner), before: request.before.map(Time::into_inner) })
     }
 }
 

@@ -7,28 +7,23 @@ use entity::scope::Scope;
 use errors::Error;
 use jobs::{JobKind, Priority};
 use library::owned_transaction::begin_request;
-use validation::{Field, Values};
+use validation::NoFields;
 
 use super::view::{self, EntryResponse};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::ingest::media;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 
 /// The entry.
 #[derive(Debug)]
 pub struct TranscribeEntry(EntryId);
 
-impl TranscribeEntry {
-    /// There are none.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for TranscribeEntry {
+    type Request = NoFields;
 
-    /// Reads the path.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] when the id is malformed.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

@@ -9,14 +9,14 @@ use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use sea_orm::ActiveValue::Set;
 use sea_orm::{ActiveModelTrait, ConnectionTrait, IntoActiveModel};
-use validation::{Field, Kind, Values};
+use validation::{Flag, request};
 
-use super::fields::{self, trim_name};
+use super::fields::{FeedName, trim_name};
 use super::view::{self, FeedResponse};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 
 /// The changes. `None` leaves a value as it is, `Some(None)` empties it.
 #[derive(Debug)]
@@ -27,36 +27,27 @@ pub struct ChangeFeed {
     full_text: Option<bool>,
 }
 
-impl ChangeFeed {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::optional(
-            "title",
-            fields::NAME,
-            "A title that replaces the feed's own. An empty string restores the feed's own title.",
-        ),
-        Field::optional(
-            "folder",
-            fields::NAME,
-            "The folder of the feed. An empty string removes it from its folder.",
-        ),
-        Field::optional(
-            "fullText",
-            Kind::Flag,
-            "Whether to fetch the page of an entry if the feed contains only a summary.",
-        ),
-    ];
+request! {
+    /// The changes of a feed.
+    pub struct ChangeFeedRequest {
+        /// A title that replaces the feed's own. An empty string restores the feed's own title.
+        pub title~: FeedName,
+        /// The folder of the feed. An empty string removes it from its folder.
+        pub folder~: FeedName,
+        /// Whether to fetch the page of an entry if the feed contains only a summary.
+        pub full_text?: Flag,
+    }
+}
 
-    /// Reads path and body.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] when the id is malformed.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for ChangeFeed {
+    type Request = ChangeFeedRequest;
+
+    fn from_request(target: &Target, request: ChangeFeedRequest) -> Result<Self, Error> {
         Ok(Self {
             id: target.id(0)?,
-            title: values.change("title").map(|title| title.and_then(trim_name)),
-            folder: values.change("folder").map(|folder| folder.and_then(trim_name)),
-            full_text: values.flag("fullText"),
+            title: request.title.and_then(trim_name).into_change(),
+            folder: request.folder.and_then(trim_name).into_change(),
+            full_text: request.full_text.map(Flag::into_inner),
         })
     }
 }

@@ -5,26 +5,30 @@ use errors::Error;
 use library::feeds;
 use schemars::JsonSchema;
 use serde::Serialize;
-use validation::{Field, Values};
+use validation::{UrlText, request};
 
-use super::fields;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 
 /// The URL whose feeds are listed.
 #[derive(Debug)]
 pub struct DiscoverFeeds(String);
 
-impl DiscoverFeeds {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] =
-        &[Field::required("url", fields::URL, "URL of a feed, or of a page that links to feeds.")];
+request! {
+    /// A URL whose feeds are listed.
+    pub struct DiscoverFeedsRequest {
+        /// URL of a feed, or of a page that links to feeds.
+        pub url: UrlText,
+    }
+}
 
-    /// Reads the body.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self(values.text("url").unwrap_or_default()))
+impl FromRequest for DiscoverFeeds {
+    type Request = DiscoverFeedsRequest;
+
+    fn from_request(_: &Target, request: DiscoverFeedsRequest) -> Result<Self, Error> {
+        Ok(Self(request.url.into_inner()))
     }
 }
 

@@ -7,14 +7,14 @@ use errors::Error;
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use serde::Serialize;
-use validation::{Field, Kind, Values};
+use validation::{NoFields, request};
 
 use super::view::{self, FeedResponse, FeedView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::page::{CURSOR, ListPage, PageRequest};
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::target::Target;
 
 /// Feeds of a page if the request names no limit.
 const DEFAULT_LIMIT: u64 = 50;
@@ -23,16 +23,21 @@ const DEFAULT_LIMIT: u64 = 50;
 #[derive(Debug)]
 pub struct ListFeeds(PageRequest);
 
-impl ListFeeds {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[
-        CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Maximum number of feeds. Default 50."),
-    ];
+request! {
+    /// A page of the followed feeds.
+    pub struct ListFeedsRequest {
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Maximum number of feeds. Default 50.
+        pub limit?: PageLimit,
+    }
+}
 
-    /// Reads the parameters.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self(PageRequest::read(&mut values, DEFAULT_LIMIT)))
+impl FromRequest for ListFeeds {
+    type Request = ListFeedsRequest;
+
+    fn from_request(_: &Target, request: ListFeedsRequest) -> Result<Self, Error> {
+        Ok(Self(PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT)))
     }
 }
 
@@ -69,15 +74,10 @@ impl Operation for ListFeeds {
 #[derive(Debug)]
 pub struct ShowFeed(FeedId);
 
-impl ShowFeed {
-    /// There are none.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ShowFeed {
+    type Request = NoFields;
 
-    /// Reads the path.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] when the id is malformed.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

@@ -12,23 +12,21 @@ use parse::feed::{OpmlDocument, Outline};
 use sandbox::{Sandbox, SandboxError};
 use schemars::JsonSchema;
 use serde::Serialize;
-use validation::{Field, Kind, Values};
+use validation::{Content, NoFields, request};
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 
 /// All feeds of the caller as OPML.
 #[derive(Debug)]
 pub struct ExportOpml;
 
-impl ExportOpml {
-    /// There are none.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ExportOpml {
+    type Request = NoFields;
 
-    /// Reads nothing.
-    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(_: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self)
     }
 }
@@ -52,13 +50,19 @@ impl Operation for ExportOpml {
 #[derive(Debug)]
 pub struct ImportOpml(String);
 
-impl ImportOpml {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[Field::required("opml", Kind::Content, "The OPML document.")];
+request! {
+    /// An OPML document to import.
+    pub struct ImportOpmlRequest {
+        /// The OPML document.
+        pub opml: Content,
+    }
+}
 
-    /// Reads the body.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self(values.text("opml").unwrap_or_default()))
+impl FromRequest for ImportOpml {
+    type Request = ImportOpmlRequest;
+
+    fn from_request(_: &Target, request: ImportOpmlRequest) -> Result<Self, Error> {
+        Ok(Self(request.opml.into_inner()))
     }
 }
 

@@ -6,27 +6,22 @@ use entity::scope::Scope;
 use errors::Error;
 use jobs::{JobKind, Priority};
 use library::owned_transaction::begin_request;
-use validation::{Field, Values};
+use validation::NoFields;
 
 use super::view::{self, FeedResponse};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 
 /// The feed to fetch.
 #[derive(Debug)]
 pub struct RefreshFeed(FeedId);
 
-impl RefreshFeed {
-    /// There are none.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for RefreshFeed {
+    type Request = NoFields;
 
-    /// Reads the path.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] when the id is malformed.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

@@ -7,26 +7,21 @@ use library::feeds::unfollow;
 use library::owned_transaction::begin_request;
 use schemars::JsonSchema;
 use serde::Serialize;
-use validation::{Field, Values};
+use validation::NoFields;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 
 /// The feed that the user no longer follows.
 #[derive(Debug)]
 pub struct UnfollowFeed(FeedId);
 
-impl UnfollowFeed {
-    /// There are none.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for UnfollowFeed {
+    type Request = NoFields;
 
-    /// Reads the path.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] when the id is malformed.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

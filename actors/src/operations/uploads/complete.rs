@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::uploads::{self, UploadCompletion};
-use validation::{Field, Kind, Values};
+use validation::{Sha256Hex, request};
 
 /// Completes an upload.
 #[derive(Debug)]
@@ -21,17 +21,20 @@ pub struct CompleteUpload {
     sha256: Option<String>,
 }
 
-impl CompleteUpload {
-    /// The fields of the body, which may be empty.
-    pub const FIELDS: &'static [Field] = &[Field::optional(
-        "sha256",
-        Kind::Sha256,
-        "SHA-256 of the file in hexadecimal digits. If it does not match the bytes that arrived, the upload is not completed.",
-    )];
+request! {
+    /// The completion of an upload. The body may be empty.
+    pub struct CompleteUploadRequest {
+        /// SHA-256 of the file in hexadecimal digits. If it does not match the bytes that arrived, the upload is not
+        /// completed.
+        pub sha256?: Sha256Hex,
+    }
+}
 
-    /// Reads the path and the body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self { upload: target.id(0)?, sha256: values.text("sha256") })
+impl FromRequest for CompleteUpload {
+    type Request = CompleteUploadRequest;
+
+    fn from_request(target: &Target, request: CompleteUploadRequest) -> Result<Self, Error> {
+        Ok(Self { upload: target.id(0)?, sha256: request.sha256.map(Sha256Hex::into_inner) })
     }
 }
 

@@ -12,34 +12,36 @@ use serde_json::Value;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::uploads::{self, NewUpload, UploadTicket};
-use validation::{Field, Kind, Values};
+use validation::{FileName, Integer, Words, request};
 
 /// Announces an upload.
 #[derive(Debug)]
 pub struct CreateUpload(NewUpload);
 
-impl CreateUpload {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::required("filename", Kind::Filename { max: 255 }, "Name of the file, without a path."),
-        Field::required(
-            "contentType",
-            Kind::Words { min: 1, max: 255 },
-            "Media type of the file: `audio/*`, `video/*` or `application/pdf`.",
-        ),
-        Field::required("bytes", Kind::Integer { min: 1, max: i64::MAX }, "Length of the file in bytes."),
-    ];
+request! {
+    /// A file to upload.
+    pub struct CreateUploadRequest {
+        /// Name of the file, without a path.
+        pub filename: FileName<255>,
+        /// Media type of the file: `audio/*`, `video/*` or `application/pdf`.
+        pub content_type: Words<1, 255>,
+        /// Length of the file in bytes.
+        pub bytes: Integer<1, { i64::MAX }>,
+    }
+}
 
-    /// Reads the body.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for CreateUpload {
+    type Request = CreateUploadRequest;
+
+    fn from_request(_: &Target, request: CreateUploadRequest) -> Result<Self, Error> {
         Ok(Self(NewUpload {
-            filename: values.text("filename").unwrap_or_default(),
-            content_type: values.text("contentType").unwrap_or_default(),
-            bytes: values.integer("bytes").unwrap_or_default(),
+            filename: request.filename.into_inner(),
+            content_type: request.content_type.into_inner(),
+            bytes: request.bytes.convert().unwrap_or_default(),
         }))
     }
 }

@@ -11,22 +11,20 @@ use serde::Serialize;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::ingest::media::transcript_progress;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::uploads;
-use validation::{Field, Values};
+use validation::NoFields;
 
 /// Shows an upload.
 #[derive(Debug)]
 pub struct ShowUpload(UploadId);
 
-impl ShowUpload {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ShowUpload {
+    type Request = NoFields;
 
-    /// Reads the id in the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }
