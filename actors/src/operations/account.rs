@@ -9,24 +9,22 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter};
 use serde::Serialize;
 
-use super::target::Target;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::uploads::stored_bytes;
-use validation::{Field, Values};
+use validation::NoFields;
 
 /// Shows the account of the caller.
 #[derive(Debug)]
 pub struct ShowAccount;
 
-impl ShowAccount {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ShowAccount {
+    type Request = NoFields;
 
-    /// Returns the operation.
-    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(_: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self)
     }
 }

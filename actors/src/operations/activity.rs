@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
 
-use super::page::{CURSOR, ListPage, PageRequest};
-use super::target::Target;
+use super::page::{CursorText, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
-use validation::{Field, Kind, Values};
+use validation::{Choice, Id, request};
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -25,26 +25,34 @@ pub struct ListActivity {
     page: PageRequest,
     key: Option<KeyId>,
     app: Option<GrantId>,
-    surface: Option<&'static str>,
+    surface: Option<Surface>,
 }
 
-impl ListActivity {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[
-        CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Lines at most; 50 when left out."),
-        Field::optional("keyId", Kind::Id, "Of this key."),
-        Field::optional("appId", Kind::Id, "Of this connected application."),
-        Field::optional("surface", Kind::Choice(Surface::NAMES), "By this surface."),
-    ];
+request! {
+    /// A page of the activity, and what it is restricted to.
+    pub struct ListActivityRequest {
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Lines at most; 50 when left out.
+        pub limit?: PageLimit,
+        /// Of this key.
+        pub key_id?: Id<KeyId>,
+        /// Of this connected application.
+        pub app_id?: Id<GrantId>,
+        /// By this surface.
+        pub surface?: Choice<Surface>,
+    }
+}
 
-    /// Reads the parameters.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for ListActivity {
+    type Request = ListActivityRequest;
+
+    fn from_request(_: &Target, request: ListActivityRequest) -> Result<Self, Error> {
         Ok(Self {
-            page: PageRequest::read(&mut values, DEFAULT_LIMIT),
-            key: values.id("keyId").map(KeyId),
-            app: values.id("appId").map(GrantId),
-            surface: values.name("surface"),
+            page: PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT),
+            key: request.key_id.map(Id::into_inner),
+            app: request.app_id.map(Id::into_inner),
+            surface: request.surface.map(Choice::into_inner),
         })
     }
 }
@@ -112,7 +120,8 @@ impl Operation for ListActivity {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListActivityResponse, Error> {
         use activity::Column as C;
-        let list = format!("activity:{:?}:{:?}:{:?}", self.key, self.app, self.surface);
+        let surface = self.surface.map(Surface::name);
+        let list = format!("activity:{:?}:{:?}:{surface:?}", self.key, self.app);
         let list = self.page.of_list(ctx, caller, list);
         let before: Option<ActivityPosition> = list.position()?;
         let older = before.map(|last| {

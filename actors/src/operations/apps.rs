@@ -8,13 +8,13 @@ use entity::{oauth_client, oauth_grant};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::target::Target;
 use crate::auth::caller::Caller;
 use crate::auth::grants::client::shown_name;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
-use validation::{Field, Values};
+use validation::NoFields;
 
 /// A connected application, as the web app and the command line show it.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -51,12 +51,10 @@ impl From<(oauth_grant::Model, oauth_client::Model)> for AppView {
 #[derive(Debug)]
 pub struct ListApps;
 
-impl ListApps {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ListApps {
+    type Request = NoFields;
 
-    /// Returns the operation.
-    pub fn read(_: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(_: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self)
     }
 }
@@ -111,12 +109,10 @@ impl Operation for ListApps {
 #[derive(Debug)]
 pub struct DisconnectApp(GrantId);
 
-impl DisconnectApp {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for DisconnectApp {
+    type Request = NoFields;
 
-    /// Reads the id in the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

@@ -7,13 +7,13 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
 
-use super::page::{CURSOR, ListPage, PageRequest};
-use super::target::Target;
+use super::page::{CursorText, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
-use validation::{Field, Kind, Values};
+use validation::request;
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -24,20 +24,21 @@ pub struct ListChunks {
     page: PageRequest,
 }
 
-impl ListChunks {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[
-        CURSOR,
-        Field::optional(
-            "limit",
-            Kind::Integer { min: 1, max: 100 },
-            "Maximum number of passages. Default 50.",
-        ),
-    ];
+request! {
+    /// A page of the passages of a document.
+    pub struct ListChunksRequest {
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Maximum number of passages. Default 50.
+        pub limit?: PageLimit,
+    }
+}
 
-    /// Reads the path and the parameters.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        let page = PageRequest::read(&mut values, DEFAULT_LIMIT);
+impl FromRequest for ListChunks {
+    type Request = ListChunksRequest;
+
+    fn from_request(target: &Target, request: ListChunksRequest) -> Result<Self, Error> {
+        let page = PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT);
         Ok(Self { document: target.id(0)?, page })
     }
 }

@@ -12,26 +12,18 @@ use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 use serde::Serialize;
 use web::PageUrl;
 
-use super::target::Target;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use page::ReadableDocument;
-use validation::{Field, Kind, Values};
+use validation::{Integer, request};
 
 /// The field `offset`: where a page begins.
-pub const OFFSET: Field = Field::optional(
-    "offset",
-    Kind::Integer { min: 0, max: i64::MAX },
-    "Offset of the page in characters: the `nextOffset` of the page before. Default 0.",
-);
+pub type PageOffset = Integer<0, { i64::MAX }>;
 /// The field `maxChars`: how long a page may be.
-pub const MAX_CHARS: Field = Field::optional(
-    "maxChars",
-    Kind::Integer { min: 1, max: 20_000 },
-    "Maximum length of the page in characters. Default 12000.",
-);
+pub type PageChars = Integer<1, 20_000>;
 const DEFAULT_PAGE_CHARS: u32 = 12_000;
 /// Characters of a page that count as one call of an assistant (spec.md: Limits, rule 3).
 const CHARS_PER_CALL: u32 = 12_000;
@@ -58,18 +50,33 @@ pub struct ReadDocument {
     pub max_chars: Option<u32>,
 }
 
-impl ReadDocument {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[OFFSET, MAX_CHARS];
-
-    /// Reads the path and the parameters.
-    pub fn read(target: &Target, values: Values) -> Result<Self, Error> {
-        Ok(Self::page_of(DocumentRef::Document(target.id(0)?), values))
+request! {
+    /// A page of the text of a document.
+    pub struct ReadDocumentRequest {
+        /// Offset of the page in characters: the `nextOffset` of the page before. Default 0.
+        pub offset?: PageOffset,
+        /// Maximum length of the page in characters. Default 12000.
+        pub max_chars?: PageChars,
     }
+}
 
-    /// Reads the parameters for a page of this document.
-    pub fn page_of(document: DocumentRef, mut values: Values) -> Self {
-        Self { document, offset: values.whole("offset").unwrap_or(0), max_chars: values.integer("maxChars") }
+impl FromRequest for ReadDocument {
+    type Request = ReadDocumentRequest;
+
+    fn from_request(target: &Target, request: ReadDocumentRequest) -> Result<Self, Error> {
+        let document = DocumentRef::Document(target.id(0)?);
+        Ok(Self::page_of(document, request.offset, request.max_chars))
+    }
+}
+
+impl ReadDocument {
+    /// Makes the operation for a page of this document from the fields `offset` and `maxChars`.
+    pub fn page_of(document: DocumentRef, offset: Option<PageOffset>, max_chars: Option<PageChars>) -> Self {
+        Self {
+            document,
+            offset: offset.map_or(0, Integer::into_inner),
+            max_chars: max_chars.and_then(Integer::convert),
+        }
     }
 
     async fn find(&self, ctx: &OperationContext, user: UserId) -> Result<ReadableDocument, Error> {

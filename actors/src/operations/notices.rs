@@ -10,13 +10,13 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QueryOrder, QueryTrait};
 use serde::Serialize;
 
-use super::page::{CURSOR, ListPage, PageRequest};
-use super::target::Target;
+use super::page::{CursorText, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
-use validation::{Field, Kind, Values};
+use validation::{NoFields, request};
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -51,20 +51,21 @@ impl From<notice::Model> for NoticeView {
 #[derive(Debug)]
 pub struct ListNotices(PageRequest);
 
-impl ListNotices {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[
-        CURSOR,
-        Field::optional(
-            "limit",
-            Kind::Integer { min: 1, max: 100 },
-            "Maximum number of notices. Default 50.",
-        ),
-    ];
+request! {
+    /// A page of the notices.
+    pub struct ListNoticesRequest {
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Maximum number of notices. Default 50.
+        pub limit?: PageLimit,
+    }
+}
 
-    /// Reads the parameters.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self(PageRequest::read(&mut values, DEFAULT_LIMIT)))
+impl FromRequest for ListNotices {
+    type Request = ListNoticesRequest;
+
+    fn from_request(_: &Target, request: ListNoticesRequest) -> Result<Self, Error> {
+        Ok(Self(PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT)))
     }
 }
 
@@ -103,16 +104,13 @@ impl Operation for ListNotices {
 pub struct MarkRead(Option<NoticeId>);
 
 impl MarkRead {
-    /// The operation has no parameters.
-    pub const FIELDS: &'static [Field] = &[];
-
     /// Marks the notice in the path.
-    pub fn one(target: &Target, _: Values) -> Result<Self, Error> {
+    pub fn one(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(Some(target.id(0)?)))
     }
 
     /// Marks all notices.
-    pub fn all(_: &Target, _: Values) -> Result<Self, Error> {
+    pub fn all(_: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(None))
     }
 }

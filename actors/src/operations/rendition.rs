@@ -8,12 +8,12 @@ use parse::html::Heading;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::target::Target;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
-use validation::{Field, Values};
+use validation::NoFields;
 
 /// Reads a document as HTML.
 #[derive(Debug)]
@@ -57,22 +57,18 @@ struct OutlineHeading {
     page: Option<u32>,
 }
 
-impl ReadHtml {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ReadHtml {
+    type Request = NoFields;
 
-    /// Reads the id in the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self { document: target.id(0)? })
     }
 }
 
-impl ReadOutline {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ReadOutline {
+    type Request = NoFields;
 
-    /// Reads the id in the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self { document: target.id(0)? })
     }
 }

@@ -8,13 +8,13 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
 
-use super::page::{CURSOR, ListPage, PageRequest};
-use super::target::Target;
+use super::page::{CursorText, ListPage, PageRequest};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
-use validation::{Field, Kind, Values};
+use validation::{Integer, request};
 
 const DEFAULT_LIMIT: u64 = 100;
 
@@ -25,20 +25,21 @@ pub struct ReadTranscript {
     page: PageRequest,
 }
 
-impl ReadTranscript {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[
-        CURSOR,
-        Field::optional(
-            "limit",
-            Kind::Integer { min: 1, max: 500 },
-            "Maximum number of segments. Default 100.",
-        ),
-    ];
+request! {
+    /// A page of the segments of a transcript.
+    pub struct ReadTranscriptRequest {
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Maximum number of segments. Default 100.
+        pub limit?: Integer<1, 500>,
+    }
+}
 
-    /// Reads the path and the parameters.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        let page = PageRequest::read(&mut values, DEFAULT_LIMIT);
+impl FromRequest for ReadTranscript {
+    type Request = ReadTranscriptRequest;
+
+    fn from_request(target: &Target, request: ReadTranscriptRequest) -> Result<Self, Error> {
+        let page = PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT);
         Ok(Self { document: target.id(0)?, page })
     }
 }
