@@ -208,7 +208,7 @@ mod tests {
 
     use super::*;
     use crate::types::{
-        Alternatives, Choice, ExactlyOne, Flag, Fraction, Id, Integer, Joined, List, Sha256Hex, Words,
+        Alternatives, Choice, ExactlyOne, Flag, Fraction, Id, Integer, JoinedRequest, List, Sha256Hex, Words,
     };
     use crate::{choices, request};
 
@@ -407,7 +407,7 @@ mod tests {
 
     #[test]
     fn joined_object_has_the_fields_of_both() {
-        type Both = Joined<ItemRequest, BodyRequest>;
+        type Both = JoinedRequest<ItemRequest, BodyRequest>;
         let both = read_json::<Both>(br#"{"role": "background", "title": "t"}"#).unwrap();
         assert_eq!(both.first.role.map(Choice::into_inner), Some(Role::Background));
         assert_eq!(both.second.title.into_inner(), "t");

@@ -20,7 +20,7 @@
 //! | [`Id`], [`Time`], [`Choice`] (its enum: `entity::kind` or [`choices!`]) | ids, times, names |
 //! | [`List`], any request as a nested object | lists and objects |
 //! | [`Patch`] (`name~: T`) | a change that can clear the value |
-//! | [`ExactlyOne`], [`OpenObject`], [`Joined`] | objects of several shapes |
+//! | [`ExactlyOne`], [`OpenObject`], [`JoinedRequest`] | objects of several shapes |
 //!
 //! The surfaces make their schemas from the same types, so each bound is written in one place. A fault names its field by the path
 //! in the request and never repeats the value. Unknown and repeated names are faults.
@@ -33,6 +33,7 @@
 
 mod faults;
 mod json;
+mod macros;
 mod query;
 mod request;
 mod schema;
@@ -43,10 +44,11 @@ pub use faults::{
     Faults, ImportFaults, ImportMode, JsonFaults, JsonMode, QueryFaults, QueryMode, ReadMode, RequestError,
 };
 pub use json::{parse_json, read_import, read_json, read_object};
+pub use macros::NoFields;
 pub use query::read_query;
-pub use request::{FieldName, NoFields, Request};
+pub use request::{FieldName, Request};
 pub use schema::{remove_null, schema_of, separate_null};
 pub use types::{
-    Alternatives, Choice, Content, ExactlyOne, FileName, Flag, Fraction, Id, Integer, Joined, Label, List,
-    MAX_URL_CHARS, OpenObject, Patch, Sha256Hex, Shapes, Text, Time, UrlText, Words, label,
+    Alternatives, Choice, Content, ExactlyOne, FileName, Flag, Fraction, Id, Integer, JoinedRequest, Label,
+    List, MAX_URL_CHARS, OpenObject, Patch, Sha256Hex, Shapes, Text, Time, UrlText, Words, label,
 };

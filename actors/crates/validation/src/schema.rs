@@ -86,9 +86,9 @@ fn join_lines(schema: &mut Schema) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::macros::NoFields;
     use crate::request;
-    use crate::request::NoFields;
-    use crate::types::{Alternatives, ExactlyOne, Flag, Fraction, Id, Joined, List, Text, Words};
+    use crate::types::{Alternatives, ExactlyOne, Flag, Fraction, Id, JoinedRequest, List, Text, Words};
     use uuid::Uuid;
 
     request! {
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn joined_schema_has_the_fields_of_both() {
-        let schema = schema_of::<Joined<OperationRequest, SchemaRequest>>();
+        let schema = schema_of::<JoinedRequest<OperationRequest, SchemaRequest>>();
 
         assert_eq!(schema["required"], json!(["op", "title"]));
         assert_eq!(schema["properties"].as_object().unwrap().len(), 5);

@@ -3,7 +3,7 @@
 mod choice;
 mod exactly_one;
 mod id;
-mod joined;
+mod joined_request;
 mod list;
 mod number;
 mod open_object;
@@ -14,7 +14,7 @@ mod text;
 pub use choice::Choice;
 pub use exactly_one::{Alternatives, ExactlyOne};
 pub use id::{Id, Time};
-pub use joined::Joined;
+pub use joined_request::JoinedRequest;
 pub use list::List;
 pub use number::{Flag, Fraction, Integer};
 pub use open_object::{OpenObject, Shapes};

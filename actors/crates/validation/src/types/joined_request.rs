@@ -12,14 +12,14 @@ use crate::request::{FieldName, Request};
 
 /// An object with the fields of `A` and those of `B`, which have no name in common.
 #[derive(Debug)]
-pub struct Joined<A, B> {
+pub struct JoinedRequest<A, B> {
     /// The fields of the first.
     pub first: A,
     /// The fields of the second.
     pub second: B,
 }
 
-impl<E: RequestError, A: Request + Deserr<E>, B: Deserr<E>> Deserr<E> for Joined<A, B> {
+impl<E: RequestError, A: Request + Deserr<E>, B: Deserr<E>> Deserr<E> for JoinedRequest<A, B> {
     fn deserialize_from_value<V: IntoValue>(
         value: Value<V>,
         location: ValuePointerRef<'_>,
@@ -42,7 +42,7 @@ impl<E: RequestError, A: Request + Deserr<E>, B: Deserr<E>> Deserr<E> for Joined
     }
 }
 
-impl<A: Request, B: Request> Request for Joined<A, B> {
+impl<A: Request, B: Request> Request for JoinedRequest<A, B> {
     const FIELD_NAMES: &'static [FieldName] = A::FIELD_NAMES;
 
     fn has_field(name: &str) -> bool {
@@ -50,8 +50,11 @@ impl<A: Request, B: Request> Request for Joined<A, B> {
     }
 }
 
-impl<A: JsonSchema, B: JsonSchema> JsonSchema for Joined<A, B> {
-    inline_schema!("Joined", |generator| joined_schema(A::json_schema(generator), B::json_schema(generator)));
+impl<A: JsonSchema, B: JsonSchema> JsonSchema for JoinedRequest<A, B> {
+    inline_schema!("JoinedRequest", |generator| joined_schema(
+        A::json_schema(generator),
+        B::json_schema(generator)
+    ));
 }
 
 fn joined_schema(first: Schema, mut second: Schema) -> Schema {

@@ -1,0 +1,168 @@
+//! The macro that declares requests.
+
+/// Declares a request: its fields with their bounds, and with that the reader and the JSON Schema.
+///
+/// ```ignore
+/// request! {
+///     /// A feed to follow.
+///     pub struct FollowFeedRequest {
+///         /// URL of a feed, or of a page that links to one.
+///         pub url: UrlText,
+///         /// A title that replaces the feed's own.
+///         pub title?: Text<300>,
+///         /// The folder; null for none.
+///         pub folder~: Text<300>,
+///         /// The search query.
+///         pub query as "q": Words<1, 500>,
+///     }
+/// }
+/// ```
+///
+/// | Declaration | Type in the struct | Absent | `null` |
+/// |---|---|---|---|
+/// | `name: T` | `T` | a fault | a fault |
+/// | `name?: T` | `Option<T>` | `None` | `None` |
+/// | `name~: T` | [`Patch<T>`](crate::Patch) | `Patch::Absent` | `Patch::Null` |
+///
+/// The name in the request is the field's in camel case, unless `as "name"` follows the field (`query? as "q": T`). The comment of a
+/// field is its description in the schema; line breaks become spaces. The crate needs `deserr` and `schemars` as dependencies.
+#[macro_export]
+macro_rules! request {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident { $($fields:tt)* }) => {
+        $crate::request! { @field [$(#[$meta])* $vis struct $name] [] [] $($fields)* }
+    };
+    (@field $head:tt [$($done:tt)*] [$($names:tt)*]
+        $(#[$meta:meta])* $vis:vis $field:ident : $type:ty $(, $($rest:tt)*)?
+    ) => {
+        $crate::request! { @field $head
+            [$($done)* $(#[$meta])* $vis $field: $type,]
+            [$($names)* $crate::FieldName::CamelCaseOf(stringify!($field)),]
+            $($($rest)*)?
+        }
+    };
+    (@field $head:tt [$($done:tt)*] [$($names:tt)*]
+        $(#[$meta:meta])* $vis:vis $field:ident as $wire:literal : $type:ty $(, $($rest:tt)*)?
+    ) => {
+        $crate::request! { @field $head
+            [$($done)* $(#[$meta])* #[deserr(rename = $wire)] #[schemars(rename = $wire)] $vis $field: $type,]
+            [$($names)* $crate::FieldName::Exact($wire),]
+            $($($rest)*)?
+        }
+    };
+    (@field $head:tt [$($done:tt)*] [$($names:tt)*]
+        $(#[$meta:meta])* $vis:vis $field:ident ? : $type:ty $(, $($rest:tt)*)?
+    ) => {
+        $crate::request! { @field $head
+            [$($done)* $(#[$meta])* #[deserr(default)] $vis $field: ::std::option::Option<$type>,]
+            [$($names)* $crate::FieldName::CamelCaseOf(stringify!($field)),]
+            $($($rest)*)?
+        }
+    };
+    (@field $head:tt [$($done:tt)*] [$($names:tt)*]
+        $(#[$meta:meta])* $vis:vis $field:ident ? as $wire:literal : $type:ty $(, $($rest:tt)*)?
+    ) => {
+        $crate::request! { @field $head
+            [$($done)* $(#[$meta])* #[deserr(default, rename = $wire)] #[schemars(rename = $wire)]
+                $vis $field: ::std::option::Option<$type>,]
+            [$($names)* $crate::FieldName::Exact($wire),]
+            $($($rest)*)?
+        }
+    };
+    (@field $head:tt [$($done:tt)*] [$($names:tt)*]
+        $(#[$meta:meta])* $vis:vis $field:ident ~ : $type:ty $(, $($rest:tt)*)?
+    ) => {
+        $crate::request! { @field $head
+            [$($done)* $(#[$meta])* #[deserr(default)] #[schemars(default)] $vis $field: $crate::Patch<$type>,]
+            [$($names)* $crate::FieldName::CamelCaseOf(stringify!($field)),]
+            $($($rest)*)?
+        }
+    };
+    (@field $head:tt [$($done:tt)*] [$($names:tt)*]
+        $(#[$meta:meta])* $vis:vis $field:ident ~ as $wire:literal : $type:ty $(, $($rest:tt)*)?
+    ) => {
+        $crate::request! { @field $head
+            [$($done)* $(#[$meta])* #[deserr(default, rename = $wire)] #[schemars(default, rename = $wire)]
+                $vis $field: $crate::Patch<$type>,]
+            [$($names)* $crate::FieldName::Exact($wire),]
+            $($($rest)*)?
+        }
+    };
+    (@field [$(#[$meta:meta])* $vis:vis struct $name:ident] [$($done:tt)*] [$($names:tt)*]) => {
+        $(#[$meta])*
+        #[derive(Debug, ::deserr::Deserr, ::schemars::JsonSchema)]
+        #[deserr(rename_all = camelCase, deny_unknown_fields, where_predicate = __Deserr_E: $crate::RequestError)]
+        #[schemars(rename_all = "camelCase", deny_unknown_fields)]
+        $vis struct $name { $($done)* }
+
+        impl $crate::Request for $name {
+            const FIELD_NAMES: &'static [$crate::FieldName] = &[$($names)*];
+        }
+    };
+}
+
+request! {
+    /// A request without fields.
+    pub struct NoFields {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{Flag, Patch, Text, Words};
+    use crate::{Request, read_json, schema_of};
+
+    request! {
+        /// A request with a field of every form.
+        struct FormsRequest {
+            /// Required.
+            plain_field: Flag,
+            /// Optional.
+            optional_field?: Flag,
+            /// Can be cleared.
+            patch_field~: Text<9>,
+            /// Renamed.
+            query as "q": Words<1, 9>,
+            /// Renamed, optional.
+            kind? as "type": Words<1, 9>,
+            /// Renamed, can be cleared.
+            folder~ as "dir": Text<9>
+        }
+    }
+
+    const NAMES: [&str; 6] = ["plainField", "optionalField", "patchField", "q", "type", "dir"];
+
+    #[test]
+    fn field_names_are_those_of_reader_and_schema() {
+        let schema = schema_of::<FormsRequest>();
+        let names: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
+
+        assert_eq!(names, NAMES);
+        assert!(NAMES.iter().all(|name| FormsRequest::has_field(name)));
+        assert!(!FormsRequest::has_field("plain_field") && !FormsRequest::has_field("query"));
+        let faulty = read_json::<FormsRequest>(b"{}").unwrap_err().faults;
+        assert_eq!(faulty.iter().map(|fault| fault.field.as_str()).collect::<Vec<_>>(), ["plainField", "q"]);
+    }
+
+    #[test]
+    fn absent_null_and_given_fields_differ() {
+        let read =
+            read_json::<FormsRequest>(br#"{"plainField": true, "q": "x", "patchField": null}"#).unwrap();
+
+        assert!(read.plain_field.into_inner() && read.optional_field.is_none() && read.kind.is_none());
+        assert!(matches!(read.patch_field, Patch::Null) && matches!(read.folder, Patch::Absent));
+        assert_eq!(read.query.into_inner(), "x");
+
+        let all = br#"{"plainField": false, "optionalField": true, "patchField": "a", "q": "x", "type": "t", "dir": "d"}"#;
+        let read = read_json::<FormsRequest>(all).unwrap();
+        assert_eq!(read.optional_field.map(Flag::into_inner), Some(true));
+        assert_eq!(read.patch_field.into_change().flatten().map(Text::into_inner).as_deref(), Some("a"));
+        assert_eq!(read.kind.map(Words::into_inner).as_deref(), Some("t"));
+        assert!(matches!(read.folder, Patch::Value(_)));
+    }
+
+    #[test]
+    fn request_without_fields_accepts_only_an_empty_object() {
+        assert!(read_json::<NoFields>(b"{}").is_ok());
+        assert_eq!(read_json::<NoFields>(br#"{"a": 1}"#).unwrap_err().faults[0].field, "a");
+    }
+}
