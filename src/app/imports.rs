@@ -7,7 +7,7 @@ use actix_web::web::{self, Bytes, Data, Payload, ServiceConfig};
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;
-use actors::operation::FromRequest as _;
+use actors::operation;
 use actors::operations::imports::{BeginImport, ImportResponse, ListImports};
 use actors::pipeline;
 use entity::id::UserId;
@@ -38,7 +38,7 @@ const MAX_FORM_OVERHEAD_BYTES: u64 = 4096;
 pub fn mount(config: &mut ServiceConfig) {
     let methods = ["GET", "HEAD", "POST"].map(str::to_owned).to_vec();
     let list = |request, payload| {
-        let read = ListImports::from_request;
+        let read = <ListImports as operation::FromRequest>::from_request;
         WebApp::answer::<ListImports, _>(&LIST_IMPORTS, request, payload, read, |_| StatusCode::OK)
     };
     config.service(
