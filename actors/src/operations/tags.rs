@@ -16,17 +16,17 @@ use sea_orm::{
 };
 use serde::Serialize;
 
-use super::page::{CURSOR, ListPage, PageRequest};
-use super::target::Target;
+use super::page::{CursorText, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::BATCH_ROWS;
-use library::bookmarks::{self, kinds};
+use library::bookmarks::{self, TagName};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use validation::{Field, Kind, Values};
+use validation::{NoFields, request};
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -44,16 +44,21 @@ pub struct TagView {
 #[derive(Debug)]
 pub struct ListTags(PageRequest);
 
-impl ListTags {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[
-        CURSOR,
-        Field::optional("limit", Kind::Integer { min: 1, max: 100 }, "Maximum number of tags. Default 50."),
-    ];
+request! {
+    /// A page of tags.
+    pub struct ListTagsRequest {
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Maximum number of tags. Default 50.
+        pub limit?: PageLimit,
+    }
+}
 
-    /// Reads the parameters.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self(PageRequest::read(&mut values, DEFAULT_LIMIT)))
+impl FromRequest for ListTags {
+    type Request = ListTagsRequest;
+
+    fn from_request(_: &Target, request: ListTagsRequest) -> Result<Self, Error> {
+        Ok(Self(PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT)))
     }
 }
 
@@ -95,17 +100,19 @@ pub struct RenameTag {
     new: String,
 }
 
-impl RenameTag {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[Field::required(
-        "name",
-        kinds::TAG,
-        "The new name. If a tag of that name exists, the two are merged.",
-    )];
+request! {
+    /// The new name of a tag.
+    pub struct RenameTagRequest {
+        /// The new name. If a tag of that name exists, the two are merged.
+        pub name: TagName,
+    }
+}
 
-    /// Reads path and body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        let new = values.text("name").unwrap_or_default().trim().to_owned();
+impl FromRequest for RenameTag {
+    type Request = RenameTagRequest;
+
+    fn from_request(target: &Target, request: RenameTagRequest) -> Result<Self, Error> {
+        let new = request.name.into_inner().trim().to_owned();
         Ok(Self { old: target.text(0)?, new })
     }
 }
@@ -142,12 +149,10 @@ impl Operation for RenameTag {
 #[derive(Debug)]
 pub struct DeleteTag(String);
 
-impl DeleteTag {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for DeleteTag {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         target.text(0).map(Self)
     }
 }

@@ -4,36 +4,21 @@
 
 use entity::id::BookmarkId;
 use entity::scope::Scope;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use tracing::error;
 
+use super::change::{ChangeBookmark, ChangeBookmarkRequest};
 use super::view::BookmarkView;
-use super::{ChangeBookmark, CreateBookmark, DeleteBookmark};
+use super::{CreateBookmark, DeleteBookmark};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::{Error, ErrorBody};
-use library::bookmarks::NewBookmark;
-use validation::{self, Field, Kind, Shape, Values, joined};
-
-const ID: Field = Field::required("id", Kind::Id, "The bookmark.");
-const CREATE: &[Field] =
-    &joined::<{ CreateBookmark::FIELDS.len() + 1 }>(&[op(&["create"])], CreateBookmark::FIELDS);
-const UPDATE: &[Field] =
-    &joined::<{ ChangeBookmark::FIELDS.len() + 2 }>(&[op(&["update"]), ID], ChangeBookmark::FIELDS);
-const DELETE: &[Field] = &[op(&["delete"]), ID];
-const SHAPES: &[Shape] = &[
-    Shape { name: "create", fields: CREATE },
-    Shape { name: "update", fields: UPDATE },
-    Shape { name: "delete", fields: DELETE },
-];
-
-const fn op(name: &'static [&'static str]) -> Field {
-    Field::required("op", Kind::Choice(name), "The operation.")
-}
+use library::bookmarks::{CreateBookmarkRequest, NewBookmark};
+use validation::{Choice, Id, Joined, List, OpenObject, Shapes, choices, read_object, request};
 
 /// The operations of the request; those that could not be read with their faults.
 #[derive(Debug)]
@@ -48,33 +33,108 @@ enum BatchOperation {
     Delete(DeleteBookmark),
 }
 
-impl BatchBookmarks {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[Field::required(
-        "operations",
-        Kind::List { of: &Kind::Open(SHAPES), min: 1, max: 100 },
-        "The operations, carried out in this order.",
-    )];
+choices! {
+    /// The name of the operation `create`.
+    pub enum CreateOp {
+        /// Creates a bookmark.
+        Create = "create",
+    }
+}
 
-    /// Reads the body.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        let operations = values.opens("operations").unwrap_or_default();
-        Ok(Self { operations: operations.into_iter().map(BatchOperation::read).collect() })
+choices! {
+    /// The name of the operation `update`.
+    pub enum UpdateOp {
+        /// Changes a bookmark.
+        Update = "update",
+    }
+}
+
+choices! {
+    /// The name of the operation `delete`.
+    pub enum DeleteOp {
+        /// Deletes a bookmark.
+        Delete = "delete",
+    }
+}
+
+request! {
+    /// The operation `create` of a batch: creates a bookmark.
+    pub struct CreateOpRequest {
+        /// The operation.
+        pub op: Choice<CreateOp>,
+    }
+}
+
+request! {
+    /// The operation `update` of a batch: changes the given fields of a bookmark.
+    pub struct UpdateOpRequest {
+        /// The operation.
+        pub op: Choice<UpdateOp>,
+        /// The bookmark.
+        pub id: Id<BookmarkId>,
+    }
+}
+
+request! {
+    /// The operation `delete` of a batch: deletes a bookmark.
+    pub struct DeleteOpRequest {
+        /// The operation.
+        pub op: Choice<DeleteOp>,
+        /// The bookmark.
+        pub id: Id<BookmarkId>,
+    }
+}
+
+type CreateShape = Joined<CreateOpRequest, CreateBookmarkRequest>;
+type UpdateShape = Joined<UpdateOpRequest, ChangeBookmarkRequest>;
+
+/// The shapes that an operation of a batch may have.
+#[derive(Debug)]
+pub enum BatchShapes {}
+
+impl Shapes for BatchShapes {
+    fn schemas(generator: &mut SchemaGenerator) -> Vec<(&'static str, Schema)> {
+        vec![
+            ("create", CreateShape::json_schema(generator)),
+            ("update", UpdateShape::json_schema(generator)),
+            ("delete", DeleteOpRequest::json_schema(generator)),
+        ]
+    }
+}
+
+request! {
+    /// Operations on bookmarks.
+    pub struct BatchBookmarksRequest {
+        /// The operations, carried out in this order.
+        pub operations: List<OpenObject<BatchShapes>, 1, 100>,
+    }
+}
+
+impl FromRequest for BatchBookmarks {
+    type Request = BatchBookmarksRequest;
+
+    fn from_request(_: &Target, request: BatchBookmarksRequest) -> Result<Self, Error> {
+        let read = |operation: OpenObject<BatchShapes>| BatchOperation::read(operation.into_inner());
+        Ok(Self { operations: request.operations.map(read) })
     }
 }
 
 impl BatchOperation {
     fn read(members: Map<String, Json>) -> Result<Self, Error> {
-        let op = members.get("op").and_then(Json::as_str);
-        let Some(shape) = SHAPES.iter().find(|shape| Some(shape.name) == op) else {
-            return Err(Error::invalid("op", "must be one of create, update, delete"));
-        };
-        let mut values = validation::read_map(members, shape.fields)?;
-        let id = values.id("id").map(BookmarkId);
-        match (shape.name, id) {
-            ("update", Some(id)) => Ok(Self::Update(Box::new(ChangeBookmark::from_values(id, values)))),
-            ("delete", Some(id)) => Ok(Self::Delete(DeleteBookmark(id))),
-            _ => Ok(Self::Create(Box::new(CreateBookmark(NewBookmark::from_values(values)?)))),
+        match members.get("op").and_then(Json::as_str) {
+            Some("create") => {
+                let shape: CreateShape = read_object(members)?;
+                Ok(Self::Create(Box::new(CreateBookmark(NewBookmark::from_request(shape.second)?))))
+            }
+            Some("update") => {
+                let shape: UpdateShape = read_object(members)?;
+                Ok(Self::Update(Box::new(ChangeBookmark::new(shape.first.id.into_inner(), shape.second))))
+            }
+            Some("delete") => {
+                let shape: DeleteOpRequest = read_object(members)?;
+                Ok(Self::Delete(DeleteBookmark(shape.id.into_inner())))
+            }
+            Some(_) | None => Err(Error::invalid("op", "must be one of create, update, delete")),
         }
     }
 

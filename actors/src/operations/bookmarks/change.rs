@@ -10,15 +10,15 @@ use sea_orm::{ActiveModelTrait, ActiveValue::Set, ConnectionTrait, IntoActiveMod
 use super::view::{self, BookmarkResponse};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use jobs::Priority;
-use library::bookmarks::{self, kinds, normalize_tags};
+use library::bookmarks::{self, BookmarkNotes, CollectionIds, TagNames, normalize_tags};
 use library::library_quota::LibraryRoom;
 use library::notes;
 use library::owned_transaction::begin_request;
-use validation::{Field, Kind, Values};
+use validation::{Flag, Fraction, Id, Text, Time, Words, request};
 
 /// The changes; `None` keeps a field.
 #[derive(Debug)]
@@ -34,40 +34,49 @@ pub struct ChangeBookmark {
     saved_at: Option<Timestamp>,
 }
 
-impl ChangeBookmark {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::optional("title", Kind::Words { min: 1, max: 300 }, "The new title."),
-        Field::optional("tags", kinds::TAGS, "The new tags. They replace all existing ones."),
-        Field::optional("notes", kinds::NOTES, "The new notes. They replace the existing ones."),
-        Field::optional(
-            "collectionIds",
-            kinds::COLLECTIONS,
-            "The new collections. They replace all existing ones.",
-        ),
-        Field::optional("favorite", Kind::Flag, "Whether the bookmark is a favourite."),
-        Field::optional("archived", Kind::Flag, "Whether the bookmark is archived."),
-        Field::optional("progress", kinds::PROGRESS, "Reading progress, from 0 to 1."),
-        Field::optional("savedAt", Kind::Time, "When the bookmark was saved."),
-    ];
-
-    /// Reads path and body.
-    pub fn read(target: &Target, values: Values) -> Result<Self, Error> {
-        Ok(Self::from_values(target.id(0)?, values))
+request! {
+    /// The changes of a bookmark.
+    pub struct ChangeBookmarkRequest {
+        /// The new title.
+        pub title?: Words<1, 300>,
+        /// The new tags. They replace all existing ones.
+        pub tags?: TagNames,
+        /// The new notes. They replace the existing ones.
+        pub notes~: BookmarkNotes,
+        /// The new collections. They replace all existing ones.
+        pub collection_ids?: CollectionIds,
+        /// Whether the bookmark is a favourite.
+        pub favorite?: Flag,
+        /// Whether the bookmark is archived.
+        pub archived?: Flag,
+        /// Reading progress, from 0 to 1.
+        pub progress?: Fraction,
+        /// When the bookmark was saved.
+        pub saved_at?: Time,
     }
+}
 
-    /// Reads the fields of a change of this bookmark, from a body or a batch.
-    pub fn from_values(id: BookmarkId, mut values: Values) -> Self {
+impl FromRequest for ChangeBookmark {
+    type Request = ChangeBookmarkRequest;
+
+    fn from_request(target: &Target, request: ChangeBookmarkRequest) -> Result<Self, Error> {
+        Ok(Self::new(target.id(0)?, request))
+    }
+}
+
+impl ChangeBookmark {
+    /// Creates the operation from a bookmark and its changes, which a body or an operation of a batch contains.
+    pub fn new(id: BookmarkId, request: ChangeBookmarkRequest) -> Self {
         Self {
             id,
-            title: values.text("title"),
-            tags: values.texts("tags").map(normalize_tags),
-            notes: values.change("notes").map(Option::unwrap_or_default),
-            collections: values.ids("collectionIds").map(|ids| ids.into_iter().map(CollectionId).collect()),
-            favorite: values.flag("favorite"),
-            archived: values.flag("archived"),
-            progress: values.number("progress"),
-            saved_at: values.time("savedAt"),
+            title: request.title.map(Words::into_inner),
+            tags: request.tags.map(|tags| normalize_tags(tags.map(Words::into_inner))),
+            notes: request.notes.map(Text::into_inner).into_change().map(Option::unwrap_or_default),
+            collections: request.collection_ids.map(|ids| ids.map(Id::into_inner)),
+            favorite: request.favorite.map(Flag::into_inner),
+            archived: request.archived.map(Flag::into_inner),
+            progress: request.progress.map(Fraction::into_inner),
+            saved_at: request.saved_at.map(Time::into_inner),
         }
     }
 }

@@ -7,24 +7,21 @@ use serde::Serialize;
 use super::view::{self, BookmarkView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use jobs::Priority;
-use library::bookmarks::{self, NewBookmark};
-use validation::{Field, Values};
+use library::bookmarks::{self, CreateBookmarkRequest, NewBookmark};
 
 /// A page to be saved.
 #[derive(Debug)]
 pub struct CreateBookmark(pub NewBookmark);
 
-impl CreateBookmark {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = NewBookmark::FIELDS;
+impl FromRequest for CreateBookmark {
+    type Request = CreateBookmarkRequest;
 
-    /// Reads the body.
-    pub fn read(_: &Target, values: Values) -> Result<Self, Error> {
-        NewBookmark::from_values(values).map(Self)
+    fn from_request(_: &Target, request: CreateBookmarkRequest) -> Result<Self, Error> {
+        NewBookmark::from_request(request).map(Self)
     }
 }
 

@@ -8,23 +8,29 @@ use web::PageUrl;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
-use library::bookmarks::{self, kinds};
-use validation::{Field, Values};
+use library::bookmarks;
+use validation::{UrlText, request};
 
 /// The URL to look up.
 #[derive(Debug)]
 pub struct BookmarkExists(String);
 
-impl BookmarkExists {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[Field::required("url", kinds::URL, "The URL to look up.")];
+request! {
+    /// A URL to look up.
+    pub struct BookmarkExistsRequest {
+        /// The URL to look up.
+        pub url: UrlText,
+    }
+}
 
-    /// Reads the parameters.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self(values.text("url").unwrap_or_default()))
+impl FromRequest for BookmarkExists {
+    type Request = BookmarkExistsRequest;
+
+    fn from_request(_: &Target, request: BookmarkExistsRequest) -> Result<Self, Error> {
+        Ok(Self(request.url.into_inner()))
     }
 }
 

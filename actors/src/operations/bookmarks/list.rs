@@ -1,6 +1,7 @@
 //! Lists bookmarks, with filters and in several orders (contract.md, section 6: GET /bookmarks).
 
 use entity::id::{BookmarkId, CollectionId, UserId};
+use entity::kind::ContentType;
 use entity::scope::Scope;
 use entity::time::Timestamp;
 use entity::{bookmark, bookmark_tag, collection, collection_bookmark, document};
@@ -14,17 +15,16 @@ use serde::{Deserialize, Serialize};
 use super::view::{self, BookmarkView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::page::{CURSOR, ListPage, PageRequest};
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::target::Target;
 use errors::Error;
-use library::bookmarks::kinds;
-use validation::{Field, Kind, Values};
+use library::bookmarks::TagName;
+use validation::{Choice, Flag, Id, Time, Words, choices, request};
 
 const DEFAULT_LIMIT: u64 = 50;
 /// Deletions in one response. A client that missed more repeats the request with the time of the last one.
 const MAX_DELETED_ROWS: u64 = 1000;
-const CONTENT_TYPES: &[&str] = &["article", "pdf", "audio", "video", "note"];
 
 /// A page of bookmarks.
 #[derive(Debug)]
@@ -62,75 +62,79 @@ enum Direction {
     Down,
 }
 
-impl ListBookmarks {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[
-        CURSOR,
-        Field::optional(
-            "limit",
-            Kind::Integer { min: 1, max: 100 },
-            "Maximum number of bookmarks. Default 50.",
-        ),
-        Field::optional(
-            "q",
-            Kind::Words { min: 1, max: 500 },
-            "Returns bookmarks whose title or URL contains these words.",
-        ),
-        Field::optional("tag", kinds::TAG, "Returns bookmarks with this tag."),
-        Field::optional("collectionId", Kind::Id, "Returns bookmarks in this collection."),
-        Field::optional("archived", Kind::Flag, "Returns archived bookmarks (`true`) or others (`false`)."),
-        Field::optional("favorite", Kind::Flag, "Returns favourites (`true`) or others (`false`)."),
-        Field::optional(
-            "unread",
-            Kind::Flag,
-            "Returns bookmarks with a progress below 1 (`true`) or of 1 (`false`).",
-        ),
-        Field::optional(
-            "contentType",
-            Kind::Choice(CONTENT_TYPES),
-            "Returns bookmarks with this content type.",
-        ),
-        Field::optional("savedAfter", Kind::Time, "Returns bookmarks saved after this time."),
-        Field::optional("savedBefore", Kind::Time, "Returns bookmarks saved before this time."),
-        Field::optional("updatedSince", Kind::Time, "Returns bookmarks changed at or after this time."),
-        Field::optional(
-            "includeDeleted",
-            Kind::Flag,
-            "Also returns the ids of bookmarks deleted since `updatedSince`, which is required then.",
-        ),
-        Field::optional(
-            "sort",
-            Kind::Choice(&["savedAt", "-savedAt", "title", "updatedAt", "-updatedAt"]),
-            "Sort order; `-` means descending. Default `-savedAt`.",
-        ),
-    ];
+choices! {
+    /// The order of a list of bookmarks.
+    pub enum BookmarkSort {
+        /// By the time of saving, oldest first.
+        SavedAt = "savedAt",
+        /// By the time of saving, newest first.
+        SavedAtDescending = "-savedAt",
+        /// By title.
+        Title = "title",
+        /// By the time of the last change, oldest first.
+        UpdatedAt = "updatedAt",
+        /// By the time of the last change, newest first.
+        UpdatedAtDescending = "-updatedAt",
+    }
+}
 
-    /// Reads the parameters.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        let sort = match values.name("sort") {
-            Some("savedAt") => Sort::SavedAt(Direction::Up),
-            Some("title") => Sort::Title,
-            Some("updatedAt") => Sort::UpdatedAt(Direction::Up),
-            Some("-updatedAt") => Sort::UpdatedAt(Direction::Down),
-            Some(_) | None => Sort::SavedAt(Direction::Down),
-        };
+request! {
+    /// A page of bookmarks, with filters and an order.
+    pub struct ListBookmarksRequest {
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Maximum number of bookmarks. Default 50.
+        pub limit?: PageLimit,
+        /// Returns bookmarks whose title or URL contains these words.
+        pub words? as "q": Words<1, 500>,
+        /// Returns bookmarks with this tag.
+        pub tag?: TagName,
+        /// Returns bookmarks in this collection.
+        pub collection_id?: Id<CollectionId>,
+        /// Returns archived bookmarks (`true`) or others (`false`).
+        pub archived?: Flag,
+        /// Returns favourites (`true`) or others (`false`).
+        pub favorite?: Flag,
+        /// Returns bookmarks with a progress below 1 (`true`) or of 1 (`false`).
+        pub unread?: Flag,
+        /// Returns bookmarks with this content type.
+        pub content_type?: Choice<ContentType>,
+        /// Returns bookmarks saved after this time.
+        pub saved_after?: Time,
+        /// Returns bookmarks saved before this time.
+        pub saved_before?: Time,
+        /// Returns bookmarks changed at or after this time.
+        pub updated_since?: Time,
+        /// Also returns the ids of bookmarks deleted since `updatedSince`, which is required then.
+        pub include_deleted?: Flag,
+        /// Sort order; `-` means descending. Default `-savedAt`.
+        pub sort?: Choice<BookmarkSort>,
+    }
+}
+
+impl FromRequest for ListBookmarks {
+    type Request = ListBookmarksRequest;
+
+    fn from_request(_: &Target, request: ListBookmarksRequest) -> Result<Self, Error> {
         let filter = Filter {
-            words: values.text("q"),
-            tag: values.text("tag"),
-            collection: values.id("collectionId").map(CollectionId),
-            archived: values.flag("archived"),
-            favorite: values.flag("favorite"),
-            unread: values.flag("unread"),
-            content_type: values.name("contentType"),
-            saved_after: values.time("savedAfter"),
-            saved_before: values.time("savedBefore"),
-            updated_since: values.time("updatedSince"),
-            include_deleted: values.flag("includeDeleted").unwrap_or(false),
+            words: request.words.map(Words::into_inner),
+            tag: request.tag.map(Words::into_inner),
+            collection: request.collection_id.map(Id::into_inner),
+            archived: request.archived.map(Flag::into_inner),
+            favorite: request.favorite.map(Flag::into_inner),
+            unread: request.unread.map(Flag::into_inner),
+            content_type: request.content_type.map(|kind| kind.into_inner().name()),
+            saved_after: request.saved_after.map(Time::into_inner),
+            saved_before: request.saved_before.map(Time::into_inner),
+            updated_since: request.updated_since.map(Time::into_inner),
+            include_deleted: request.include_deleted.is_some_and(Flag::into_inner),
         };
         if filter.include_deleted && filter.updated_since.is_none() {
             return Err(Error::invalid("includeDeleted", "needs updatedSince"));
         }
-        Ok(Self { page: PageRequest::read(&mut values, DEFAULT_LIMIT), sort, filter })
+        let page = PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT);
+        let sort = request.sort.map_or(BookmarkSort::SavedAtDescending, Choice::into_inner);
+        Ok(Self { page, sort: sort.into(), filter })
     }
 }
 
@@ -278,6 +282,18 @@ fn contains_words(words: &str) -> Condition {
 
 fn escape_like(word: &str) -> String {
     word.chars().flat_map(|c| matches!(c, '%' | '_' | '\\').then_some('\\').into_iter().chain([c])).collect()
+}
+
+impl From<BookmarkSort> for Sort {
+    fn from(sort: BookmarkSort) -> Self {
+        match sort {
+            BookmarkSort::SavedAt => Sort::SavedAt(Direction::Up),
+            BookmarkSort::SavedAtDescending => Sort::SavedAt(Direction::Down),
+            BookmarkSort::Title => Sort::Title,
+            BookmarkSort::UpdatedAt => Sort::UpdatedAt(Direction::Up),
+            BookmarkSort::UpdatedAtDescending => Sort::UpdatedAt(Direction::Down),
+        }
+    }
 }
 
 impl Sort {

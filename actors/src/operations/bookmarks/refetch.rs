@@ -11,24 +11,22 @@ use super::view::{self, BookmarkResponse};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::ingest::media::{has_transcript, recording_url};
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use jobs::{JobKind, Priority};
 use library::bookmarks;
 use library::owned_transaction::begin_request;
-use validation::{Field, Values};
+use validation::NoFields;
 
 /// The bookmark whose text is made again.
 #[derive(Debug)]
 pub struct RefetchBookmark(BookmarkId);
 
-impl RefetchBookmark {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for RefetchBookmark {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

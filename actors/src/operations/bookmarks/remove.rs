@@ -10,24 +10,22 @@ use serde::Serialize;
 use super::view::{self, BookmarkResponse};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use jobs::Priority;
 use library::bookmarks;
 use library::owned_transaction::begin_request;
-use validation::{Field, Values};
+use validation::NoFields;
 
 /// The bookmark to delete.
 #[derive(Debug)]
 pub struct DeleteBookmark(pub BookmarkId);
 
-impl DeleteBookmark {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for DeleteBookmark {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }
@@ -64,12 +62,10 @@ impl Operation for DeleteBookmark {
 #[derive(Debug)]
 pub struct RestoreBookmark(BookmarkId);
 
-impl RestoreBookmark {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for RestoreBookmark {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

@@ -7,21 +7,19 @@ use entity::scope::Scope;
 use super::view::{self, BookmarkResponse};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
-use validation::{Field, Values};
+use validation::NoFields;
 
 /// The bookmark to show.
 #[derive(Debug)]
 pub struct ShowBookmark(BookmarkId);
 
-impl ShowBookmark {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ShowBookmark {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

@@ -10,16 +10,16 @@ use sea_orm::{
     ActiveModelTrait, ActiveValue::Set, ConnectionTrait, EntityTrait, IntoActiveModel, QuerySelect,
 };
 
-use super::kinds;
+use super::field_types::{CollectionDescription, CollectionName};
 use super::view::{self, CollectionResponse};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use validation::{Field, Kind, Values};
+use validation::{Id, Text, Words, request};
 
 /// The changes; `None` keeps a field, `Some(None)` removes its value.
 #[derive(Debug)]
@@ -30,25 +30,27 @@ pub struct ChangeCollection {
     parent: Option<Option<CollectionId>>,
 }
 
-impl ChangeCollection {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::optional("name", kinds::NAME, "The new name."),
-        Field::optional("description", kinds::DESCRIPTION, "The new description. `null` removes it."),
-        Field::optional(
-            "parentId",
-            Kind::Id,
-            "The new parent collection. `null` makes it a top-level collection.",
-        ),
-    ];
+request! {
+    /// The changes of a collection.
+    pub struct ChangeCollectionRequest {
+        /// The new name.
+        pub name?: CollectionName,
+        /// The new description. `null` removes it.
+        pub description~: CollectionDescription,
+        /// The new parent collection. `null` makes it a top-level collection.
+        pub parent_id~: Id<CollectionId>,
+    }
+}
 
-    /// Reads path and body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for ChangeCollection {
+    type Request = ChangeCollectionRequest;
+
+    fn from_request(target: &Target, request: ChangeCollectionRequest) -> Result<Self, Error> {
         Ok(Self {
             id: target.id(0)?,
-            name: values.text("name"),
-            description: values.change("description"),
-            parent: values.has("parentId").then(|| values.id("parentId").map(CollectionId)),
+            name: request.name.map(Words::into_inner),
+            description: request.description.map(Text::into_inner).into_change(),
+            parent: request.parent_id.map(Id::into_inner).into_change(),
         })
     }
 }

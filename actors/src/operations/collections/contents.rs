@@ -11,12 +11,12 @@ use serde::Serialize;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::bookmarks;
 use library::owned_transaction::begin_request;
-use validation::{Field, Values};
+use validation::NoFields;
 
 /// Adds a bookmark to a collection, if it is not in it.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ struct Membership {
 }
 
 impl Membership {
-    fn read(target: &Target) -> Result<Self, Error> {
+    fn from_target(target: &Target) -> Result<Self, Error> {
         Ok(Self { collection: target.id(0)?, bookmark: target.id(1)? })
     }
 
@@ -48,23 +48,19 @@ impl Membership {
     }
 }
 
-impl PutIntoCollection {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for PutIntoCollection {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
-        Membership::read(target).map(Self)
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
+        Membership::from_target(target).map(Self)
     }
 }
 
-impl TakeFromCollection {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for TakeFromCollection {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
-        Membership::read(target).map(Self)
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
+        Membership::from_target(target).map(Self)
     }
 }
 

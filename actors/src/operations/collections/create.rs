@@ -6,16 +6,16 @@ use entity::scope::Scope;
 use sea_orm::sea_query::LockType;
 use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
 
-use super::kinds;
+use super::field_types::{CollectionDescription, CollectionName};
 use super::view::{self, CollectionResponse};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use validation::{Field, Kind, Values};
+use validation::{Id, Text, request};
 
 /// A new collection.
 #[derive(Debug)]
@@ -25,20 +25,26 @@ pub struct CreateCollection {
     parent: Option<CollectionId>,
 }
 
-impl CreateCollection {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::required("name", kinds::NAME, "Name of the collection. Names need not be unique."),
-        Field::optional("description", kinds::DESCRIPTION, "Description of the collection."),
-        Field::optional("parentId", Kind::Id, "The parent collection."),
-    ];
+request! {
+    /// A collection to create.
+    pub struct CreateCollectionRequest {
+        /// Name of the collection. Names need not be unique.
+        pub name: CollectionName,
+        /// Description of the collection.
+        pub description?: CollectionDescription,
+        /// The parent collection.
+        pub parent_id?: Id<CollectionId>,
+    }
+}
 
-    /// Reads the body.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for CreateCollection {
+    type Request = CreateCollectionRequest;
+
+    fn from_request(_: &Target, request: CreateCollectionRequest) -> Result<Self, Error> {
         Ok(Self {
-            name: values.text("name").unwrap_or_default(),
-            description: values.text("description"),
-            parent: values.id("parentId").map(CollectionId),
+            name: request.name.into_inner(),
+            description: request.description.map(Text::into_inner),
+            parent: request.parent_id.map(Id::into_inner),
         })
     }
 }

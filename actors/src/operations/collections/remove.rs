@@ -10,23 +10,21 @@ use serde::Serialize;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::bookmarks;
 use library::owned_transaction::begin_request;
-use validation::{Field, Values};
+use validation::NoFields;
 
 /// The collection to delete.
 #[derive(Debug)]
 pub struct DeleteCollection(CollectionId);
 
-impl DeleteCollection {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for DeleteCollection {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

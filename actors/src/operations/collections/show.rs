@@ -10,11 +10,11 @@ use serde::Serialize;
 use super::view::{self, CollectionResponse, CollectionView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::page::{CURSOR, ListPage, PageRequest};
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::target::Target;
 use errors::Error;
-use validation::{Field, Kind, Values};
+use validation::{NoFields, request};
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -22,12 +22,10 @@ const DEFAULT_LIMIT: u64 = 50;
 #[derive(Debug)]
 pub struct ShowCollection(CollectionId);
 
-impl ShowCollection {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ShowCollection {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }
@@ -45,20 +43,21 @@ impl Operation for ShowCollection {
 #[derive(Debug)]
 pub struct ListCollections(PageRequest);
 
-impl ListCollections {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[
-        CURSOR,
-        Field::optional(
-            "limit",
-            Kind::Integer { min: 1, max: 100 },
-            "Maximum number of collections. Default 50.",
-        ),
-    ];
+request! {
+    /// A page of collections.
+    pub struct ListCollectionsRequest {
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Maximum number of collections. Default 50.
+        pub limit?: PageLimit,
+    }
+}
 
-    /// Reads the parameters.
-    pub fn read(_: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self(PageRequest::read(&mut values, DEFAULT_LIMIT)))
+impl FromRequest for ListCollections {
+    type Request = ListCollectionsRequest;
+
+    fn from_request(_: &Target, request: ListCollectionsRequest) -> Result<Self, Error> {
+        Ok(Self(PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT)))
     }
 }
 

@@ -6,23 +6,23 @@ use entity::{bookmark, highlight};
 use schemars::JsonSchema;
 use sea_orm::sea_query::LockType;
 use sea_orm::{
-    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel,
-    QueryFilter, QuerySelect,
+    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter,
+    QuerySelect,
 };
 use serde::Serialize;
 
-use super::kinds;
+use super::field_types::{ColorName, HighlightNote, HighlightText, TextOffset};
 use super::view::HighlightResponse;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::bookmarks;
 use library::highlights::{Quotation, require_quotation};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use validation::{Field, Values};
+use validation::{Integer, NoFields, Text, Words, request};
 
 /// The changes; `None` keeps a field, `Some(None)` removes its value.
 #[derive(Debug)]
@@ -35,32 +35,38 @@ pub struct ChangeHighlight {
     color: Option<Option<String>>,
 }
 
-impl ChangeHighlight {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::optional("note", kinds::NOTE, "The new note. `null` removes it."),
-        Field::optional("color", kinds::COLOR, "Name of the new colour. `null` removes it."),
-        Field::optional("text", kinds::TEXT, "The new text of the highlight, exactly as in the document."),
-        Field::optional(
-            "startOffset",
-            kinds::OFFSET,
-            "Offset of the first character in the document's text, in Unicode scalar values.",
-        ),
-        Field::optional("endOffset", kinds::OFFSET, "Offset after the last character."),
-    ];
+request! {
+    /// The changes of a highlight.
+    pub struct ChangeHighlightRequest {
+        /// The new note. `null` removes it.
+        pub note~: HighlightNote,
+        /// Name of the new colour. `null` removes it.
+        pub color~: ColorName,
+        /// The new text of the highlight, exactly as in the document.
+        pub text?: HighlightText,
+        /// Offset of the first character in the document's text, in Unicode scalar values.
+        pub start_offset?: TextOffset,
+        /// Offset after the last character.
+        pub end_offset?: TextOffset,
+    }
+}
 
-    /// Reads path and body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for ChangeHighlight {
+    type Request = ChangeHighlightRequest;
+
+    fn from_request(target: &Target, request: ChangeHighlightRequest) -> Result<Self, Error> {
         Ok(Self {
             id: target.id(0)?,
-            text: values.text("text"),
-            start: values.integer("startOffset"),
-            end: values.integer("endOffset"),
-            note: values.change("note"),
-            color: values.change("color"),
+            text: request.text.map(Words::into_inner),
+            start: request.start_offset.and_then(Integer::convert),
+            end: request.end_offset.and_then(Integer::convert),
+            note: request.note.map(Text::into_inner).into_change(),
+            color: request.color.map(Words::into_inner).into_change(),
         })
     }
+}
 
+impl ChangeHighlight {
     fn changes_text(&self) -> bool {
         self.text.is_some() || self.start.is_some() || self.end.is_some()
     }
@@ -102,12 +108,10 @@ impl Operation for ChangeHighlight {
 #[derive(Debug)]
 pub struct DeleteHighlight(HighlightId);
 
-impl DeleteHighlight {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for DeleteHighlight {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

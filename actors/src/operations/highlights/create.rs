@@ -6,18 +6,18 @@ use entity::{bookmark, highlight};
 use sea_orm::sea_query::LockType;
 use sea_orm::{EntityTrait, IntoActiveModel, QuerySelect};
 
-use super::kinds;
+use super::field_types::{ColorName, HighlightNote, HighlightText, TextOffset};
 use super::view::HighlightResponse;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::bookmarks;
 use library::highlights::{Quotation, require_quotation};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use validation::{Field, Values};
+use validation::{Text, Words, request};
 
 /// A new highlight.
 #[derive(Debug)]
@@ -30,29 +30,33 @@ pub struct CreateHighlight {
     end: i32,
 }
 
-impl CreateHighlight {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::required("text", kinds::TEXT, "The text to highlight, exactly as in the document."),
-        Field::required(
-            "startOffset",
-            kinds::OFFSET,
-            "Offset of the first character in the document's text, in Unicode scalar values.",
-        ),
-        Field::required("endOffset", kinds::OFFSET, "Offset after the last character."),
-        Field::optional("note", kinds::NOTE, "A note on the highlight."),
-        Field::optional("color", kinds::COLOR, "Name of a colour."),
-    ];
+request! {
+    /// A highlight to create.
+    pub struct CreateHighlightRequest {
+        /// The text to highlight, exactly as in the document.
+        pub text: HighlightText,
+        /// Offset of the first character in the document's text, in Unicode scalar values.
+        pub start_offset: TextOffset,
+        /// Offset after the last character.
+        pub end_offset: TextOffset,
+        /// A note on the highlight.
+        pub note?: HighlightNote,
+        /// Name of a colour.
+        pub color?: ColorName,
+    }
+}
 
-    /// Reads path and body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for CreateHighlight {
+    type Request = CreateHighlightRequest;
+
+    fn from_request(target: &Target, request: CreateHighlightRequest) -> Result<Self, Error> {
         Ok(Self {
             bookmark: target.id(0)?,
-            text: values.text("text").unwrap_or_default(),
-            note: values.text("note"),
-            color: values.text("color"),
-            start: values.integer("startOffset").unwrap_or(0),
-            end: values.integer("endOffset").unwrap_or(0),
+            text: request.text.into_inner(),
+            note: request.note.map(Text::into_inner),
+            color: request.color.map(Words::into_inner),
+            start: request.start_offset.convert().unwrap_or(0),
+            end: request.end_offset.convert().unwrap_or(0),
         })
     }
 }

@@ -11,11 +11,11 @@ use serde::Serialize;
 use super::view::HighlightView;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::page::{CURSOR, ListPage, PageRequest};
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::target::Target;
 use errors::Error;
-use validation::{Field, Kind, Values};
+use validation::request;
 
 const DEFAULT_LIMIT: u64 = 50;
 
@@ -26,20 +26,22 @@ pub struct ListHighlights {
     page: PageRequest,
 }
 
-impl ListHighlights {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[
-        CURSOR,
-        Field::optional(
-            "limit",
-            Kind::Integer { min: 1, max: 100 },
-            "Maximum number of highlights. Default 50.",
-        ),
-    ];
+request! {
+    /// A page of the highlights of a bookmark.
+    pub struct ListHighlightsRequest {
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Maximum number of highlights. Default 50.
+        pub limit?: PageLimit,
+    }
+}
 
-    /// Reads path and parameters.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self { bookmark: target.id(0)?, page: PageRequest::read(&mut values, DEFAULT_LIMIT) })
+impl FromRequest for ListHighlights {
+    type Request = ListHighlightsRequest;
+
+    fn from_request(target: &Target, request: ListHighlightsRequest) -> Result<Self, Error> {
+        let page = PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT);
+        Ok(Self { bookmark: target.id(0)?, page })
     }
 }
 
