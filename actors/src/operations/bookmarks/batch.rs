@@ -18,7 +18,7 @@ use crate::operation::{FromRequest, Operation};
 use crate::target::Target;
 use errors::{Error, ErrorBody};
 use library::bookmarks::{CreateBookmarkRequest, NewBookmark};
-use validation::{Choice, Id, Joined, List, OpenObject, Shapes, choices, read_object, request};
+use validation::{Choice, Id, JoinedRequest, List, OpenObject, Shapes, choices, read_object, request};
 
 /// The operations of the request; those that could not be read with their faults.
 #[derive(Debug)]
@@ -85,8 +85,8 @@ request! {
     }
 }
 
-type CreateShape = Joined<CreateOpRequest, CreateBookmarkRequest>;
-type UpdateShape = Joined<UpdateOpRequest, ChangeBookmarkRequest>;
+type CreateShape = JoinedRequest<CreateOpRequest, CreateBookmarkRequest>;
+type UpdateShape = JoinedRequest<UpdateOpRequest, ChangeBookmarkRequest>;
 
 /// The shapes that an operation of a batch may have.
 #[derive(Debug)]
