@@ -1,0 +1,197 @@
+//! Feeds that say by themselves when there is something new (WebSub).
+
+use std::time::Duration;
+
+use entity::plan::Plan;
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+use crate::support::{Client, Form, Hub, Key, Reply, Server, Site, eventually};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// A feed of so many entries that names its hub.
+fn feed(hub: &Hub, own: &str, count: usize) -> Reply {
+    let entry = |n: usize| {
+        format!("<entry><id>e{n}</id><title>Entry {n}</title><content>Heron {n}.</content></entry>")
+    };
+    let entries: String = (0..count).map(entry).collect();
+    let body = format!("<feed xmlns=\"http://www.w3.org/2005/Atom\"><title>Reeds</title>{entries}</feed>");
+    let link = format!("<{}>; rel=\"hub\", <{own}>; rel=self", hub.base);
+    Reply::Plain {
+        status: 200,
+        headers: vec![("content-type", "application/atom+xml".to_owned()), ("link", link)],
+        body,
+    }
+}
+
+/// Somebody follows a feed whose hub was asked; what it was asked.
+async fn followed(server: &Server, site: &Site, hub: &Hub) -> (Key, String, Form) {
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let own = site.page("/feed", [Reply::Status(404)]);
+    site.page("/feed", [feed(hub, &own, 1)]);
+    key.post("/rest/v1/feeds", json!({ "url": own })).await.data(201);
+    let form = eventually("the hub is asked", async || hub.asked().first().cloned()).await;
+    (key, own, form)
+}
+
+/// The path of the address that a hub was told.
+fn callback(server: &Server, form: &Form) -> String {
+    let address = form["hub.callback"].clone();
+    address.strip_prefix(server.stranger().base()).unwrap_or_else(|| panic!("{address}")).to_owned()
+}
+
+/// The hub asks back; status and body.
+async fn ask_back(server: &Server, form: &Form, topic: &str, mode: &str, lease: &str) -> (u16, String) {
+    let query =
+        [("hub.mode", mode), ("hub.topic", topic), ("hub.challenge", "c7"), ("hub.lease_seconds", lease)];
+    let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
+    let answer = server.stranger().get(&format!("{}?{query}", callback(server, form))).await;
+    (answer.status, answer.text)
+}
+
+/// The hub says that there is something new.
+async fn knock(server: &Server, form: &Form, secret: &str) -> u16 {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
+    mac.update(b"<feed/>");
+    let tag: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let hub: Client = server.stranger().with("x-hub-signature", &format!("sha256={tag}"));
+    hub.body(&callback(server, form), "application/atom+xml", b"<feed/>".to_vec()).await.status
+}
+
+async fn titles(key: &Key) -> Vec<Value> {
+    let entries = key.get("/rest/v1/entries").await.data(200)["entries"].clone();
+    entries.as_array().unwrap().iter().map(|entry| entry["title"].clone()).collect()
+}
+
+#[actix_web::test]
+async fn what_a_hub_says_is_fetched_at_once_and_only_where_it_is_signed() {
+    let (site, hub) = (Site::start().await, Hub::start().await);
+    let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
+    let (key, own, form) = followed(&server, &site, &hub).await;
+    assert_eq!((form["hub.mode"].as_str(), form["hub.topic"].as_str()), ("subscribe", own.as_str()));
+    // Before the hub has asked back nobody is listened to.
+    assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 410);
+    assert_eq!(ask_back(&server, &form, "https://other.example/", "subscribe", "9").await.0, 410);
+    assert_eq!(ask_back(&server, &form, &own, "unsubscribe", "9").await.0, 410);
+    let asked_back = eventually("the subscription was noted", async || {
+        Some(ask_back(&server, &form, &own, "subscribe", "864000").await).filter(|answer| answer.0 == 200)
+    });
+    assert_eq!(asked_back.await, (200, "c7".to_owned()));
+    // Another than the hub does not know where it is listened to.
+    let guessed = format!("{}x", callback(&server, &form));
+    assert_eq!(
+        server.stranger().body(&guessed, "application/atom+xml", b"<feed/>".to_vec()).await.status,
+        410
+    );
+    let hits = site.hits("/feed");
+    // A feed is not fetched more often than once a minute, whatever a hub says.
+    server.clock.advance(Duration::from_secs(61));
+
+    site.page("/feed", [feed(&hub, &own, 2)]);
+    assert_eq!(knock(&server, &form, "guessed").await, 202);
+    assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 202);
+
+    eventually("the new entry is there", async || (titles(&key).await.len() == 2).then_some(())).await;
+    assert_eq!(site.hits("/feed"), hits + 1, "the unsigned one was listened to");
+}
+
+#[actix_web::test]
+async fn what_a_hub_says_while_its_feed_is_being_fetched_is_not_lost() {
+    let (site, hub) = (Site::start().await, Hub::start().await);
+    let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
+    let (key, own, form) = followed(&server, &site, &hub).await;
+    assert_eq!(ask_back(&server, &form, &own, "subscribe", "864000").await.0, 200);
+    let feeds = key.get("/rest/v1/feeds").await.data(200)["feeds"].clone();
+    let refresh = format!("/rest/v1/feeds/{}/refresh", feeds[0]["feedId"].as_str().unwrap());
+    let Reply::Plain { body, .. } = feed(&hub, &own, 1) else { panic!() };
+    let (slow, hits) = (Reply::Slow(Duration::from_secs(2), body), site.hits("/feed"));
+    site.page("/feed", [slow, feed(&hub, &own, 2)]);
+
+    key.post(&refresh, json!({})).await.data(202);
+    eventually("it is being fetched", async || (site.hits("/feed") == hits + 1).then_some(())).await;
+    assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 202);
+    eventually("the fetch has ended", async || {
+        use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+        let polls = entity::job::Entity::find().filter(entity::job::Column::Kind.eq("poll"));
+        let polls = polls.all(server.app().db.read()).await.unwrap();
+        polls.iter().all(|poll| poll.state == entity::kind::JobState::Done).then_some(())
+    })
+    .await;
+    server.clock.advance(Duration::from_secs(61));
+
+    eventually("the new entry is there", async || (titles(&key).await.len() == 2).then_some(())).await;
+}
+
+#[actix_web::test]
+async fn a_subscription_is_renewed_before_it_ends_and_ends_where_the_hub_does_not_want_to() {
+    let (site, hub) = (Site::start().await, Hub::start().await);
+    let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
+    let (_, own, form) = followed(&server, &site, &hub).await;
+    assert_eq!(ask_back(&server, &form, &own, "subscribe", "864000").await.0, 200);
+
+    server.clock.advance(DAY * 8);
+
+    eventually("the hub is asked again", async || (hub.asked().len() == 2).then_some(())).await;
+    assert_eq!(hub.asked()[1]["hub.callback"], form["hub.callback"]);
+    assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 202);
+    assert_eq!(ask_back(&server, &form, &own, "denied", "").await.0, 200);
+    assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 410);
+}
+
+#[actix_web::test]
+async fn a_feed_that_names_no_hub_any_more_is_followed_by_its_schedule_alone() {
+    let (site, hub) = (Site::start().await, Hub::start().await);
+    let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
+    let (key, own, form) = followed(&server, &site, &hub).await;
+    assert_eq!(ask_back(&server, &form, &own, "subscribe", "864000").await.0, 200);
+    let body = "<rss version=\"2.0\"><channel><title>Reeds</title></channel></rss>".to_owned();
+    let headers = vec![("content-type", "application/rss+xml".to_owned())];
+    site.page("/feed", [Reply::Plain { status: 200, headers, body }]);
+    server.clock.advance(Duration::from_secs(61));
+
+    assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 202);
+
+    eventually("the hub is forgotten", async || {
+        (knock(&server, &form, &form["hub.secret"]).await == 410).then_some(())
+    })
+    .await;
+    assert_eq!(titles(&key).await.len(), 1);
+}
+
+#[actix_web::test]
+async fn where_no_hub_reaches_the_service_none_is_asked() {
+    let (site, hub) = (Site::start().await, Hub::start().await);
+    // The base address is not https.
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let own = site.page("/feed", [Reply::Status(404)]);
+    site.page("/feed", [feed(&hub, &own, 1)]);
+    key.post("/rest/v1/feeds", json!({ "url": own })).await.data(201);
+
+    server.clock.advance(DAY);
+    eventually("the feed is fetched again", async || (site.hits("/feed") > 1).then_some(())).await;
+
+    assert!(hub.asked().is_empty());
+}
+
+#[actix_web::test]
+async fn a_hub_that_refuses_is_left_alone_for_a_week() {
+    let (site, hub) = (Site::start().await, Hub::start().await);
+    hub.answer(404);
+    let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
+    let (_, own, form) = followed(&server, &site, &hub).await;
+    eventually("the refusal is noted", async || {
+        (ask_back(&server, &form, &own, "subscribe", "9").await.0 == 410).then_some(())
+    })
+    .await;
+
+    let hits = site.hits("/feed");
+    server.clock.advance(DAY * 6);
+    eventually("the feed is fetched by its schedule", async || (site.hits("/feed") > hits).then_some(()))
+        .await;
+    assert_eq!(hub.asked().len(), 1);
+    server.clock.advance(DAY);
+    eventually("the hub is asked again", async || (hub.asked().len() == 2).then_some(())).await;
+}

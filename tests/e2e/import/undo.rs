@@ -1,0 +1,504 @@
+//! Undo of imports: what an import created and nobody has changed since is deleted; everything else stays, and is counted.
+
+use std::time::Duration;
+
+use entity::import;
+use entity::kind::ImportState;
+use entity::plan::Plan;
+use sea_orm::sea_query::Expr;
+use sea_orm::{Database, EntityTrait};
+use serde_json::{Value, json};
+
+use crate::import::imports::{begin, collections, list, marked, once, shown, step, titles};
+use crate::support::{Client, Home, Program, Reply, Server, Site, eventually, program};
+
+const BOOKMARKS: &str = "/app/api/library/bookmarks";
+const COLLECTIONS: &str = "/app/api/library/collections";
+const FEEDS: &str = "/app/api/library/feeds";
+
+/// Imports a file. Returns the import's id.
+async fn imported(server: &Server, session: &Client, file: &str) -> String {
+    // Each at a time of its own.
+    server.clock.advance(Duration::from_secs(1));
+    let id = begin(session, file.as_bytes(), &[]).await;
+    once(session, &id, "done").await;
+    id
+}
+
+/// Undoes an import. Returns how many things it deleted and kept, and how many additions.
+async fn undone(session: &Client, id: &str) -> [i64; 3] {
+    step(session, id, "undo").await;
+    let report = once(session, id, "undone").await["report"]["undo"].clone();
+    ["deleted", "kept", "additionsKept"].map(|name| report[name].as_i64().unwrap())
+}
+
+async fn bookmarks(session: &Client) -> Vec<Value> {
+    let listed = session.get(&format!("{BOOKMARKS}?sort=title&limit=100")).await;
+    listed.data(200)["bookmarks"].as_array().unwrap().clone()
+}
+
+/// The only bookmark.
+async fn only(session: &Client) -> Value {
+    let all = bookmarks(session).await;
+    assert_eq!(all.len(), 1, "{all:?}");
+    all[0].clone()
+}
+
+fn path_of(bookmark: &Value) -> String {
+    format!("{BOOKMARKS}/{}", bookmark["bookmarkId"].as_str().unwrap())
+}
+
+/// The bookmarks once all of them are read.
+async fn ready(session: &Client) -> Vec<Value> {
+    eventually("all texts are ready", async || {
+        let all = bookmarks(session).await;
+        all.iter().all(|bookmark| bookmark["status"] == "ready").then_some(all)
+    })
+    .await
+}
+
+#[actix_web::test]
+async fn undo_deletes_what_is_unchanged_and_leaves_additions() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let before = json!({ "url": "https://u.example/there", "title": "There", "text": "T", "tags": ["old"] });
+    session.post(BOOKMARKS, before).await.data(201);
+    session.post(COLLECTIONS, json!({ "name": "Kept" })).await.data(201);
+    let file = list(
+        "<DT><H3>Kept</H3><DL><DT><A HREF=\"https://u.example/there\" TAGS=\"old,new\">T</A>\n<DD>On it\n</DL>\n\
+         <DT><H3>Top</H3><DL><DT><H3>Sub</H3><DL><DT><A HREF=\"https://u.example/new\" TAGS=\"new\">New</A></DL></DL>\n\
+         <DT><A FEEDURL=\"https://u.example/feed\" HREF=\"https://u.example/\">F</A>",
+    );
+    let id = imported(&server, &session, &file).await;
+    assert_eq!(titles(&session).await, ["New", "There"]);
+    assert_eq!(shown(&session, &id).await["report"]["undo"], Value::Null);
+
+    // New, Top, Sub and the feed; the row of There.
+    assert_eq!(undone(&session, &id).await, [4, 0, 1]);
+
+    assert_eq!(collections(&session).await, ["Kept"]);
+    assert_eq!(session.get(FEEDS).await.data(200)["feeds"], json!([]));
+    let left = only(&session).await;
+    let mut tags: Vec<String> = serde_json::from_value(left["tags"].clone()).unwrap();
+    tags.sort();
+    assert_eq!((&left["title"], tags.join(" ").as_str()), (&json!("There"), "new old"));
+    assert_eq!((&left["notes"], left["collectionIds"].as_array().unwrap().len()), (&json!("On it"), 1));
+    let rows = session.get(&format!("/app/api/imports/{id}/rows")).await.data(200)["rows"].clone();
+    let ids: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["id"].is_string()).collect();
+    assert_eq!(ids, [true, false, false], "only There has an id still: {rows}");
+}
+
+#[actix_web::test]
+async fn undo_keeps_bookmarks_that_were_changed() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let made = session.post(COLLECTIONS, json!({ "name": "Mine" })).await;
+    let mine = made.data(201)["collection"]["collectionId"].clone();
+    let made = session.post("/app/api/projects", json!({ "name": "A book" })).await;
+    let project = made.data(201)["project"]["id"].as_str().unwrap().to_owned();
+    let changes = [
+        ("archived", json!({ "archived": true })),
+        ("collection", json!({ "collectionIds": [mine] })),
+        ("favorite", json!({ "favorite": true })),
+        ("notes", json!({ "notes": "Mine" })),
+        ("progress", json!({ "progress": 0.5 })),
+        ("saved", json!({ "savedAt": "2020-01-01T00:00:00Z" })),
+        ("tags", json!({ "tags": ["mine"] })),
+        ("title", json!({ "title": "title, mine" })),
+    ];
+    let names = changes.iter().map(|(name, _)| *name);
+    let names = names.chain(["highlight", "project", "reverted", "unchanged"]);
+    let line = |name: &str| {
+        format!(
+            "{{\"url\": \"https://s.example/{name}\", \"title\": \"{name}\", \"text\": \"Some words.\"}}\n"
+        )
+    };
+    let file: String = names.map(line).collect();
+    let id = imported(&server, &session, &file).await;
+    let all = ready(&session).await;
+    let path = |name: &str| path_of(all.iter().find(|bookmark| bookmark["title"] == name).unwrap());
+
+    for (name, change) in &changes {
+        session.patch(&path(name), change.clone()).await.data(200);
+    }
+    let words = json!({ "text": "words", "startOffset": 5, "endOffset": 10 });
+    session.post(&format!("{}/highlights", path("highlight")), words).await.data(201);
+    let item = json!({ "items": [{ "bookmarkId": path("project").rsplit('/').next() }] });
+    session.post(&format!("/app/api/library/projects/{project}/items"), item).await.data(201);
+    for favorite in [true, false] {
+        session.patch(&path("reverted"), json!({ "favorite": favorite })).await.data(200);
+    }
+
+    assert_eq!(undone(&session, &id).await, [2, 10, 0]);
+    let left = [
+        "archived",
+        "collection",
+        "favorite",
+        "highlight",
+        "notes",
+        "progress",
+        "project",
+        "saved",
+        "tags",
+        "title, mine",
+    ];
+    assert_eq!(titles(&session).await, left);
+}
+
+#[actix_web::test]
+async fn kept_bookmark_stays_as_it_is() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let link =
+        "<DT><H3>In</H3><DL><DT><A HREF=\"https://s.example/1\" TAGS=\"theirs\">One</A>\n<DD>Theirs\n</DL>";
+    let id = imported(&server, &session, &list(link)).await;
+    let own = json!({ "notes": "Theirs\n\nMine", "tags": ["theirs", "mine"] });
+    session.patch(&path_of(&only(&session).await), own).await.data(200);
+
+    // The collection is not empty.
+    assert_eq!(undone(&session, &id).await, [0, 2, 0]);
+
+    let left = only(&session).await;
+    assert_eq!((&left["notes"], left["tags"].as_array().unwrap().len()), (&json!("Theirs\n\nMine"), 2));
+    assert_eq!(collections(&session).await, ["In"]);
+}
+
+#[actix_web::test]
+async fn page_twice_in_a_file_is_deleted_unless_it_was_changed() {
+    let server = Server::start().await;
+    // The second row stands in another batch than the first.
+    let others = (0..250).map(|n| format!("https://s.example/other/{n},Other,\n"));
+    let row = |note: &str| format!("https://s.example/1,One,{note}\n");
+    let file = ["url,title,note\n".to_owned(), row("Of herons"), others.collect(), row("Of reeds")].concat();
+    for (own, left) in [(None, 0), (Some("Of herons, mine\n\nOf reeds"), 1)] {
+        let session = server.user(Plan::Pro).await.sign_in().await;
+        let id = imported(&server, &session, &file).await;
+        let found = session.get(&format!("{BOOKMARKS}?q=One")).await.data(200)["bookmarks"][0].clone();
+        assert_eq!(found["notes"], "Of herons\n\nOf reeds");
+        if let Some(own) = own {
+            session.patch(&path_of(&found), json!({ "notes": own })).await.data(200);
+        }
+
+        assert_eq!(undone(&session, &id).await, [251 - left, left, 0], "with {own:?}");
+    }
+}
+
+#[actix_web::test]
+async fn page_changed_between_its_rows_stays() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let line =
+        |tag: &str| format!("{{\"url\": \"https://s.example/1\", \"text\": \"T\", \"tags\": [\"{tag}\"]}}\n");
+    let file = [line("one"), line("two")].concat();
+    let id = imported(&server, &session, &line("one")).await;
+    session.patch(&path_of(&only(&session).await), json!({ "favorite": true })).await.data(200);
+    // As if the import had been paused before its second row.
+    crate::import::imports::restore_file(&server, &id, file.as_bytes()).await;
+    set_state(&server, ImportState::Failed).await;
+    step(&session, &id, "resume").await;
+    eventually("the second row is in", async || (shown(&session, &id).await["rows"] == 2).then_some(()))
+        .await;
+    once(&session, &id, "done").await;
+
+    assert_eq!(undone(&session, &id).await, [0, 1, 0]);
+
+    assert_eq!(only(&session).await["tags"].as_array().unwrap().len(), 2);
+}
+
+/// Sets the state of the only import.
+async fn set_state(server: &Server, state: ImportState) {
+    let rows = Database::connect(server.database_url()).await.unwrap();
+    import::Entity::update_many()
+        .col_expr(import::Column::State, Expr::value(state))
+        .col_expr(import::Column::Error, Expr::value("the disk was full"))
+        .exec(&rows)
+        .await
+        .unwrap();
+}
+
+/// A page of Omnivore or wallabag with these annotations.
+fn annotated(annotations: &[(&str, &str)]) -> String {
+    let annotations: Vec<_> =
+        annotations.iter().map(|(quote, text)| json!({ "quote": quote, "text": text })).collect();
+    json!([{
+        "id": 1, "mimetype": "text/html", "title": "Herons", "url": "https://a.example/herons",
+        "content": "<p>The grey heron stands in the reeds. It waits, and waits, for the fish of the evening.</p>",
+        "annotations": annotations,
+    }])
+    .to_string()
+}
+
+/// Changes the highlight that begins with these words.
+async fn change_highlight(session: &Client, page: &str, words: &str, change: Value) {
+    let all = session.get(&format!("{page}/highlights")).await.data(200)["highlights"].clone();
+    let of_these = |one: &&Value| one["text"].as_str().unwrap().starts_with(words);
+    let one = all.as_array().unwrap().iter().find(of_these).unwrap()["highlightId"].clone();
+    let path = format!("/app/api/library/highlights/{}", one.as_str().unwrap());
+    session.patch(&path, change).await.data(200);
+}
+
+const HIGHLIGHTS: [(&str, &str); 4] = [
+    ("The grey heron stands", ""),
+    ("stands in the reeds", "Where"),
+    ("It waits, and waits", ""),
+    ("for the fish of the evening", ""),
+];
+
+#[actix_web::test]
+async fn deleted_page_is_restored_with_its_highlights() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let id = imported(&server, &session, &annotated(&HIGHLIGHTS)).await;
+    // The highlights find their places, which is no change.
+    let page = ready(&session).await[0]["bookmarkId"].as_str().unwrap().to_owned();
+    assert!(marked(&session, &page).await.iter().all(|(.., [_, end])| *end > 0));
+
+    assert_eq!(undone(&session, &id).await, [1, 0, 0]);
+    assert!(titles(&session).await.is_empty());
+    session.post(&format!("{BOOKMARKS}/{page}/restore"), json!({})).await.data(200);
+
+    assert_eq!(marked(&session, &page).await.len(), HIGHLIGHTS.len());
+}
+
+#[actix_web::test]
+async fn changed_highlights_keep_their_page_and_are_not_imported_again() {
+    let server = Server::start().await;
+    for order in [[0, 1], [1, 0]] {
+        let session = server.user(Plan::Pro).await.sign_in().await;
+        let first = imported(&server, &session, &annotated(&HIGHLIGHTS)).await;
+        let page = path_of(&ready(&session).await[0]);
+        change_highlight(&session, &page, "The grey", json!({ "note": "Mine" })).await;
+        change_highlight(&session, &page, "stands in", json!({ "note": "In the reeds, mine" })).await;
+        change_highlight(&session, &page, "It waits", json!({ "color": "yellow" })).await;
+
+        let newer = [&HIGHLIGHTS[..], &[("The grey heron stands", "From there")]].concat();
+        let imports = [first, imported(&server, &session, &annotated(&newer)).await];
+        let id = page.rsplit('/').next().unwrap();
+        let all = marked(&session, id).await;
+        let notes: Vec<_> = all.iter().map(|(_, note, _)| note.clone()).collect();
+        assert_eq!(all.len(), 5, "only what has another note is new: {all:?}");
+        assert!(notes.contains(&json!("From there")) && notes.contains(&json!("Mine")), "{all:?}");
+
+        let mut reports = Vec::new();
+        for at in order {
+            reports.push((at, undone(&session, &imports[at]).await));
+        }
+
+        reports.sort_unstable();
+        assert_eq!(reports, [(0, [0, 1, 0]), (1, [0, 0, 1])], "undone in the order {order:?}");
+        only(&session).await;
+        assert_eq!(marked(&session, id).await, all);
+    }
+}
+
+#[actix_web::test]
+async fn highlight_in_a_project_keeps_its_page() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let id = imported(&server, &session, &annotated(&HIGHLIGHTS)).await;
+    let page = path_of(&ready(&session).await[0]);
+    let all = session.get(&format!("{page}/highlights")).await.data(200)["highlights"].clone();
+    let made = session.post("/app/api/projects", json!({ "name": "A book" })).await;
+    let project = made.data(201)["project"]["id"].as_str().unwrap().to_owned();
+    let item = json!({ "items": [{ "highlightId": all[0]["highlightId"] }] });
+    session.post(&format!("/app/api/library/projects/{project}/items"), item).await.data(201);
+
+    assert_eq!(undone(&session, &id).await, [0, 1, 0]);
+
+    only(&session).await;
+    let items = session.get(&format!("/app/api/projects/{project}/items")).await.data(200)["items"].clone();
+    assert_eq!(items.as_array().unwrap().len(), 1);
+}
+
+#[actix_web::test]
+async fn changed_collections_and_feeds_stay() {
+    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let folder = |name: &str| {
+        format!("<DT><H3>{name}</H3><DL><DT><A HREF=\"https://s.example/{name}\">{name}</A></DL>\n")
+    };
+    let folders = imported(&server, &session, &list(&(folder("One") + &folder("Two")))).await;
+    let feeds = "<opml version=\"2.0\"><body><outline xmlUrl=\"https://s.example/a\"/><outline xmlUrl=\"https://s.example/b\"/></body></opml>";
+    let feeds = imported(&server, &session, feeds).await;
+    let all = session.get(COLLECTIONS).await.data(200)["collections"].clone();
+    let one = all.as_array().unwrap().iter().find(|one| one["name"] == "One").unwrap();
+    let path = format!("{COLLECTIONS}/{}", one["collectionId"].as_str().unwrap());
+    session.patch(&path, json!({ "description": "Of mine" })).await.data(200);
+    let all = session.get(FEEDS).await.data(200)["feeds"].clone();
+    let feed = all[0]["feedId"].as_str().unwrap().to_owned();
+    session.patch(&format!("{FEEDS}/{feed}"), json!({ "title": "Mine" })).await.data(200);
+
+    assert_eq!(undone(&session, &folders).await, [3, 1, 0]);
+    assert_eq!(undone(&session, &feeds).await, [1, 1, 0]);
+
+    assert_eq!(collections(&session).await, ["One"]);
+    let left = session.get(FEEDS).await.data(200)["feeds"].clone();
+    assert_eq!((left.as_array().unwrap().len(), &left[0]["title"]), (1, &json!("Mine")));
+}
+
+#[actix_web::test]
+async fn collection_with_another_bookmark_stays_with_that() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let link =
+        "<DT><H3>Top</H3><DL><DT><H3>Sub</H3><DL><DT><A HREF=\"https://s.example/1\">One</A></DL></DL>";
+    let id = imported(&server, &session, &list(link)).await;
+    let all = session.get(COLLECTIONS).await.data(200)["collections"].clone();
+    let sub =
+        all.as_array().unwrap().iter().find(|one| one["name"] == "Sub").unwrap()["collectionId"].clone();
+    let own =
+        json!({ "url": "https://s.example/mine", "title": "Mine", "text": "T", "collectionIds": [sub] });
+    session.post(BOOKMARKS, own).await.data(201);
+
+    assert_eq!(undone(&session, &id).await, [1, 2, 0]);
+
+    assert_eq!(
+        (titles(&session).await, collections(&session).await),
+        (vec!["Mine".to_owned()], vec!["Sub".to_owned(), "Top".to_owned()])
+    );
+}
+
+#[actix_web::test]
+async fn addition_of_another_import_is_a_change() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let page = |tags: &str| list(&format!("<DT><A HREF=\"https://s.example/1\" TAGS=\"{tags}\">One</A>\n"));
+
+    // The second one finds all of it there and adds nothing.
+    let first = imported(&server, &session, &page("a")).await;
+    let same = imported(&server, &session, &page("a")).await;
+    assert_eq!(undone(&session, &first).await, [1, 0, 0]);
+    assert_eq!(undone(&session, &same).await, [0, 0, 0]);
+    assert!(titles(&session).await.is_empty());
+
+    let first = imported(&server, &session, &page("a")).await;
+    let more = imported(&server, &session, &page("a,b")).await;
+    assert_eq!(undone(&session, &first).await, [0, 1, 0]);
+    assert_eq!(undone(&session, &more).await, [0, 0, 1]);
+    assert_eq!(only(&session).await["tags"].as_array().unwrap().len(), 2);
+}
+
+#[actix_web::test]
+async fn two_undos_at_the_same_time_delete_what_each_created() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let folder = |pages: &[u8]| {
+        let link = |n: &u8| format!("<DT><A HREF=\"https://s.example/{n}\">{n}</A>\n");
+        list(&format!("<DT><H3>F</H3><DL>{}</DL>", pages.iter().map(link).collect::<String>()))
+    };
+    let imports = [
+        imported(&server, &session, &folder(&[1, 2])).await,
+        imported(&server, &session, &folder(&[2, 3])).await,
+    ];
+
+    for id in &imports {
+        step(&session, id, "undo").await;
+    }
+    for id in &imports {
+        once(&session, id, "undone").await;
+    }
+
+    assert!(titles(&session).await.is_empty());
+}
+
+#[actix_web::test]
+async fn feed_with_a_starred_entry_and_changed_note_stay() {
+    let (server, site) =
+        (Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await, Site::start().await);
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let feed = |n: u8| {
+        let item = "<item><title>Spring</title><guid>1</guid><link>/s</link></item>";
+        let body = format!("<rss version=\"2.0\"><channel><title>F{n}</title>{item}</channel></rss>");
+        let headers = vec![("content-type", "application/rss+xml".to_owned())];
+        site.page(&format!("/feed{n}"), [Reply::Plain { status: 200, headers, body }])
+    };
+    let [one, other] = [feed(1), feed(2)];
+    let feeds = format!(
+        "<opml version=\"2.0\"><body><outline xmlUrl=\"{one}\"/><outline xmlUrl=\"{other}\"/></body></opml>"
+    );
+    let text = |n: u8| json!({ "title": n.to_string(), "content": { "type": "text", "text": "Words." } });
+    let notes = json!({ "bookmarks": [text(1), text(2)], "lists": [] }).to_string();
+    let feeds = imported(&server, &session, &feeds).await;
+    let notes = imported(&server, &session, &notes).await;
+    let entries = eventually("the entries are there", async || {
+        // One host is asked for one feed a second.
+        server.clock.advance(Duration::from_secs(1));
+        let all =
+            session.get("/app/api/library/entries").await.data(200)["entries"].as_array().unwrap().clone();
+        (all.len() == 2).then_some(all)
+    })
+    .await;
+    let starred = entries[0]["entryId"].as_str().unwrap();
+    session.patch(&format!("/app/api/library/entries/{starred}"), json!({ "starred": true })).await.data(200);
+    let project =
+        session.get("/app/api/projects").await.data(200)["projects"][0]["id"].as_str().unwrap().to_owned();
+    let path = format!("/app/api/projects/{project}/notes");
+    let all = async || session.get(&path).await.data(200)["notes"].as_array().unwrap().clone();
+    let changed = all().await[0]["noteId"].as_str().unwrap().to_owned();
+    session.patch(&format!("/app/api/notes/{changed}"), json!({ "bodyMd": "My own words." })).await.data(200);
+
+    assert_eq!(undone(&session, &feeds).await, [1, 1, 0]);
+    // The project is not empty.
+    assert_eq!(undone(&session, &notes).await, [1, 2, 0]);
+
+    let left = all().await;
+    assert_eq!((left.len(), &left[0]["bodyMd"]), (1, &json!("My own words.")));
+    let left = session.get("/app/api/library/entries").await.data(200)["entries"].clone();
+    assert_eq!((left.as_array().unwrap().len(), left[0]["entryId"].as_str()), (1, Some(starred)));
+}
+
+#[actix_web::test]
+async fn import_is_undone_once_and_not_while_it_runs() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let file = list("<DT><A HREF=\"https://s.example/1\">One</A>\n");
+    let id = imported(&server, &session, &file).await;
+    let undo = async || session.post(&format!("/app/api/imports/{id}/undo"), json!({})).await;
+
+    for state in [ImportState::Running, ImportState::Undoing] {
+        set_state(&server, state).await;
+        assert_eq!(undo().await.refused(409), "CONFLICT", "{state}");
+    }
+    assert_eq!(titles(&session).await, ["One"]);
+    set_state(&server, ImportState::Done).await;
+    assert_eq!(undone(&session, &id).await, [1, 0, 0]);
+
+    assert_eq!(undo().await.refused(409), "CONFLICT");
+    assert_eq!(shown(&session, &id).await["report"]["undo"]["deleted"], 1);
+}
+
+#[actix_web::test]
+async fn undo_continues_after_a_kill() {
+    let home = Home::new().await;
+    program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    let links: String = (0..2000)
+        .map(|n| {
+            format!("<DT><H3>F{}</H3><DL><DT><A HREF=\"https://k.example/{n}\">Page {n}</A></DL>\n", n % 7)
+        })
+        .collect();
+    let id = begin(&session, list(&links).as_bytes(), &[]).await;
+    once(&session, &id, "done").await;
+    let found = session.get(&format!("{BOOKMARKS}?q=Page%201993")).await.data(200)["bookmarks"].clone();
+    let changed = found.as_array().unwrap().iter().find(|one| one["title"] == "Page 1993").unwrap().clone();
+    session.patch(&path_of(&changed), json!({ "favorite": true })).await.data(200);
+
+    step(&session, &id, "undo").await;
+    eventually("some are deleted", async || {
+        let texts = shown(&session, &id).await["texts"].clone();
+        let count = |name: &str| texts[name].as_i64().unwrap();
+        (count("processing") + count("ready") + count("failed") < 2000).then_some(())
+    })
+    .await;
+    running.kill();
+    let running = Program::start(&home, "data").await;
+
+    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    let undo = once(&session, &id, "undone").await["report"]["undo"].clone();
+    // 1993 stays, and so does F5, in which it is.
+    assert_eq!(undo, json!({ "deleted": 1999 + 6, "kept": 2, "additionsKept": 0 }));
+    assert_eq!(titles(&session).await, ["Page 1993"]);
+    assert_eq!(collections(&session).await, ["F5"]);
+    running.terminate().await;
+}

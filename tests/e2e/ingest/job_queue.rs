@@ -1,0 +1,547 @@
+//! The queue of durable work, without a service: leases, and the tries that lost theirs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actors::auth::accounts::{self, NewAccount};
+use library::clock::{Clock, TestClock};
+use library::context::CoreContext;
+use jobs::{Favour, LEASE, Later, LeaseOwner, MOST_DEATHS, Places, Priority, Track, Work};
+use carrel::settings::Settings;
+use database::Db;
+use entity::id::UserId;
+use entity::kind::{ContentType, JobState};
+use entity::plan::Plan;
+use entity::time::Timestamp;
+use entity::{document, job};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use uuid::Uuid;
+
+use crate::support::{Home, NOON};
+
+const OWNER: LeaseOwner = LeaseOwner(Uuid::from_u128(1));
+const OTHER_OWNER: LeaseOwner = LeaseOwner(Uuid::from_u128(2));
+
+struct Queue {
+    desk: CoreContext,
+    clock: Arc<TestClock>,
+    user: UserId,
+    _home: Home,
+}
+
+impl Queue {
+    async fn new() -> Self {
+        let (home, clock) = (Home::new().await, Arc::new(TestClock::at(NOON)));
+        let settings = Settings::load(None, home.settings("data").into_iter()).unwrap();
+        let url = settings.database_url();
+        let folder = settings.data_dir.clone();
+        let db = Db::open(url.expose()).await.unwrap();
+        let desk = CoreContext::of(db, folder, "http://127.0.0.1", settings.plans, clock.clone());
+        let (email, password) = ("queue@reader.example".to_owned(), "nine herons in the reeds".to_owned());
+        let new = NewAccount { email, name: None, password, plan: Plan::Pro };
+        let user = accounts::create(&desk, new).await.unwrap().id;
+        Self { desk, clock, user, _home: home }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    async fn ask(&self, work: Work, subject: Uuid) {
+        queue::ask(self.desk.db.write(), self.user, work, subject, Priority::Now, self.now()).await.unwrap();
+    }
+
+    /// The row as its worker has it, where there is one to claim.
+    async fn claim(&self) -> Option<job::Model> {
+        for track in Track::ALL {
+            if let Some(job) =
+                queue::claim(&self.desk.db, OWNER, track, Favour::Waiting, self.now(), Places::any(1))
+                    .await
+                    .unwrap()
+                    .jobs
+                    .pop()
+            {
+                return Some(job);
+            }
+        }
+        None
+    }
+
+    async fn other_user(&self) -> UserId {
+        let (email, password) = ("other@reader.example".to_owned(), "nine herons in the reeds".to_owned());
+        let new = NewAccount { email, name: None, password, plan: Plan::Pro };
+        accounts::create(&self.desk, new).await.unwrap().id
+    }
+
+    async fn row(&self, job: &job::Model) -> job::Model {
+        job::Entity::find_by_id(job.id).one(self.desk.db.read()).await.unwrap().unwrap()
+    }
+}
+
+/// Of the fault table (row 34).
+#[actix_web::test]
+async fn a_job_is_claimed_once_while_its_lease_holds_and_again_when_it_is_over() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let first = queue.claim().await.unwrap();
+
+    queue.clock.advance(LEASE);
+    assert!(queue.claim().await.is_none());
+    queue.clock.advance(Duration::from_secs(1));
+    let second = queue.claim().await.unwrap();
+
+    assert_eq!((first.id, first.attempts), (second.id, 1));
+    assert_eq!(second.attempts, 2);
+}
+
+#[actix_web::test]
+async fn leases_of_a_dead_owner_end_at_its_next_start_once() {
+    let queue = Queue::new().await;
+    let db = queue.desk.db.write();
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let killed = queue.claim().await.unwrap();
+
+    assert_eq!(queue::end_leases(db, OTHER_OWNER, queue.now()).await.unwrap(), 0);
+    assert!(queue.claim().await.is_none());
+    assert_eq!(queue::end_leases(db, OWNER, queue.now()).await.unwrap(), 1);
+    let again = queue.claim().await.unwrap();
+
+    assert_eq!((again.id, again.attempts, again.deaths), (killed.id, 2, 1));
+    assert!(!queue::renew(db, &killed, queue.now()).await.unwrap());
+    // Whatever dies twice waits for its lease: it may be what kills the process.
+    assert_eq!(queue::end_leases(db, OWNER, queue.now()).await.unwrap(), 0);
+    assert!(queue.claim().await.is_none());
+}
+
+#[actix_web::test]
+async fn a_lease_that_is_renewed_holds_on() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let held = queue.claim().await.unwrap();
+
+    for _ in 0..10 {
+        queue.clock.advance(LEASE / 2);
+        assert!(queue::renew(queue.desk.db.write(), &held, queue.now()).await.unwrap());
+        assert!(queue.claim().await.is_none());
+    }
+}
+
+/// Of the fault table (row 34).
+#[actix_web::test]
+async fn a_try_that_lost_its_lease_changes_nothing_more() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let stale = queue.claim().await.unwrap();
+    queue.clock.advance(Duration::from_secs(13));
+    let current = queue.claim().await.unwrap();
+    let (db, now, before) = (queue.desk.db.write(), queue.now(), queue.row(&current).await);
+
+    assert!(!queue::renew(db, &stale, now).await.unwrap());
+    assert!(!queue::finish(db, &stale, now).await.unwrap());
+    assert!(!queue::give_up(db, &stale, "late", now).await.unwrap());
+    let later = |reason, after| Later { tried: true, reason: Some(reason), after };
+    assert!(!queue::put_back(db, &stale, later("late", Duration::ZERO), now).await.unwrap());
+    assert!(!queue::release(db, &stale, now).await.unwrap());
+
+    assert_eq!(queue.row(&current).await, before);
+    assert!(queue::finish(db, &current, now).await.unwrap());
+    assert_eq!(queue.row(&current).await.state, JobState::Done);
+}
+
+/// Of the fault table (row 35).
+#[actix_web::test]
+async fn a_job_whose_tries_all_died_with_their_process_is_given_up() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let mut last = None;
+    while let Some(tried) = queue.claim().await {
+        last = Some(tried);
+        queue.clock.advance(LEASE + Duration::from_secs(1));
+    }
+
+    let given_up =
+        queue::claim(&queue.desk.db, OWNER, Track::Web, Favour::Waiting, queue.now(), Places::any(1))
+            .await
+            .unwrap()
+            .dead
+            .remove(0);
+    let db = queue.desk.db.write();
+    // A worker that was only slow, and says so in time, has the job on.
+    assert!(queue::renew(db, &last.unwrap(), queue.now()).await.unwrap());
+    assert!(!queue::bury(db, &given_up, queue.now()).await.unwrap());
+    queue.clock.advance(LEASE + Duration::from_secs(1));
+    assert!(queue::bury(db, &given_up, queue.now()).await.unwrap());
+    assert!(!queue::bury(db, &given_up, queue.now()).await.unwrap());
+
+    let row = queue.row(&given_up).await;
+    assert_eq!((row.state, row.attempts), (JobState::Dead, MOST_DEATHS));
+    assert_eq!(row.error.as_deref(), Some(queue::DIED));
+}
+
+#[actix_web::test]
+async fn of_work_that_is_given_up_the_last_is_kept_as_long_as_its_document_is_there() {
+    let queue = Queue::new().await;
+    let db = queue.desk.db.write();
+    let document =
+        document::Model::awaited(queue.user, ContentType::Article, "A page".to_owned(), queue.now());
+    document::Entity::insert(document.clone().into_active_model()).exec_without_returning(db).await.unwrap();
+    let (there, gone) = (document.id.0, Uuid::now_v7());
+    for subject in [there, there, gone] {
+        queue.ask(Work::Page, subject).await;
+        let tried = queue.claim().await.unwrap();
+        assert!(queue::give_up(db, &tried, "not there", queue.now()).await.unwrap());
+    }
+    let dead = async || {
+        let dead = job::Entity::find().filter(job::Column::State.eq(JobState::Dead)).all(db).await.unwrap();
+        let mut dead: Vec<Uuid> = dead.into_iter().map(|job| job.subject).collect();
+        dead.sort();
+        dead
+    };
+    assert_eq!(dead().await, [there, gone]);
+
+    queue::sweep(&queue.desk.db, queue.now(), queue.now()).await.unwrap();
+
+    assert_eq!(dead().await, [there]);
+}
+
+#[actix_web::test]
+async fn tries_that_failed_for_a_reason_are_no_deaths() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let later = Later { tried: true, reason: Some("no answer"), after: Duration::ZERO };
+    for _ in 1..MOST_DEATHS {
+        let failed = queue.claim().await.unwrap();
+        assert!(queue::put_back(queue.desk.db.write(), &failed, later, queue.now()).await.unwrap());
+        queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+    }
+    assert_eq!(queue.claim().await.unwrap().attempts, MOST_DEATHS);
+
+    queue.clock.advance(LEASE + Duration::from_secs(1));
+
+    assert_eq!(queue.claim().await.unwrap().attempts, MOST_DEATHS + 1, "its first death");
+}
+
+#[actix_web::test]
+async fn what_only_waited_before_has_three_deaths_and_no_more() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Hear, Uuid::now_v7()).await;
+    let later = Later { tried: false, reason: Some("waiting for the speech model"), after: Duration::ZERO };
+    let waited = queue.claim().await.unwrap();
+    assert!(queue::put_back(queue.desk.db.write(), &waited, later, queue.now()).await.unwrap());
+    queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+
+    let mut tries = 0;
+    while queue.claim().await.is_some() {
+        tries += 1;
+        queue.clock.advance(LEASE + Duration::from_secs(1));
+    }
+
+    assert_eq!(tries, MOST_DEATHS);
+}
+
+#[actix_web::test]
+async fn a_death_counts_as_one_whatever_else_went_wrong() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let db = queue.desk.db.write();
+    let again = async |tried: bool, reason: &'static str| {
+        let job = queue.claim().await.unwrap();
+        let later = Later { tried, reason: Some(reason), after: Duration::ZERO };
+        assert!(queue::put_back(db, &job, later, queue.now()).await.unwrap());
+        queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+    };
+
+    // It failed three times, and the service stopped in the try after: that was none.
+    for _ in 0..3 {
+        again(true, "no answer").await;
+    }
+    assert!(queue::release(db, &queue.claim().await.unwrap(), queue.now()).await.unwrap());
+    let job = queue.claim().await.unwrap();
+    assert_eq!((job.attempts, job.deaths, job.error.as_deref()), (4, 0, Some("no answer")));
+    // Between its deaths it waits for its host, which makes it no better.
+    queue.clock.advance(LEASE + Duration::from_secs(1));
+    again(false, "waiting for its host").await;
+    assert_eq!(queue.claim().await.unwrap().deaths, 1);
+    queue.clock.advance(LEASE + Duration::from_secs(1));
+    assert_eq!(queue.claim().await.unwrap().deaths, 2);
+    queue.clock.advance(LEASE + Duration::from_secs(1));
+    assert!(queue.claim().await.is_none());
+}
+
+#[actix_web::test]
+async fn feeds_that_several_follow_take_turns_with_everybody() {
+    let (queue, other) = (Queue::new().await, Uuid::now_v7());
+    let (db, now) = (queue.desk.db.write(), queue.now());
+    for _ in 0..20 {
+        queue::ask(db, queue.user, Work::Poll, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
+    }
+
+    queue::ask(db, queue.user, Work::Page, other, Priority::Backlog, now).await.unwrap();
+
+    let first_two = [queue.claim().await.unwrap().subject, queue.claim().await.unwrap().subject];
+    assert!(first_two.contains(&other));
+}
+
+#[actix_web::test]
+async fn a_feed_that_several_follow_does_not_wait_for_the_import_of_one() {
+    let (queue, feed) = (Queue::new().await, Uuid::now_v7());
+    let (db, now) = (queue.desk.db.write(), queue.now());
+    for _ in 0..20 {
+        queue::ask(db, queue.user, Work::Page, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
+    }
+
+    queue::ask(db, queue.user, Work::Poll, feed, Priority::Backlog, now).await.unwrap();
+
+    let first_two = [queue.claim().await.unwrap().subject, queue.claim().await.unwrap().subject];
+    assert!(first_two.contains(&feed));
+}
+
+#[actix_web::test]
+async fn ten_workers_at_once_claim_each_of_twenty_jobs_once() {
+    let queue = Queue::new().await;
+    for _ in 0..20 {
+        queue.ask(Work::Page, Uuid::now_v7()).await;
+    }
+
+    let mut taken = Vec::new();
+    while taken.len() < 20 {
+        let now = queue.now();
+        let claims = (0..10)
+            .map(|_| queue::claim(&queue.desk.db, OWNER, Track::Web, Favour::Waiting, now, Places::any(2)));
+        let claimed = futures_util::future::try_join_all(claims).await.unwrap();
+        taken.extend(claimed.into_iter().flat_map(|claimed| claimed.jobs).map(|job| job.id));
+    }
+
+    taken.sort_unstable_by_key(|id| id.0);
+    taken.dedup();
+    assert_eq!(taken.len(), 20);
+    assert!(queue.claim().await.is_none());
+}
+
+#[actix_web::test]
+async fn two_jobs_never_work_on_one_document_at_a_time() {
+    let (queue, document) = (Queue::new().await, Uuid::now_v7());
+    queue.ask(Work::Page, document).await;
+    let first = queue.claim().await.unwrap();
+    queue.ask(Work::Index, document).await;
+
+    assert!(queue.claim().await.is_none());
+
+    assert!(queue::finish(queue.desk.db.write(), &first, queue.now()).await.unwrap());
+    assert_eq!(queue.claim().await.unwrap().kind, Work::Index.name());
+}
+
+#[actix_web::test]
+async fn work_that_waits_already_is_not_asked_for_twice_and_work_that_runs_is() {
+    let (queue, document) = (Queue::new().await, Uuid::now_v7());
+    queue.ask(Work::Index, document).await;
+    queue.ask(Work::Index, document).await;
+    let first = queue.claim().await.unwrap();
+    queue.ask(Work::Index, document).await;
+
+    assert!(queue::finish(queue.desk.db.write(), &first, queue.now()).await.unwrap());
+    let second = queue.claim().await.unwrap();
+    assert!(queue::finish(queue.desk.db.write(), &second, queue.now()).await.unwrap());
+
+    assert_ne!(first.id, second.id);
+    assert!(queue.claim().await.is_none());
+}
+
+#[actix_web::test]
+async fn a_job_that_is_put_back_at_a_stop_has_lost_no_try() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let held = queue.claim().await.unwrap();
+
+    assert!(queue::release(queue.desk.db.write(), &held, queue.now()).await.unwrap());
+
+    assert_eq!(queue.claim().await.unwrap().attempts, 1);
+}
+
+#[actix_web::test]
+async fn what_got_further_before_a_stop_has_its_tries_again() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let (db, first) = (queue.desk.db.write(), queue.claim().await.unwrap());
+    let later = Later { tried: true, reason: None, after: Duration::ZERO };
+    assert!(queue::put_back(db, &first, later, queue.now()).await.unwrap());
+    queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+    let second = queue.claim().await.unwrap();
+    assert!(queue::advance(db, &second, queue.now()).await.unwrap());
+
+    assert!(queue::release(db, &second, queue.now()).await.unwrap());
+
+    assert_eq!(queue.claim().await.unwrap().attempts, 1);
+}
+
+#[actix_web::test]
+async fn users_take_turns_however_much_one_of_them_asked_for() {
+    let queue = Queue::new().await;
+    let other = queue.other_user().await;
+    for _ in 0..20 {
+        queue.ask(Work::Index, Uuid::now_v7()).await;
+    }
+    for _ in 0..5 {
+        let done = queue.claim().await.unwrap();
+        assert!(queue::finish(queue.desk.db.write(), &done, queue.now()).await.unwrap());
+    }
+    for _ in 0..3 {
+        let (db, now) = (queue.desk.db.write(), queue.now());
+        queue::ask(db, other, Work::Index, Uuid::now_v7(), Priority::Now, now).await.unwrap();
+    }
+
+    let mut order = Vec::new();
+    while let Some(job) = queue.claim().await {
+        order.push(job.user_id);
+    }
+
+    assert_eq!(order.len(), 18);
+    assert_eq!(order.iter().take(6).filter(|user| **user == other).count(), 3, "{order:?}");
+}
+
+#[actix_web::test]
+async fn what_a_person_waits_for_comes_before_a_backlog_even_ones_own() {
+    let queue = Queue::new().await;
+    let (db, now, wanted) = (queue.desk.db.write(), queue.now(), Uuid::now_v7());
+    for _ in 0..5 {
+        queue::ask(db, queue.user, Work::Index, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
+    }
+    queue.ask(Work::Index, wanted).await;
+
+    assert_eq!(queue.claim().await.unwrap().subject, wanted);
+}
+
+#[actix_web::test]
+async fn those_who_always_want_more_do_not_keep_a_backlog_waiting_for_ever() {
+    let (queue, imported) = (Queue::new().await, Uuid::now_v7());
+    let other = queue.other_user().await;
+    let (db, now) = (queue.desk.db.write(), queue.now());
+    queue::ask(db, other, Work::Index, imported, Priority::Backlog, now).await.unwrap();
+    for _ in 0..3 {
+        queue.ask(Work::Index, Uuid::now_v7()).await;
+    }
+    let claim = async |favour| {
+        let claimed =
+            queue::claim(&queue.desk.db, OWNER, Track::Library, favour, now, Places::any(2)).await.unwrap();
+        claimed.jobs.iter().map(|job| job.subject == imported).collect::<Vec<_>>()
+    };
+
+    assert_eq!(claim(Favour::Waiting).await, [false, false]);
+    assert_eq!(claim(Favour::Backlog).await, [true, false]);
+}
+
+#[actix_web::test]
+async fn a_long_job_gives_way_to_what_waits_and_goes_on_where_it_was() {
+    let (queue, long, short) = (Queue::new().await, Uuid::now_v7(), Uuid::now_v7());
+    queue.ask(Work::Index, long).await;
+    let first = queue.claim().await.unwrap();
+    queue.ask(Work::Index, short).await;
+
+    assert!(
+        queue::give_way(queue.desk.db.write(), &first, 512, Priority::of(&first), queue.now()).await.unwrap()
+    );
+
+    assert_eq!(queue.claim().await.unwrap().subject, short);
+    let second = queue.claim().await.unwrap();
+    assert_eq!((second.subject, second.done, second.attempts), (long, 512, 1));
+    // What is longer than anybody waits for goes on behind what somebody waits for.
+    let db = queue.desk.db.write();
+    assert!(queue::give_way(db, &second, 1024, Priority::Backlog, queue.now()).await.unwrap());
+    assert_eq!(Priority::of(&queue.row(&second).await), Priority::Backlog);
+}
+
+#[actix_web::test]
+async fn a_retry_waits_for_its_time_and_then_for_its_turn() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    let failed = queue.claim().await.unwrap();
+    let (db, minute) = (queue.desk.db.write(), Duration::from_secs(60));
+    let later = Later { tried: true, reason: Some("no answer"), after: minute };
+    assert!(queue::put_back(db, &failed, later, queue.now()).await.unwrap());
+
+    queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+    assert!(queue.claim().await.is_none());
+    queue.clock.advance(minute);
+    queue::promote(&queue.desk.db, queue.now()).await.unwrap();
+
+    assert_eq!(queue.claim().await.unwrap().attempts, 2);
+}
+
+#[actix_web::test]
+async fn a_backlog_and_each_person_leave_places_to_others() {
+    let queue = Queue::new().await;
+    let (db, now, other) = (queue.desk.db.write(), queue.now(), queue.other_user().await);
+    for _ in 0..4 {
+        queue::ask(db, queue.user, Work::Page, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
+        queue.ask(Work::Page, Uuid::now_v7()).await;
+    }
+    queue::ask(db, other, Work::Page, Uuid::now_v7(), Priority::Now, now).await.unwrap();
+    let claim = async |favour, places| {
+        let jobs = queue::claim(&queue.desk.db, OWNER, Track::Web, favour, now, places).await.unwrap().jobs;
+        let backlog = jobs.iter().filter(|job| Priority::of(job) == Priority::Backlog).count();
+        (jobs.len(), backlog, jobs.iter().filter(|job| job.user_id == other).count())
+    };
+
+    let all_taken = Places { taken: [(queue.user, 5)].into(), each: 5, ..Places::any(3) };
+    assert_eq!(claim(Favour::Waiting, all_taken).await, (1, 0, 1));
+    let almost = Places { taken: [(queue.user, 3)].into(), each: 5, ..Places::any(6) };
+    assert_eq!(claim(Favour::Backlog, almost).await, (2, 1, 0));
+    assert_eq!(claim(Favour::Waiting, Places { backlog: 1, ..Places::any(6) }).await, (4, 1, 0));
+    assert_eq!(claim(Favour::Backlog, Places { backlog: 0, ..Places::any(6) }).await, (0, 0, 0));
+}
+
+#[actix_web::test]
+async fn slow_sites_do_not_hold_up_what_is_here_already() {
+    let queue = Queue::new().await;
+    queue.ask(Work::Page, Uuid::now_v7()).await;
+    queue.ask(Work::Text, Uuid::now_v7()).await;
+
+    let here =
+        queue::claim(&queue.desk.db, OWNER, Track::Library, Favour::Waiting, queue.now(), Places::any(5))
+            .await
+            .unwrap()
+            .jobs;
+
+    assert_eq!(here.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(), [Work::Text.name()]);
+}
+
+#[actix_web::test]
+async fn index_jobs_are_left_to_the_maintainer() {
+    let queue = Queue::new().await;
+    let others = [Work::Text, Work::Deliver];
+    for work in others.into_iter().chain([Work::Index, Work::Relabel, Work::Forget, Work::ForgetFeed]) {
+        queue.ask(work, Uuid::now_v7()).await;
+    }
+    let claim = async |places| {
+        let claimed =
+            queue::claim(&queue.desk.db, OWNER, Track::Library, Favour::Waiting, queue.now(), places).await;
+        claimed.unwrap().jobs
+    };
+
+    let without_index = claim(Places { leaves_index: true, ..Places::any(9) }).await;
+
+    let mut kinds: Vec<_> = without_index.iter().map(|job| job.kind.as_str()).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, [Work::Deliver.name(), Work::Text.name()]);
+    assert_eq!(claim(Places::any(9)).await.len(), 4);
+}
+
+/// Of the fault table (row 6).
+#[actix_web::test]
+async fn only_deletions_are_claimed_below_the_floor_of_the_disk() {
+    let queue = Queue::new().await;
+    for work in [Work::Text, Work::Forget, Work::ForgetFeed, Work::Index] {
+        queue.ask(work, Uuid::now_v7()).await;
+    }
+    let claim = async |only_deletions| {
+        let places = Places { only_deletions, ..Places::any(5) };
+        let (db, now) = (&queue.desk.db, queue.now());
+        let claimed = queue::claim(db, OWNER, Track::Library, Favour::Waiting, now, places).await.unwrap();
+        let mut kinds: Vec<_> = claimed.jobs.into_iter().map(|job| job.kind).collect();
+        kinds.sort();
+        kinds
+    };
+
+    assert_eq!(claim(true).await, [Work::Forget.name(), Work::ForgetFeed.name()]);
+    assert_eq!(claim(false).await, [Work::Index.name(), Work::Text.name()]);
+}

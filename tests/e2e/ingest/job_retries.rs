@@ -1,0 +1,146 @@
+//! Tries of a job: one that cannot go better is the last, others come again after a while.
+
+use std::time::Duration;
+
+use library::clock::Clock;
+use entity::job;
+use entity::kind::JobState;
+use entity::plan::Plan;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::export::exports::paper;
+use crate::ingest::uploads;
+use crate::support::{Key, Reply, Server, Site, article, eventually};
+
+async fn page_job(server: &Server, bookmark: &Value) -> job::Model {
+    job_of(server, bookmark["documentId"].as_str().unwrap(), "page").await
+}
+
+async fn job_of(server: &Server, document: &str, kind: &str) -> job::Model {
+    let subject: Uuid = document.parse().unwrap();
+    let jobs =
+        job::Entity::find().filter(job::Column::Subject.eq(subject)).filter(job::Column::Kind.eq(kind));
+    jobs.one(server.app().db.read()).await.unwrap().unwrap()
+}
+
+/// All that is due has been claimed when this is ready.
+async fn another_is_ready(key: &Key, name: &str) {
+    let other = key.save_text(&format!("https://example.org/{name}"), "Something else.").await;
+    key.once(&other, "ready").await;
+}
+
+#[actix_web::test]
+async fn a_page_that_is_not_there_fails_with_its_reason_and_is_never_tried_again() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let url = site.page("/gone", [Reply::Status(404)]);
+
+    let saved = key.save(json!({ "url": url })).await;
+    let failed = key.once(&saved, "failed").await;
+
+    assert!(failed["error"].as_str().unwrap().contains("404"), "{failed}");
+    server.clock.advance(Duration::from_secs(20 * 86_400));
+    another_is_ready(&key, "later").await;
+    assert_eq!(site.hits("/gone"), 1);
+    assert_eq!(page_job(&server, &saved).await.state, JobState::Dead);
+    assert!(key.search("gone").await.is_empty());
+}
+
+/// Of the threat table (row S1).
+#[actix_web::test]
+async fn an_address_that_may_not_be_fetched_is_refused_when_it_is_saved() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    let answer = key.post("/rest/v1/bookmarks", json!({ "url": "http://10.1.2.3/" })).await;
+
+    assert_eq!(answer.refused(422), "URL_REJECTED");
+}
+
+#[actix_web::test]
+async fn a_page_that_fails_for_now_is_tried_again_after_a_minute() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let url = site.page("/busy", [Reply::Status(503), article("Busy", "a heron")]);
+    let saved = key.save(json!({ "url": url })).await;
+    let failed = key.once(&saved, "failed").await;
+    assert!(failed["error"].is_string());
+    let job = page_job(&server, &saved).await;
+    assert_eq!((job.state, job.attempts), (JobState::Queued, 1));
+
+    server.clock.advance(Duration::from_secs(59));
+    another_is_ready(&key, "too-soon").await;
+    assert_eq!(site.hits("/busy"), 1);
+    server.clock.advance(Duration::from_secs(17));
+
+    let ready = key.once(&saved, "ready").await;
+    assert_eq!(ready["error"], Value::Null);
+    assert_eq!(key.search("heron").await, [saved["documentId"].as_str().unwrap()]);
+}
+
+#[actix_web::test]
+async fn a_page_that_keeps_failing_is_given_up_with_its_last_reason() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let url = site.page("/broken", [Reply::Status(503)]);
+    let saved = key.save(json!({ "url": url })).await;
+
+    let tries = eventually("the job is given up", async || {
+        let job = page_job(&server, &saved).await;
+        // Not while it is due or a try runs, or the try would lose its lease and count for nothing.
+        let wait = job.run_at.since(server.clock.now());
+        if job.state == JobState::Queued && !wait.is_zero() {
+            server.clock.advance(wait);
+        }
+        (job.state == JobState::Dead).then_some(job.attempts)
+    })
+    .await;
+
+    assert_eq!(usize::try_from(tries).unwrap(), site.hits("/broken"));
+    assert!(key.once(&saved, "failed").await["error"].is_string());
+}
+
+/// A PDF of 5 KB whose one page unpacks to 3 GB: spaces, packed twice.
+const BOMB: &[u8] = include_bytes!("bomb.pdf");
+
+/// Sends a PDF; the id of its document.
+async fn sent(key: &Key, bytes: &[u8]) -> String {
+    let ticket = uploads::uploaded(key, "application/pdf", bytes).await;
+    key.get(&uploads::path(&ticket)).await.data(200)["documentId"].as_str().unwrap().to_owned()
+}
+
+async fn stands(key: &Key, document: &str) -> Value {
+    key.get(&format!("/rest/v2/documents/{document}")).await.data(200)["status"].clone()
+}
+
+/// Of the fault table (row 35).
+#[actix_web::test]
+async fn a_file_that_kills_its_parser_fails_with_a_reason_after_three_tries_and_harms_nobody() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+
+    let bomb = sent(&key, BOMB).await;
+    let paper = sent(&key, &paper("A paper about herons")).await;
+
+    eventually("the other is read", async || (stands(&key, &paper).await == "ready").then_some(())).await;
+    for tries in 1..=3 {
+        let job = eventually("it is tried", async || {
+            let job = job_of(&server, &bomb, "file").await;
+            (job.attempts == tries && job.state != JobState::Running).then_some(job)
+        })
+        .await;
+        let last = if tries == 3 { JobState::Dead } else { JobState::Queued };
+        assert_eq!((job.state, stands(&key, &bomb).await), (last, json!("failed")));
+        server.clock.advance(Duration::from_secs(86_400));
+    }
+    another_is_ready(&key, "later").await;
+    assert_eq!(job_of(&server, &bomb, "file").await.attempts, 3);
+    let work = session.get("/app/api/work").await.data(200).clone();
+    assert_eq!(
+        (&work["failed"], &work["work"][0]["reason"]),
+        (&json!(1), &json!("reading the file needed more memory than is allowed, so it was stopped"))
+    );
+}

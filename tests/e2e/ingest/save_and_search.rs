@@ -1,0 +1,126 @@
+//! The main job: what is saved is found and read; what is deleted is gone, and comes back.
+
+use entity::plan::Plan;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Key, Reply, Server, Site, article};
+
+fn path(bookmark: &Value, rest: &str) -> String {
+    format!("/rest/v1/bookmarks/{}{rest}", bookmark["bookmarkId"].as_str().unwrap())
+}
+
+fn document(bookmark: &Value) -> String {
+    bookmark["documentId"].as_str().unwrap().to_owned()
+}
+
+async fn text(key: &Key, document: &str) -> String {
+    let answer = key.get(&format!("/rest/v2/documents/{document}")).await;
+    answer.data(200)["text"].as_str().unwrap().to_owned()
+}
+
+#[actix_web::test]
+async fn a_saved_text_is_found_and_read_as_it_was_given() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let given = "The heron stands still in the water for an hour, waiting.";
+
+    let saved = key.save_text("https://example.org/heron", given).await;
+    key.once(&saved, "ready").await;
+
+    assert_eq!(key.search("heron waiting").await, [document(&saved)]);
+    assert_eq!(text(&key, &document(&saved)).await, given);
+    let chunks = key.get(&format!("/rest/v2/documents/{}/chunks", document(&saved))).await;
+    assert_eq!(chunks.data(200)["chunks"][0]["text"], given);
+}
+
+#[actix_web::test]
+async fn a_saved_page_is_fetched_and_its_article_is_found_and_read() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let url = site.page("/patience", [article("Patience", "a heron")]);
+
+    let saved = key.save(json!({ "url": url })).await;
+    let ready = key.once(&saved, "ready").await;
+
+    assert_eq!(ready["title"], "Patience");
+    assert_eq!(key.search("heron").await, [document(&saved)]);
+    let text = text(&key, &document(&saved)).await;
+    assert!(text.contains("Whoever has seen a heron in the morning"), "{text}");
+    assert!(!text.contains('<'), "{text}");
+}
+
+/// Of the threat table (row T1).
+#[actix_web::test]
+async fn a_saved_page_is_the_library_of_its_owner_alone() {
+    let server = Server::start().await;
+    let (mine, other) =
+        (server.user(Plan::Pro).await.full_key().await, server.user(Plan::Pro).await.full_key().await);
+
+    let saved = mine.save_text("https://example.org/heron", "The heron stands still in the water.").await;
+    mine.once(&saved, "ready").await;
+
+    assert!(other.search("heron").await.is_empty());
+    for path in [path(&saved, ""), format!("/rest/v2/documents/{}", document(&saved))] {
+        assert_eq!(other.get(&path).await.refused(404), "NOT_FOUND");
+    }
+}
+
+#[actix_web::test]
+async fn what_is_deleted_is_gone_at_once_and_what_is_restored_is_found_again() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let saved = key.save_text("https://example.org/heron", "The heron stands still in the water.").await;
+    key.once(&saved, "ready").await;
+
+    key.delete(&path(&saved, "")).await.data(200);
+
+    assert!(key.search("heron").await.is_empty());
+    assert_eq!(key.get(&path(&saved, "")).await.refused(404), "NOT_FOUND");
+    let read = key.get(&format!("/rest/v2/documents/{}", document(&saved))).await;
+    assert_eq!(read.refused(404), "NOT_FOUND");
+
+    key.post(&path(&saved, "/restore"), json!({})).await.data(200);
+    crate::support::eventually("the restored bookmark is found", async || {
+        (key.search("heron").await == [document(&saved)]).then_some(())
+    })
+    .await;
+}
+
+#[actix_web::test]
+async fn what_is_fetched_again_is_found_by_its_new_words_alone() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let url = site.page("/birds", [article("Birds", "a heron"), article("Birds", "a kingfisher")]);
+    let saved = key.save(json!({ "url": url })).await;
+    key.once(&saved, "ready").await;
+
+    key.post(&path(&saved, "/refetch"), json!({})).await.data(202);
+
+    crate::support::eventually("the new text is found", async || {
+        (key.search("kingfisher").await == [document(&saved)]).then_some(())
+    })
+    .await;
+    assert!(key.search("heron").await.is_empty());
+    assert_eq!(site.hits("/birds"), 2);
+}
+
+#[actix_web::test]
+async fn a_page_that_fails_later_keeps_the_text_that_it_had() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let url = site.page("/birds", [article("Birds", "a heron"), Reply::Status(404)]);
+    let saved = key.save(json!({ "url": url })).await;
+    key.once(&saved, "ready").await;
+
+    key.send(Method::POST, &path(&saved, "/refetch"), None).await.data(202);
+
+    let shown = crate::support::eventually("the failure is shown", async || {
+        let shown = key.get(&path(&saved, "")).await.data(200)["bookmark"].clone();
+        shown["error"].is_string().then_some(shown)
+    })
+    .await;
+    assert_eq!(shown["status"], "ready");
+    assert_eq!(key.search("heron").await, [document(&saved)]);
+    assert!(text(&key, &document(&saved)).await.contains("a heron"));
+}

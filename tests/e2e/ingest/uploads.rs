@@ -1,0 +1,411 @@
+//! Uploads whose bytes come to the service itself: what is acknowledged is kept, what breaks off leaves nothing.
+
+use std::path::Path;
+use std::time::Duration;
+
+use jobs::{Priority, Work};
+use entity::document;
+use entity::id::DocumentId;
+use entity::plan::Plan;
+use reqwest::Method;
+use sea_orm::{ConnectionTrait, Database, QuerySelect, Statement};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::{Client, Home, Key, Program, Reply, Server, Site, eventually, files, program};
+
+const PAPER: &[u8] = b"%PDF-1.7 as far as its first bytes say";
+const MINUTE: Duration = Duration::from_secs(60);
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn announced(bytes: usize) -> Value {
+    json!({ "filename": "paper.pdf", "contentType": "application/pdf", "bytes": bytes })
+}
+
+async fn announce(key: &Client, bytes: usize) -> Value {
+    key.post("/rest/v2/uploads", announced(bytes)).await.data(201).clone()
+}
+
+/// Sends these bytes with a ticket; the status of the answer.
+pub async fn put(ticket: &Value, bytes: &[u8]) -> u16 {
+    let request = reqwest::Client::builder().no_proxy().build().unwrap();
+    let request = request.put(ticket["putUrl"].as_str().unwrap());
+    let kind = ticket["putHeaders"]["Content-Type"].as_str().unwrap();
+    request.header("content-type", kind).body(bytes.to_vec()).send().await.unwrap().status().as_u16()
+}
+
+/// Begins to send so many bytes with a ticket, and goes no further than these. Whoever waits for the answer must not block:
+/// connections to the database live on this thread too.
+async fn begin(ticket: &Value, bytes: &[u8], announced: usize) -> TcpStream {
+    let url = url::Url::parse(ticket["putUrl"].as_str().unwrap()).unwrap();
+    let mut sender = TcpStream::connect((url.host_str().unwrap(), url.port().unwrap())).await.unwrap();
+    let head = format!(
+        "PUT {}?{} HTTP/1.1\r\nHost: x\r\nContent-Type: application/pdf\r\nContent-Length: {announced}\r\n\r\n",
+        url.path(),
+        url.query().unwrap(),
+    );
+    sender.write_all(head.as_bytes()).await.unwrap();
+    sender.write_all(bytes).await.unwrap();
+    sender
+}
+
+/// The version and status that such a request is answered with.
+async fn status_line(sender: &mut TcpStream) -> String {
+    let mut said = [0; 12];
+    sender.read_exact(&mut said).await.unwrap();
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+/// Sends a file of this type and completes it; the upload as it was announced.
+pub async fn uploaded(key: &Client, content_type: &str, bytes: &[u8]) -> Value {
+    let said = json!({ "filename": "a file", "contentType": content_type, "bytes": bytes.len() });
+    let ticket = key.post("/rest/v2/uploads", said).await.data(201).clone();
+    assert!(matches!(put(&ticket, bytes).await, 200 | 201 | 204));
+    complete(key, &ticket).await.data(202);
+    ticket
+}
+
+pub fn path(ticket: &Value) -> String {
+    format!("/rest/v2/uploads/{}", ticket["uploadId"].as_str().unwrap())
+}
+
+pub async fn complete(key: &Client, ticket: &Value) -> crate::support::Answer {
+    key.send(Method::POST, &format!("{}/complete", path(ticket)), None).await
+}
+
+async fn status(key: &Client, ticket: &Value) -> String {
+    key.get(&path(ticket)).await.data(200)["status"].as_str().unwrap().to_owned()
+}
+
+async fn server_with_files() -> Server {
+    let home = Home::new().await;
+    let folder = home.path("files").display().to_string();
+    let clock = std::sync::Arc::new(library::clock::TestClock::at(crate::support::NOON));
+    Server::at(home, clock, &[("FILES__URL", &folder)]).await
+}
+
+/// Of the fault table (row 33).
+#[actix_web::test]
+async fn twenty_completions_at_once_make_one_bookmark_and_answer_alike() {
+    let server = server_with_files().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let ticket = announce(&key, PAPER.len()).await;
+    assert_eq!(put(&ticket, PAPER).await, 200);
+
+    let answers = futures_util::future::join_all((0..20).map(|_| complete(&key, &ticket))).await;
+
+    let first = answers[0].data(202);
+    assert!(answers.iter().all(|answer| answer.data(202) == first));
+    let listed = key.get("/rest/v1/bookmarks").await;
+    let bookmarks = listed.data(200)["bookmarks"].as_array().unwrap();
+    assert_eq!(bookmarks.len(), 1);
+    assert_eq!(bookmarks[0]["bookmarkId"], first["bookmarkId"]);
+    let read = format!("/read/{}", first["documentId"].as_str().unwrap());
+    assert!(bookmarks[0]["url"].as_str().unwrap().ends_with(&read));
+    assert_eq!(put(&ticket, PAPER).await, 409);
+    assert_eq!(files(&server.home().path("files")).len(), 1);
+}
+
+/// Of the fault table (row 32).
+#[actix_web::test]
+async fn bytes_that_break_off_leave_nothing_and_the_address_still_works() {
+    let server = server_with_files().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let ticket = announce(&key, PAPER.len()).await;
+    let sender = begin(&ticket, &PAPER[..10], PAPER.len()).await;
+    let folder = server.home().path("files");
+    eventually("the bytes are being written", async || (files(&folder).len() == 1).then_some(())).await;
+
+    drop(sender);
+
+    eventually("nothing is left", async || (files(&folder).is_empty()).then_some(())).await;
+    assert_eq!(complete(&key, &ticket).await.refused(409), "UPLOAD_INCOMPLETE");
+    assert_eq!(put(&ticket, PAPER).await, 200);
+    complete(&key, &ticket).await.data(202);
+}
+
+#[actix_web::test]
+async fn whoever_sends_a_file_anew_waits_for_none_that_stalls() {
+    let server = server_with_files().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let ticket = announce(&key, 3).await;
+    let folder = server.home().path("files");
+    let mut stalled = begin(&ticket, b"o", 3).await;
+    eventually("it is being written", async || (files(&folder).len() == 1).then_some(())).await;
+    for _ in 0..4 {
+        let newer = begin(&ticket, b"o", 3).await;
+        assert_eq!(status_line(&mut stalled).await, "HTTP/1.1 409");
+        stalled = newer;
+    }
+
+    let (whole, ended) = futures_util::join!(put(&ticket, b"two"), status_line(&mut stalled));
+
+    assert_eq!((whole, ended.as_str()), (200, "HTTP/1.1 409"));
+    eventually("the others have left nothing", async || (files(&folder).len() == 1).then_some(())).await;
+    let complete = format!("{}/complete", path(&ticket));
+    key.post(&complete, json!({ "sha256": sha256(b"two") })).await.data(202);
+}
+
+/// Of the threat table (rows U2, U3).
+#[actix_web::test]
+async fn bytes_that_are_refused_end_no_others() {
+    let server = server_with_files().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let ticket = announce(&key, 3).await;
+    let mut first = begin(&ticket, b"o", 3).await;
+    let folder = server.home().path("files");
+    eventually("it is being written", async || (files(&folder).len() == 1).then_some(())).await;
+    let mut other = ticket.clone();
+    other["putHeaders"]["Content-Type"] = json!("audio/mpeg");
+
+    assert_eq!((put(&other, b"two").await, put(&ticket, b"too long").await), (400, 413));
+    first.write_all(b"ne").await.unwrap();
+    let said = status_line(&mut first).await;
+
+    assert_eq!(said, "HTTP/1.1 200");
+    key.post(&format!("{}/complete", path(&ticket)), json!({})).await.data(202);
+}
+
+#[actix_web::test]
+async fn bytes_that_end_late_take_up_room_while_they_come() {
+    let home = Home::new().await;
+    let folder = home.path("files").display().to_string();
+    let clock = std::sync::Arc::new(library::clock::TestClock::at(crate::support::NOON));
+    let set = [("FILES__URL", folder.as_str()), ("PLANS__PRO__STORED_BYTES", "5")];
+    let server = Server::at(home, clock, &set).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let ticket = announce(&key, 3).await;
+    server.clock.advance(15 * MINUTE - Duration::from_secs(5));
+    let mut late = begin(&ticket, b"o", 3).await;
+    let folder = server.home().path("files");
+    eventually("it is being written", async || (files(&folder).len() == 1).then_some(())).await;
+
+    server.clock.advance(Duration::from_secs(10));
+    let refused = key.post("/rest/v2/uploads", announced(3)).await;
+    assert_eq!(status(&key, &ticket).await, "awaiting");
+    assert_eq!(complete(&key, &ticket).await.refused(409), "UPLOAD_INCOMPLETE");
+    late.write_all(b"ne").await.unwrap();
+    let said = status_line(&mut late).await;
+
+    assert_eq!(refused.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(said, "HTTP/1.1 200");
+    complete(&key, &ticket).await.data(202);
+}
+
+#[actix_web::test]
+async fn a_second_arrival_takes_the_place_of_the_first() {
+    let server = server_with_files().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let ticket = announce(&key, 3).await;
+    assert_eq!((put(&ticket, b"one").await, put(&ticket, b"two").await), (200, 200));
+    server.clock.advance(Duration::from_secs(1));
+    let folder = server.home().path("files");
+
+    eventually("the first is gone", async || (files(&folder).len() == 1).then_some(())).await;
+
+    let sum = |of: &[u8]| json!({ "sha256": sha256(of) });
+    let complete = format!("{}/complete", path(&ticket));
+    assert_eq!(key.post(&complete, sum(b"one")).await.refused(409), "UPLOAD_INCOMPLETE");
+    key.post(&complete, sum(b"two")).await.data(202);
+    assert_eq!(key.post(&complete, sum(b"one")).await.refused(409), "UPLOAD_INCOMPLETE");
+}
+
+fn sha256(bytes: &[u8]) -> &'static str {
+    match bytes {
+        b"one" => "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed",
+        b"two" => "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3",
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Of the threat table (row U2).
+#[actix_web::test]
+async fn bytes_that_came_in_time_are_completed_late_and_others_never() {
+    let server = server_with_files().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let (came, never) = (announce(&key, PAPER.len()).await, announce(&key, PAPER.len()).await);
+    server.clock.advance(15 * MINUTE - Duration::from_millis(1));
+    assert_eq!(put(&came, PAPER).await, 200);
+    server.clock.advance(Duration::from_millis(1));
+
+    assert_eq!((put(&came, PAPER).await, put(&never, PAPER).await), (403, 403));
+    assert_eq!(
+        (status(&key, &came).await, status(&key, &never).await),
+        ("awaiting".into(), "expired".into())
+    );
+    assert_eq!(complete(&key, &never).await.refused(410), "UPLOAD_EXPIRED");
+    server.clock.advance(6 * DAY);
+    complete(&key, &came).await.data(202);
+}
+
+#[actix_web::test]
+async fn an_upload_that_nobody_completes_is_forgotten_with_its_bytes() {
+    let server = server_with_files().await;
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let ticket = announce(&key, PAPER.len()).await;
+    assert_eq!(put(&ticket, PAPER).await, 200);
+    server.clock.advance(8 * DAY);
+    let folder = server.home().path("files").display().to_string();
+    let secret = key.header("authorization");
+
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[("FILES__URL", &folder)]).await;
+
+    let key = server.stranger().with("authorization", &secret);
+    eventually("its bytes are gone", async || (files(Path::new(&folder)).is_empty()).then_some(())).await;
+    assert_eq!(key.get(&path(&ticket)).await.refused(404), "NOT_FOUND");
+}
+
+#[actix_web::test]
+async fn announced_bytes_count_until_their_time_is_over() {
+    let limits = [("PLANS__PRO__UPLOAD_BYTES", "60"), ("PLANS__PRO__STORED_BYTES", "100")];
+    let server = Server::with(&limits).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let ask = || key.post("/rest/v2/uploads", announced(50));
+
+    let answers = futures_util::future::join_all((0..6).map(|_| ask())).await;
+
+    let taken: Vec<_> = answers.iter().filter(|answer| answer.status == 201).collect();
+    assert_eq!(taken.len(), 2);
+    assert_eq!(put(taken[0].data(201), &[b'x'; 50]).await, 200);
+    server.clock.advance(15 * MINUTE);
+    ask().await.data(201);
+    assert_eq!(ask().await.refused(402), "PLAN_LIMIT_REACHED");
+    let usage = key.get("/rest/v2/usage").await;
+    assert_eq!(usage.data(200)["uploads"], json!({ "storedBytes": 100, "limit": 100, "largest": 60 }));
+    assert_eq!(key.post("/rest/v2/uploads", announced(61)).await.refused(413), "PAYLOAD_TOO_LARGE");
+}
+
+#[actix_web::test]
+async fn a_file_goes_with_its_bookmark_after_thirty_days_and_with_its_account_at_once() {
+    let server = server_with_files().await;
+    let (one, two) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let folder = server.home().path("files").display().to_string();
+    let mut kept = Vec::new();
+    for user in [&one, &two] {
+        let key = user.full_key().await;
+        let ticket = announce(&key, PAPER.len()).await;
+        assert_eq!(put(&ticket, PAPER).await, 200);
+        kept.push((complete(&key, &ticket).await.data(202).clone(), key));
+    }
+    let (done, key) = &kept[0];
+    let bookmark = format!("/rest/v1/bookmarks/{}", done["bookmarkId"].as_str().unwrap());
+    key.delete(&bookmark).await.data(200);
+
+    actors::auth::accounts::delete(server.app(), two.id()).await.unwrap();
+
+    // A file is left alone for the moment in which it lost its owner.
+    server.clock.advance(Duration::from_secs(60));
+    eventually("the account's file is gone", async || (files(Path::new(&folder)).len() == 1).then_some(()))
+        .await;
+    server.clock.advance(30 * DAY);
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[("FILES__URL", &folder)]).await;
+    eventually("the other too", async || (files(Path::new(&folder)).is_empty()).then_some(())).await;
+    drop(server);
+}
+
+#[actix_web::test]
+async fn a_stored_answer_keeps_no_address_and_a_replay_gets_it_signed_anew() {
+    let server = server_with_files().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let asking =
+        server.stranger().with("authorization", &key.header("authorization")).with("idempotency-key", "once");
+    let first = asking.post("/rest/v2/uploads", announced(3)).await;
+
+    let again = asking.post("/rest/v2/uploads", announced(3)).await;
+
+    assert_eq!(again.headers["idempotency-replayed"], "true");
+    assert_eq!(again.data(201), first.data(201));
+    assert_eq!(put(again.data(201), b"one").await, 200);
+    let rows = Database::connect(server.database_url()).await.unwrap();
+    let body = Statement::from_string(rows.get_database_backend(), "SELECT body FROM idempotency");
+    let body: String = rows.query_one_raw(body).await.unwrap().unwrap().try_get_by_index(0).unwrap();
+    assert!(body.contains("uploadId") && !body.contains("signature"), "{body}");
+}
+
+#[actix_web::test]
+async fn a_saved_address_that_leads_to_sound_becomes_that_and_to_an_archive_fails() {
+    let site = Site::start().await;
+    let sound = [&b"RIFF\x24\x00\x00\x00WAVEfmt "[..], &[0; 40]].concat();
+    let large = vec![0; 5000];
+    let pages = [
+        ("/sound", Reply::File("application/octet-stream", sound.clone()), "audio"),
+        ("/said", Reply::File("text/html", sound), "audio"),
+        ("/archive", Reply::File("application/octet-stream", b"PK\x03\x04 an archive".to_vec()), "article"),
+        ("/large", Reply::File("video/mp4", large), "video"),
+        ("/picture", Reply::File("image/png", b"\x89PNG".to_vec()), "article"),
+    ];
+    let server = Server::with(&[("FETCH__MAX_FILE_BYTES", "4096")]).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    for (path, reply, kind) in pages {
+        let saved = key.save(json!({ "url": site.page(path, [reply]) })).await;
+        let shown = eventually(path, async || told(&key, &saved).await).await;
+        assert_eq!(shown["contentType"], kind, "{path}: {shown}");
+    }
+    assert_eq!(files(&server.app().data_dir.join("scratch")).len(), 0);
+}
+
+/// The bookmark, once something is said of why it is not ready.
+async fn told(key: &Key, saved: &Value) -> Option<Value> {
+    let path = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
+    let shown = key.get(&path).await.data(200)["bookmark"].clone();
+    shown["error"].is_string().then_some(shown)
+}
+
+/// Of the fault table (row 32).
+#[actix_web::test]
+async fn bytes_that_were_acknowledged_outlive_a_kill() {
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&id, &secret);
+    let ticket = announce(&key, PAPER.len()).await;
+    assert_eq!(put(&ticket, PAPER).await, 200);
+    running.kill();
+
+    let running = Program::start(&home, "data").await;
+
+    let key = running.holder(&id, &secret);
+    assert_eq!(status(&key, &ticket).await, "awaiting");
+    let done = complete(&key, &ticket).await.data(202).clone();
+    let shown = key.get(&format!("/rest/v2/documents/{}", done["documentId"].as_str().unwrap())).await;
+    assert_eq!(shown.data(200)["contentType"], "pdf");
+    let folder = home.path("data").join("files");
+    let within = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    let file = std::fs::read_dir(within).unwrap().next().unwrap().unwrap().path();
+    let kept = std::fs::read(file).unwrap();
+    assert_eq!(kept, PAPER);
+}
+
+#[actix_web::test]
+async fn an_account_goes_although_somebody_works_on_what_it_has() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let key = user.full_key().await;
+    let saved = key.save_text("https://example.org/heron", "A heron.").await;
+    key.once(&saved, "ready").await;
+    let document = DocumentId(saved["documentId"].as_str().unwrap().parse().unwrap());
+    let (app, id) = (server.app().clone(), user.id());
+
+    // A job of its holds the document, and then comes to something that the account must be there for.
+    let job = app.db.begin().await.unwrap();
+    document::Entity::one_of(id, document).lock_exclusive().one(&job).await.unwrap().unwrap();
+    let desk = app.desk.clone();
+    let removal = actix_web::rt::spawn(async move { actors::auth::accounts::delete(&desk, id).await });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let now = app.clock.now();
+    let asked = queue::ask(&job, id, Work::Index, document.0, Priority::Now, now).await;
+    // Of the two one is ended, where they wait for each other.
+    if asked.is_ok() {
+        job.commit().await.unwrap();
+    } else {
+        drop(job);
+    }
+
+    removal.await.unwrap().unwrap();
+    assert_eq!(document::Entity::one_of(id, document).one(app.db.read()).await.unwrap(), None);
+}

@@ -1,0 +1,150 @@
+//! The day of a user: counted over all keys, from midnight to midnight UTC, and kept.
+
+use std::time::Duration;
+
+use entity::plan::Plan;
+use entity::scope::Scope;
+
+use crate::support::{Client, PASSWORD, Server};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+const FIVE: &[(&str, &str)] = &[("PLANS__PRO__REST_PER_DAY", "5")];
+
+async fn today(client: &Client) -> u64 {
+    client.get("/rest/v2/usage").await.data(200)["rest"]["today"].as_u64().unwrap()
+}
+
+#[actix_web::test]
+async fn the_sixth_request_of_a_day_of_five_waits_until_midnight() {
+    let server = Server::with(FIVE).await;
+    let user = server.user(Plan::Pro).await;
+    let (one, other) = (user.key([]).await, user.key([]).await);
+    for count in 1..=5 {
+        let key = if count % 2 == 0 { &one } else { &other };
+        assert_eq!(today(key).await, count);
+    }
+
+    let refused = one.get("/rest/v2/usage").await;
+
+    assert_eq!(refused.refused(429), "RATE_LIMITED");
+    assert_eq!(refused.number("x-ratelimit-limit"), 5);
+    assert_eq!(refused.number("retry-after"), 12 * 3600);
+    server.clock.advance(Duration::from_millis(12 * 3_600_000 - 1));
+    assert_eq!(other.get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+    server.clock.advance(Duration::from_millis(1));
+    assert_eq!(today(&one).await, 1);
+}
+
+#[actix_web::test]
+async fn a_refused_request_counts_neither_of_the_day_nor_of_the_hour() {
+    let server = Server::with(FIVE).await;
+    let user = server.user(Plan::Pro).await;
+    let (narrow, wide) = (user.key_of_an_hour(1).await, user.key([]).await);
+    narrow.get("/rest/v2/usage").await.data(200);
+    for _ in 0..10 {
+        assert_eq!(narrow.get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+    }
+
+    assert_eq!(today(&wide).await, 2);
+}
+
+#[actix_web::test]
+async fn a_request_that_fails_for_its_scope_its_parameters_or_its_resource_counts() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.key([Scope::ReadLibrary]).await;
+
+    for (path, status) in [
+        ("/rest/v1/user", 403),
+        ("/rest/v2/search", 400),
+        ("/rest/v2/documents/none", 404),
+        ("/rest/v2/nothing", 404),
+    ] {
+        key.get(path).await.refused(status);
+    }
+
+    assert_eq!(today(&key).await, 5);
+}
+
+#[actix_web::test]
+async fn the_day_is_kept_over_a_restart() {
+    let server = Server::with(FIVE).await;
+    let user = server.user(Plan::Pro).await;
+    let session = user.sign_in().await;
+    let made = session.post("/app/api/keys", serde_json::json!({ "name": "reader", "kind": "rest" })).await;
+    let secret = made.data(201)["secret"].as_str().unwrap().to_owned();
+    for count in 1..=3 {
+        assert_eq!(today(&server.stranger().with_key(&secret)).await, count);
+    }
+
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, FIVE).await;
+
+    assert_eq!(today(&server.stranger().with_key(&secret)).await, 4);
+}
+
+/// Of the fault table (row 22).
+#[actix_web::test]
+async fn clock_that_jumps_over_midnight_and_back_resets_no_day() {
+    let server = Server::with(FIVE).await;
+    let key = server.user(Plan::Pro).await.key([]).await;
+    for count in 1..=5 {
+        assert_eq!(today(&key).await, count);
+    }
+
+    server.clock.advance(DAY);
+    assert_eq!((today(&key).await, today(&key).await), (1, 2));
+    server.clock.set_back(DAY);
+    assert_eq!(key.get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+    server.clock.advance(DAY);
+
+    assert_eq!(today(&key).await, 3);
+}
+
+/// Of the fault table (row 22).
+#[actix_web::test]
+async fn clock_set_back_after_a_restart_finds_the_counts_of_its_day() {
+    let server = Server::with(FIVE).await;
+    let user = server.user(Plan::Pro).await;
+    let session = user.sign_in().await;
+    let made = session.post("/app/api/keys", serde_json::json!({ "name": "reader", "kind": "rest" })).await;
+    let secret = made.data(201)["secret"].as_str().unwrap().to_owned();
+    for count in 1..=5 {
+        assert_eq!(today(&server.stranger().with_key(&secret)).await, count);
+    }
+    server.clock.advance(DAY);
+    assert_eq!(today(&server.stranger().with_key(&secret)).await, 1);
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, FIVE).await;
+    let key = server.stranger().with_key(&secret);
+    assert_eq!(today(&key).await, 2);
+
+    server.clock.set_back(DAY);
+
+    // The first call asks for the rows of the day, which the next one meets.
+    assert_eq!(key.get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+    let refused = key.get("/rest/v2/usage").await;
+    assert_eq!((refused.refused(429), refused.number("retry-after")), ("RATE_LIMITED", 12 * 3600));
+    server.clock.advance(DAY);
+    assert_eq!(today(&key).await, 3);
+}
+
+/// Of the fault table (row 22).
+#[actix_web::test]
+async fn clock_set_back_locks_nobody_out_of_signing_in() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let sign_in = async |password: &str| {
+        let credentials = serde_json::json!({ "email": user.email(), "password": password });
+        server.stranger().post("/app/api/session", credentials).await.status
+    };
+    server.clock.advance(DAY * 365);
+    for _ in 0..5 {
+        assert_eq!(sign_in("a wrong password").await, 401);
+    }
+    server.clock.set_back(DAY * 365);
+    assert_eq!(sign_in(PASSWORD).await, 429);
+
+    server.clock.advance(Duration::from_secs(15 * 60));
+
+    assert_eq!(sign_in(PASSWORD).await, 200);
+}

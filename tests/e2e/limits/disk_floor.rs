@@ -1,0 +1,54 @@
+//! The disk floor: below it strangers add nothing, users can still sign in, and no file of an import is taken.
+
+use entity::plan::Plan;
+use reqwest::Method;
+use serde_json::json;
+
+use crate::import::imports::list;
+use crate::support::{Assistant, PASSWORD, Server, Store};
+
+/// Of the fault table (row 6).
+#[actix_web::test]
+async fn strangers_add_nothing_below_the_floor() {
+    let open = ("ACCOUNTS__SIGNUP", "open");
+    let server = Server::with(&[open]).await;
+    let email = server.user(Plan::Pro).await.email().to_owned();
+    let address = Assistant::new(server.stranger()).await.address(&[]);
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[open, ("STORAGE__MIN_FREE_BYTES", "1099511627776")]).await;
+    let stranger = server.stranger();
+
+    let account = json!({ "email": "new@b.example", "password": PASSWORD });
+    let signed_up = stranger.post("/app/api/signup", account).await;
+    let client = json!({ "redirect_uris": ["http://127.0.0.1:9/back"] });
+    let registered = stranger.post("/oauth/register", client).await;
+    let page = stranger.get(&address).await;
+    let preflight = stranger.send(Method::OPTIONS, "/oauth/register", None).await;
+    let user = stranger.sign_in(&email, PASSWORD).await;
+
+    for refused in [&signed_up, &registered, &page] {
+        assert_eq!((refused.status, refused.said("retry-after")), (507, "60"), "{}", refused.text);
+    }
+    assert_eq!(signed_up.refused(507), "STORAGE_FULL");
+    assert_eq!(registered.said("access-control-allow-origin"), "*");
+    assert_eq!(preflight.status, 204);
+    assert_eq!(user.get(&address).await.status, 200);
+}
+
+#[actix_web::test]
+async fn import_below_the_floor_is_refused_before_its_file_is_stored() {
+    let store = Store::start().await;
+    let server = Server::with(&store.settings()).await;
+    let email = server.user(Plan::Free).await.email().to_owned();
+    let (home, clock) = server.stop().await;
+    let settings: Vec<_> =
+        store.settings().into_iter().chain([("STORAGE__MIN_FREE_BYTES", "1099511627776")]).collect();
+    let server = Server::at(home, clock, &settings).await;
+    let session = server.stranger().sign_in(&email, PASSWORD).await;
+
+    let file = list("<DT><A HREF=\"https://a.example/\">A</A>");
+    let import = session.file("/app/api/imports", file.as_bytes(), &[]).await;
+
+    assert_eq!(import.refused(507), "STORAGE_FULL");
+    assert!(store.paths().is_empty(), "{:?}", store.paths());
+}

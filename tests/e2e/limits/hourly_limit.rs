@@ -1,0 +1,70 @@
+//! The hour of a key: its full number at once, refilled evenly (contract.md, section 3).
+
+use std::time::Duration;
+
+use entity::plan::Plan;
+use reqwest::Method;
+use serde_json::json;
+
+use crate::support::Server;
+
+#[actix_web::test]
+async fn a_key_with_three_requests_an_hour_has_one_more_after_each_third_of_it() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.key_of_an_hour(3).await;
+
+    for left in [2, 1, 0] {
+        let answer = key.get("/rest/v2/usage").await;
+        assert_eq!([answer.number("x-ratelimit-limit"), answer.number("x-ratelimit-remaining")], [3, left]);
+    }
+    let refused = key.get("/rest/v2/usage").await;
+
+    assert_eq!(refused.refused(429), "RATE_LIMITED");
+    assert_eq!(refused.number("retry-after"), 1200);
+    assert_eq!(refused.number("x-ratelimit-remaining"), 0);
+    server.clock.advance(Duration::from_millis(1_199_999));
+    assert_eq!(key.get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+    server.clock.advance(Duration::from_millis(1));
+    key.get("/rest/v2/usage").await.data(200);
+    assert_eq!(key.get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+}
+
+#[actix_web::test]
+async fn each_key_has_an_hour_of_its_own() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (one, other) = (user.key_of_an_hour(1).await, user.key_of_an_hour(1).await);
+
+    one.get("/rest/v2/usage").await.data(200);
+
+    assert_eq!(one.get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+    other.get("/rest/v2/usage").await.data(200);
+}
+
+#[actix_web::test]
+async fn twenty_requests_at_once_on_an_hour_of_seven_are_admitted_seven_times() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.key_of_an_hour(7).await;
+
+    let answers = futures_util::future::join_all((0..20).map(|_| key.get("/rest/v2/usage"))).await;
+
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 7);
+    assert_eq!(answers.iter().filter(|answer| answer.status == 429).count(), 13);
+}
+
+#[actix_web::test]
+async fn another_hourly_limit_keeps_what_was_used() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.key_of_an_hour(4).await, user.sign_in().await);
+    for _ in 0..4 {
+        key.get("/rest/v2/usage").await.data(200);
+    }
+
+    let body = json!({ "hourlyLimit": 6 });
+    session.send(Method::PATCH, &format!("/app/api/keys/{}", key.id), Some(body)).await.data(200);
+
+    key.get("/rest/v2/usage").await.data(200);
+    key.get("/rest/v2/usage").await.data(200);
+    assert_eq!(key.get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+}

@@ -1,0 +1,103 @@
+//! What an assistant calls itself: in the notice of a first use, in the activity view and in the list of keys.
+
+use entity::plan::Plan;
+use serde_json::{Value, json};
+
+use crate::support::{Client, Mcp, Server};
+
+async fn written(server: &Server) {
+    server.app().keys.flush().await.unwrap();
+    server.app().notices.flush().await;
+    server.app().activity.flush().await.unwrap();
+}
+
+async fn activity(session: &Client) -> Vec<Value> {
+    session.get("/app/api/activity").await.data(200)["activity"].as_array().unwrap().clone()
+}
+
+fn named(assistant: Mcp, user_agent: &str) -> Mcp {
+    Mcp::of(assistant.client.with("user-agent", user_agent))
+}
+
+#[actix_web::test]
+async fn the_notice_of_a_first_use_names_whoever_introduced_itself_and_is_one() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (session, assistant) = (user.sign_in().await, named(user.assistant().await, "python-httpx/0.28"));
+
+    assistant.initialize("Bookworm", "2.1").await;
+    written(&server).await;
+    assistant.call("list_projects", json!({})).await.unwrap();
+    written(&server).await;
+
+    let notices = session.get("/app/api/notices").await;
+    let notices = notices.data(200)["notices"].as_array().unwrap();
+    assert_eq!((notices.len(), &notices[0]["client"]), (1, &json!("Bookworm 2.1")));
+    let keys = session.get("/app/api/keys").await;
+    assert_eq!(keys.data(200)["keys"][0]["lastClient"], "Bookworm 2.1");
+}
+
+#[actix_web::test]
+async fn later_calls_bear_the_name_of_the_latest_introduction_of_their_key() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let session = user.sign_in().await;
+    let (one, other) =
+        (named(user.assistant().await, "node/22"), named(user.assistant().await, "curl/8.5 (x)"));
+
+    other.call("list_projects", json!({})).await.unwrap();
+    for version in ["1", "2"] {
+        one.initialize("Bookworm", version).await;
+        written(&server).await;
+        one.call("list_projects", json!({})).await.unwrap();
+    }
+    written(&server).await;
+
+    let clients: Vec<Value> = activity(&session).await.into_iter().map(|row| row["client"].clone()).collect();
+    assert_eq!(clients, ["Bookworm 2", "Bookworm 1", "curl/8.5"]);
+}
+
+#[actix_web::test]
+async fn a_call_of_the_newest_revision_bears_the_name_that_it_carries() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (session, assistant) = (user.sign_in().await, user.assistant().await);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "Modern", "version": "9" },
+    });
+    let modern = assistant.client.with("mcp-protocol-version", "2026-07-28");
+    let modern = Mcp::of(modern.with("mcp-method", "tools/call").with("mcp-name", "list_projects"));
+
+    let call = json!({ "name": "list_projects", "arguments": {}, "_meta": meta });
+    let result = modern.ask("tools/call", call).await;
+    written(&server).await;
+
+    assert_eq!(result["structuredContent"]["projects"], json!([]));
+    assert_eq!(activity(&session).await[0]["client"], "Modern 9");
+}
+
+#[actix_web::test]
+async fn a_tool_call_stands_in_the_activity_by_its_tool_and_code_and_without_its_words() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (session, assistant) = (user.sign_in().await, user.assistant().await);
+
+    assistant.initialize("Bookworm", "1").await;
+    assistant.tools().await;
+    assistant.call("search_library", json!({ "query": "zanzibar" })).await.unwrap();
+    let nobodys = "01890000-0000-7000-8000-000000000000";
+    assistant.refused("create_note", json!({ "projectId": nobodys, "body": "zanzibar" })).await;
+    assistant.refused("add_bookmark", json!({ "url": "ftp://zanzibar.example/" })).await;
+    written(&server).await;
+
+    let rows = activity(&session).await;
+    let shown: Vec<_> = rows.iter().map(|row| (&row["tool"], &row["status"])).collect();
+    assert_eq!(
+        json!(shown),
+        json!([["add_bookmark", "URL_REJECTED"], ["create_note", "NOT_FOUND"], ["search_library", "ok"],])
+    );
+    assert!(rows.iter().all(|row| row["surface"] == "mcp" && row["route"].is_null()));
+    assert!(!json!(rows).to_string().contains("zanzibar"));
+}

@@ -1,0 +1,147 @@
+//! What tool calls cost, and what happens where the day or the hour is spent (spec.md: Limits; contract.md, section 7).
+
+use std::time::Duration;
+
+use actors::auth::accounts;
+use entity::plan::Plan;
+use entity::scope::Scope;
+use serde_json::{Value, json};
+
+use crate::rest::projects::project;
+use crate::support::{Client, Mcp, Server};
+
+const NOBODYS: &str = "01890000-0000-7000-8000-000000000000";
+
+async fn today(rest: &Client) -> u64 {
+    rest.get("/rest/v2/usage").await.data(200)["mcp"]["today"].as_u64().unwrap()
+}
+
+/// Of the threat table (row D3).
+#[actix_web::test]
+async fn writing_counts_two_reading_one_and_a_long_page_two_whatever_comes_of_it() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (rest, session, assistant) = (user.full_key().await, user.sign_in().await, user.assistant().await);
+    let id = project(&session, "P").await;
+    let saved = rest.save_text("https://example.org/a", "Text.").await;
+    let document = saved["documentId"].clone();
+
+    for (tool, arguments, calls) in [
+        ("search_library", json!({ "query": "text" }), 1),
+        ("search_library", json!({}), 1),
+        ("list_projects", json!({}), 1),
+        ("list_projects", json!({ "limit": 51 }), 1),
+        ("get_project_context", json!({ "projectId": id, "maxChars": 32_000 }), 1),
+        ("get_project_context", json!({ "projectId": NOBODYS }), 1),
+        ("get_document", json!({ "documentId": document }), 1),
+        ("get_document", json!({ "documentId": document, "maxChars": 12_000 }), 1),
+        ("get_document", json!({ "documentId": document, "maxChars": 12_001 }), 2),
+        ("get_document", json!({ "documentId": NOBODYS, "maxChars": 20_000 }), 2),
+        ("get_document", json!({ "documentId": document, "maxChars": 20_001 }), 1),
+        ("add_bookmark", json!({ "url": "https://example.org/a" }), 2),
+        ("add_bookmark", json!({ "url": "ftp://example.org/a" }), 2),
+        ("add_bookmark", json!({}), 2),
+        ("create_note", json!({ "projectId": id, "body": "b" }), 2),
+        ("create_note", json!({ "bookmarkId": NOBODYS, "body": "b" }), 2),
+        ("create_note", json!({ "body": "b" }), 2),
+    ] {
+        let before = today(&rest).await;
+        let _ = assistant.call(tool, arguments.clone()).await;
+        assert_eq!(today(&rest).await - before, calls, "{tool} {arguments}");
+    }
+}
+
+#[actix_web::test]
+async fn the_handshake_the_list_and_unknown_tools_count_nothing_and_a_missing_scope_counts() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let rest = user.full_key().await;
+    let reader = user.assistant_with([Scope::Mcp, Scope::ReadLibrary]).await;
+
+    reader.initialize("reader", "1").await;
+    reader.ask("ping", json!({})).await;
+    reader.tools().await;
+    let unknown = reader.send("tools/call", json!({ "name": "drop_tables", "arguments": {} })).await;
+    assert_eq!(unknown.body["error"]["code"], -32602);
+    assert_eq!(today(&rest).await, 0);
+
+    let refused = reader.call("create_note", json!({ "projectId": NOBODYS, "body": "b" })).await.unwrap_err();
+    assert_eq!(refused["scopes"], json!(["write:projects", "write:notes"]));
+    assert_eq!(reader.refused("list_projects", json!({})).await, "SCOPE_REQUIRED");
+    assert_eq!(today(&rest).await, 3);
+}
+
+#[actix_web::test]
+async fn a_plan_that_lacks_a_tool_neither_lists_nor_counts_it() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let assistant = user.assistant().await;
+    assert_eq!(assistant.tools().await.len(), 6);
+    accounts::set_plan(server.app(), user.id(), Plan::Free).await.unwrap();
+    server.app().keys.forget();
+
+    let reading = ["search_library", "get_document", "list_projects", "get_project_context"];
+    assert_eq!(assistant.tools().await, reading);
+    for arguments in [json!({ "url": "https://example.org/a" }), json!({})] {
+        assert_eq!(assistant.refused("add_bookmark", arguments).await, "PLAN_REQUIRED");
+    }
+    assert_eq!(server.app().limits.today(user.id()).await.unwrap().mcp, 0);
+}
+
+#[actix_web::test]
+async fn a_call_that_would_pass_the_day_is_refused_whole_and_counts_nothing() {
+    let server = Server::with(&[("PLANS__PRO__MCP_PER_DAY", "3")]).await;
+    let user = server.user(Plan::Pro).await;
+    let (rest, assistant, other) = (user.full_key().await, user.assistant().await, user.assistant().await);
+    assistant.call("add_bookmark", json!({ "url": "https://example.org/a" })).await.unwrap();
+
+    let refused = other.call("add_bookmark", json!({ "url": "https://example.org/b" })).await.unwrap_err();
+    assert_eq!(
+        (&refused["code"], &refused["retryAfterSeconds"]),
+        (&json!("RATE_LIMITED"), &json!(12 * 3600))
+    );
+    let long = json!({ "documentId": NOBODYS, "maxChars": 12_001 });
+    assert_eq!(assistant.refused("get_document", long).await, "RATE_LIMITED");
+    assert_eq!(today(&rest).await, 2);
+    assert_eq!(rest.get("/rest/v1/bookmarks").await.data(200)["bookmarks"].as_array().unwrap().len(), 1);
+    other.call("list_projects", json!({})).await.unwrap();
+    assert_eq!(assistant.refused("list_projects", json!({})).await, "RATE_LIMITED");
+    assistant.initialize("still", "1").await;
+
+    server.clock.advance(Duration::from_secs(12 * 3600));
+    assistant.call("list_projects", json!({})).await.unwrap();
+}
+
+#[actix_web::test]
+async fn twenty_writes_at_once_on_a_day_of_ten_calls_are_five() {
+    let server = Server::with(&[("PLANS__PRO__MCP_PER_DAY", "10")]).await;
+    let user = server.user(Plan::Pro).await;
+    let (rest, assistant) = (user.full_key().await, user.assistant().await);
+
+    let write =
+        |n: usize| assistant.call("add_bookmark", json!({ "url": format!("https://example.org/{n}") }));
+    let written = futures_util::future::join_all((0..20).map(write)).await;
+
+    assert_eq!(written.iter().filter(|result| result.is_ok()).count(), 5);
+    assert_eq!(today(&rest).await, 10);
+}
+
+#[actix_web::test]
+async fn a_write_takes_one_of_the_keys_hour_and_the_hour_refuses_like_the_day() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let assistant: Mcp = user.assistant_of_an_hour(Some(2)).await;
+    let write =
+        |n: usize| assistant.call("add_bookmark", json!({ "url": format!("https://example.org/{n}") }));
+    assistant.initialize("free of charge", "1").await;
+    assistant.tools().await;
+
+    write(1).await.unwrap();
+    write(2).await.unwrap();
+    let refused: Value = write(3).await.unwrap_err();
+
+    assert_eq!((&refused["code"], &refused["retryAfterSeconds"]), (&json!("RATE_LIMITED"), &json!(1800)));
+    assert_eq!(server.app().limits.today(user.id()).await.unwrap().mcp, 4);
+    server.clock.advance(Duration::from_secs(1800));
+    write(3).await.unwrap();
+}

@@ -1,0 +1,155 @@
+//! Clients that are named by the address of a document about themselves, where the operator allows it (D7).
+
+use std::time::Duration;
+
+use entity::plan::Plan;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Assistant, REDIRECT, Reply, Server, Site, ticket};
+
+const ALLOWED: [(&str, &str); 1] = [("OAUTH__CLIENT_METADATA_DOCUMENTS", "true")];
+
+/// The address of a document, with these members changed.
+fn document(site: &Site, path: &str, changes: Value) -> String {
+    let id = site.page(path, [Reply::Never]);
+    let mut said =
+        json!({ "client_id": id, "client_name": "Heron by document", "redirect_uris": [REDIRECT] });
+    said.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    site.page(path, [Reply::File("application/json", said.to_string().into_bytes())])
+}
+
+fn named(server: &Server, id: &str) -> Assistant {
+    Assistant { client: server.stranger(), id: id.to_owned(), secret: None }
+}
+
+async fn asked(server: &Server, id: &str) -> Answer {
+    server.stranger().get(&named(server, id).address(&[])).await
+}
+
+#[actix_web::test]
+async fn a_client_is_what_its_document_says_and_is_read_again_after_a_while() {
+    let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let id = document(&site, "/client.json", json!({}));
+    let metadata = server.stranger().get("/.well-known/oauth-authorization-server").await;
+    assert_eq!(metadata.body["client_id_metadata_document_supported"], true);
+    let assistant = named(&server, &id);
+
+    let tokens = assistant.connect(&browser, "read:library").await;
+
+    assert_eq!(assistant.call(&tokens.access).await, 200);
+    assert_eq!(assistant.refresh(&tokens.refresh).await.status, 200);
+    let apps = browser.get("/app/api/connected-apps").await;
+    assert_eq!(apps.data(200)["apps"][0]["clientName"], "Heron by document");
+    assert_eq!(site.hits("/client.json"), 1);
+    document(&site, "/client.json", json!({ "redirect_uris": ["https://heron.example/cb"] }));
+    assert_eq!(asked(&server, &id).await.status, 200, "it was read a moment ago");
+    server.clock.advance(Duration::from_secs(900));
+    assert_eq!(asked(&server, &id).await.status, 400, "its redirect address is another one now");
+}
+
+#[actix_web::test]
+async fn a_document_that_is_none_is_told_to_the_person_and_sends_nobody_anywhere() {
+    let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
+    let good = document(&site, "/good.json", json!({}));
+    let moved = Reply::Plain { status: 302, headers: vec![("location", good.clone())], body: String::new() };
+    let faulty = [
+        (document(&site, "/other.json", json!({ "client_id": good })), "that of another app"),
+        (document(&site, "/secret.json", json!({ "client_secret": "s" })), "contains a client secret"),
+        (
+            document(&site, "/method.json", json!({ "token_endpoint_auth_method": "client_secret_post" })),
+            "token_endpoint_auth_method must be none",
+        ),
+        (
+            document(&site, "/cursor.json", json!({ "redirect_uris": ["myapp://cb"] })),
+            "redirect_uris must be",
+        ),
+        (site.page("/page.json", [Reply::Html("<p>No client.</p>".into())]), "not sent as application/json"),
+        (site.page("/list.json", [Reply::File("application/json", b"[]".to_vec())]), "not a JSON object"),
+        (site.page("/moved.json", [moved]), "redirects to another one"),
+        (site.page("/gone.json", [Reply::Status(404)]), "could not be fetched"),
+        (
+            site.page("/long.json", [Reply::File("application/json", vec![b' '; 17_000])]),
+            "could not be fetched",
+        ),
+        ("https://nowhere.invalid/client.json".to_owned(), "could not be fetched"),
+        ("https://10.0.0.1/client.json".to_owned(), "could not be fetched"),
+        ("http://10.0.0.1/client.json".to_owned(), "not an https URL"),
+        ("https://heron.example".to_owned(), "not an https URL"),
+    ];
+    for (id, reason) in &faulty {
+        let page = asked(&server, id).await;
+        assert_eq!(page.status, 400, "{id}: {}", page.text);
+        assert!(page.text.contains(reason), "{id}: {}", page.text);
+        assert!(!page.headers.contains_key("location"), "{id}");
+    }
+    assert_eq!(asked(&server, &good).await.status, 200);
+}
+
+#[actix_web::test]
+async fn unless_it_is_allowed_nothing_is_fetched_and_nothing_advertised() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let id = document(&site, "/client.json", json!({}));
+
+    assert_eq!(asked(&server, &id).await.status, 400);
+
+    assert_eq!(site.hits("/client.json"), 0);
+    let metadata = server.stranger().get("/.well-known/oauth-authorization-server").await;
+    assert!(metadata.body.get("client_id_metadata_document_supported").is_none());
+}
+
+#[actix_web::test]
+async fn an_address_that_the_document_took_back_gets_no_code_and_one_that_is_away_is_still_known() {
+    let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let id = document(&site, "/client.json", json!({ "client_uri": "https://claude.ai/" }));
+    let assistant = named(&server, &id);
+    assert_eq!(asked(&server, &id).await.status, 200);
+    server.clock.advance(Duration::from_secs(800));
+    let page = browser.get(&assistant.address(&[])).await;
+    assert!(page.text.contains(&id) && !page.text.contains("claude.ai"), "{}", page.text);
+    let ticket = ticket(&page);
+
+    document(&site, "/client.json", json!({ "redirect_uris": ["https://heron.example/cb"] }));
+    server.clock.advance(Duration::from_secs(100));
+    assert_eq!(asked(&server, &id).await.status, 400);
+    let click = [("ticket", ticket.as_str()), ("decision", "allow"), ("scope", "read:library")];
+    assert_eq!(browser.form("/oauth/consent", &click).await.status, 403);
+
+    site.page("/client.json", [Reply::Status(503)]);
+    server.clock.advance(Duration::from_secs(3600));
+    let moved = [("redirect_uri", "https://heron.example/cb")];
+    assert_eq!(server.stranger().get(&assistant.address(&moved)).await.status, 200);
+    server.clock.advance(Duration::from_secs(24 * 3600));
+    assert_eq!(server.stranger().get(&assistant.address(&moved)).await.status, 400);
+}
+
+#[actix_web::test]
+async fn once_it_is_allowed_no_more_who_was_let_in_by_a_document_is_out() {
+    let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = named(&server, &document(&site, "/client.json", json!({})));
+    let tokens = assistant.connect(&browser, "read:library").await;
+    let (home, clock) = server.stop().await;
+
+    let server = Server::at(home, clock, &[]).await;
+
+    let assistant = assistant.at(server.stranger());
+    assert_eq!(assistant.refresh(&tokens.refresh).await.body["error"], "invalid_client");
+    assert_eq!(asked(&server, &assistant.id).await.status, 400);
+}
+
+#[actix_web::test]
+async fn a_stranger_has_so_many_documents_read_and_no_more() {
+    let settings = [ALLOWED[0], ("OAUTH__REGISTRATIONS_PER_HOUR", "2")];
+    let (server, site) = (Server::with(&settings).await, Site::start().await);
+    for n in 0..2 {
+        let id = document(&site, &format!("/{n}.json"), json!({}));
+        assert_eq!(asked(&server, &id).await.status, 200);
+    }
+    let third = document(&site, "/3.json", json!({}));
+
+    assert_eq!(asked(&server, &third).await.status, 400);
+
+    assert_eq!(site.hits("/3.json"), 0);
+}

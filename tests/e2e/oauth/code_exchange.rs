@@ -1,0 +1,357 @@
+//! The token endpoint with a code (assertions 47 to 62).
+
+use std::time::Duration;
+
+use actors::auth::accounts;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use entity::plan::Plan;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Assistant, REDIRECT, Server, Tokens, VERIFIER};
+
+fn refused(answer: &Answer, status: u16, error: &str) {
+    assert_eq!((answer.status, &answer.body["error"]), (status, &json!(error)), "{}", answer.text);
+    assert_eq!(answer.said("cache-control"), "no-store");
+    assert!(answer.body.get("access_token").is_none());
+}
+
+/// Of the threat table (row O3).
+#[actix_web::test]
+async fn a_code_becomes_tokens_once_and_a_second_use_ends_them() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let code = assistant.code(&browser, "read:library").await;
+
+    let answer = assistant.exchange(&code).await;
+
+    let tokens = Tokens::of(&answer);
+    assert_eq!((&answer.body["token_type"], &answer.body["expires_in"]), (&json!("Bearer"), &json!(3600)));
+    assert_eq!((answer.said("cache-control"), answer.said("pragma")), ("no-store", "no-cache"));
+    assert_eq!(assistant.call(&tokens.access).await, 200);
+    let newer = Tokens::of(&assistant.refresh(&tokens.refresh).await);
+    refused(&assistant.exchange(&code).await, 400, "invalid_grant");
+    for access in [&tokens.access, &newer.access] {
+        assert_eq!(assistant.call(access).await, 401);
+    }
+    refused(&assistant.refresh(&newer.refresh).await, 400, "invalid_grant");
+}
+
+/// Of the fault table (row 22).
+#[actix_web::test]
+async fn clock_set_back_revives_no_code_and_no_refresh_token() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let code = assistant.code(&browser, "read:library").await;
+    let tokens = Tokens::of(&assistant.exchange(&code).await);
+    let newer = Tokens::of(&assistant.refresh(&tokens.refresh).await);
+
+    server.clock.set_back(Duration::from_secs(3600));
+
+    refused(&assistant.refresh(&tokens.refresh).await, 400, "invalid_grant");
+    for access in [&tokens.access, &newer.access] {
+        assert_eq!(assistant.call(access).await, 401);
+    }
+    refused(&assistant.exchange(&code).await, 400, "invalid_grant");
+    refused(&assistant.refresh(&newer.refresh).await, 400, "invalid_grant");
+}
+
+/// Of the fault and threat tables (rows 44, O3).
+#[actix_web::test]
+async fn many_exchanges_at_once_have_one_winner_and_then_none() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let code = assistant.code(&browser, "read:library").await;
+
+    let answers = futures_util::future::join_all((0..12).map(|_| assistant.exchange(&code))).await;
+
+    let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 200);
+    assert_eq!((won.len(), lost.len()), (1, 11));
+    lost.iter().for_each(|answer| refused(answer, 400, "invalid_grant"));
+    assert_eq!(assistant.call(&Tokens::of(&won[0]).access).await, 401);
+}
+
+/// Of the threat table (row O3).
+#[actix_web::test]
+async fn a_try_that_does_not_fit_spends_the_code() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    for (change, error) in [
+        (("code_verifier", "another-verifier-another-verifier-another-verifier"), "invalid_grant"),
+        (("code_verifier", ""), "invalid_request"),
+        (("code_verifier", "short"), "invalid_request"),
+        (("code_verifier", "v".repeat(129).as_str()), "invalid_request"),
+        (("code_verifier", "not+of/the=characters-that-a-verifier-may-have!"), "invalid_request"),
+        (("redirect_uri", ""), "invalid_grant"),
+        (("redirect_uri", "http://127.0.0.1:43117/other"), "invalid_grant"),
+    ] {
+        let code = assistant.code(&browser, "read:library").await;
+        refused(&assistant.exchange_with(&code, &[change]).await, 400, error);
+        refused(&assistant.exchange(&code).await, 400, "invalid_grant");
+    }
+    let code = assistant.code(&browser, "read:library").await;
+    let elsewhere = [("resource", "https://other.example/mcp")];
+    refused(&assistant.exchange_with(&code, &elsewhere).await, 400, "invalid_target");
+    let thief = Assistant::new(server.stranger()).await;
+    refused(&thief.exchange(&code).await, 400, "invalid_grant");
+    refused(&assistant.exchange(&code).await, 400, "invalid_grant");
+}
+
+#[actix_web::test]
+async fn a_client_that_fails_to_prove_itself_spends_nothing() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let said = json!({ "token_endpoint_auth_method": "client_secret_post" });
+    let assistant = Assistant::registered(server.stranger(), said).await;
+    let code = assistant.code(&browser, "read:library").await;
+    let wrong = |secret: Option<&str>| Assistant { secret: secret.map(str::to_owned), ..assistant.clone() };
+
+    refused(&wrong(Some("wrong")).exchange(&code).await, 401, "invalid_client");
+    refused(&wrong(None).exchange(&code).await, 401, "invalid_client");
+
+    Tokens::of(&assistant.exchange(&code).await);
+}
+
+#[actix_web::test]
+async fn a_client_proves_itself_by_the_way_it_registered_and_no_other() {
+    let server = Server::start().await;
+    let stranger = server.stranger();
+    let basic = Assistant::registered(stranger.clone(), json!({})).await;
+    let secret = basic.secret.clone().unwrap();
+    let header = |id: &str, secret: &str| {
+        let value = format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")));
+        stranger.clone().with("authorization", &value)
+    };
+    let refresh = [("grant_type", "refresh_token"), ("refresh_token", "cr_nothing")];
+
+    let percent = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
+    let good = header(&percent(&basic.id), &percent(&secret)).form("/oauth/token", &refresh).await;
+    refused(&good, 400, "invalid_grant");
+    let posted = basic.ask(&refresh).await;
+    refused(&posted, 401, "invalid_client");
+    assert!(!posted.headers.contains_key("www-authenticate"));
+    let wrong = header(&basic.id, "wrong").form("/oauth/token", &refresh).await;
+    refused(&wrong, 401, "invalid_client");
+    assert!(wrong.said("www-authenticate").starts_with("Basic"));
+    let both = header(&basic.id, &secret)
+        .form("/oauth/token", &[refresh[0], refresh[1], ("client_secret", "x")])
+        .await;
+    refused(&both, 400, "invalid_request");
+    let public = Assistant::new(stranger.clone()).await;
+    let with_secret = Assistant { secret: Some(secret), ..public };
+    refused(&with_secret.ask(&refresh).await, 401, "invalid_client");
+    let unknown = Assistant { id: "unknown".to_owned(), secret: None, ..with_secret };
+    refused(&unknown.ask(&refresh).await, 401, "invalid_client");
+}
+
+#[actix_web::test]
+async fn clients_that_keep_failing_are_told_to_wait_and_others_are_not() {
+    let server = Server::start().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let unknown = Assistant { id: "unknown".to_owned(), ..assistant.clone() };
+    for _ in 0..20 {
+        refused(&unknown.refresh("cr_x").await, 401, "invalid_client");
+    }
+
+    let waits = unknown.refresh("cr_x").await;
+
+    assert_eq!(waits.status, 429);
+    assert!((1..=60).contains(&waits.number("retry-after")));
+    assert_eq!(assistant.refresh("cr_x").await.status, 429, "a guess from there waits too");
+}
+
+#[actix_web::test]
+async fn whoever_guesses_codes_or_tokens_is_told_to_wait_and_who_has_one_is_not() {
+    let server = Server::start().await;
+    let person = server.user(Plan::Pro).await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let browser = person.sign_in().await;
+    let tokens = assistant.connect(&browser, "read:library").await;
+    let other = Assistant::new(server.stranger()).await;
+    let code = other.code(&browser, "read:library").await;
+    for n in 0..10 {
+        refused(&assistant.exchange(&format!("cc_{n:043}")).await, 400, "invalid_grant");
+        refused(&assistant.refresh(&format!("cr_{n:043}")).await, 400, "invalid_grant");
+    }
+
+    let waits = assistant.refresh(&format!("cr_{:043}", 99)).await;
+
+    assert_eq!((waits.status, waits.body["error"].as_str()), (429, Some("temporarily_unavailable")));
+    assert!((1..=60).contains(&waits.number("retry-after")));
+    assert_eq!(assistant.exchange(&format!("cc_{:043}", 99)).await.status, 429);
+    let fresh = Tokens::of(&assistant.refresh(&tokens.refresh).await);
+    // What was good once is no guess, however often it is shown.
+    assistant.as_itself("/oauth/revoke", &[("token", &fresh.refresh)]).await;
+    for _ in 0..25 {
+        refused(&assistant.refresh(&fresh.refresh).await, 400, "invalid_grant");
+    }
+    let without_verifier =
+        [("grant_type", "authorization_code"), ("code", "cc_x"), ("redirect_uri", REDIRECT)];
+    assert_eq!(assistant.ask(&without_verifier).await.status, 429);
+    assert_eq!(other.exchange(&code).await.status, 200);
+}
+
+#[actix_web::test]
+async fn what_is_no_request_is_told_in_the_words_of_the_rfc() {
+    let server = Server::start().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    for (fields, error) in [
+        (&[][..], "invalid_request"),
+        (&[("grant_type", "password"), ("username", "a")][..], "unsupported_grant_type"),
+        (&[("grant_type", "client_credentials")][..], "unsupported_grant_type"),
+        (&[("grant_type", "authorization_code")][..], "invalid_request"),
+        (&[("grant_type", "refresh_token")][..], "invalid_request"),
+        (&[("grant_type", "refresh_token"), ("grant_type", "refresh_token")][..], "invalid_request"),
+        (
+            &[("grant_type", "refresh_token"), ("refresh_token", "a"), ("refresh_token", "a")][..],
+            "invalid_request",
+        ),
+        (
+            &[("grant_type", "refresh_token"), ("refresh_token", "a"), ("scope", "x"), ("scope", "x")][..],
+            "invalid_request",
+        ),
+        (
+            &[("grant_type", "refresh_token"), ("refresh_token", "a"), ("client_id", "b")][..],
+            "invalid_request",
+        ),
+        (
+            &[
+                ("grant_type", "authorization_code"),
+                ("code", "cc_x"),
+                ("code", "cc_x"),
+                ("code_verifier", VERIFIER),
+            ][..],
+            "invalid_request",
+        ),
+        (
+            &[
+                ("grant_type", "authorization_code"),
+                ("code", "cc_x"),
+                ("code_verifier", VERIFIER),
+                ("code_verifier", VERIFIER),
+            ][..],
+            "invalid_request",
+        ),
+        (
+            &[
+                ("grant_type", "authorization_code"),
+                ("code", "cc_x"),
+                ("redirect_uri", "https://a/"),
+                ("redirect_uri", "https://a/"),
+                ("code_verifier", VERIFIER),
+            ][..],
+            "invalid_request",
+        ),
+        (
+            &[("grant_type", "authorization_code"), ("code", "cc_x"), ("code_verifier", VERIFIER)][..],
+            "invalid_grant",
+        ),
+        (
+            &[("grant_type", "refresh_token"), ("refresh_token", "x"), ("resource", "https://o.example/")][..],
+            "invalid_target",
+        ),
+    ] {
+        refused(&assistant.ask(fields).await, 400, error);
+    }
+    let stranger = server.stranger();
+    refused(
+        &stranger.post("/oauth/token", json!({ "grant_type": "refresh_token" })).await,
+        400,
+        "invalid_request",
+    );
+    let in_address =
+        format!("/oauth/token?grant_type=refresh_token&refresh_token=x&client_id={}", assistant.id);
+    refused(&stranger.form(&in_address, &[]).await, 400, "invalid_request");
+    let got = stranger.get("/oauth/token").await;
+    assert_eq!((got.status, got.said("allow")), (405, "POST, OPTIONS"));
+    assert_eq!(stranger.form("/oauth/token", &[("x", &"y".repeat(40_000))]).await.status, 413);
+}
+
+#[actix_web::test]
+async fn a_code_is_good_for_what_was_ticked_whatever_its_exchange_asks_for() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let code = assistant.code(&browser, "read:library").await;
+
+    let answer = assistant.exchange_with(&code, &[("scope", "read:library write:notes")]).await;
+
+    assert_eq!(Tokens::of(&answer).scope, "read:library");
+    assert_eq!(answer.said("content-type"), "application/json");
+}
+
+#[actix_web::test]
+async fn a_code_of_someone_whose_plan_became_smaller_works_for_what_that_has() {
+    let server = Server::start().await;
+    let person = server.user(Plan::Pro).await;
+    let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);
+    let code = assistant.code(&browser, "read:library write:notes").await;
+    accounts::set_plan(server.app(), person.id(), Plan::Free).await.unwrap();
+    server.app().keys.forget();
+
+    let tokens = Tokens::of(&assistant.exchange(&code).await);
+
+    let listed = assistant.list(&tokens.access).await.text;
+    assert!(listed.contains("search_library") && !listed.contains("create_note"), "{listed}");
+}
+
+/// Of the threat table (row O3).
+#[actix_web::test]
+async fn a_code_lives_sixty_seconds() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let (late, early) =
+        (assistant.code(&browser, "read:library").await, Assistant::new(server.stranger()).await);
+    let in_time = early.code(&browser, "read:library").await;
+
+    server.clock.advance(Duration::from_millis(59_999));
+    Tokens::of(&early.exchange(&in_time).await);
+    server.clock.advance(Duration::from_millis(1));
+
+    refused(&assistant.exchange(&late).await, 400, "invalid_grant");
+}
+
+#[actix_web::test]
+async fn a_code_of_someone_who_is_shut_out_or_has_disconnected_is_refused() {
+    let server = Server::start().await;
+    let person = server.user(Plan::Pro).await;
+    let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);
+    assistant.connect(&browser, "read:library").await;
+    let code = assistant.code(&browser, "read:library").await;
+    let apps = browser.get("/app/api/connected-apps").await.data(200)["apps"].clone();
+    browser.delete(&format!("/app/api/connected-apps/{}", apps[0]["id"].as_str().unwrap())).await.data(200);
+    refused(&assistant.exchange(&code).await, 400, "invalid_grant");
+
+    let code = assistant.code(&browser, "read:library").await;
+    accounts::set_disabled(server.app(), person.id(), true).await.unwrap();
+    refused(&assistant.exchange(&code).await, 400, "invalid_grant");
+    accounts::set_disabled(server.app(), person.id(), false).await.unwrap();
+
+    refused(&assistant.exchange(&code).await, 400, "invalid_grant");
+}
+
+#[actix_web::test]
+async fn each_connecting_is_told_once_in_the_app_and_a_refusal_not_at_all() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    assistant.decide(&browser, "read:library", &[]).await;
+    let unused = assistant.code(&browser, "read:library").await;
+    let notices = async || browser.get("/app/api/notices").await.data(200)["notices"].clone();
+    assert_eq!(notices().await, Value::Array(Vec::new()));
+    drop(unused);
+
+    let tokens = assistant.connect(&browser, "read:library").await;
+    assistant.refresh(&tokens.refresh).await;
+    assert_eq!(notices().await.as_array().unwrap().len(), 1);
+    assistant.connect(&browser, "read:library").await;
+
+    let told = notices().await;
+    assert_eq!(told.as_array().unwrap().len(), 2);
+    assert_eq!((&told[0]["kind"], &told[0]["client"]), (&json!("app_connected"), &json!("Heron")));
+}

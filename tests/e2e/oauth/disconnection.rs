@@ -1,0 +1,161 @@
+//! The end of a connection: by its client, by its person, and by what happens to the account (assertions 61, 69, 73 to 77).
+
+use actors::auth::accounts;
+use entity::plan::Plan;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Assistant, Client, PASSWORD, Server, Tokens};
+
+async fn apps(browser: &Client) -> Value {
+    browser.get("/app/api/connected-apps").await.data(200)["apps"].clone()
+}
+
+async fn is_dead(assistant: &Assistant, tokens: &Tokens) {
+    let refused = assistant.list(&tokens.access).await;
+    let challenge = refused.said("www-authenticate");
+    assert_eq!(refused.status, 401);
+    assert!(
+        challenge.contains(r#"error="invalid_token""#) && challenge.contains("resource_metadata="),
+        "{challenge}"
+    );
+    assert_eq!(assistant.refresh(&tokens.refresh).await.body["error"], "invalid_grant");
+}
+
+#[actix_web::test]
+async fn a_client_ends_its_connection_by_any_of_its_tokens() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    for by_access in [true, false] {
+        let tokens = assistant.connect(&browser, "read:library").await;
+        let token = if by_access { &tokens.access } else { &tokens.refresh };
+        let hint = ("token_type_hint", if by_access { "refresh_token" } else { "nonsense" });
+        for _ in 0..2 {
+            let answer = assistant.as_itself("/oauth/revoke", &[("token", token), hint]).await;
+            assert_eq!((answer.status, answer.text.as_str()), (200, ""));
+            assert_eq!(answer.said("cache-control"), "no-store");
+        }
+        is_dead(&assistant, &tokens).await;
+    }
+}
+
+#[actix_web::test]
+async fn a_revocation_of_what_is_not_ones_own_changes_nothing() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let (assistant, other) =
+        (Assistant::new(server.stranger()).await, Assistant::new(server.stranger()).await);
+    let tokens = assistant.connect(&browser, "read:library").await;
+
+    for token in [tokens.access.as_str(), &tokens.refresh, "garbage"] {
+        assert_eq!(other.as_itself("/oauth/revoke", &[("token", token)]).await.status, 200);
+    }
+
+    assert_eq!(assistant.call(&tokens.access).await, 200);
+    let nothing = assistant.as_itself("/oauth/revoke", &[]).await;
+    assert_eq!((nothing.status, &nothing.body["error"]), (400, &json!("invalid_request")));
+    let unknown = Assistant { id: "unknown".to_owned(), ..assistant };
+    let refused = unknown.as_itself("/oauth/revoke", &[("token", &tokens.access)]).await;
+    assert_eq!((refused.status, &refused.body["error"]), (401, &json!("invalid_client")));
+    assert_eq!(server.stranger().get("/oauth/revoke").await.status, 405);
+}
+
+#[actix_web::test]
+async fn a_disconnected_app_is_refused_at_its_very_next_call_and_may_be_connected_again() {
+    let server = Server::start().await;
+    let (browser, stranger) =
+        (server.user(Plan::Pro).await.sign_in().await, server.user(Plan::Pro).await.sign_in().await);
+    let assistant = Assistant::new(server.stranger()).await;
+    let tokens = assistant.connect(&browser, "read:library").await;
+    assert_eq!(assistant.call(&tokens.access).await, 200);
+    let shown = apps(&browser).await;
+    assert_eq!((&shown[0]["clientName"], &shown[0]["clientUri"]), (&json!("Heron"), &Value::Null));
+    let path = format!("/app/api/connected-apps/{}", shown[0]["id"].as_str().unwrap());
+    assert_eq!(stranger.delete(&path).await.refused(404), "NOT_FOUND");
+
+    browser.delete(&path).await.data(200);
+
+    is_dead(&assistant, &tokens).await;
+    assert_eq!(apps(&browser).await, json!([]));
+    assert_eq!(browser.delete(&path).await.refused(404), "NOT_FOUND");
+    assistant.connect(&browser, "read:projects").await;
+    let again = apps(&browser).await;
+    assert_eq!((&again[0]["id"], &again[0]["scopes"]), (&shown[0]["id"], &json!(["read:projects"])));
+}
+
+#[actix_web::test]
+async fn connecting_again_ends_what_was_before_only_when_its_code_is_exchanged() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let first = assistant.connect(&browser, "read:library").await;
+    let spent = Tokens::of(&assistant.refresh(&first.refresh).await);
+    let (older, newer) =
+        (assistant.code(&browser, "read:library").await, assistant.code(&browser, "write:notes").await);
+    assert_eq!(assistant.call(&spent.access).await, 200);
+
+    let tokens = Tokens::of(&assistant.exchange(&newer).await);
+
+    for token in [&first.access, &spent.access] {
+        assert_eq!(assistant.call(token).await, 401);
+    }
+    for token in [&first.refresh, &spent.refresh] {
+        assert_eq!(assistant.refresh(token).await.body["error"], "invalid_grant");
+    }
+    assert_eq!(assistant.exchange(&older).await.body["error"], "invalid_grant");
+    assert_eq!(assistant.call(&tokens.access).await, 200, "what was ended says nothing of the new one");
+}
+
+#[actix_web::test]
+async fn another_password_ends_every_connection() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let tokens = assistant.connect(&browser, "read:library").await;
+    let code = assistant.code(&browser, "read:library").await;
+    assert_eq!(assistant.call(&tokens.access).await, 200);
+
+    let change = json!({ "current": PASSWORD, "new": "ten bitterns in the sedge" });
+    browser.post("/app/api/password", change).await.data(200);
+
+    is_dead(&assistant, &tokens).await;
+    assert_eq!(assistant.exchange(&code).await.body["error"], "invalid_grant");
+    assert_eq!(apps(&browser).await, json!([]));
+}
+
+#[actix_web::test]
+async fn a_removed_account_takes_its_connections_with_it() {
+    let server = Server::start().await;
+    let person = server.user(Plan::Pro).await;
+    let (browser, key) = (person.sign_in().await, person.full_key().await);
+    let assistant = Assistant::new(server.stranger()).await;
+    let tokens = assistant.connect(&browser, "read:library").await;
+    assert_eq!(assistant.call(&tokens.access).await, 200);
+    let remove = async |password: &str| {
+        browser.send(Method::DELETE, "/app/api/account", Some(json!({ "password": password }))).await
+    };
+    assert_eq!(remove("wrong").await.refused(400), "VALIDATION_FAILED");
+
+    remove(PASSWORD).await.data(200);
+
+    is_dead(&assistant, &tokens).await;
+    assert_eq!(key.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
+    assert_eq!(browser.get("/app/api/session").await.status, 401);
+}
+
+#[actix_web::test]
+async fn a_disabled_account_is_refused_and_begins_without_connections() {
+    let server = Server::start().await;
+    let person = server.user(Plan::Pro).await;
+    let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);
+    let tokens = assistant.connect(&browser, "read:library").await;
+    accounts::set_disabled(server.app(), person.id(), true).await.unwrap();
+    server.app().keys.forget();
+
+    is_dead(&assistant, &tokens).await;
+    accounts::set_disabled(server.app(), person.id(), false).await.unwrap();
+
+    is_dead(&assistant, &tokens).await;
+    assert_eq!(apps(&person.sign_in().await).await, json!([]));
+}

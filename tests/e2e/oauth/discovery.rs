@@ -1,0 +1,92 @@
+//! How clients find their way: metadata and preflights (assertions 1 to 8).
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::support::{Assistant, REDIRECT, Server};
+
+#[actix_web::test]
+async fn both_documents_stand_wherever_clients_look_and_name_the_service_as_it_is_set() {
+    let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
+    let forged = server.stranger().with("x-forwarded-host", "evil.example").with("host", "evilhost");
+    let scopes = ["read:library", "read:projects", "write:projects", "write:bookmarks", "write:notes"];
+    let resource = json!({
+        "resource": "https://carrel.example/mcp",
+        "authorization_servers": ["https://carrel.example"],
+        "scopes_supported": scopes,
+        "bearer_methods_supported": ["header"],
+        "resource_name": "Carrel",
+    });
+    let proofs = ["none", "client_secret_post", "client_secret_basic"];
+    let service = json!({
+        "issuer": "https://carrel.example",
+        "authorization_endpoint": "https://carrel.example/oauth/authorize",
+        "token_endpoint": "https://carrel.example/oauth/token",
+        "registration_endpoint": "https://carrel.example/oauth/register",
+        "revocation_endpoint": "https://carrel.example/oauth/revoke",
+        "scopes_supported": scopes,
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": ["authorization_code", "refresh_token"],
+        "token_endpoint_auth_methods_supported": proofs,
+        "revocation_endpoint_auth_methods_supported": proofs,
+        "code_challenge_methods_supported": ["S256"],
+        "authorization_response_iss_parameter_supported": true,
+    });
+    for (path, document) in [
+        ("/.well-known/oauth-protected-resource", &resource),
+        ("/.well-known/oauth-protected-resource/mcp", &resource),
+        ("/.well-known/oauth-authorization-server", &service),
+        ("/.well-known/oauth-authorization-server/mcp", &service),
+    ] {
+        let answer = forged.get(path).await;
+        assert_eq!((&answer.body, answer.said("content-type")), (document, "application/json"), "{path}");
+        assert_eq!(answer.said("cache-control"), "public, max-age=300");
+        let head = forged.send(Method::HEAD, path, None).await;
+        assert_eq!((head.status, head.text.as_str()), (200, ""), "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn what_is_not_there_is_told_in_json() {
+    let server = Server::start().await;
+    for path in ["/.well-known/openid-configuration", "/.well-known/anything/else", "/mcp/.well-known/x"] {
+        let answer = server.stranger().get(path).await;
+        assert_eq!((answer.status, answer.said("content-type")), (404, "application/json"), "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn any_page_may_ask_what_carries_no_cookie_and_no_page_the_others() {
+    let server = Server::start().await;
+    let page = server.stranger().with("origin", "https://inspector.example");
+    for path in [
+        "/.well-known/oauth-protected-resource/mcp",
+        "/.well-known/oauth-protected-resource",
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-authorization-server/mcp",
+        "/oauth/register",
+        "/oauth/token",
+        "/oauth/revoke",
+    ] {
+        let asked = page.send(Method::OPTIONS, path, None).await;
+        assert_eq!((asked.status, asked.said("access-control-allow-origin")), (204, "*"), "{path}");
+        assert!(!asked.headers.contains_key("access-control-allow-credentials"));
+        let method = if path.starts_with("/.well-known") { "GET" } else { "POST" };
+        assert!(asked.said("access-control-allow-methods").contains(method), "{path}");
+        for header in ["Authorization", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "X-API-Key"] {
+            assert!(asked.said("access-control-allow-headers").contains(header), "{path}: {header}");
+        }
+    }
+    let refused = page.form("/oauth/token", &[]).await;
+    assert_eq!((refused.status, refused.said("access-control-allow-origin")), (400, "*"));
+    for shown in ["WWW-Authenticate", "MCP-Protocol-Version", "Retry-After"] {
+        assert!(refused.said("access-control-expose-headers").contains(shown), "{shown}");
+    }
+    let assistant = Assistant::new(server.stranger()).await;
+    for path in [assistant.address(&[]), assistant.address(&[("redirect_uri", REDIRECT), ("state", "")])] {
+        for method in [Method::OPTIONS, Method::GET] {
+            assert_eq!(page.send(method, &path, None).await.said("access-control-allow-origin"), "");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The token endpoint with a refresh token (assertions 63 to 72).
+
+use std::time::Duration;
+
+use actors::auth::accounts;
+use entity::plan::Plan;
+use serde_json::json;
+
+use crate::support::{Answer, Assistant, Server, Tokens};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn invalid(answer: &Answer) {
+    assert_eq!((answer.status, &answer.body["error"]), (400, &json!("invalid_grant")), "{}", answer.text);
+}
+
+#[actix_web::test]
+async fn why_a_connection_ended_stands_in_the_activity() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let tokens = assistant.connect(&browser, "read:library").await;
+    Tokens::of(&assistant.refresh(&tokens.refresh).await);
+    invalid(&assistant.refresh(&tokens.refresh).await);
+    let code = assistant.code(&browser, "read:library").await;
+    Tokens::of(&assistant.exchange(&code).await);
+    invalid(&assistant.exchange(&code).await);
+
+    let lines = browser.get("/app/api/activity").await;
+
+    let lines = lines.data(200)["activity"].as_array().unwrap().clone();
+    let told: Vec<_> = lines.iter().map(|line| (line["status"].clone(), line["client"].clone())).collect();
+    let heron = || serde_json::json!("Heron");
+    assert_eq!(told, [("CODE_REUSED".into(), heron()), ("TOKEN_REUSED".into(), heron())]);
+}
+
+/// Of the threat table (row O4).
+#[actix_web::test]
+async fn a_refresh_token_is_good_once_and_the_second_time_ends_the_connection() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let first = assistant.connect(&browser, "read:library read:projects").await;
+    let second = Tokens::of(&assistant.refresh(&first.refresh).await);
+    assert_ne!(first.refresh, second.refresh);
+    assert_eq!(second.scope, "read:library read:projects");
+    assert_eq!(assistant.call(&first.access).await, 200, "an access token outlives a refresh");
+
+    server.clock.advance(DAY);
+    let third = Tokens::of(&assistant.refresh(&second.refresh).await);
+    invalid(&assistant.refresh(&first.refresh).await);
+
+    assert_eq!(assistant.call(&third.access).await, 401);
+    invalid(&assistant.refresh(&third.refresh).await);
+    let apps = browser.get("/app/api/connected-apps").await;
+    assert_eq!(apps.data(200)["apps"], json!([]));
+    let ended = &apps.data(200)["ended"][0];
+    assert_eq!((&ended["clientName"], &ended["state"]), (&json!("Heron"), &json!("revoked")));
+}
+
+/// Of the threat table (row O4).
+#[actix_web::test]
+async fn many_refreshes_at_once_leave_no_living_branch() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let tokens = assistant.connect(&browser, "read:library").await;
+
+    let answers = futures_util::future::join_all((0..12).map(|_| assistant.refresh(&tokens.refresh))).await;
+
+    let won: Vec<_> = answers.iter().filter(|answer| answer.status == 200).map(Tokens::of).collect();
+    assert_eq!(won.len(), 1);
+    assert_eq!(assistant.call(&won[0].access).await, 401);
+    invalid(&assistant.refresh(&won[0].refresh).await);
+}
+
+/// Of the threat table (row O4).
+#[actix_web::test]
+async fn a_token_of_another_client_is_refused_and_its_connection_untouched() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let (assistant, thief) =
+        (Assistant::new(server.stranger()).await, Assistant::new(server.stranger()).await);
+    let first = assistant.connect(&browser, "read:library").await;
+    let second = Tokens::of(&assistant.refresh(&first.refresh).await);
+
+    let unknown = "cr_0000000000000000000000000000000000000000000".to_owned();
+    let mut said = Vec::new();
+    for token in [&first.refresh, &second.refresh, &second.access, &"cr_garbage".to_owned(), &unknown] {
+        let answer = thief.refresh(token).await;
+        invalid(&answer);
+        said.push(answer.text);
+    }
+    assert!(said.iter().all(|text| *text == said[0]), "whether a token is there is not told: {said:?}");
+
+    assert_eq!(assistant.call(&second.access).await, 200);
+    Tokens::of(&assistant.refresh(&second.refresh).await);
+}
+
+#[actix_web::test]
+async fn less_may_be_asked_for_once_and_more_never() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let whole = assistant.connect(&browser, "read:library read:projects").await;
+    let with = async |token: &str, scope: &str| {
+        assistant.ask(&[("grant_type", "refresh_token"), ("refresh_token", token), ("scope", scope)]).await
+    };
+
+    let more = with(&whole.refresh, "read:library write:notes").await;
+    assert_eq!((more.status, &more.body["error"]), (400, &json!("invalid_scope")));
+    let less = Tokens::of(&with(&whole.refresh, "read:projects offline_access").await);
+    assert_eq!(less.scope, "read:projects");
+    let listed = assistant.list(&less.access).await.text;
+    assert!(listed.contains("list_projects") && !listed.contains("search_library"), "{listed}");
+
+    assert_eq!(Tokens::of(&assistant.refresh(&less.refresh).await).scope, "read:library read:projects");
+}
+
+#[actix_web::test]
+async fn a_refresh_token_lives_ninety_days_from_the_last_use() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let mut tokens = assistant.connect(&browser, "read:library").await;
+
+    server.clock.advance(DAY * 90 - Duration::from_millis(1));
+    tokens = Tokens::of(&assistant.refresh(&tokens.refresh).await);
+    server.clock.advance(DAY * 90);
+
+    invalid(&assistant.refresh(&tokens.refresh).await);
+}
+
+#[actix_web::test]
+async fn after_a_downgrade_tokens_work_for_what_the_plan_has() {
+    let server = Server::start().await;
+    let person = server.user(Plan::Pro).await;
+    let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);
+    let tokens = assistant.connect(&browser, "read:library write:notes").await;
+    accounts::set_plan(server.app(), person.id(), Plan::Free).await.unwrap();
+    server.app().keys.forget();
+
+    let newer = Tokens::of(&assistant.refresh(&tokens.refresh).await);
+
+    let named = |answer: Answer| {
+        let tools = answer.body["result"]["tools"].as_array().unwrap().clone();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(named(assistant.list(&newer.access).await), ["search_library", "get_document"]);
+    assert_eq!(newer.scope, "read:library write:notes");
+}

@@ -1,0 +1,301 @@
+//! Registration (assertions 9 to 22).
+
+use std::time::Duration;
+
+use entity::id::ClientId;
+use entity::oauth_client;
+use entity::plan::Plan;
+use reqwest::Method;
+use sea_orm::{Database, EntityTrait, PaginatorTrait};
+use serde_json::json;
+
+use crate::support::{Assistant, REDIRECT, Server, Tokens, eventually};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+#[actix_web::test]
+async fn the_record_has_what_is_known_and_no_empty_fields() {
+    let server = Server::start().await;
+    let said = json!({
+        "redirect_uris": [REDIRECT], "client_name": null, "client_uri": "", "client_id": "mine", "client_secret": "mine",
+        "grant_types": ["authorization_code", "urn:ietf:params:oauth:grant-type:device_code"], "scope": "read:library",
+        "software_id": "x", "application_type": "native",
+    });
+
+    let record = server.stranger().post("/oauth/register", said).await;
+
+    assert_eq!((record.status, record.said("cache-control")), (201, "no-store"));
+    assert_eq!(record.body["token_endpoint_auth_method"], "client_secret_basic");
+    assert_eq!(record.body["grant_types"], json!(["authorization_code", "refresh_token"]));
+    assert!(record.body["client_id_issued_at"].is_i64());
+    assert_eq!(record.body["client_secret_expires_at"], 0);
+    assert_ne!(record.body["client_id"], "mine");
+    assert_ne!(record.body["client_secret"], "mine");
+    for absent in ["client_name", "client_uri", "scope", "registration_client_uri"] {
+        assert!(record.body.get(absent).is_none(), "{absent}");
+    }
+}
+
+#[actix_web::test]
+async fn a_public_client_gets_no_secret() {
+    let server = Server::start().await;
+
+    let assistant = Assistant::new(server.stranger()).await;
+
+    assert!(assistant.secret.is_none());
+}
+
+/// Of the threat table (row O6).
+#[actix_web::test]
+async fn what_may_not_be_registered_is_refused_in_the_words_of_the_rfc() {
+    let server = Server::with(&[("AUTH__FAILURES_PER_MINUTE", "1000")]).await;
+    let good = json!([REDIRECT]);
+    let redirects = [
+        json!(null),
+        json!([]),
+        json!("https://a.example/"),
+        json!([7]),
+        json!([REDIRECT, "myapp://cb"]),
+        json!(["http://a.example/cb"]),
+        json!(["javascript:alert(1)"]),
+        json!(["https://a.example/cb#x"]),
+        json!(["https://a.example@evil.example/"]),
+        json!(["http://localhost@evil/"]),
+        json!(["http://127.0.0.1.evil.example/"]),
+        json!(["data:text/html,x"]),
+        json!(["cursor://anysphere.cursor-mcp/oauth/callback"]),
+        json!(["/relative"]),
+        json!(["https://a.example\\@evil.example/"]),
+        json!(["https://a.example/ cb"]),
+        json!(["https://a.example/\ncb"]),
+        json!(["https://a.example/\u{7}"]),
+        json!([format!("https://a.example/{}", "a".repeat(2048))]),
+        json!(["https://*.a.example/"]),
+        json!(vec![REDIRECT; 21]),
+    ];
+    for uris in redirects {
+        let refused = server.stranger().post("/oauth/register", json!({ "redirect_uris": uris })).await;
+        assert_eq!((refused.status, &refused.body["error"]), (400, &json!("invalid_redirect_uri")), "{uris}");
+    }
+    for (name, value) in [
+        ("token_endpoint_auth_method", json!("private_key_jwt")),
+        ("token_endpoint_auth_method", json!("made_up")),
+        ("grant_types", json!(["client_credentials"])),
+        ("grant_types", json!(["implicit", "password"])),
+        ("grant_types", json!([])),
+        ("response_types", json!(["token"])),
+        ("client_name", json!("x".repeat(201))),
+        ("client_name", json!({})),
+        ("client_uri", json!("javascript:alert(1)")),
+    ] {
+        let refused =
+            server.stranger().post("/oauth/register", json!({ "redirect_uris": good, name: value })).await;
+        assert_eq!(
+            (refused.status, &refused.body["error"]),
+            (400, &json!("invalid_client_metadata")),
+            "{name}"
+        );
+    }
+    let none = server.stranger().post("/oauth/register", json!({ "client_name": "Heron" })).await;
+    assert_eq!((none.status, &none.body["error"]), (400, &json!("invalid_redirect_uri")));
+    let rows = Database::connect(server.database_url()).await.unwrap();
+    assert_eq!(oauth_client::Entity::find().count(&rows).await.unwrap(), 0, "nothing of them is kept");
+}
+
+#[actix_web::test]
+async fn every_address_that_the_specification_allows_may_be_registered() {
+    let server = Server::start().await;
+    let uris = json!(["https://x/cb", "http://127.0.0.1:1/cb", "http://localhost/cb", "http://[::1]:9/cb"]);
+    let said = json!({
+        "redirect_uris": uris, "client_name": "Heron", "client_uri": "https://heron.example/",
+        "token_endpoint_auth_method": "none",
+    });
+
+    let record = server.stranger().post("/oauth/register", said.clone()).await;
+    let other = server.stranger().post("/oauth/register", said).await;
+
+    assert_eq!((record.status, &record.body["redirect_uris"]), (201, &uris));
+    assert_eq!(record.body["response_types"], json!(["code"]));
+    assert_eq!(record.body["grant_types"], json!(["authorization_code", "refresh_token"]));
+    assert_eq!(
+        (&record.body["client_name"], &record.body["client_uri"]),
+        (&json!("Heron"), &json!("https://heron.example/"))
+    );
+    assert!(record.body["client_id_issued_at"].is_i64());
+    assert!(record.body.get("client_secret_expires_at").is_none());
+    assert_ne!(record.body["client_id"], other.body["client_id"]);
+}
+
+/// Of the threat table (row O6).
+#[actix_web::test]
+async fn a_body_that_is_no_json_or_too_long_is_refused() {
+    let server = Server::start().await;
+    let stranger = server.stranger();
+
+    assert_eq!(stranger.form("/oauth/register", &[("redirect_uris", REDIRECT)]).await.status, 415);
+    assert_eq!(stranger.post("/oauth/register", json!([REDIRECT])).await.status, 400);
+    let twice = r#"{"redirect_uris": ["https://a.example/"], "redirect_uris": ["https://b.example/"]}"#;
+    assert_eq!(stranger.post_text("/oauth/register", twice).await.status, 400);
+    for broken in [
+        "{not json".to_owned(),
+        "[".repeat(50_000),
+        format!("{}1{}", "{\"a\":".repeat(5_000), "}".repeat(5_000)),
+    ] {
+        assert_eq!(stranger.post_text("/oauth/register", &broken).await.status, 400);
+    }
+    let long = json!({ "redirect_uris": [REDIRECT], "software_statement": "x".repeat(70_000) });
+    assert_eq!(stranger.post("/oauth/register", long).await.status, 413);
+    for method in [Method::GET, Method::PUT, Method::DELETE] {
+        for path in ["/oauth/register", "/oauth/register/01890000-0000-7000-8000-000000000000"] {
+            let status = stranger.send(method.clone(), path, None).await.status;
+            assert!(matches!(status, 404 | 405), "{method} {path}: {status}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn whoever_keeps_registering_badly_is_told_to_wait() {
+    let server = Server::start().await;
+    for _ in 0..20 {
+        assert_eq!(server.stranger().post("/oauth/register", json!({})).await.status, 400);
+    }
+
+    let waits = server.stranger().post("/oauth/register", json!({})).await;
+
+    assert_eq!(waits.status, 429);
+    assert!((1..=60).contains(&waits.number("retry-after")));
+    Assistant::new(server.stranger()).await;
+}
+
+/// Of the threat table (row O6).
+#[actix_web::test]
+async fn the_twenty_first_registration_of_an_hour_is_told_to_wait_and_a_bad_one_does_not_count() {
+    let server = Server::start().await;
+    let stranger = server.stranger();
+    for _ in 0..3 {
+        assert_eq!(stranger.post("/oauth/register", json!({})).await.status, 400);
+    }
+    for _ in 0..20 {
+        Assistant::new(stranger.clone()).await;
+    }
+
+    let refused = stranger.post("/oauth/register", json!({ "redirect_uris": [REDIRECT] })).await;
+
+    assert_eq!(refused.status, 429);
+    assert!((1..=3600).contains(&refused.number("retry-after")));
+    server.clock.advance(Duration::from_secs(3600));
+    Assistant::new(stranger).await;
+}
+
+#[actix_web::test]
+async fn a_closed_service_names_no_registration_and_refuses_everybody() {
+    let server = Server::with(&[("OAUTH__REGISTRATION", "closed")]).await;
+
+    let metadata = server.stranger().get("/.well-known/oauth-authorization-server").await;
+    let refused = server.stranger().post("/oauth/register", json!({ "redirect_uris": [REDIRECT] })).await;
+
+    assert!(metadata.body.get("registration_endpoint").is_none());
+    assert_eq!(refused.status, 403);
+}
+
+#[actix_web::test]
+async fn a_client_is_forgotten_after_thirty_days_unless_somebody_is_connected() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let (idle, connected) =
+        (Assistant::new(server.stranger()).await, Assistant::new(server.stranger()).await);
+    connected.connect(&browser, "read:library").await;
+
+    server.clock.advance(DAY * 30);
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[]).await;
+    assert_eq!(server.stranger().get(&idle.address(&[])).await.status, 200);
+    // Looking at the page was a use.
+    server.clock.advance(DAY * 30 + Duration::from_millis(1));
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[]).await;
+
+    // Not by its page: whoever looks at that uses it.
+    let id: ClientId = idle.id.parse().unwrap();
+    eventually("the unused client is forgotten", async || {
+        let row = oauth_client::Entity::find_by_id(id).one(server.app().db.read()).await.unwrap();
+        row.is_none().then_some(())
+    })
+    .await;
+    assert_eq!(server.stranger().get(&idle.address(&[])).await.status, 400);
+    let refused = idle.at(server.stranger()).exchange("cc_nothing").await;
+    assert_eq!((refused.status, &refused.body["error"]), (401, &json!("invalid_client")));
+    let kept = connected.at(server.stranger());
+    assert_eq!(server.stranger().get(&kept.address(&[])).await.status, 200);
+}
+
+/// Of the threat table (row O6).
+#[actix_web::test]
+async fn an_address_that_browsers_run_is_none_even_where_the_operator_lists_it() {
+    let listed = "javascript:alert(1),data:text/html;x,cursor://app/*,cursor://app/cb#x,cursor://app/cb";
+    let server = Server::with(&[("OAUTH__PRIVATE_REDIRECT_URIS", listed)]).await;
+    let register = async |uri: &str| {
+        server.stranger().post("/oauth/register", json!({ "redirect_uris": [uri] })).await.status
+    };
+    for bad in ["javascript:alert(1)", "data:text/html;x", "cursor://app/*", "cursor://app/cb#x"] {
+        assert_eq!(register(bad).await, 400, "{bad}");
+    }
+    assert_eq!(register("cursor://app/cb").await, 201);
+}
+
+#[actix_web::test]
+async fn an_address_that_the_operator_lists_no_more_is_good_no_more() {
+    let server = Server::with(&[("OAUTH__PRIVATE_REDIRECT_URIS", "cursor://app/cb")]).await;
+    let said = json!({ "redirect_uris": ["cursor://app/cb"], "token_endpoint_auth_method": "none" });
+    let assistant = Assistant::registered(server.stranger(), said).await;
+    let address = assistant.address(&[("redirect_uri", "cursor://app/cb")]);
+    assert_eq!(server.stranger().get(&address).await.status, 200);
+
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[]).await;
+
+    let page = server.stranger().get(&address).await;
+    assert_eq!((page.status, page.said("location")), (400, ""));
+}
+
+#[actix_web::test]
+async fn a_client_that_was_in_use_is_remembered_from_its_last_refresh_on() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let mut tokens = assistant.connect(&browser, "read:library").await;
+    let unused = Assistant::new(server.stranger()).await;
+    for _ in 0..2 {
+        server.clock.advance(DAY * 20);
+        tokens = Tokens::of(&assistant.refresh(&tokens.refresh).await);
+    }
+    assistant.as_itself("/oauth/revoke", &[("token", &tokens.refresh)]).await;
+    server.clock.advance(DAY * 20);
+
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[]).await;
+
+    let id: ClientId = unused.id.parse().unwrap();
+    eventually("the clean-up has run", async || {
+        let row = oauth_client::Entity::find_by_id(id).one(server.app().db.read()).await.unwrap();
+        row.is_none().then_some(())
+    })
+    .await;
+    // Twenty days after its last refresh, though sixty after it registered.
+    assert_eq!(server.stranger().get(&assistant.address(&[])).await.status, 200);
+}
+
+/// Of the threat table (row X6).
+#[actix_web::test]
+async fn names_of_clients_cannot_be_told_from_each_other() {
+    let server = Server::start().await;
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        ids.push(uuid::Uuid::parse_str(&Assistant::new(server.stranger()).await.id).unwrap());
+    }
+    // The clock stands still: whatever they have in common, it is not the 62 bits behind the variant.
+    let tails: std::collections::BTreeSet<u64> = ids.iter().map(|id| id.as_u64_pair().1 << 2).collect();
+    assert_eq!(tails.len(), 5);
+    let near = tails.iter().zip(tails.iter().skip(1)).any(|(a, b)| b - a < 1 << 40);
+    assert!(!near, "they follow each other: {ids:?}");
+}

@@ -1,0 +1,135 @@
+//! Two services on one database: a token is good at both, good once, and dead at both within a second. And a service that is
+//! killed: no step of a token is half done.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use entity::kind::{TokenKind, TokenState};
+use entity::oauth_token;
+use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
+
+use crate::support::{Assistant, Client, Home, Program, Tokens, program};
+
+/// The address that both stand behind.
+const BASE: &str = "http://127.0.0.1:9";
+
+async fn sign_in(node: &Program) -> Client {
+    node.stranger().sign_in(program::EMAIL, program::PASSWORD).await
+}
+
+/// Of the fault table (row 37).
+#[actix_web::test]
+async fn a_connection_that_is_ended_at_one_node_is_dead_at_the_other_within_a_second() {
+    let home = Home::new().await;
+    program::make_account(&home);
+    let (one, other) =
+        (Program::start_under(&home, "data", BASE).await, Program::start_under(&home, "second", BASE).await);
+    let browser = sign_in(&one).await;
+    let here = Assistant::new(one.stranger()).await;
+    let there = here.at(other.stranger());
+    let tokens = here.connect(&browser, "read:library").await;
+    assert_eq!((here.call(&tokens.access).await, there.call(&tokens.access).await), (200, 200));
+
+    assert_eq!(here.as_itself("/oauth/revoke", &[("token", &tokens.refresh)]).await.status, 200);
+    let ended = Instant::now();
+
+    assert_eq!(here.call(&tokens.access).await, 401);
+    let last_admitted = loop {
+        let asked = Instant::now();
+        if there.call(&tokens.access).await == 401 {
+            break asked;
+        }
+        assert!(asked.duration_since(ended) < Duration::from_secs(2), "it is admitted for ever");
+    };
+    assert!(last_admitted.duration_since(ended) <= Duration::from_secs(1));
+}
+
+/// Of the fault table (row 44).
+#[actix_web::test]
+async fn tokens_presented_to_both_nodes_at_once_are_good_once_and_then_never() {
+    let home = Home::new().await;
+    program::make_account(&home);
+    let (one, other) =
+        (Program::start_under(&home, "data", BASE).await, Program::start_under(&home, "second", BASE).await);
+    let browser = sign_in(&one).await;
+    let here = Assistant::new(one.stranger()).await;
+    let there = here.at(other.stranger());
+    for by_code in [true, false] {
+        let code = here.code(&browser, "read:library").await;
+        let token = if by_code { code } else { Tokens::of(&here.exchange(&code).await).refresh };
+
+        let tries =
+            (0..8).map(|n| {
+                let (assistant, token) = (if n % 2 == 0 { &here } else { &there }, &token);
+                async move {
+                    if by_code { assistant.exchange(token).await } else { assistant.refresh(token).await }
+                }
+            });
+        let answers = futures_util::future::join_all(tries).await;
+
+        let won: Vec<_> = answers.iter().filter(|answer| answer.status == 200).map(Tokens::of).collect();
+        assert_eq!(won.len(), 1, "{:?}", answers.iter().map(|answer| &answer.text).collect::<Vec<_>>());
+        assert!(answers.iter().all(|answer| answer.status == 200 || answer.body["error"] == "invalid_grant"));
+        for assistant in [&here, &there] {
+            assert_eq!(assistant.refresh(&won[0].refresh).await.body["error"], "invalid_grant");
+        }
+    }
+}
+
+/// Of the fault table (row 45).
+#[actix_web::test]
+async fn a_kill_within_a_refresh_leaves_the_old_token_or_the_new_one() {
+    let home = Home::new().await;
+    program::make_account(&home);
+    let mut rounds = Vec::new();
+    for round in 0..6 {
+        let running = Program::start_under(&home, "data", BASE).await;
+        let assistant = Assistant::new(running.stranger()).await;
+        let tokens = assistant.connect(&sign_in(&running).await, "read:library").await;
+        let old = tokens.refresh;
+        let fields =
+            [("client_id", assistant.id.as_str()), ("grant_type", "refresh_token"), ("refresh_token", &old)];
+        let refreshed = assistant.client.try_form("/oauth/token", &fields);
+        let killed = async {
+            tokio::time::sleep(Duration::from_millis(round)).await;
+            running.kill();
+        };
+        let (answer, ()) = tokio::join!(refreshed, killed);
+        rounds.push((assistant.clone(), old, answer.ok().filter(|answer| answer.status == 200)));
+    }
+
+    let rows = Database::connect(home.database_url()).await.unwrap();
+    let unspent = oauth_token::Entity::find()
+        .filter(oauth_token::Column::Kind.eq(TokenKind::Refresh))
+        .filter(oauth_token::Column::State.eq(TokenState::Issued));
+    let unspent = unspent.all(&rows).await.unwrap();
+    assert_eq!(unspent.iter().map(|token| token.grant_id).collect::<HashSet<_>>().len(), rounds.len());
+    assert_eq!(unspent.len(), rounds.len(), "each connection has one token to go on with");
+    let running = Program::start_under(&home, "data", BASE).await;
+    for (assistant, old, answer) in rounds {
+        let assistant = assistant.at(running.stranger());
+        match answer {
+            Some(answer) => drop(Tokens::of(&assistant.refresh(&Tokens::of(&answer).refresh).await)),
+            // Whether it was spent is not known to who got no answer; never is it good and spent.
+            None => assert!(matches!(assistant.refresh(&old).await.status, 200 | 400)),
+        }
+    }
+}
+
+#[actix_web::test]
+async fn an_address_without_https_that_is_not_of_this_machine_is_warned_of_at_the_start() {
+    for (base, warned) in
+        [("http://library.example.org", true), ("https://library.example.org", false), (BASE, false)]
+    {
+        let home = Home::new().await;
+        let running = Program::start_under(&home, "data", base).await;
+        assert!(running.terminate().await.success());
+
+        let log = std::fs::read_to_string(home.path("data.log")).unwrap();
+        assert_eq!(
+            log.lines().any(|line| line.contains("WARN") && line.contains("https")),
+            warned,
+            "{base}: {log}"
+        );
+    }
+}

@@ -1,0 +1,197 @@
+//! What callers see when an actor dies: a clear error at worst, and a fresh actor after it.
+
+use entity::plan::Plan;
+use runtime::Health;
+use serde_json::json;
+
+use crate::support::{Answer, Assistant, Reply, Server, Site, Tokens, article, eventually};
+
+/// Kills the actor until a request meets it dead; all other requests must be answered well.
+async fn meets_death(health: &Health, crash: impl Fn(), mut ask: impl AsyncFnMut() -> Answer) {
+    for deaths in 1..=20 {
+        crash();
+        // The pause before a fresh one doubles each time, so that a request is soon sure to fall into it.
+        eventually("the actor died", async || {
+            let report = health.report();
+            (!report.up || report.restarts >= deaths).then_some(())
+        })
+        .await;
+        let answer = ask().await;
+        if answer.status >= 400 {
+            let told = (answer.status, answer.refused(answer.status));
+            assert!([(503, "OVERLOADED"), (500, "INTERNAL")].contains(&told), "{}", answer.body);
+            return;
+        }
+        answer.data(answer.status);
+        lives(health, deaths).await;
+    }
+    panic!("no request met a dead actor");
+}
+
+async fn lives(health: &Health, deaths: u64) {
+    eventually("a fresh actor is there", async || {
+        let report = health.report();
+        (report.up && report.restarts >= deaths).then_some(())
+    })
+    .await;
+}
+
+/// Of the fault table (row 30).
+#[actix_web::test]
+async fn a_request_that_meets_dead_keys_is_told_so_and_the_next_finds_fresh_ones() {
+    let server = Server::start().await;
+    let port = server.app().keys.port();
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    meets_death(
+        port.health(),
+        || port.crash(),
+        async || {
+            server.app().keys.forget();
+            key.get("/rest/v2/usage").await
+        },
+    )
+    .await;
+
+    lives(port.health(), 1).await;
+    key.get("/rest/v2/usage").await.data(200);
+}
+
+/// Of the fault table (row 30).
+#[actix_web::test]
+async fn a_request_that_meets_dead_limits_is_told_so_and_the_day_goes_on_where_it_was() {
+    let server = Server::start().await;
+    let port = server.app().limits.port();
+    let key = server.user(Plan::Pro).await.full_key().await;
+    for _ in 0..5 {
+        key.get("/rest/v2/usage").await.data(200);
+    }
+    server.app().limits.flush().await.unwrap();
+
+    meets_death(
+        port.health(),
+        || port.crash(),
+        async || {
+            let answer = key.get("/rest/v2/usage").await;
+            let _ = server.app().limits.flush().await;
+            answer
+        },
+    )
+    .await;
+
+    lives(port.health(), 1).await;
+    let usage = key.get("/rest/v2/usage").await;
+    assert!(usage.data(200)["rest"]["today"].as_u64().unwrap() >= 6, "{}", usage.body);
+}
+
+/// Of the fault table (row 30).
+#[actix_web::test]
+async fn oauth_connection_survives_a_crash_of_its_actor() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let assistant = Assistant::new(server.stranger()).await;
+    let mut tokens = assistant.connect(&browser, "read:library").await;
+    let port = server.app().grants.port();
+
+    for deaths in 1..=3 {
+        port.crash();
+        eventually("the actor has crashed", async || {
+            let report = port.health().report();
+            (!report.up || report.restarts >= deaths).then_some(())
+        })
+        .await;
+
+        assert_eq!(assistant.call(&tokens.access).await, 200);
+        let refreshed = eventually("the token is refreshed", async || {
+            let answer = assistant.refresh(&tokens.refresh).await;
+            (answer.status == 200).then_some(answer)
+        })
+        .await;
+        tokens = Tokens::of(&refreshed);
+        lives(port.health(), deaths).await;
+    }
+}
+
+/// Of the fault table (row 30).
+#[actix_web::test]
+async fn a_search_that_meets_dead_retrieval_is_told_so_and_the_next_finds_what_there_is() {
+    let server = Server::start().await;
+    let port = server.app().retrieval.port();
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let saved = key.save_text("https://example.org/heron", "The heron stands still in the water.").await;
+    key.once(&saved, "ready").await;
+
+    meets_death(port.health(), || port.crash(), async || key.get("/rest/v2/search?q=heron").await).await;
+
+    lives(port.health(), 1).await;
+    assert_eq!(key.search("heron").await, [saved["documentId"].as_str().unwrap()]);
+}
+
+/// Of the fault table (row 30).
+#[actix_web::test]
+async fn nobody_notices_that_the_activity_died_and_later_calls_are_written_down() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let activity = server.app().activity.port();
+
+    activity.crash();
+    key.get("/rest/v2/usage").await.data(200);
+    lives(activity.health(), 1).await;
+    key.get("/rest/v2/search?q=heron").await.data(200);
+
+    server.app().activity.flush().await.unwrap();
+    let answer = session.get("/app/api/activity").await;
+    let lines = answer.data(200)["activity"].as_array().unwrap();
+    assert_eq!(lines.iter().filter(|line| line["route"] == "GET /search").count(), 1);
+}
+
+/// Of the fault table (row 30).
+#[actix_web::test]
+async fn nobody_notices_that_ingest_died_and_what_is_saved_meanwhile_is_read() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    server.app().ingest.port().crash();
+    let saved = key.save_text("https://example.org/heron", "The heron stands still in the water.").await;
+
+    key.once(&saved, "ready").await;
+    assert_eq!(server.app().ingest.port().health().report().restarts, 1);
+}
+
+/// Of the fault table (row 30).
+#[actix_web::test]
+async fn a_dead_actor_is_seen_in_readyz_and_in_the_metrics() {
+    let server = Server::start().await;
+    let port = server.app().notices.port();
+
+    port.crash();
+    lives(port.health(), 1).await;
+
+    let ready = server.stranger().get("/readyz").await;
+    assert_eq!(ready.status, 200, "{}", ready.body);
+    let notices =
+        ready.body["actors"].as_array().unwrap().iter().find(|actor| actor["name"] == "notices").unwrap();
+    assert_eq!((&notices["up"], &notices["restarts"]), (&json!(true), &json!(1)));
+}
+
+/// Of the fault table (row 30).
+#[actix_web::test]
+async fn a_job_whose_actor_died_is_done_by_the_next_one_once_its_lease_is_over() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let url = site.page("/slow", [Reply::Never, article("Slow", "a heron")]);
+    let saved = key.save(json!({ "url": url })).await;
+    eventually("the page is being fetched", async || (site.hits("/slow") == 1).then_some(())).await;
+
+    server.app().ingest.port().crash();
+    lives(server.app().ingest.port().health(), 1).await;
+    let other = key.save_text("https://example.org/other", "Another one, of a kingfisher.").await;
+    key.once(&other, "ready").await;
+    assert_eq!(site.hits("/slow"), 1, "the lease of the dead still holds");
+    server.clock.advance(std::time::Duration::from_secs(13));
+
+    key.once(&saved, "ready").await;
+    assert_eq!(site.hits("/slow"), 2);
+    assert_eq!(key.search("heron").await, [saved["documentId"].as_str().unwrap()]);
+}

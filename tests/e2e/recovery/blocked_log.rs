@@ -1,0 +1,58 @@
+//! The real program with a stderr that nobody reads: it goes on answering, and it ends in order.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use crate::support::{Home, Program, eventually};
+
+/// Each is a line of the log of more than 100 bytes: several times what a pipe holds (64 KiB).
+const REQUESTS: usize = 4_000;
+const PARALLEL_REQUESTS: usize = 40;
+/// A service that waits for its log answers nothing for ever.
+const REQUESTS_TIMEOUT: Duration = Duration::from_secs(60);
+
+async fn send_requests(running: &Program) {
+    let stranger = running.stranger();
+    for _ in 0..REQUESTS / PARALLEL_REQUESTS {
+        let answers = (0..PARALLEL_REQUESTS).map(|_| stranger.get("/healthz"));
+        for answer in futures_util::future::join_all(answers).await {
+            assert_eq!(answer.status, 200);
+        }
+    }
+}
+
+/// Of the fault table (row 39).
+#[actix_web::test]
+async fn unread_stderr_delays_no_answer_and_no_shutdown() {
+    let home = Home::new().await;
+    let running = Program::start_unread(&home, "data", &[("LOG__LEVEL", "debug")]).await;
+
+    timeout(REQUESTS_TIMEOUT, send_requests(&running)).await.expect("requests wait for the log");
+    let metrics = running.stranger().get("/metrics").await.text;
+    let (ended, held) = running.terminate_unread().await;
+
+    assert_eq!(ended.code(), Some(0));
+    let written = held.matches("answered").count();
+    assert!(0 < written && written < REQUESTS, "the pipe was never full: {written} lines");
+    assert!(metrics.contains("carrel_log_lost_lines_total{reason=\"queue_full\"}"), "{metrics}");
+}
+
+/// Of the fault table (row 39).
+#[actix_web::test]
+async fn closed_stderr_stops_nothing_and_its_lost_lines_are_counted() {
+    let home = Home::new().await;
+    let mut running = Program::start_unread(&home, "data", &[("LOG__LEVEL", "debug")]).await;
+    running.close_stderr();
+
+    let stranger = running.stranger();
+    let lost = eventually("a lost line is counted", async || {
+        let metrics = stranger.get("/metrics").await.text;
+        let line = metrics.lines().find(|line| line.contains("reason=\"write_failed\""))?.to_owned();
+        line.rsplit(' ').next()?.parse::<u64>().ok().filter(|lost| *lost > 0)
+    })
+    .await;
+
+    assert!(lost > 0);
+    assert_eq!(running.terminate().await.code(), Some(0));
+}

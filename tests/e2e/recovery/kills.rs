@@ -1,0 +1,223 @@
+//! SIGKILL at random moments, and at each step of the work: every save that was acknowledged is ready in the end, and found
+//! once.
+
+use std::time::{Duration, Instant};
+
+use entity::id::DocumentId;
+use entity::kind::{DocumentStatus, JobState};
+use entity::{document, job};
+use reqwest::Method;
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, Database, DatabaseConnection, EntityTrait, QueryFilter, Statement,
+};
+use serde_json::{Value, json};
+
+use crate::support::{Home, Key, Program, Reply, Site, article, eventually, program};
+
+const ROUNDS: usize = 10;
+const SAVES: usize = 20;
+
+/// A word that stands in one save alone.
+fn word(round: usize, n: usize) -> String {
+    format!("zx{round}q{n}w")
+}
+
+/// One of three is fetched, and two of three go through a child of the sandbox.
+fn body(site: &Site, round: usize, n: usize) -> Value {
+    let (url, word) = (format!("https://example.org/{round}/{n}"), word(round, n));
+    let prose = format!(
+        "The heron called {word} stands still in the water for an hour, waiting for a fish to come by. "
+    );
+    match n % 3 {
+        0 => json!({ "url": url, "text": prose.repeat(5) }),
+        1 => {
+            json!({ "url": url, "html": format!("<article><h1>Heron</h1><p>{}</p></article>", prose.repeat(5)) })
+        }
+        _ => json!({ "url": site.page(&format!("/{round}/{n}"), [article("Heron", &word)]) }),
+    }
+}
+
+/// A moment that differs from round to round and from run to run.
+fn moment() -> Duration {
+    let chance = u64::from_le_bytes(uuid::Uuid::new_v4().as_bytes()[..8].try_into().unwrap());
+    Duration::from_millis(chance % 1_000)
+}
+
+/// Saves twenty at once; those that were acknowledged.
+async fn save_all(key: &Key, site: &Site, round: usize) -> Vec<(String, Value)> {
+    let saves = (0..SAVES).map(async |n| {
+        let answer =
+            key.try_send(Method::POST, "/rest/v1/bookmarks", Some(body(site, round, n))).await.ok()?;
+        (answer.status == 201).then(|| (word(round, n), answer.body["data"]["bookmark"].clone()))
+    });
+    futures_util::future::join_all(saves).await.into_iter().flatten().collect()
+}
+
+/// Of the fault table (row 1).
+#[actix_web::test]
+async fn every_acknowledged_save_outlives_ten_kills_and_is_found_once() {
+    let (home, site) = (Home::new().await, Site::start().await);
+    let (id, secret) = program::make_account(&home);
+    let mut acknowledged = Vec::new();
+    for round in 0..ROUNDS {
+        let running = Program::start(&home, "data").await;
+        let key = running.holder(&id, &secret);
+        let killed = async {
+            tokio::time::sleep(moment()).await;
+            running.kill();
+        };
+        let (saved, ()) = tokio::join!(save_all(&key, &site, round), killed);
+        acknowledged.extend(saved);
+    }
+
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&id, &secret);
+    assert!(!acknowledged.is_empty());
+    for (word, bookmark) in &acknowledged {
+        key.once(bookmark, "ready").await;
+        assert_eq!(key.search(word).await, [bookmark["documentId"].as_str().unwrap()], "{word}");
+    }
+    assert!(running.terminate().await.success());
+    rows_are_whole(&home).await;
+}
+
+/// How far the work on a page has come, as rows and the page's site tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// The save was acknowledged.
+    Acknowledged,
+    /// A job was claimed for it.
+    Begun,
+    /// Its site was asked for it.
+    Asked,
+    /// Its text was written.
+    Written,
+    /// The job of its passages was claimed.
+    Indexing,
+    /// Readable and found.
+    Ready,
+}
+
+impl Step {
+    const ALL: [Step; 6] =
+        [Self::Acknowledged, Self::Begun, Self::Asked, Self::Written, Self::Indexing, Self::Ready];
+
+    async fn of(id: DocumentId, rows: &DatabaseConnection, hits: usize) -> Self {
+        let document = document::Entity::find_by_id(id).one(rows).await.unwrap().unwrap();
+        let jobs = job::Entity::find().filter(job::Column::Subject.eq(id.0)).all(rows).await.unwrap();
+        let begun = |kind| jobs.iter().any(|job| job.kind == kind && job.attempts > 0);
+        match () {
+            () if document.status == DocumentStatus::Ready => Self::Ready,
+            () if begun("index") => Self::Indexing,
+            () if document.version > 0 => Self::Written,
+            () if hits > 0 => Self::Asked,
+            () if begun("page") => Self::Begun,
+            () => Self::Acknowledged,
+        }
+    }
+}
+
+/// Kills the program as soon as a save of its own has come so far; the word that is in it alone, and the save. A page that
+/// does not answer is caught while it is asked for; work at other steps may have gone on by the time that it is seen.
+async fn killed_at(
+    step: Step,
+    page: usize,
+    home: &Home,
+    site: &Site,
+    (id, secret): &(String, String),
+) -> (String, Value) {
+    let running = Program::start(home, "data").await;
+    let (word, path) = (format!("zx{page}w"), format!("/{page}"));
+    let (silent, whole) = (Reply::Never, article("Heron", &word));
+    let url = if step == Step::Asked { site.page(&path, [silent, whole]) } else { site.page(&path, [whole]) };
+    let saved = running.holder(id, secret).save(json!({ "url": url })).await;
+    let document: DocumentId = saved["documentId"].as_str().unwrap().parse().unwrap();
+    let rows = Database::connect(home.database_url()).await.unwrap();
+    let began = Instant::now();
+    let seen = loop {
+        let seen = Step::of(document, &rows, site.hits(&path)).await;
+        if seen >= step {
+            break seen;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "it never came to {step:?}");
+    };
+    assert!(step != Step::Asked || seen == Step::Asked, "{seen:?}");
+    running.kill();
+    rows.close().await.unwrap();
+    (word, saved)
+}
+
+/// Of the fault table (row 2).
+#[actix_web::test]
+async fn a_save_outlives_a_kill_at_any_step_and_a_removal_is_not_taken_back() {
+    let (home, site) = (Home::new().await, Site::start().await);
+    let account = program::make_account(&home);
+    let mut saved = Vec::new();
+    for (page, step) in Step::ALL.into_iter().enumerate() {
+        saved.push(killed_at(step, page, &home, &site, &account).await);
+    }
+    let (word, gone) = killed_at(Step::Ready, saved.len(), &home, &site, &account).await;
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&account.0, &account.1);
+    let removed = key.delete(&format!("/rest/v1/bookmarks/{}", gone["bookmarkId"].as_str().unwrap())).await;
+    running.kill();
+
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&account.0, &account.1);
+    removed.data(200);
+    for (word, bookmark) in &saved {
+        key.once(bookmark, "ready").await;
+        assert_eq!(key.search(word).await, [bookmark["documentId"].as_str().unwrap()], "{word}");
+    }
+    assert!(key.search(&word).await.is_empty());
+    assert!(running.terminate().await.success());
+    rows_are_whole(&home).await;
+}
+
+/// As if the lease of everything that runs had been renewed an hour ahead: it does not end by itself while the test looks.
+async fn lengthen_leases(home: &Home) -> u64 {
+    let rows = Database::connect(home.database_url()).await.unwrap();
+    let hour = Expr::col(job::Column::LeaseUntil).add(3_600_000);
+    let running = job::Entity::update_many().col_expr(job::Column::LeaseUntil, hour);
+    let lengthened = running.filter(job::Column::State.eq(JobState::Running)).exec(&rows).await.unwrap();
+    rows.close().await.unwrap();
+    lengthened.rows_affected
+}
+
+/// Of the fault table (row 1).
+#[actix_web::test]
+async fn job_of_a_killed_service_is_claimed_at_its_next_start() {
+    let (home, site) = (Home::new().await, Site::start().await);
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let url = site.page("/heron", [Reply::Never, article("Heron", "a heron")]);
+    let saved = running.holder(&id, &secret).save(json!({ "url": url })).await;
+    eventually("the page is asked for", async || (site.hits("/heron") > 0).then_some(())).await;
+    running.kill();
+    assert!(lengthen_leases(&home).await > 0);
+
+    // Another folder's service has no right to it, though it works on the same database.
+    let other = Program::start(&home, "second").await;
+    let key = other.holder(&id, &secret);
+    let beside = key.save(json!({ "url": site.page("/beside", [article("Beside", "a reed")]) })).await;
+    key.once(&beside, "ready").await;
+    assert!(other.terminate().await.success());
+    assert_eq!(site.hits("/heron"), 1);
+
+    let running = Program::start(&home, "data").await;
+    running.holder(&id, &secret).once(&saved, "ready").await;
+    assert_eq!(site.hits("/heron"), 2);
+}
+
+/// SQLite says so itself; PostgreSQL was never killed.
+async fn rows_are_whole(home: &Home) {
+    let Some(file) = home.database_file() else { return };
+    let rows = Database::connect(format!("sqlite:{file}")).await.unwrap();
+    for (check, sound) in [("PRAGMA integrity_check", Some("ok")), ("PRAGMA foreign_key_check", None)] {
+        let statement = Statement::from_string(rows.get_database_backend(), check);
+        let said = rows.query_one_raw(statement).await.unwrap();
+        let said = said.map(|row| row.try_get_by_index::<String>(0).unwrap());
+        assert_eq!(said.as_deref(), sound, "{check}");
+    }
+}

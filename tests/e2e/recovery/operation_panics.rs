@@ -1,0 +1,118 @@
+//! An operation that panics: its client gets 500, and the activity view shows the call like any other.
+
+use std::time::Duration;
+
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::Data;
+use actix_web::{App as Web, HttpServer};
+use actors::context::App;
+use actors::auth::caller::{Caller, Credential};
+use errors::Error;
+use actors::auth::secret::Secret;
+use actors::pipeline::{Answer, Entry, Operation, perform_as};
+use actors::auth::authenticate::recognise;
+use carrel::http::body::BodyLimits;
+use carrel::http::table::{Door, Route, mount, operation};
+use entity::kind::Surface;
+use entity::plan::Plan;
+use entity::scope::Scope;
+use serde_json::{Value, json};
+
+use crate::support::{Client, Server};
+
+/// An operation with a bug.
+struct Panics;
+
+impl Operation for Panics {
+    type Reply = ();
+    const SCOPES: &'static [Scope] = &[];
+
+    async fn run(self, _: &Caller, _: &App) -> Result<(), Error> {
+        panic!("a bug");
+    }
+}
+
+static ROUTES: [Route; 1] = [Route {
+    method: Method::POST,
+    pattern: "/panics",
+    name: "POST /panics",
+    about: "",
+    fields: &[],
+    scopes: Panics::SCOPES,
+    operation: || "Panics",
+    statuses: &[StatusCode::OK],
+    reply: |generator| generator.subschema_for::<()>(),
+    answer: |door, route, request, payload| {
+        Box::pin(operation::<Panics>(door, route, request, payload, |_, _| Ok(Panics), |_| StatusCode::OK))
+    },
+}];
+
+/// Serves the route over HTTP; where.
+fn serve(app: &App) -> String {
+    let app = Data::new(app.clone());
+    let limits = Data::new(BodyLimits::new(1 << 20, Duration::from_secs(60)));
+    let server = HttpServer::new(move || {
+        let web = Web::new().app_data(app.clone()).app_data(limits.clone());
+        web.configure(|config| mount(config, Door::Key, &ROUTES))
+    });
+    let server = server.workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}", server.addrs()[0]);
+    actix_web::rt::spawn(server.run());
+    base
+}
+
+/// The activity view of this user.
+async fn activity(server: &Server, session: &Client) -> Vec<Value> {
+    server.app().activity.flush().await.unwrap();
+    let answer = session.get("/app/api/activity").await;
+    answer.data(200)["activity"].as_array().unwrap().clone()
+}
+
+/// Of the fault table (row 29).
+#[actix_web::test]
+async fn panic_of_a_rest_operation_is_in_the_activity_view() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let client = Client::of(&serve(server.app()));
+    let client = client.with("authorization", &key.header("authorization")).with("idempotency-key", "once");
+
+    let first = client.post("/panics", json!({})).await;
+    let second = client.post("/panics", json!({})).await;
+
+    for answer in [first, second] {
+        // The second one too: a request that failed may be tried again under its Idempotency-Key.
+        assert_eq!(answer.refused(500), "INTERNAL");
+        assert!(answer.number("x-ratelimit-remaining") > 0);
+    }
+    let lines = activity(&server, &session).await;
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    for line in lines {
+        assert_eq!((&line["surface"], &line["route"]), (&json!("rest"), &json!("POST /panics")));
+        assert_eq!((&line["status"], &line["keyId"]), (&json!(500), &json!(key.id)));
+    }
+    key.get("/rest/v2/usage").await.data(200);
+}
+
+/// Of the fault table (row 29).
+#[actix_web::test]
+async fn panic_of_a_tool_is_in_the_activity_view() {
+    let server = Server::start().await;
+    let (app, user) = (server.app(), server.user(Plan::Pro).await);
+    let (key, session) = (user.mcp_key().await, user.sign_in().await);
+    let secret = Secret::parse_key(key.header("authorization").trim_start_matches("Bearer ")).unwrap();
+    let presented = Ok(Some(Credential::ApiKey(secret)));
+    let caller = recognise(app, presented, Surface::Mcp, None, None).await.unwrap();
+
+    let verdict = |came: &Result<Answer<()>, Error>| {
+        let told = if came.is_ok() { "ok" } else { "INTERNAL" };
+        told.to_owned()
+    };
+    let asked = async |_: &Caller| Ok(Panics).into();
+    let performed = perform_as::<Panics>(app, &caller, Entry::Tool("panics"), verdict, asked).await;
+
+    assert!(matches!(performed.result, Err(Error::Internal(_))));
+    let lines = activity(&server, &session).await;
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!((&lines[0]["tool"], &lines[0]["status"]), (&json!("panics"), &json!("INTERNAL")));
+}

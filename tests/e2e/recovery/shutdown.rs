@@ -1,0 +1,174 @@
+//! The real program: SIGTERM ends it in order, and what it counted is there afterwards.
+
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::{Home, Program, eventually, program};
+
+/// Of the fault table (row 36).
+#[actix_web::test]
+async fn sigterm_ends_the_program_with_status_0_and_what_was_counted_is_kept() {
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&id, &secret);
+    for count in 1..=5 {
+        assert_eq!(key.get("/rest/v2/usage").await.data(200)["rest"]["today"], count);
+    }
+
+    let began = Instant::now();
+    let ended = running.terminate().await;
+
+    assert_eq!(ended.code(), Some(0));
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&id, &secret);
+    assert_eq!(key.get("/rest/v2/usage").await.data(200)["rest"]["today"], 6);
+    assert_eq!(lines(&running, "GET /usage").await, 6);
+    assert!(running.terminate().await.success());
+}
+
+/// Of the fault table (row 36).
+#[actix_web::test]
+async fn what_was_saved_just_before_sigterm_is_ready_after_the_next_start() {
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&id, &secret);
+    let mut saved = Vec::new();
+    for n in 0..10 {
+        saved.push(
+            key.save_text(&format!("https://example.org/{n}"), &format!("The heron number n{n}n.")).await,
+        );
+    }
+
+    assert!(running.terminate().await.success());
+
+    let running = Program::start(&home, "data").await;
+    let key = running.holder(&id, &secret);
+    for (n, bookmark) in saved.iter().enumerate() {
+        key.once(bookmark, "ready").await;
+        assert_eq!(key.search(&format!("n{n}n")).await, [bookmark["documentId"].as_str().unwrap()]);
+    }
+}
+
+/// Of the fault table (row 36).
+#[actix_web::test]
+async fn while_it_ends_it_is_alive_and_not_ready() {
+    let home = Home::new().await;
+    program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let stranger = running.stranger();
+    let address = stranger.base().trim_start_matches("http://").to_owned();
+    let mut slow = TcpStream::connect(&address).await.unwrap();
+    let head = "POST /app/api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
+    slow.write_all(head.as_bytes()).await.unwrap();
+    // It is in progress once the service has read of it.
+    stranger.get("/healthz").await;
+
+    let asked = async {
+        let not_ready = eventually("it ends", async || {
+            let answer = stranger.try_send(Method::GET, "/readyz", None).await.ok()?;
+            (answer.status == 503).then_some(answer)
+        })
+        .await;
+        // A connection may be closed under a request.
+        let alive =
+            eventually("it is alive", async || stranger.try_send(Method::GET, "/healthz", None).await.ok());
+        let alive = alive.await;
+        let call = eventually("it takes no more calls", async || {
+            let answer = stranger.try_send(Method::GET, "/rest/v2/search?q=x", None).await.ok()?;
+            (answer.status == 503).then_some(answer)
+        })
+        .await;
+        slow.write_all(b"\"a\": 1} ").await.unwrap();
+        let mut answer = String::new();
+        slow.read_to_string(&mut answer).await.unwrap();
+        (not_ready, alive.status, call, answer)
+    };
+    let (ended, (not_ready, alive, call, answer)) = tokio::join!(running.terminate(), asked);
+
+    assert!(ended.success());
+    assert_eq!((&not_ready.body["ready"], alive), (&serde_json::json!(false), 200));
+    assert_eq!(call.number("retry-after"), 1);
+    assert!(answer.starts_with("HTTP/1.1 400"), "what was in progress was not answered: {answer}");
+}
+
+/// Of the fault table (row 36).
+#[actix_web::test]
+async fn requests_on_busy_connections_are_answered_during_a_drain() {
+    const CONNECTIONS: usize = 64;
+    let home = Home::new().await;
+    program::make_account(&home);
+    let running = Program::start(&home, "data").await;
+    let address = running.stranger().base().trim_start_matches("http://").to_owned();
+    let mut busy = Vec::new();
+    for _ in 0..CONNECTIONS {
+        busy.push(actix_web::rt::spawn(ask_until_closed(address.clone())));
+    }
+    // Each is in the middle of its requests once others have been answered.
+    for _ in 0..20 {
+        running.stranger().get("/healthz").await;
+    }
+
+    let ended = running.terminate().await;
+
+    assert!(ended.success());
+    for asked in futures_util::future::join_all(busy).await {
+        assert_eq!(asked.unwrap(), Ok(()));
+    }
+}
+
+/// Asks on one connection until an answer says that it is the last; fails where a request is not answered.
+async fn ask_until_closed(address: String) -> Result<(), String> {
+    let mut stream = TcpStream::connect(&address).await.map_err(|error| error.to_string())?;
+    loop {
+        let asked = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        asked.map_err(|error| format!("a request could not be sent: {error}"))?;
+        let head = read_answer(&mut stream).await?;
+        if head.to_ascii_lowercase().contains("\r\nconnection: close") {
+            return Ok(());
+        }
+    }
+}
+
+/// The head of the next answer, whose body is read too.
+async fn read_answer(stream: &mut TcpStream) -> Result<String, String> {
+    let mut read = Vec::new();
+    loop {
+        let got = stream.read_buf(&mut read).await.map_err(|error| error.to_string())?;
+        if got == 0 {
+            return Err(format!("a request got no whole answer: {}", String::from_utf8_lossy(&read)));
+        }
+        let text = String::from_utf8_lossy(&read);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let lower = head.to_ascii_lowercase();
+        let length = lower.lines().find_map(|line| line.strip_prefix("content-length: "));
+        if body.len() >= length.map_or(0, |length| length.trim().parse().unwrap()) {
+            return Ok(head.to_owned());
+        }
+    }
+}
+
+/// Lines of the activity with this route, once they have been written.
+async fn lines(running: &Program, route: &str) -> usize {
+    let credentials = serde_json::json!({ "email": program::EMAIL, "password": program::PASSWORD });
+    let signed_in = running.stranger().post("/app/api/session", credentials).await;
+    signed_in.data(200);
+    let cookie = signed_in.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let session = running.stranger().with("cookie", &cookie);
+    // The last call is written within a second.
+    let mut seen = 0;
+    eventually("the activity comes to rest", async || {
+        let answer = session.get("/app/api/activity").await;
+        let all = answer.data(200)["activity"].as_array().unwrap();
+        let count = all.iter().filter(|line| line["route"] == route).count();
+        let rests = count == seen && count >= 6;
+        seen = count;
+        rests.then_some(count)
+    })
+    .await
+}

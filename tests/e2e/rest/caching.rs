@@ -1,0 +1,77 @@
+//! Answers of the APIs are kept by no cache, and say by which request headers they differ.
+
+use carrel::{app, rest};
+use entity::plan::Plan;
+use reqwest::Method;
+
+use crate::support::route_table::{self, Asked};
+use crate::support::{Answer, Server};
+
+/// The names that `Vary` lists, in lower case.
+fn varies_by(answer: &Answer) -> Vec<String> {
+    answer.said("vary").split(',').map(|name| name.trim().to_ascii_lowercase()).collect()
+}
+
+#[track_caller]
+fn is_private(answer: &Answer, by: &[&str], what: &str) {
+    assert_eq!(answer.said("cache-control"), "no-store", "{what}");
+    let named = varies_by(answer);
+    assert!(by.iter().all(|name| named.iter().any(|named| named == name)), "{what}: {named:?}");
+}
+
+fn routes(mounted: &str) -> Vec<Asked> {
+    match mounted {
+        "/app/api" => route_table::all(mounted, app::ROUTES),
+        "/rest/v1" | "/app/api/library" => route_table::all(mounted, rest::V1),
+        _ => route_table::all(mounted, rest::V2),
+    }
+}
+
+/// Of the threat table (row H4).
+#[actix_web::test]
+async fn every_rest_answer_varies_by_key_and_is_not_stored() {
+    let server = Server::start().await;
+    let (stranger, key) = (server.stranger(), server.user(Plan::Pro).await.full_key().await);
+
+    for asked in [routes("/rest/v1"), routes("/rest/v2")].into_iter().flatten() {
+        for client in [&stranger, &*key] {
+            is_private(&asked.by(client).await, &["authorization", "x-api-key"], asked.route.name);
+        }
+    }
+    for path in ["/rest/nothing", "/rest/v2/nothing", "/rest/v3/search", "/rest/v2/usage?zap=1"] {
+        is_private(&key.get(path).await, &["authorization", "x-api-key"], path);
+    }
+    let wrong = key.send(Method::PUT, "/rest/v2/usage", None).await;
+    assert_eq!(wrong.status, 405);
+    is_private(&wrong, &["authorization", "x-api-key"], "PUT");
+}
+
+/// Of the threat table (row H4).
+#[actix_web::test]
+async fn every_app_answer_varies_by_cookie_and_is_not_stored() {
+    let server = Server::start().await;
+    let (stranger, browser) = (server.stranger(), server.user(Plan::Pro).await.sign_in().await);
+
+    let all = [routes("/app/api"), routes("/app/api/library")];
+    for asked in all.into_iter().flatten().filter(|asked| asked.route.method.as_str() == "GET") {
+        for client in [&stranger, &browser] {
+            is_private(&asked.by(client).await, &["cookie"], asked.route.name);
+        }
+    }
+    for path in ["/app/api/session", "/app/api/nowhere", "/app/api/exports/none/file"] {
+        is_private(&browser.get(path).await, &["cookie"], path);
+        is_private(&stranger.get(path).await, &["cookie"], path);
+    }
+}
+
+/// Of the threat table (row H4).
+#[actix_web::test]
+async fn mcp_answers_vary_by_origin_and_key_and_are_not_stored() {
+    let server = Server::start().await;
+    let assistant = server.user(Plan::Pro).await.assistant().await;
+    let by = ["origin", "authorization", "x-api-key"];
+
+    is_private(&assistant.send("tools/list", serde_json::json!({})).await, &by, "tools/list");
+    is_private(&server.stranger().get("/mcp").await, &by, "without a key");
+    is_private(&server.stranger().send(Method::OPTIONS, "/mcp", None).await, &by, "preflight");
+}

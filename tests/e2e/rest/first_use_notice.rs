@@ -1,0 +1,90 @@
+//! The notice of a key's first use: one, however the first uses come (spec.md: Events).
+
+use entity::plan::Plan;
+
+use crate::support::{Client, Server, eventually};
+
+async fn first_uses(session: &Client) -> usize {
+    let answer = session.get("/app/api/notices").await;
+    let notices = answer.data(200)["notices"].as_array().unwrap().iter();
+    notices.filter(|notice| notice["kind"] == "key_first_use").count()
+}
+
+async fn written(server: &Server) {
+    // Every use that was answered stands in the mailbox of the keys before this, and its notice before the next.
+    server.app().keys.flush().await.unwrap();
+    server.app().notices.flush().await;
+}
+
+#[actix_web::test]
+async fn twenty_first_uses_at_once_are_told_once() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+
+    let answers = futures_util::future::join_all((0..20).map(|_| key.get("/rest/v2/usage"))).await;
+    assert!(answers.iter().all(|answer| answer.status == 200));
+
+    written(&server).await;
+    assert_eq!(first_uses(&session).await, 1);
+}
+
+#[actix_web::test]
+async fn a_first_use_names_the_key_and_the_client_and_later_uses_are_not_told() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+
+    key.clone().with("user-agent", "bookworm/3.1 (linux)").get("/rest/v2/usage").await.data(200);
+    written(&server).await;
+    server.app().keys.forget();
+    key.get("/rest/v2/usage").await.data(200);
+    written(&server).await;
+
+    let answer = session.get("/app/api/notices").await;
+    let notice = &answer.data(200)["notices"][0];
+    assert_eq!(notice["client"], "bookworm/3.1");
+    assert!(notice["title"].as_str().unwrap().contains("reader"));
+    assert_eq!(first_uses(&session).await, 1);
+}
+
+#[actix_web::test]
+async fn a_first_use_is_told_once_over_a_restart() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let made = session.post("/app/api/keys", serde_json::json!({ "name": "reader", "kind": "rest" })).await;
+    let secret = made.data(201)["secret"].as_str().unwrap().to_owned();
+    let cookie = session.header("cookie");
+    server.stranger().with_key(&secret).get("/rest/v2/usage").await.data(200);
+
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[]).await;
+    server.stranger().with_key(&secret).get("/rest/v2/usage").await.data(200);
+    written(&server).await;
+
+    assert_eq!(first_uses(&server.stranger().with("cookie", &cookie)).await, 1);
+}
+
+#[actix_web::test]
+async fn a_first_use_that_was_lost_with_the_actor_of_notices_is_told_by_the_next_use() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Research).await;
+    let session = user.sign_in().await;
+    let notices = server.app().notices.port();
+    let mut keys = Vec::new();
+    for deaths in 1..=8 {
+        let key = user.full_key().await;
+        notices.crash();
+        key.get("/rest/v2/usage").await.data(200);
+        eventually("the notices died", async || (notices.health().report().restarts >= deaths).then_some(()))
+            .await;
+        keys.push(key);
+    }
+
+    for key in &keys {
+        key.get("/rest/v2/usage").await.data(200);
+    }
+
+    written(&server).await;
+    assert_eq!(first_uses(&session).await, keys.len());
+}

@@ -1,0 +1,58 @@
+//! Letters: one for each notice, however often it is tried, and none that a restart loses.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::Duration;
+
+use entity::plan::Plan;
+
+use crate::support::{Home, Server, eventually};
+
+fn letters(folder: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let whole = files.filter(|file| file.path().extension().is_some_and(|kind| kind == "eml"));
+    whole.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect()
+}
+
+#[actix_web::test]
+async fn a_notice_is_one_readable_file_in_the_folder_of_letters() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::with(&[("MAIL__URL", &format!("file://{}", folder.path().display()))]).await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    for _ in 0..3 {
+        key.clone().with("user-agent", "bookworm/3.1").get("/rest/v2/usage").await.data(200);
+    }
+
+    let letter = eventually("a letter", async || letters(folder.path()).pop()).await;
+    for part in ["To: ", "@reader.example\n", "Subject: The key “reader”", "bookworm/3.1"] {
+        assert!(letter.contains(part), "{letter}");
+    }
+    assert!(!letter.contains("pk_"), "no secret in a letter");
+    server.app().notices.flush().await;
+    assert_eq!(letters(folder.path()).len(), 1);
+}
+
+/// Of the fault table (row 20).
+#[actix_web::test]
+async fn a_letter_that_no_server_took_leaves_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    // Nobody listens there by the time that a letter is sent.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (home, clock) = {
+        let server = Server::with(&[("MAIL__URL", &format!("smtp://{silent}"))]).await;
+        let key = server.user(Plan::Pro).await.full_key().await;
+        key.get("/rest/v2/usage").await.data(200);
+        server.app().keys.flush().await.unwrap();
+        server.app().notices.flush().await;
+        server.stop().await
+    };
+
+    clock.advance(Duration::from_secs(3 * 60));
+    let folder_url = format!("file://{}", folder.path().display());
+    let server = Server::at(home, clock, &[("MAIL__URL", &folder_url)]).await;
+
+    eventually("the letter", async || letters(folder.path()).pop()).await;
+    assert_eq!(letters(folder.path()).len(), 1);
+    let _: (Home, _) = server.stop().await;
+}

@@ -1,0 +1,234 @@
+//! The conditions of every route of REST, as the two tables have them: key, plan, limits, scope, parameters, resource.
+//! A route without a row in [`scope_of`] fails here.
+
+use actors::auth::accounts;
+use carrel::rest;
+use entity::plan::Plan;
+use entity::scope::Scope;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::support::Server;
+use crate::support::route_table::{self, Asked, filled};
+
+/// What each route needs (spec.md: Scopes; contract.md, section 6).
+fn scope_of(name: &str) -> Option<Scope> {
+    match name {
+        "GET /usage" => None,
+        "GET /search"
+        | "GET /documents/:id"
+        | "GET /documents/:id/chunks"
+        | "GET /documents/:id/transcript"
+        | "GET /documents/:id/html"
+        | "GET /documents/:id/outline" => Some(Scope::ReadLibrary),
+        "POST /ask" => Some(Scope::AskLibrary),
+        "POST /uploads" | "GET /uploads/:id" | "POST /uploads/:id/complete" => Some(Scope::WriteUploads),
+        "GET /bookmarks"
+        | "GET /bookmarks/exists"
+        | "GET /bookmarks/:id"
+        | "GET /bookmarks/:id/highlights"
+        | "GET /tags" => Some(Scope::ReadBookmarks),
+        "POST /bookmarks"
+        | "POST /bookmarks/batch"
+        | "PATCH /bookmarks/:id"
+        | "DELETE /bookmarks/:id"
+        | "POST /bookmarks/:id/restore"
+        | "POST /bookmarks/:id/refetch"
+        | "POST /bookmarks/:id/highlights"
+        | "PATCH /highlights/:id"
+        | "DELETE /highlights/:id"
+        | "PATCH /tags/:name"
+        | "DELETE /tags/:name" => Some(Scope::WriteBookmarks),
+        "GET /collections" | "GET /collections/:id" => Some(Scope::ReadCollections),
+        "POST /collections"
+        | "PATCH /collections/:id"
+        | "DELETE /collections/:id"
+        | "PUT /collections/:id/bookmarks/:bookmarkId"
+        | "DELETE /collections/:id/bookmarks/:bookmarkId" => Some(Scope::WriteCollections),
+        "GET /feeds" | "GET /feeds/:id" | "GET /feeds/opml" | "POST /feeds/discover" => {
+            Some(Scope::ReadFeeds)
+        }
+        "POST /feeds"
+        | "PATCH /feeds/:id"
+        | "DELETE /feeds/:id"
+        | "POST /feeds/:id/refresh"
+        | "POST /feeds/opml"
+        | "PATCH /entries/:id"
+        | "POST /entries/:id/transcribe"
+        | "POST /entries/read" => Some(Scope::WriteFeeds),
+        "GET /entries" | "GET /entries/:id" => Some(Scope::ReadEntries),
+        "GET /user" => Some(Scope::ReadUser),
+        "GET /projects" | "GET /projects/:id/context" => Some(Scope::ReadProjects),
+        "POST /projects/:id/items" | "POST /projects/:id/notes" => Some(Scope::WriteProjects),
+        other => panic!("what does `{other}` need?"),
+    }
+}
+
+/// Every route with the path of nothing that there is.
+fn routes() -> Vec<Asked> {
+    let (mut all, v2) = (route_table::all("/rest/v1", rest::V1), route_table::all("/rest/v2", rest::V2));
+    all.extend(v2);
+    all
+}
+
+/// Of the threat table (row A9).
+#[actix_web::test]
+async fn no_route_answers_without_a_key() {
+    let server = Server::start().await;
+    let stranger = server.stranger();
+
+    for asked in routes() {
+        let answer = asked.by(&stranger).await;
+
+        assert_eq!(answer.refused(401), "API_KEY_INVALID", "{}", asked.route.name);
+        assert_eq!(answer.headers["www-authenticate"], "Bearer", "{}", asked.route.name);
+    }
+}
+
+/// Of the threat table (row A2).
+#[actix_web::test]
+async fn no_route_takes_a_key_in_the_url() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    for asked in routes() {
+        let answer = asked.with(&key, "?api_key=", asked.body()).await;
+
+        assert_eq!(answer.refused(401), "API_KEY_IN_QUERY", "{}", asked.route.name);
+    }
+}
+
+/// Of the threat table (row A9).
+#[actix_web::test]
+async fn no_route_answers_the_free_plan() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Free).await.mcp_key().await;
+
+    for asked in routes() {
+        let answer = asked.by(&key).await;
+
+        assert_eq!(answer.refused(402), "PLAN_REQUIRED", "{}", asked.route.name);
+        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{}", asked.route.name);
+    }
+}
+
+/// Of the threat table (row A9).
+#[actix_web::test]
+async fn every_route_names_the_scope_that_is_missing_and_wants_no_other() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let none = user.key([]).await;
+
+    for asked in routes() {
+        let answer = asked.by(&none).await;
+        let Some(scope) = scope_of(asked.route.name) else {
+            answer.data(200);
+            continue;
+        };
+        assert_eq!(answer.refused(403), "SCOPE_REQUIRED", "{}", asked.route.name);
+        assert_eq!(answer.body["error"]["details"]["scopes"], json!([scope.name()]), "{}", asked.route.name);
+    }
+    for scope in Scope::ALL
+        .iter()
+        .copied()
+        .filter(|scope| routes().iter().any(|asked| scope_of(asked.route.name) == Some(*scope)))
+    {
+        // A person may have five keys.
+        let key = server.user(Plan::Pro).await.key([scope]).await;
+        for asked in routes().into_iter().filter(|asked| scope_of(asked.route.name) == Some(scope)) {
+            let answer = asked.by(&key).await;
+
+            assert!([200, 201, 400, 404].contains(&answer.status), "{}: {}", asked.route.name, answer.body);
+        }
+    }
+}
+
+/// Of the threat table (row J2).
+#[actix_web::test]
+async fn every_route_refuses_a_parameter_that_it_does_not_have() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    for asked in routes() {
+        let answer = asked.with(&key, "?surprise=1", asked.body()).await;
+
+        assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{}", asked.route.name);
+        assert!(answer.faults().contains(&"surprise"), "{}: {}", asked.route.name, answer.body);
+        if asked.body().is_some() {
+            let answer = asked.with(&key, "", Some(json!({ "surprise": 1 }))).await;
+
+            assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{}", asked.route.name);
+            assert!(answer.faults().contains(&"surprise"), "{}: {}", asked.route.name, answer.body);
+        }
+    }
+}
+
+#[actix_web::test]
+async fn every_route_with_an_id_answers_alike_for_what_is_not_there_and_for_what_is_no_id() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let with_id = routes().into_iter().filter(|asked| asked.route.pattern.contains('{'));
+
+    for asked in with_id.filter(|asked| asked.route.fields.iter().all(|field| !field.required)) {
+        let version = if asked.path.starts_with("/rest/v1") { "/rest/v1" } else { "/rest/v2" };
+        let malformed = filled("", asked.route.pattern).replace('-', "x");
+        let malformed = Asked { path: format!("{version}{malformed}"), ..asked };
+        for asked in [asked, malformed] {
+            let answer = asked.by(&key).await;
+
+            assert_eq!(answer.refused(404), "NOT_FOUND", "{} {}", asked.route.name, asked.path);
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_body_that_is_no_json_or_comes_packed_is_told_so() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    let packed = key.clone().with("content-encoding", "gzip").post("/rest/v1/bookmarks", json!({})).await;
+    assert_eq!(packed.refused(415), "UNSUPPORTED_MEDIA_TYPE");
+    let plain = key.clone().with("content-encoding", "identity").post("/rest/v1/bookmarks", json!({})).await;
+    assert_eq!((plain.refused(400), plain.faults()), ("VALIDATION_FAILED", vec!["url"]));
+    let faulty = key.post("/rest/v1/bookmarks?zap=1", json!({ "favorite": 3, "url": "" })).await;
+    assert_eq!(faulty.faults(), ["zap", "favorite", "url"]);
+}
+
+#[actix_web::test]
+async fn unknown_routes_and_methods_are_told_to_those_with_a_key_alone() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+
+    for path in ["/rest/v2/nothing", "/rest/v1/nothing", "/rest/v3/search", "/rest"] {
+        assert_eq!(server.stranger().get(path).await.refused(401), "API_KEY_INVALID");
+        assert_eq!(key.get(path).await.refused(404), "NOT_FOUND");
+    }
+    assert_eq!(server.stranger().delete("/rest/v2/search").await.refused(401), "API_KEY_INVALID");
+    let answer = key.delete("/rest/v2/search").await;
+    assert_eq!(answer.refused(405), "METHOD_NOT_ALLOWED");
+    assert_eq!(answer.headers["allow"], "GET, HEAD");
+}
+
+/// Of the threat table (row A9).
+#[actix_web::test]
+async fn what_is_wrong_is_told_in_the_order_key_plan_limits_scope_parameters_resource() {
+    let server = Server::with(&[("PLANS__PRO__REST_PER_DAY", "4")]).await;
+    let nowhere = format!("/rest/v2/documents/{}", Uuid::now_v7());
+    let faulty = format!("{nowhere}?surprise=1");
+    let (tired, user) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let worn = tired.key([]).await;
+    for _ in 0..4 {
+        worn.get("/rest/v2/usage").await.data(200);
+    }
+
+    assert_eq!(server.stranger().get(&faulty).await.refused(401), "API_KEY_INVALID");
+    assert_eq!(worn.get(&faulty).await.refused(429), "RATE_LIMITED");
+    accounts::set_plan(server.app(), tired.id(), Plan::Free).await.unwrap();
+    server.app().keys.forget();
+    assert_eq!(worn.get(&faulty).await.refused(402), "PLAN_REQUIRED");
+    let bare = user.key([]).await;
+    assert_eq!(bare.get(&faulty).await.refused(403), "SCOPE_REQUIRED");
+    let reader = user.key([Scope::ReadLibrary]).await;
+    assert_eq!(reader.get(&faulty).await.refused(400), "VALIDATION_FAILED");
+    assert_eq!(reader.get(&nowhere).await.refused(404), "NOT_FOUND");
+}

@@ -1,0 +1,173 @@
+//! An assistant that signs a person in by OAuth, as its user and as itself.
+
+use serde_json::{Value, json};
+
+use super::client::{Answer, Client};
+
+/// Where assistants have people sent back to.
+pub const REDIRECT: &str = "http://127.0.0.1:43117/callback";
+/// The verifier of RFC 7636, appendix B.
+pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+/// Its challenge.
+const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+/// See the file's head.
+#[derive(Clone)]
+pub struct Assistant {
+    pub client: Client,
+    pub id: String,
+    pub secret: Option<String>,
+}
+
+/// What the token endpoint gave.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    pub access: String,
+    pub refresh: String,
+    pub scope: String,
+}
+
+impl Assistant {
+    /// Registers without a secret.
+    pub async fn new(client: Client) -> Self {
+        Self::registered(client, json!({ "token_endpoint_auth_method": "none" })).await
+    }
+
+    /// Registers with this said of itself besides where people are sent back to.
+    pub async fn registered(client: Client, said: Value) -> Self {
+        let mut said = said;
+        let fields = said.as_object_mut().unwrap();
+        fields.entry("redirect_uris").or_insert(json!([REDIRECT]));
+        fields.entry("client_name").or_insert(json!("Heron"));
+        let answer = client.post("/oauth/register", said).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        let text = |name: &str| answer.body[name].as_str().map(str::to_owned);
+        Self { client, id: text("client_id").unwrap(), secret: text("client_secret") }
+    }
+
+    /// The address of an authorization request, with these parameters changed; an empty value leaves one out.
+    pub fn address(&self, changes: &[(&str, &str)]) -> String {
+        let mut fields = vec![
+            ("response_type", "code"),
+            ("client_id", self.id.as_str()),
+            ("redirect_uri", REDIRECT),
+            ("scope", "read:library"),
+            ("state", "xyz"),
+            ("code_challenge", CHALLENGE),
+            ("code_challenge_method", "S256"),
+        ];
+        for (name, value) in changes {
+            fields.retain(|(kept, _)| kept != name);
+            if !value.is_empty() {
+                fields.push((name, value));
+            }
+        }
+        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        format!("/oauth/authorize?{query}")
+    }
+
+    /// What a person allows of what is asked for; the answer to their click.
+    pub async fn decide(&self, browser: &Client, asked: &str, ticked: &[&str]) -> Answer {
+        let page = browser.get(&self.address(&[("scope", asked)])).await;
+        let ticket = ticket(&page);
+        let mut fields = vec![("ticket", ticket.as_str()), ("decision", "allow")];
+        fields.extend(ticked.iter().map(|scope| ("scope", *scope)));
+        browser.form("/oauth/consent", &fields).await
+    }
+
+    /// A code for what a person allowed whole.
+    pub async fn code(&self, browser: &Client, scope: &str) -> String {
+        let ticked: Vec<_> = scope.split(' ').collect();
+        let answer = self.decide(browser, scope, &ticked).await;
+        sent_back(&answer)["code"].as_str().unwrap().to_owned()
+    }
+
+    /// Asks the token endpoint, as the client that it is; an empty value leaves a field out.
+    pub async fn ask(&self, fields: &[(&str, &str)]) -> Answer {
+        self.as_itself("/oauth/token", fields).await
+    }
+
+    /// As [`Self::ask`], of any address.
+    pub async fn as_itself(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let mut all = vec![("client_id", self.id.as_str())];
+        all.extend(self.secret.as_deref().map(|secret| ("client_secret", secret)));
+        all.extend(fields.iter().copied().filter(|(_, value)| !value.is_empty()));
+        self.client.form(path, &all).await
+    }
+
+    /// Exchanges a code.
+    pub async fn exchange(&self, code: &str) -> Answer {
+        self.exchange_with(code, &[]).await
+    }
+
+    /// Exchanges a code with these fields changed.
+    pub async fn exchange_with(&self, code: &str, changes: &[(&str, &str)]) -> Answer {
+        let mut fields = vec![
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", REDIRECT),
+            ("code_verifier", VERIFIER),
+        ];
+        for (name, value) in changes {
+            fields.retain(|(kept, _)| kept != name);
+            fields.push((name, value));
+        }
+        self.ask(&fields).await
+    }
+
+    /// Exchanges a refresh token.
+    pub async fn refresh(&self, token: &str) -> Answer {
+        self.ask(&[("grant_type", "refresh_token"), ("refresh_token", token)]).await
+    }
+
+    /// The whole way to tokens.
+    pub async fn connect(&self, browser: &Client, scope: &str) -> Tokens {
+        Tokens::of(&self.exchange(&self.code(browser, scope).await).await)
+    }
+
+    /// The status of a call of the MCP server with an access token.
+    pub async fn call(&self, access: &str) -> u16 {
+        self.list(access).await.status
+    }
+
+    /// Lists the tools with an access token.
+    pub async fn list(&self, access: &str) -> Answer {
+        let asked = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+        self.client.clone().with_key(access).post("/mcp", asked).await
+    }
+
+    /// The same client, by way of another node.
+    pub fn at(&self, client: Client) -> Self {
+        Self { client, ..self.clone() }
+    }
+}
+
+impl Tokens {
+    /// Those of a good answer.
+    #[track_caller]
+    pub fn of(answer: &Answer) -> Self {
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let text = |name: &str| answer.body[name].as_str().unwrap().to_owned();
+        Self { access: text("access_token"), refresh: text("refresh_token"), scope: text("scope") }
+    }
+}
+
+/// The ticket in a consent page.
+#[track_caller]
+pub fn ticket(page: &Answer) -> String {
+    assert_eq!(page.status, 200, "{}", page.text);
+    let (_, rest) = page.text.split_once("name=\"ticket\" value=\"").unwrap();
+    rest.split('"').next().unwrap().to_owned()
+}
+
+/// The parameters with which a person is sent back to the assistant, and to no other.
+#[track_caller]
+pub fn sent_back(answer: &Answer) -> Value {
+    assert_eq!(answer.status, 303, "{}", answer.text);
+    let (address, query) = answer.said("location").split_once('?').unwrap();
+    assert_eq!(address, REDIRECT);
+    url::form_urlencoded::parse(query.as_bytes())
+        .map(|(name, value)| (name.into_owned(), Value::from(value.into_owned())))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}

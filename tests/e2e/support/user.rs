@@ -1,0 +1,153 @@
+//! A person of the service, with keys and a session.
+
+use std::ops::Deref;
+
+use actors::auth::keys::Wish;
+use entity::id::{KeyId, UserId};
+use entity::kind::KeyKind;
+use entity::scope::Scope;
+use entity::user;
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::eventually;
+use super::mcp_client::Mcp;
+use super::server::Server;
+
+/// Of every person.
+pub const PASSWORD: &str = "nine herons in the reeds";
+
+/// See the file's head.
+pub struct Person<'a> {
+    server: &'a Server,
+    row: user::Model,
+}
+
+impl<'a> Person<'a> {
+    pub(super) fn of(server: &'a Server, row: user::Model) -> Self {
+        Self { server, row }
+    }
+
+    pub fn id(&self) -> UserId {
+        self.row.id
+    }
+
+    pub fn email(&self) -> &str {
+        &self.row.email
+    }
+
+    /// A REST key with these scopes.
+    pub async fn key<const N: usize>(&self, scopes: [Scope; N]) -> Key {
+        self.make_key(KeyKind::Rest, &scopes, None).await
+    }
+
+    /// A REST key with all scopes that one can have.
+    pub async fn full_key(&self) -> Key {
+        let all: Vec<Scope> = Scope::ALL.iter().copied().filter(|scope| *scope != Scope::Mcp).collect();
+        self.make_key(KeyKind::Rest, &all, None).await
+    }
+
+    /// A REST key with so many requests an hour.
+    pub async fn key_of_an_hour(&self, hourly: i32) -> Key {
+        self.make_key(KeyKind::Rest, &[Scope::ReadLibrary], Some(hourly)).await
+    }
+
+    /// A key for MCP, which every plan may have.
+    pub async fn mcp_key(&self) -> Key {
+        self.make_key(KeyKind::Mcp, &[Scope::Mcp, Scope::ReadLibrary], None).await
+    }
+
+    /// An assistant with all that one can be granted, and so many requests an hour.
+    pub async fn assistant_of_an_hour(&self, hourly: Option<i32>) -> Mcp {
+        let all = [
+            Scope::Mcp,
+            Scope::ReadLibrary,
+            Scope::ReadProjects,
+            Scope::WriteProjects,
+            Scope::WriteBookmarks,
+            Scope::WriteNotes,
+        ];
+        Mcp::of(self.make_key(KeyKind::Mcp, &all, hourly).await.client)
+    }
+
+    /// An assistant with all that one can be granted.
+    pub async fn assistant(&self) -> Mcp {
+        self.assistant_of_an_hour(None).await
+    }
+
+    /// An assistant with these scopes.
+    pub async fn assistant_with<const N: usize>(&self, scopes: [Scope; N]) -> Mcp {
+        Mcp::of(self.make_key(KeyKind::Mcp, &scopes, None).await.client)
+    }
+
+    async fn make_key(&self, kind: KeyKind, scopes: &[Scope], hourly_limit: Option<i32>) -> Key {
+        let (app, plan) = (self.server.app(), self.row.plan);
+        let wish = Wish {
+            name: "reader".to_owned(),
+            kind,
+            scopes: Some(scopes.into()),
+            hourly_limit,
+            expires_at: None,
+        };
+        let (row, secret) = app.keys.create(self.row.id, plan, app.plans.limits(plan), wish).await.unwrap();
+        Key::of(row.id, secret.expose(), &self.server.stranger())
+    }
+
+    /// Signs in to the web app.
+    pub async fn sign_in(&self) -> Client {
+        self.server.stranger().sign_in(&self.row.email, PASSWORD).await
+    }
+}
+
+/// A key, as the one who holds its secret.
+pub struct Key {
+    pub id: String,
+    client: Client,
+}
+
+impl Deref for Key {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Key {
+    fn of(id: KeyId, secret: &str, stranger: &Client) -> Self {
+        Self { id: id.to_string(), client: stranger.clone().with_key(secret) }
+    }
+
+    /// Another way to hold one.
+    pub fn new(id: &str, client: Client) -> Self {
+        Self { id: id.to_owned(), client }
+    }
+
+    /// Saves an address with this text.
+    pub async fn save_text(&self, url: &str, text: &str) -> Value {
+        self.save(json!({ "url": url, "text": text })).await
+    }
+
+    /// Saves a bookmark.
+    pub async fn save(&self, body: Value) -> Value {
+        self.post("/rest/v1/bookmarks", body).await.data(201)["bookmark"].clone()
+    }
+
+    /// The bookmark, once its work has come to this status.
+    pub async fn once(&self, bookmark: &Value, status: &str) -> Value {
+        let path = format!("/rest/v1/bookmarks/{}", bookmark["bookmarkId"].as_str().unwrap());
+        eventually(&format!("a bookmark is {status}"), async || {
+            let shown = self.get(&path).await.data(200)["bookmark"].clone();
+            (shown["status"] == status).then_some(shown)
+        })
+        .await
+    }
+
+    /// Documents that a search finds, best first, each as often as it is found.
+    pub async fn search(&self, words: &str) -> Vec<String> {
+        let query: String = url::form_urlencoded::byte_serialize(words.as_bytes()).collect();
+        let answer = self.get(&format!("/rest/v2/search?q={query}")).await;
+        let results = answer.data(200)["results"].as_array().unwrap();
+        results.iter().map(|hit| hit["documentId"].as_str().unwrap().to_owned()).collect()
+    }
+}

@@ -1,0 +1,120 @@
+//! Mass assignment: fields that a caller may not set, in every request body (row T5).
+
+use entity::plan::Plan;
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+
+use super::routes;
+use crate::support::route_table::Asked;
+use crate::support::{Answer, PASSWORD, Server};
+
+/// Names of columns that other services have accepted from a body.
+const EXTRA: [&str; 18] = [
+    "userId",
+    "user_id",
+    "ownerId",
+    "id",
+    "plan",
+    "role",
+    "isAdmin",
+    "scopes",
+    "kind",
+    "status",
+    "state",
+    "secret",
+    "secretHash",
+    "createdAt",
+    "deletedAt",
+    "documentId",
+    "verified",
+    "__proto__",
+];
+
+/// Those of [`EXTRA`] that the route does not have.
+fn foreign(asked: &Asked) -> Vec<&'static str> {
+    EXTRA.into_iter().filter(|name| asked.route.fields.iter().all(|field| field.name != *name)).collect()
+}
+
+fn object(names: &[&str]) -> Value {
+    names.iter().map(|name| ((*name).to_owned(), json!("x"))).collect::<Map<_, _>>().into()
+}
+
+#[track_caller]
+fn names_all(answer: &Answer, names: &[&str], what: &str) {
+    assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{what}");
+    let faults = answer.faults();
+    for name in names {
+        assert!(faults.contains(name), "{what} takes {name}: {}", answer.body);
+    }
+}
+
+/// Of the threat table (row T5).
+#[actix_web::test]
+async fn every_body_refuses_foreign_columns() {
+    let server = Server::start().await;
+    let tables = routes(&server).await;
+
+    for (client, routes) in &tables {
+        for asked in routes.iter().filter(|asked| asked.body().is_some()) {
+            let names = foreign(asked);
+            let answer = asked.with(client, "", Some(object(&names))).await;
+            names_all(&answer, &names, asked.route.name);
+        }
+    }
+    let [_, (browser, _)] = &tables;
+    let mine = browser.get("/app/api/session").await.data(200)["user"].clone();
+    assert_eq!(mine["plan"], "pro");
+}
+
+/// Of the threat table (row T5).
+#[actix_web::test]
+async fn account_bodies_refuse_foreign_columns() {
+    let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
+    let account = json!({ "email": "a@reader.example", "password": PASSWORD, "name": "A" });
+    let signed_out = server.stranger();
+    for path in ["/app/api/setup", "/app/api/signup"] {
+        for (name, value) in [("plan", "research"), ("userId", "x"), ("passwordHash", "x")] {
+            let mut body = account.clone();
+            body[name] = json!(value);
+            names_all(&signed_out.post(path, body).await, &[name], path);
+        }
+    }
+    let user = server.user(Plan::Free).await;
+    let browser = user.sign_in().await;
+
+    let credentials = json!({ "email": user.email(), "password": PASSWORD, "userId": "x" });
+    names_all(&signed_out.post("/app/api/session", credentials).await, &["userId"], "session");
+    let change = json!({ "current": PASSWORD, "new": "another long pass 9!", "userId": "x" });
+    names_all(&browser.post("/app/api/password", change).await, &["userId"], "password");
+    let removal = json!({ "password": PASSWORD, "userId": "x" });
+    let removed = browser.send(Method::DELETE, "/app/api/account", Some(removal)).await;
+    names_all(&removed, &["userId"], "account");
+    browser.get("/app/api/session").await.data(200);
+}
+
+/// Of the threat table (row T5).
+#[actix_web::test]
+async fn nested_objects_refuse_foreign_columns() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, browser, assistant) = (user.full_key().await, user.sign_in().await, user.assistant().await);
+    let project = crate::rest::projects::project(&browser, "P").await;
+
+    let items = json!({ "items": [{ "url": "https://example.org/", "userId": "x" }] });
+    let added = key.post(&format!("/rest/v2/projects/{project}/items"), items).await;
+    names_all(&added, &["items[0].userId"], "items");
+    let operations = json!({ "operations": [
+        { "op": "create", "url": "https://example.org/a", "userId": "x" },
+        { "op": "create", "url": "https://example.org/b", "status": "ready" },
+    ] });
+    let batch = key.post("/rest/v1/bookmarks/batch", operations).await;
+    for result in batch.data(200)["results"].as_array().unwrap() {
+        assert_eq!((&result["ok"], &result["error"]["code"]), (&json!(false), &json!("VALIDATION_FAILED")));
+    }
+    for tool in assistant.tools().await {
+        let error = assistant.call(&tool, json!({ "userId": user.id().to_string() })).await.unwrap_err();
+        assert_eq!(error["code"], "VALIDATION_FAILED", "{tool}");
+        assert!(error["fields"].to_string().contains("userId"), "{tool}: {error}");
+    }
+    assert_eq!(key.get("/rest/v1/bookmarks").await.data(200)["bookmarks"], json!([]));
+}

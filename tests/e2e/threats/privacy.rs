@@ -1,0 +1,307 @@
+//! Words of users and secrets are in no log at any level, in no metric and in no table of the bookkeeping; words of what was
+//! deleted for good are in no file (rows L1, L4).
+
+use std::time::Duration;
+
+use entity::plan::Plan;
+use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbBackend, Statement};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::support::{
+    Client, Home, Key, Mcp, Model, Program, Reply, Server, Site, Turn, eventually, files, holds, program,
+};
+
+/// Tables that hold nothing of what users read, write or ask.
+const BOOKKEEPING: [&str; 20] = [
+    "activity",
+    "ai_day",
+    "answer_claim",
+    "api_key",
+    "export",
+    "job",
+    "library_usage",
+    "notice",
+    "oauth_client",
+    "oauth_code",
+    "oauth_consent",
+    "oauth_grant",
+    "oauth_sign_in",
+    "oauth_token",
+    "service_state",
+    "session",
+    "stored_file",
+    "usage_day",
+    "usage_month",
+    "user",
+];
+
+/// Parts of requests behind which a word stands that is kept nowhere.
+const ASKED: [&str; 20] = [
+    "/rest/v2/search?q=",
+    "/rest/v2/search?limit=99&q=",
+    "/rest/v2/search?q=x&surprise=",
+    "/rest/v2/search?q=x&collectionId=",
+    "/rest/v2/documents/",
+    "/rest/v2/projects?cursor=",
+    "/rest/v2/uploads/",
+    "/rest/v2/",
+    "/rest/v2/usage?api_key=",
+    "/rest/v1/bookmarks?q=",
+    "/rest/v1/bookmarks?tag=",
+    "/rest/v1/bookmarks?sort=",
+    "/rest/v1/bookmarks/exists?url=https://example.org/?session=",
+    "/rest/v1/tags/",
+    "/app/api/",
+    "/read/",
+    "/files/",
+    "/oauth/authorize?client_id=",
+    "/oauth/authorize?state=",
+    "/",
+];
+
+/// Bodies with a word that is kept nowhere, and where they go to.
+const SENT: [(&str, &str); 8] = [
+    ("/rest/v2/ask", "{\"question\": \"WORD"),
+    ("/rest/v2/ask", "{\"question\": \"\", \"WORD\": 1}"),
+    ("/rest/v1/bookmarks", "{\"url\": \"ftp://WORD.example/\"}"),
+    ("/rest/v1/bookmarks", "{\"url\": \"http://10.0.0.1/?WORD\"}"),
+    ("/rest/v1/bookmarks/batch", "{\"operations\": [{\"op\": \"WORD\"}]}"),
+    ("/oauth/register", "{\"redirect_uris\": [\"WORD\"]}"),
+    ("/oauth/token", "WORD"),
+    ("/mcp", "{\"WORD\""),
+];
+
+/// With this begins each word of requests that keep nothing.
+const ASKED_STEM: &str = "askedcanary";
+/// With this begins each word of what is kept as somebody's content.
+const KEPT_STEM: &str = "keptcanary";
+
+/// A word that is kept nowhere.
+fn asked() -> String {
+    canary(ASKED_STEM)
+}
+
+/// A word of somebody's content.
+fn kept() -> String {
+    canary(KEPT_STEM)
+}
+
+/// A word of its own, as no two names or addresses may be one. Only the stem is looked for: a single search finds all.
+fn canary(stem: &str) -> String {
+    format!("{stem}{}", Uuid::now_v7().simple())
+}
+
+/// An assistant with all that one can be granted.
+async fn assistant(browser: &Client, stranger: &Client) -> Mcp {
+    let scopes = ["mcp", "read:library", "read:projects", "write:projects", "write:bookmarks", "write:notes"];
+    let made = browser.post("/app/api/keys", json!({ "name": "A", "kind": "mcp", "scopes": scopes })).await;
+    Mcp::of(stranger.clone().with_key(made.data(201)["secret"].as_str().unwrap()))
+}
+
+/// Asks for things by words that are kept nowhere, well and badly.
+async fn ask(key: &Key, stranger: &Client, assistant: &Mcp) {
+    for path in ASKED {
+        let answer = key.get(&format!("{path}{}", asked())).await;
+        assert!(answer.status < 500, "{path}: {}", answer.text);
+    }
+    for (path, body) in SENT {
+        let answer = key.post_text(path, &body.replace("WORD", &asked())).await;
+        assert!(answer.status < 500, "{path}: {}", answer.text);
+    }
+    for name in ["x-request-id", "referer", "x-forwarded-host", "x-forwarded-for", "cookie"] {
+        Client::clone(key).with(name, &asked()).get("/rest/v2/usage").await.data(200);
+    }
+    let wrong = json!({ "email": format!("{}@reader.example", asked()), "password": asked() });
+    assert_eq!(stranger.post("/app/api/session", wrong).await.status, 401);
+    assistant.call("search_library", json!({ "query": asked() })).await.unwrap();
+    for (tool, argument) in
+        [("search_library", "limit"), ("get_document", "documentId"), ("add_bookmark", "url")]
+    {
+        assistant.call(tool, json!({ argument: asked() })).await.unwrap_err();
+    }
+    assert_eq!(assistant.send(&asked(), json!({})).await.status, 200);
+    let unknown = json!({ "name": asked(), "arguments": {} });
+    assert!(assistant.send("tools/call", unknown).await.body["error"].is_object());
+    // The model refuses the first question and answers the second.
+    for status in [503, 200] {
+        let question = format!("Where do herons stand, {}?", asked());
+        let answer = key.post("/rest/v2/ask", json!({ "question": question })).await;
+        assert_eq!(answer.status, status, "{}", answer.text);
+    }
+}
+
+/// Keeps words as content of every kind.
+async fn keep(key: &Key, browser: &Client, assistant: &Mcp) {
+    let saved = key
+        .save(json!({
+            "url": format!("https://example.org/herons?session={}", kept()),
+            "title": kept(),
+            "text": format!("Herons stand in the reeds, {}.", kept()),
+            "tags": [kept()],
+            "notes": kept(),
+        }))
+        .await;
+    key.once(&saved, "ready").await;
+    let bookmark = saved["bookmarkId"].as_str().unwrap();
+    let mark = json!({ "text": "Herons", "note": kept(), "startOffset": 0, "endOffset": 6 });
+    key.post(&format!("/rest/v1/bookmarks/{bookmark}/highlights"), mark).await.data(201);
+    let shelf = json!({ "name": kept(), "description": kept() });
+    key.post("/rest/v1/collections", shelf).await.data(201);
+    let project = json!({ "name": kept(), "description": kept(), "instructions": kept() });
+    let project = browser.post("/app/api/projects", project).await.data(201)["project"].clone();
+    let project = project["id"].as_str().unwrap();
+    let note = json!({ "title": kept(), "bodyMd": kept() });
+    key.post(&format!("/rest/v2/projects/{project}/notes"), note).await.data(201);
+    let decision = json!({ "title": kept(), "body": kept() });
+    browser.post(&format!("/app/api/projects/{project}/decisions"), decision).await.data(201);
+    let note = json!({ "bookmarkId": bookmark, "body": kept() });
+    assistant.call("create_note", note).await.unwrap();
+    let document = saved["documentId"].as_str().unwrap();
+    for path in [
+        format!("/rest/v2/documents/{document}"),
+        format!("/rest/v2/documents/{document}/chunks"),
+        format!("/rest/v2/projects/{project}/context?q=herons"),
+        "/rest/v2/search?q=herons".to_owned(),
+        "/rest/v1/bookmarks".to_owned(),
+        "/rest/v1/tags".to_owned(),
+    ] {
+        key.get(&path).await.data(200);
+    }
+}
+
+/// Has work fail on words of every kind.
+async fn fail(key: &Key, site: &Site) {
+    let away = vec![("location", format!("http://10.0.0.1/?{}", kept()))];
+    let deep = format!("{}{}", "<div>".repeat(1_000), kept());
+    let broken = format!("%PDF-1.7 {}", kept()).into_bytes();
+    for (path, reply) in [
+        ("/gone", Reply::Status(404)),
+        ("/away", Reply::Plain { status: 302, headers: away, body: String::new() }),
+        ("/deep", Reply::Html(deep)),
+        ("/broken.pdf", Reply::File("application/pdf", broken.clone())),
+    ] {
+        let url = format!("{}?token={}", site.page(path, [reply]), kept());
+        let saved = key.save(json!({ "url": url })).await;
+        key.once(&saved, "failed").await;
+    }
+    let name = format!("{}.pdf", kept());
+    let file = json!({ "filename": name, "contentType": "application/pdf", "bytes": broken.len() });
+    let ticket = key.post("/rest/v2/uploads", file).await.data(201).clone();
+    assert_eq!(crate::ingest::uploads::put(&ticket, &broken).await, 200);
+    crate::ingest::uploads::complete(key, &ticket).await.data(202);
+    eventually("the upload failed", async || {
+        let shown = key.get(&crate::ingest::uploads::path(&ticket)).await.data(200).clone();
+        (shown["status"] == "failed").then_some(())
+    })
+    .await;
+}
+
+/// Of the threat table (row L1).
+#[actix_web::test]
+async fn words_of_users_are_in_no_log_and_no_bookkeeping() {
+    let home = Home::new().await;
+    let (id, secret) = program::make_account(&home);
+    let model =
+        Model::start([Turn::Status(401, "0"), Turn::Says("\"Herons stand in the reeds\" [1].", 5)]).await;
+    let [url, name, word] = model.settings();
+    let running = Program::start_with(&home, "data", &[("LOG__LEVEL", "trace"), url, name, word]).await;
+    let (stranger, key, site) = (running.stranger(), running.holder(&id, &secret), Site::start().await);
+    let browser = stranger.sign_in(program::EMAIL, program::PASSWORD).await;
+    let assistant = assistant(&browser, &stranger).await;
+    let secrets = [
+        secret,
+        assistant.client.header("authorization").replace("Bearer ", ""),
+        browser.header("cookie").split_once('=').unwrap().1.to_owned(),
+        program::PASSWORD.to_owned(),
+        word.1.to_owned(),
+        // It has a password where it is PostgreSQL's.
+        home.database_url(),
+    ];
+
+    keep(&key, &browser, &assistant).await;
+    fail(&key, &site).await;
+    ask(&key, &stranger, &assistant).await;
+    let metrics = stranger.get("/metrics").await.text;
+    assert!(running.terminate().await.success());
+
+    let log = std::fs::read_to_string(home.path("data.log")).unwrap();
+    assert!(log.contains("DEBUG") && log.contains(" failed (attempt "), "{log}");
+    let rows = Database::connect(home.database_url()).await.unwrap();
+    let mut told = vec![("log", log), ("metrics", metrics)];
+    for table in BOOKKEEPING {
+        told.push((table, rows_of(&rows, table).await));
+    }
+    rows.close().await.unwrap();
+    let jobs = &told.iter().find(|(name, _)| *name == "job").unwrap().1;
+    assert!(jobs.contains("404") && jobs.contains("URL_REJECTED"), "{jobs}");
+    for (name, text) in &told {
+        for word in [ASKED_STEM, KEPT_STEM] {
+            assert_eq!(text.lines().find(|line| line.contains(word)), None, "{name}");
+        }
+        for secret in &secrets {
+            assert!(!text.contains(secret), "{name}: {secret}");
+        }
+    }
+    for (file, bytes) in contents(&home) {
+        assert!(!holds(&bytes, ASKED_STEM), "{file}");
+    }
+}
+
+/// Of the threat table (row L4).
+#[actix_web::test]
+async fn words_of_a_purged_bookmark_are_in_no_file() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let text = format!("They stand in the water, {}. ", kept()).repeat(50);
+    let saved = key
+        .save(json!({
+            "url": format!("https://example.org/{}", kept()),
+            "title": kept(),
+            "html": format!("<article><p>{text}</p></article>"),
+            "tags": [kept()],
+            "notes": kept(),
+        }))
+        .await;
+    key.once(&saved, "ready").await;
+    let path = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
+    let mark = json!({ "text": "They", "note": kept(), "startOffset": 0, "endOffset": 4 });
+    key.post(&format!("{path}/highlights"), mark).await.data(201);
+
+    key.delete(&path).await.data(200);
+    server.clock.advance(Duration::from_secs(31 * 86_400));
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[]).await;
+
+    let rows = Database::connect(server.database_url()).await.unwrap();
+    for table in ["bookmark", "document", "chunk", "rendition"] {
+        eventually("its rows are gone", async || rows_of(&rows, table).await.is_empty().then_some(())).await;
+    }
+    rows.close().await.unwrap();
+    let (home, _) = server.stop().await;
+    for (file, bytes) in contents(&home) {
+        assert!(!holds(&bytes, KEPT_STEM), "{file}");
+    }
+}
+
+/// Every file of a home, with its name.
+fn contents(home: &Home) -> impl Iterator<Item = (String, Vec<u8>)> {
+    files(home.folder()).into_iter().map(|file| (file.display().to_string(), std::fs::read(file).unwrap()))
+}
+
+/// The rows of a table as text, whatever their types.
+async fn rows_of(rows: &DatabaseConnection, table: &str) -> String {
+    let row = if rows.get_database_backend() == DbBackend::Sqlite {
+        let columns = "SELECT group_concat('quote(\"' || name || '\")', ' || ') FROM pragma_table_info";
+        texts(rows, format!("{columns}('{table}')")).await.concat()
+    } else {
+        "t::text".to_owned()
+    };
+    texts(rows, format!("SELECT {row} FROM \"{table}\" t")).await.join("\n")
+}
+
+async fn texts(rows: &DatabaseConnection, statement: String) -> Vec<String> {
+    let statement = Statement::from_string(rows.get_database_backend(), statement);
+    let found = rows.query_all_raw(statement).await.unwrap();
+    found.iter().map(|row| row.try_get_by_index::<String>(0).unwrap()).collect()
+}

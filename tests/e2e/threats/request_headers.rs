@@ -1,0 +1,228 @@
+//! Attacks in the head of a request: line breaks, ambiguous framing, and a forged host, origin or sender (rows H1, H2, H3, H5,
+//! H7, X9).
+
+use reqwest::Method;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{key_and_browser, routes};
+use crate::limits::connections::exchange;
+use crate::support::{Answer, Assistant, Client, Server, sent_back};
+
+fn headers(answer: &Answer) -> String {
+    format!("{:?}", answer.headers).to_ascii_lowercase()
+}
+
+/// Of the threat table (row H1).
+#[actix_web::test]
+async fn line_breaks_in_a_request_split_no_header() {
+    const BREAK: &str = "\r\nX-Forged: 1\r\n\r\n<script>";
+    let server = Server::start().await;
+    let (key, browser) = key_and_browser(&server).await;
+    let assistant = Assistant::new(server.stranger()).await;
+
+    let back = browser.get(&assistant.address(&[("state", BREAK), ("scope", "mcp")])).await;
+    assert_eq!(sent_back(&back)["state"], BREAK);
+    let mut answers = vec![back];
+    for path in ["/rest/v2/", "/rest/v2/search?q=", "/oauth/authorize?client_id=", "/read/", "/files/", "/"] {
+        answers.push(key.get(&format!("{path}%0d%0aX-Forged:%201%0d%0a%0d%0a<script>")).await);
+    }
+    for (path, body) in [
+        ("/rest/v2/uploads", json!({ "filename": BREAK, "contentType": "application/pdf", "bytes": 9 })),
+        ("/rest/v1/bookmarks", json!({ "url": format!("https://example.org/{BREAK}") })),
+        ("/rest/v1/bookmarks", json!({ "url": "https://example.org/", "title": BREAK, "tags": [BREAK] })),
+        ("/oauth/register", json!({ "redirect_uris": [format!("https://example.org/{BREAK}")] })),
+    ] {
+        answers.push(key.post(path, body).await);
+    }
+
+    for answer in answers {
+        assert!(!answer.headers.contains_key("x-forged"), "{}", headers(&answer));
+        assert!(!headers(&answer).contains("<script>"), "{}", headers(&answer));
+        assert!(answer.status < 500, "{}", answer.text);
+    }
+}
+
+/// Of the threat table (row H1).
+#[actix_web::test]
+async fn request_id_of_a_client_is_replaced() {
+    let server = Server::start().await;
+
+    for sent in ["7", "0190a7c4-0000-7000-8000-000000000000", "a, b"] {
+        let answer = server.stranger().with("x-request-id", sent).get("/healthz").await;
+
+        assert_ne!(answer.said("x-request-id"), sent);
+        assert!(Uuid::parse_str(answer.said("x-request-id")).is_ok(), "{}", headers(&answer));
+    }
+}
+
+/// Of the threat table (row H2).
+#[actix_web::test]
+async fn ambiguous_framing_gets_400_and_a_closed_connection() {
+    const AMBIGUOUS: [&str; 22] = [
+        "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n",
+        "Transfer-Encoding: x\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: xchunked\r\n",
+        "Transfer-Encoding: chunked, identity\r\n",
+        "Transfer-Encoding: identity, chunked\r\n",
+        "Transfer-Encoding: \u{b}chunked\r\n",
+        "Transfer-Encoding : chunked\r\n",
+        "Content-Length : 4\r\n",
+        "X: y\r\n Transfer-Encoding: chunked\r\n",
+        "X: y\r\n\tContent-Length: 4\r\n",
+        "Content-Length: 4\r\nContent-Length: 5\r\n",
+        "Content-Length: 4\r\nContent-Length: 4\r\n",
+        "Content-Length: 4, 4\r\n",
+        "Content-Length: +4\r\n",
+        "Content-Length: -1\r\n",
+        "Content-Length: 0x4\r\n",
+        "Content-Length: 18446744073709551616\r\n",
+        "Host: y\r\n",
+        "X: a\0b\r\n",
+    ];
+    let server = Server::start().await;
+
+    for ambiguous in AMBIGUOUS {
+        let pipelined = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        let head = format!("POST /oauth/token HTTP/1.1\r\nHost: x\r\n{ambiguous}\r\n");
+        let answer = exchange(&server, &format!("{head}0\r\n\r\n{pipelined}")).await;
+
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{ambiguous:?}: {answer}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{ambiguous:?}: {answer}");
+    }
+}
+
+/// Of the threat table (row H3).
+#[actix_web::test]
+async fn no_answer_contains_the_host_of_its_request() {
+    let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
+    let forged = |client: &Client| {
+        // A name of the local network: requests with it are served.
+        let client = client.clone().with("host", "evilhost").with("x-forwarded-host", "evil.example");
+        client.with("forwarded", "host=evil.example;proto=http").with("x-forwarded-proto", "ftp")
+    };
+    let mut answers = Vec::new();
+    for (client, routes) in routes(&server).await {
+        let client = forged(&client);
+        // The self-test fetches the service by its configured name, which does not resolve here.
+        for asked in routes.iter().filter(|asked| asked.route.name != "POST /connection-test") {
+            answers.push(asked.by(&client).await);
+        }
+        let file = json!({ "filename": "a.pdf", "contentType": "application/pdf", "bytes": 9 });
+        if client.get("/rest/v2/usage").await.status == 200 {
+            let ticket = client.post("/rest/v2/uploads", file).await;
+            let url = ticket.data(201)["putUrl"].as_str().unwrap().to_owned();
+            assert!(url.starts_with("https://carrel.example/files/"), "{url}");
+        }
+    }
+    let (stranger, assistant) = (forged(&server.stranger()), Assistant::new(server.stranger()).await);
+    for path in ["/", "/openapi.json", "/docs", "/nowhere", "/oauth/authorize", &assistant.address(&[])] {
+        answers.push(stranger.get(path).await);
+    }
+
+    for (answer, name) in answers.iter().flat_map(|answer| [(answer, "evilhost"), (answer, "evil.example")]) {
+        assert!(!answer.text.contains(name), "{}", answer.text);
+        assert!(!headers(answer).contains(name), "{}", headers(answer));
+    }
+    let called = stranger.post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).await;
+    assert_eq!(called.status, 403, "a page that rebinds a name sends the name as its host");
+}
+
+/// Of the threat table (row H3).
+#[actix_web::test]
+async fn unknown_host_is_refused_before_anything_else() {
+    let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
+    for (client, routes) in routes(&server).await {
+        let rebound = client.with("host", "evil.example:8080");
+        for asked in &routes {
+            let refused = asked.by(&rebound).await;
+            assert_eq!(refused.refused(400), "VALIDATION_FAILED", "{}", asked.route.name);
+            assert_eq!(refused.faults(), ["Host"], "{}", asked.route.name);
+        }
+    }
+    let status = async |host: &str, path: &str| server.stranger().with("host", host).get(path).await.status;
+
+    for path in
+        ["/", "/openapi.json", "/metrics", "/oauth/style.css", "/.well-known/oauth-authorization-server"]
+    {
+        assert_eq!(status("evil.example", path).await, 400, "{path}");
+        assert_eq!(status("carrel.example", path).await, 200, "{path}");
+    }
+    for host in ["evil.example", "10.1.2.3:8080", "carrel:8080"] {
+        for path in ["/healthz", "/readyz"] {
+            assert_eq!(status(host, path).await, 200, "{host} {path}");
+        }
+    }
+    assert_eq!(status("10.1.2.3:8080", "/metrics").await, 200);
+}
+
+/// Of the threat table (row H5).
+#[actix_web::test]
+async fn no_route_with_a_credential_answers_other_origins() {
+    let server = Server::start().await;
+
+    for (client, routes) in routes(&server).await {
+        let foreign = client.with("origin", "https://evil.example");
+        for asked in &routes {
+            let asking = foreign.clone().with("access-control-request-method", asked.route.method.as_str());
+            for answer in [asked.by(&foreign).await, asking.send(Method::OPTIONS, &asked.path, None).await] {
+                let shared = headers(&answer).contains("access-control-");
+                assert!(!shared, "{}: {}", asked.route.name, headers(&answer));
+            }
+        }
+    }
+}
+
+/// Of the threat table (row X9).
+#[actix_web::test]
+async fn every_answer_of_the_apis_is_json_and_not_sniffed() {
+    let server = Server::start().await;
+
+    for (client, routes) in routes(&server).await {
+        for asked in &routes {
+            for query in ["", "?q=%3Cscript%3Ealert(1)%3C/script%3E"] {
+                let browser = client.clone().with("accept", "text/html");
+                let answer = asked.with(&browser, query, asked.body()).await;
+
+                assert_eq!(answer.said("content-type"), "application/json", "{}", asked.route.name);
+                assert_eq!(answer.said("x-content-type-options"), "nosniff", "{}", asked.route.name);
+            }
+        }
+    }
+}
+
+/// Of the threat table (row H7).
+#[actix_web::test]
+async fn forwarded_addresses_count_behind_a_trusted_proxy_only() {
+    let spoofed = |client: &Client, n: usize| {
+        let address = format!("198.51.100.{n}");
+        let client = client.clone().with_key("no key at all").with("x-forwarded-for", &address);
+        client.with("x-real-ip", &address).with("forwarded", &format!("for={address}"))
+    };
+    let direct = Server::start().await;
+    let proxied = Server::with(&[("SERVER__TRUSTED_PROXIES", "127.0.0.1/32")]).await;
+
+    for n in 0..20 {
+        assert_eq!(
+            spoofed(&direct.stranger(), n).get("/rest/v2/usage").await.refused(401),
+            "API_KEY_INVALID"
+        );
+    }
+    for n in 20..60 {
+        assert_eq!(spoofed(&direct.stranger(), n).get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+        assert_eq!(
+            spoofed(&proxied.stranger(), n).get("/rest/v2/usage").await.refused(401),
+            "API_KEY_INVALID"
+        );
+    }
+    // The addresses before the last one are sent by the client and not trusted.
+    for n in 0..21 {
+        let chain = format!("192.0.2.{n}, 198.51.100.200");
+        let client = proxied.stranger().with_key("no key at all").with("x-forwarded-for", &chain);
+        let refused = client.get("/rest/v2/usage").await;
+        assert_eq!(refused.status, if n < 20 { 401 } else { 429 }, "{n}");
+    }
+}

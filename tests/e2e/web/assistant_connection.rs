@@ -1,0 +1,277 @@
+//! Connecting an assistant: what a user is told, and the test of whether one could connect.
+
+use std::time::Duration;
+
+use actors::auth::keys::changes;
+use entity::plan::Plan;
+use entity::{api_key, oauth_client};
+use sea_orm::{Database, EntityTrait, PaginatorTrait};
+use serde_json::{Value, json};
+
+use crate::support::{Client, Mcp, Relay, Reply, Server, Site, eventually};
+
+/// Runs a connection test. Returns whether it passed, each step with its outcome, and the message of the one that failed.
+async fn tested(browser: &Client) -> (bool, Vec<(String, String)>, String) {
+    let answer = browser.post("/app/api/connection-test", json!({})).await;
+    let report = answer.data(200);
+    let steps = report["steps"].as_array().unwrap();
+    let text = |step: &Value, name: &str| step[name].as_str().unwrap().to_owned();
+    let failed = steps.iter().find(|step| step["outcome"] == "failed");
+    (
+        report["passed"].as_bool().unwrap(),
+        steps.iter().map(|step| (text(step, "step"), text(step, "outcome"))).collect(),
+        failed.map_or_else(String::new, |step| text(step, "message")),
+    )
+}
+
+fn outcomes(steps: &[(String, String)]) -> Vec<&str> {
+    steps.iter().map(|(_, outcome)| outcome.as_str()).collect()
+}
+
+#[actix_web::test]
+async fn connection_test_passes_and_leaves_nothing() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Free).await.sign_in().await;
+
+    let (passed, steps, _) = tested(&browser).await;
+
+    assert!(passed, "{steps:?}");
+    let names: Vec<&str> = steps.iter().map(|(step, _)| step.as_str()).collect();
+    assert_eq!(
+        names,
+        ["address", "challenge", "resourceMetadata", "serverMetadata", "registration", "tools"]
+    );
+    // A loopback address is good for assistants of this machine alone.
+    assert_eq!(outcomes(&steps)[0], "limited");
+    assert!(outcomes(&steps)[1..].iter().all(|outcome| *outcome == "passed"), "{steps:?}");
+    leaves_nothing(&server, &browser).await;
+}
+
+/// No connection, not even one that has ended, no client and no key; and nothing that was noted of them.
+async fn leaves_nothing(server: &Server, browser: &Client) {
+    let apps = browser.get("/app/api/connected-apps").await;
+    assert_eq!(apps.data(200), &json!({ "apps": [], "ended": [] }));
+    let rows = Database::connect(server.database_url()).await.unwrap();
+    assert_eq!(oauth_client::Entity::find().count(&rows).await.unwrap(), 0);
+    assert_eq!(api_key::Entity::find().count(&rows).await.unwrap(), 0);
+    written(server).await;
+    assert_eq!(browser.get("/app/api/notices").await.data(200)["notices"], json!([]));
+    assert_eq!(browser.get("/app/api/activity").await.data(200)["activity"], json!([]));
+}
+
+/// Waits until every use of a key is written, with its notice, and every call.
+async fn written(server: &Server) {
+    server.app().keys.flush().await.unwrap();
+    server.app().notices.flush().await;
+    server.app().activity.flush().await.unwrap();
+}
+
+#[actix_web::test]
+async fn connection_tests_take_turns_and_are_no_registrations() {
+    let server = Server::with(&[("OAUTH__REGISTRATIONS_PER_HOUR", "1")]).await;
+    let browser = server.user(Plan::Free).await.sign_in().await;
+
+    assert!(tested(&browser).await.0);
+    let again = browser.post("/app/api/connection-test", json!({})).await;
+
+    assert_eq!((again.refused(503), again.number("retry-after")), ("OVERLOADED", 5));
+    let said = json!({ "redirect_uris": ["https://heron.example/cb"], "client_name": "Connection test" });
+    assert_eq!(server.stranger().post("/oauth/register", said.clone()).await.status, 201);
+    assert_eq!(server.stranger().post("/oauth/register", said).await.status, 429);
+}
+
+#[actix_web::test]
+async fn closed_registration_is_named_with_its_setting() {
+    let server = Server::with(&[("OAUTH__REGISTRATION", "closed")]).await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+
+    let (passed, steps, why) = tested(&browser).await;
+
+    assert!(!passed && why.contains("oauth.registration is closed"), "{why}");
+    assert_eq!(outcomes(&steps)[3..], ["failed", "skipped", "skipped"]);
+}
+
+#[actix_web::test]
+async fn url_that_leads_nowhere_or_elsewhere_fails_with_a_reason() {
+    let site = Site::start().await;
+    let elsewhere = site.page("/mcp", [Reply::Html("<p>A page for people.</p>".into())]);
+    let elsewhere = elsewhere.trim_end_matches("/mcp");
+    for (base, step, reason) in [
+        ("http://127.0.0.1:9", 1, "no connection"),
+        ("http://nowhere.invalid", 0, "does not resolve"),
+        (elsewhere, 1, "/mcp without a credential answered"),
+    ] {
+        let server = Server::with(&[("SERVER__BASE_URL", base)]).await;
+        let browser = server.user(Plan::Pro).await.sign_in().await;
+
+        let (passed, steps, why) = tested(&browser).await;
+
+        assert!(!passed && why.contains(reason), "{base}: {why}");
+        assert_eq!(outcomes(&steps)[step], "failed", "{base}: {steps:?}");
+        leaves_nothing(&server, &browser).await;
+        assert!(
+            outcomes(&steps)[step + 1..].iter().all(|outcome| *outcome == "skipped"),
+            "{base}: {steps:?}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn tls_that_fails_is_no_connection() {
+    // A server without TLS, at an https URL.
+    let plain = Server::start().await;
+    let base = plain.stranger().base().replace("http://", "https://");
+    let server = Server::with(&[("SERVER__BASE_URL", &base)]).await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+
+    let (passed, steps, why) = tested(&browser).await;
+
+    assert_eq!((passed, outcomes(&steps)[1]), (false, "failed"), "{steps:?}");
+    assert!(why.contains("no connection"), "{why}");
+}
+
+/// What answers instead of the service, at which of its addresses, and what is said of it.
+const BROKEN: [(&str, u16, &str, &str, &str); 8] = [
+    ("/.well-known/oauth-protected-resource/mcp", 404, "{}", "resourceMetadata", "answered 404"),
+    (
+        "/.well-known/oauth-protected-resource/mcp",
+        200,
+        "{\"resource\": \"https://x.example/mcp\"}",
+        "resourceMetadata",
+        "/resource",
+    ),
+    ("/.well-known/oauth-authorization-server", 200, "<html>", "serverMetadata", "JSON"),
+    (
+        "/.well-known/oauth-authorization-server",
+        200,
+        "{\"issuer\": \"https://x.example\"}",
+        "serverMetadata",
+        "/issuer",
+    ),
+    ("/oauth/register", 403, "{}", "registration", "answered 403"),
+    ("/oauth/register", 429, "{}", "registration", "try again later"),
+    ("/oauth/register", 201, "{\"client_id\": \"theirs\"}", "registration", "none of this one"),
+    ("/mcp", 200, "{}", "challenge", "answered 200"),
+];
+
+#[actix_web::test]
+async fn step_that_a_proxy_breaks_is_named_with_its_response() {
+    let relay = Relay::start().await;
+    for (path, status, body, step, said) in BROKEN {
+        // A service of its own for each: tests take turns.
+        let server = Server::with(&[("SERVER__BASE_URL", &relay.base)]).await;
+        relay.lead_to(server.stranger().base());
+        relay.answer_only(path, status, body);
+        let browser = server.user(Plan::Pro).await.sign_in().await;
+
+        let (passed, steps, why) = tested(&browser).await;
+
+        let failed = steps.iter().find(|(_, outcome)| outcome == "failed").map(|(name, _)| name.as_str());
+        assert_eq!((passed, failed), (false, Some(step)), "{path}: {steps:?} {why}");
+        assert!(why.contains(said), "{path} {status}: {why}");
+        leaves_nothing(&server, &browser).await;
+    }
+    assert!(relay.credentials().is_empty(), "a key was sent to something else");
+}
+
+#[actix_web::test]
+async fn client_is_removed_when_its_registration_is_not_confirmed() {
+    let relay = Relay::start().await;
+    let server = Server::with(&[("SERVER__BASE_URL", &relay.base)]).await;
+    relay.lead_to(server.stranger().base());
+    relay.lose_answers_of("/oauth/register");
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+
+    let (passed, steps, why) = tested(&browser).await;
+
+    assert_eq!((passed, outcomes(&steps)[4]), (false, "failed"), "{steps:?}");
+    assert!(why.contains("answered 502"), "{why}");
+    leaves_nothing(&server, &browser).await;
+}
+
+#[actix_web::test]
+async fn key_of_a_test_is_refused_after_it_whether_it_passed_or_not() {
+    for keeps_credentials in [false, true] {
+        let relay = Relay::start().await;
+        let server = Server::with(&[("SERVER__BASE_URL", &relay.base)]).await;
+        relay.lead_to(server.stranger().base());
+        if keeps_credentials {
+            relay.keep_credentials();
+        }
+        let browser = server.user(Plan::Pro).await.sign_in().await;
+
+        let (passed, steps, why) = tested(&browser).await;
+
+        assert_eq!(passed, !keeps_credentials, "{steps:?} {why}");
+        if keeps_credentials {
+            assert_eq!(outcomes(&steps)[5], "failed", "{steps:?}");
+            assert!(why.contains("answered 401"), "{why}");
+        }
+        let credentials = relay.credentials();
+        assert!(!credentials.is_empty());
+        for credential in credentials {
+            let client = server.stranger().with("authorization", &credential);
+            assert_eq!(Mcp::of(client).send("tools/list", json!({})).await.status, 401);
+        }
+        leaves_nothing(&server, &browser).await;
+    }
+}
+
+#[actix_web::test]
+async fn key_of_a_test_that_died_is_hidden_and_expires() {
+    let server = Server::with(&[("PLANS__FREE__MCP_KEYS", "1")]).await;
+    let user = server.user(Plan::Free).await;
+    let browser = user.sign_in().await;
+    let app = server.app();
+    let made = changes::create_test_key(&app.accounts_db, user.id(), Plan::Free, app.clock.now()).await;
+    let secret = made.unwrap().1;
+    let assistant = Mcp::of(server.stranger().with_key(secret.expose()));
+
+    assert!(!assistant.tools().await.is_empty());
+    assert_eq!(browser.get("/app/api/keys").await.data(200)["keys"], json!([]));
+    written(&server).await;
+    assert_eq!(browser.get("/app/api/notices").await.data(200)["notices"], json!([]));
+    // The one key that the plan allows.
+    let own = user.mcp_key().await.id;
+    let listed = browser.get("/app/api/keys").await.data(200)["keys"].clone();
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["id"]), (1, &json!(own)));
+
+    server.clock.advance(Duration::from_secs(120));
+    assert_eq!(assistant.send("tools/list", json!({})).await.status, 401);
+    let (home, clock) = server.stop().await;
+    let server = Server::at(home, clock, &[]).await;
+    let rows = Database::connect(server.database_url()).await.unwrap();
+    eventually("the expired key is removed", async || {
+        let left = api_key::Entity::find().all(&rows).await.unwrap();
+        (left.len() == 1 && left[0].id.to_string() == own).then_some(())
+    })
+    .await;
+}
+
+#[actix_web::test]
+async fn every_assistant_is_told_the_address_of_this_service() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+
+    let answer = browser.get("/app/api/assistants").await;
+
+    let told = answer.data(200);
+    let mcp = told["mcpUrl"].as_str().unwrap();
+    let metadata = server.stranger().get("/.well-known/oauth-protected-resource/mcp").await;
+    assert_eq!(metadata.body["resource"], mcp);
+    let all = told["assistants"].as_array().unwrap();
+    let ids: Vec<_> = all.iter().map(|one| one["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["claude", "chatgpt", "claude-code", "vscode", "cursor", "codex", "other"]);
+    for assistant in all {
+        assert!(assistant["snippets"].to_string().contains(mcp), "{assistant}");
+        assert!(!assistant["steps"].as_array().unwrap().is_empty(), "{assistant}");
+    }
+    for (id, fact) in [
+        ("claude", "https://claude.ai/api/mcp/auth_callback"),
+        ("chatgpt", "public https address"),
+        ("cursor", "cursor://anysphere.cursor-mcp/oauth/callback"),
+    ] {
+        let one = all.iter().find(|one| one["id"] == id).unwrap();
+        assert!(one["facts"].to_string().contains(fact), "{id}: {one}");
+    }
+}

@@ -1,0 +1,212 @@
+//! The conditions of every route of the web app: our own pages, a session, parameters, resource. Keys open none of them.
+
+use carrel::{app, rest};
+use entity::plan::Plan;
+use sea_orm::ConnectionTrait;
+use serde_json::json;
+
+use crate::support::route_table::{self, Asked};
+use crate::support::{Assistant, PASSWORD, Server, ticket};
+
+/// Every route that a session opens.
+fn routes() -> Vec<Asked> {
+    let own = route_table::all("/app/api", app::ROUTES);
+    let library = [rest::V1, rest::V2].map(|routes| route_table::all("/app/api/library", routes));
+    own.into_iter().chain(library.into_iter().flatten()).collect()
+}
+
+fn changes(asked: &Asked) -> bool {
+    asked.route.method.as_str() != "GET"
+}
+
+#[actix_web::test]
+async fn no_route_answers_without_a_session_and_a_key_is_none() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let made_up = server.stranger().with("cookie", "carrel_session=cs_made-up");
+
+    for asked in routes() {
+        for client in [&server.stranger(), &made_up, &key] {
+            assert_eq!(asked.by(client).await.refused(401), "NOT_SIGNED_IN", "{}", asked.route.name);
+        }
+    }
+}
+
+/// Of the threat table (row C1).
+#[actix_web::test]
+async fn what_changes_something_is_asked_by_our_own_pages_alone() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let foreign = [
+        ("origin", "https://elsewhere.example"),
+        ("origin", "null"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+    ];
+
+    for asked in routes().iter().filter(|asked| changes(asked)) {
+        for (name, value) in foreign {
+            let answer = asked.by(&browser.clone().with(name, value)).await;
+
+            assert_eq!(answer.refused(403), "FOREIGN_ORIGIN", "{} from {value}", asked.route.name);
+        }
+    }
+    for path in ["setup", "signup", "session", "password"] {
+        let stranger = server.stranger().with("origin", "https://elsewhere.example");
+        let answer = stranger.post(&format!("/app/api/{path}"), json!({})).await;
+        assert_eq!(answer.refused(403), "FOREIGN_ORIGIN", "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn every_plan_uses_the_app_and_nothing_of_it_counts() {
+    let server = Server::start().await;
+    let person = server.user(Plan::Free).await;
+    let browser = person.sign_in().await.with("sec-fetch-site", "same-origin");
+
+    for asked in routes() {
+        let answer = asked.by(&browser).await;
+
+        assert!(![401, 403, 429].contains(&answer.status), "{}: {}", asked.route.name, answer.body);
+        assert_ne!(answer.body["error"]["code"], "PLAN_REQUIRED", "{}", asked.route.name);
+        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{}", asked.route.name);
+    }
+    let activity = browser.get("/app/api/activity").await;
+    assert_eq!(activity.data(200)["activity"], json!([]));
+}
+
+/// Of the threat table (row J2).
+#[actix_web::test]
+async fn every_route_refuses_a_parameter_that_it_does_not_have() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+
+    for asked in routes() {
+        let answer = asked.with(&browser, "?surprise=1", asked.body()).await;
+        assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{}", asked.route.name);
+        assert!(answer.faults().contains(&"surprise"), "{}: {}", asked.route.name, answer.body);
+    }
+}
+
+#[actix_web::test]
+async fn what_is_not_there_is_not_found() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let with_id = routes().into_iter().filter(|asked| asked.route.pattern.contains('{'));
+
+    for asked in with_id.filter(|asked| asked.route.fields.iter().all(|field| !field.required)) {
+        assert_eq!(asked.by(&browser).await.refused(404), "NOT_FOUND", "{}", asked.route.name);
+    }
+    assert_eq!(browser.get("/app/api/nothing").await.refused(404), "NOT_FOUND");
+    let answer = browser.delete("/app/api/notices").await;
+    assert_eq!((answer.refused(405), answer.said("allow")), ("METHOD_NOT_ALLOWED", "GET, HEAD"));
+}
+
+#[actix_web::test]
+async fn one_address_makes_thirty_accounts_an_hour() {
+    let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
+    let stranger = server.stranger();
+    let sign_up = async || {
+        stranger.post("/app/api/signup", json!({ "email": "a@b.example", "password": "short" })).await
+    };
+
+    for _ in 0..30 {
+        assert_eq!(sign_up().await.faults(), ["password"]);
+    }
+
+    let refused = sign_up().await;
+    assert_eq!((refused.refused(429), refused.number("retry-after")), ("RATE_LIMITED", 120));
+}
+
+#[actix_web::test]
+async fn sign_in_that_the_database_failed_is_no_wrong_password() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let credentials = json!({ "email": user.email(), "password": PASSWORD });
+    let sign_in = async || server.stranger().post("/app/api/session", credentials.clone()).await;
+    let rename = async |from: &str, to: &str| {
+        let statement = format!("ALTER TABLE \"user\" RENAME COLUMN {from} TO {to}");
+        server.app().db.write().execute_unprepared(&statement).await.unwrap();
+    };
+
+    rename("password_hash", "renamed").await;
+    for _ in 0..6 {
+        assert_eq!(sign_in().await.refused(500), "INTERNAL");
+    }
+    rename("renamed", "password_hash").await;
+
+    sign_in().await.data(200);
+}
+
+/// The `Set-Cookie` of a sign-in.
+async fn cookie_of(server: &Server) -> String {
+    let person = server.user(Plan::Pro).await;
+    let credentials = json!({ "email": person.email(), "password": PASSWORD });
+    let answer = server.stranger().post("/app/api/session", credentials).await;
+    answer.data(200);
+    answer.said("set-cookie").to_owned()
+}
+
+/// Of the threat table (row C2).
+#[actix_web::test]
+async fn session_cookie_on_https_belongs_to_this_host_alone() {
+    let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
+
+    let cookie = cookie_of(&server).await;
+
+    let pair = cookie.split(';').next().unwrap();
+    let value = pair.strip_prefix("__Host-carrel_session=").unwrap_or_else(|| panic!("{cookie}"));
+    assert!(cookie.contains("; Secure") && cookie.contains("; Path=/;"), "{cookie}");
+    assert!(!cookie.to_lowercase().contains("domain"), "{cookie}");
+    let signed_in = server.stranger().with("cookie", pair);
+    signed_in.get("/app/api/session").await.data(200);
+    let old_name = server.stranger().with("cookie", &format!("carrel_session={value}"));
+    assert_eq!(old_name.get("/app/api/session").await.refused(401), "NOT_SIGNED_IN");
+    let gone = signed_in.delete("/app/api/session").await;
+    assert!(gone.said("set-cookie").starts_with("__Host-carrel_session=;"), "{:?}", gone.headers);
+    assert_eq!(signed_in.get("/app/api/session").await.refused(401), "NOT_SIGNED_IN");
+}
+
+#[actix_web::test]
+async fn session_cookie_on_http_has_no_prefix() {
+    let server = Server::start().await;
+
+    let cookie = cookie_of(&server).await;
+
+    assert!(cookie.starts_with("carrel_session=") && !cookie.contains("Secure"), "{cookie}");
+    let signed_in = server.stranger().with("cookie", cookie.split(';').next().unwrap());
+    signed_in.get("/app/api/session").await.data(200);
+}
+
+/// A session cookie that was planted or copied is useless once the browser that presents it has signed in (row C2).
+#[actix_web::test]
+async fn session_presented_at_a_sign_in_ends() {
+    let server = Server::start().await;
+    let (person, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let assistant = Assistant::new(server.stranger()).await;
+    let (first, second) = (other.sign_in().await, person.sign_in().await);
+
+    let renewed = first.sign_in(person.email(), PASSWORD).await;
+    let kept = ticket(&server.stranger().get(&assistant.address(&[])).await);
+    let fields = [("ticket", kept.as_str()), ("email", person.email()), ("password", PASSWORD)];
+    let signed_in = second.form("/oauth/sign-in", &fields).await;
+
+    assert_eq!(signed_in.status, 303, "{}", signed_in.text);
+    for ended in [&first, &second] {
+        assert_eq!(ended.get("/app/api/session").await.refused(401), "NOT_SIGNED_IN");
+    }
+    let who = renewed.get("/app/api/session").await;
+    assert_eq!(who.data(200)["user"]["email"], person.email());
+}
+
+/// Of the threat table (row C2).
+#[actix_web::test]
+async fn session_presented_at_a_sign_up_ends() {
+    let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
+    let signed_in = server.user(Plan::Pro).await.sign_in().await;
+    let account = json!({ "email": "new@b.example", "password": PASSWORD });
+
+    signed_in.post("/app/api/signup", account).await.data(201);
+
+    assert_eq!(signed_in.get("/app/api/session").await.refused(401), "NOT_SIGNED_IN");
+}

@@ -1,0 +1,63 @@
+//! The page at `/`: the same for every caller, self-contained, and counted by no limit.
+
+use entity::plan::Plan;
+
+use crate::support::Server;
+
+/// Targets of the links of a page.
+fn links(html: &str) -> Vec<&str> {
+    html.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect()
+}
+
+#[actix_web::test]
+async fn start_page_leads_to_docs_state_and_mcp() {
+    let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
+    let stranger = server.stranger();
+
+    let page = stranger.get("/").await;
+
+    assert_eq!((page.status, page.said("content-type")), (200, "text/html; charset=utf-8"));
+    assert!(page.text.contains("<code>https://carrel.example/mcp</code>"), "{}", page.text);
+    assert!(page.text.contains("carrel user add --email "), "{}", page.text);
+    let links = links(&page.text);
+    assert!(links.contains(&"docs") && links.contains(&"readyz"), "{links:?}");
+    for link in links {
+        assert_eq!(stranger.get(&format!("/{link}")).await.status, 200, "{link}");
+    }
+}
+
+#[actix_web::test]
+async fn start_page_loads_nothing_but_its_stylesheet() {
+    let server = Server::start().await;
+
+    let page = server.stranger().get("/").await;
+
+    let policy = page.said("content-security-policy");
+    for rule in ["default-src 'none'", "style-src 'self'", "form-action 'none'", "frame-ancestors 'none'"] {
+        assert!(policy.contains(rule), "{policy}");
+    }
+    assert!(!policy.contains("unsafe"), "{policy}");
+    assert_eq!((page.said("referrer-policy"), page.said("x-frame-options")), ("no-referrer", "DENY"));
+    for foreign in ["src=", "style=", "<style", "<script", "<form", "href=\"http", "href=\"/"] {
+        assert!(!page.text.contains(foreign), "{foreign}");
+    }
+}
+
+#[actix_web::test]
+async fn start_page_is_the_same_for_every_caller_and_counts_nothing() {
+    let server = Server::start().await;
+    let before = server.stranger().get("/").await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let first = key.get("/rest/v2/usage").await.data(200)["rest"]["today"].as_u64().unwrap();
+
+    for answer in [server.stranger().get("/").await, key.get("/").await, session.get("/").await] {
+        assert_eq!((answer.status, &answer.text), (200, &before.text));
+        assert!(
+            !answer.headers.contains_key("set-cookie") && !answer.headers.contains_key("x-ratelimit-limit")
+        );
+    }
+
+    let usage = key.get("/rest/v2/usage").await;
+    assert_eq!(usage.data(200)["rest"]["today"], first + 1);
+}
