@@ -29,7 +29,7 @@ fn succeeds(output: &CommandOutput, words: &[&str]) {
 }
 
 #[actix_web::test]
-async fn command_without_database_says_where_it_looked() {
+async fn command_without_database_names_the_searched_path() {
     let home = Home::new().await;
     let file = home.path("data").join("carrel.db");
     let id = "018f4d5e-0000-7000-8000-000000000000";
@@ -102,7 +102,7 @@ async fn errors_are_json_with_json() {
 }
 
 #[actix_web::test]
-async fn second_account_names_the_address_that_is_taken() {
+async fn second_account_with_same_email_is_refused_with_the_email() {
     let home = Home::new().await;
     make_account(&home);
 
@@ -114,7 +114,7 @@ async fn second_account_names_the_address_that_is_taken() {
 }
 
 #[actix_web::test]
-async fn deletion_is_confirmed_with_the_address() {
+async fn account_deletion_is_confirmed_with_the_email() {
     let home = Home::new().await;
     make_account(&home);
     let delete = ["user", "delete", "--email", EMAIL];
@@ -137,7 +137,7 @@ async fn deletion_is_confirmed_with_the_address() {
 }
 
 #[actix_web::test]
-async fn only_account_needs_no_name() {
+async fn only_account_is_selected_without_email() {
     let home = Home::new().await;
     make_account(&home);
 
@@ -167,7 +167,7 @@ async fn keys_are_shown_with_expiry_and_hourly_limit() {
 }
 
 #[actix_web::test]
-async fn set_password_says_what_it_did() {
+async fn set_password_reports_its_effects() {
     let home = Home::new().await;
     make_account(&home);
 
@@ -180,7 +180,7 @@ async fn set_password_says_what_it_did() {
 }
 
 #[actix_web::test]
-async fn imports_name_their_file_texts_rows_and_faults() {
+async fn import_output_names_file_texts_rows_and_faults() {
     let home = Home::new().await;
     make_account(&home);
     let running = Program::start(&home, "data").await;
@@ -297,7 +297,7 @@ fn check(report: &Value, name: &str) -> Value {
 }
 
 #[actix_web::test]
-async fn doctor_looks_at_jobs_feeds_disk_and_base_url() {
+async fn doctor_checks_jobs_feeds_disk_and_base_url() {
     let (home, site) = (Home::new().await, Site::start().await);
     let (id, secret) = make_account(&home);
     let running = Program::start(&home, "data").await;
@@ -327,7 +327,7 @@ async fn doctor_looks_at_jobs_feeds_disk_and_base_url() {
 }
 
 #[actix_web::test]
-async fn log_names_the_service_and_what_failed() {
+async fn log_names_the_service_and_failed_jobs() {
     let (home, site) = (Home::new().await, Site::start().await);
     let (id, secret) = make_account(&home);
     let running = Program::start(&home, "data").await;

@@ -345,7 +345,7 @@ async fn moved_in(server: &Server, site: &Site) -> (Client, String, Vec<u8>) {
 }
 
 #[actix_web::test]
-async fn an_export_that_is_imported_gives_the_same_library() {
+async fn export_imported_elsewhere_gives_the_same_library() {
     let (server, site) = (served().await, Site::start().await);
     let (session, archive) = full_archive(&server, &site).await;
     let other = server.user(Plan::Research).await.sign_in().await;
@@ -411,7 +411,7 @@ async fn an_export_that_is_imported_gives_the_same_library() {
 }
 
 #[actix_web::test]
-async fn undo_of_an_export_keeps_what_was_changed_since() {
+async fn undo_of_imported_export_keeps_changed_items() {
     let (server, site) = (served().await, Site::start().await);
     let (other, id, _) = moved_in(&server, &site).await;
     server.clock.advance(std::time::Duration::from_secs(1));
@@ -459,7 +459,7 @@ async fn undo_of_an_export_keeps_what_was_changed_since() {
 }
 
 #[actix_web::test]
-async fn the_list_for_browsers_keeps_the_folders() {
+async fn browser_bookmark_list_keeps_the_folders() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let made = async |body: Value| {
@@ -487,7 +487,7 @@ async fn the_list_for_browsers_keeps_the_folders() {
 }
 
 #[actix_web::test]
-async fn what_somebody_takes_away_while_an_import_goes_on_is_left_out_of_it() {
+async fn import_skips_rows_whose_parent_was_deleted_meanwhile() {
     let (server, site) = (served().await, Site::start().await);
     let (other, id, archive) = moved_in(&server, &site).await;
     let id_of = |thing: &Value, name: &str| thing[name].as_str().unwrap().to_owned();
@@ -528,7 +528,7 @@ async fn what_somebody_takes_away_while_an_import_goes_on_is_left_out_of_it() {
 }
 
 #[actix_web::test]
-async fn what_came_whole_comes_in_elsewhere_whatever_its_address() {
+async fn import_of_complete_items_ignores_forbidden_urls() {
     let (here, site) =
         (Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8,10.0.0.0/8")]).await, Site::start().await);
     let user = here.user(Plan::Pro).await;
@@ -556,7 +556,7 @@ async fn what_came_whole_comes_in_elsewhere_whatever_its_address() {
 }
 
 #[actix_web::test]
-async fn what_comes_out_is_open_and_goes_with_its_person() {
+async fn export_is_readable_private_and_deleted_with_the_account() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (session, key) = (user.sign_in().await, user.full_key().await);
@@ -612,7 +612,7 @@ async fn what_comes_out_is_open_and_goes_with_its_person() {
 }
 
 #[actix_web::test]
-async fn one_is_packed_at_a_time_and_the_latest_three_are_kept() {
+async fn exports_run_one_at_a_time_and_latest_three_are_kept() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let begin = async || {
@@ -640,7 +640,7 @@ async fn one_is_packed_at_a_time_and_the_latest_three_are_kept() {
 }
 
 #[actix_web::test]
-async fn the_command_line_packs_by_way_of_the_service() {
+async fn export_command_is_run_by_the_service() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let to = home.path("out.zip");

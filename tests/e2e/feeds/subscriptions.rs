@@ -80,7 +80,7 @@ async fn text_with(key: &Key, entry: &Value, words: &str) -> String {
 }
 
 #[actix_web::test]
-async fn one_fetch_serves_all_who_follow_and_each_has_rows_of_their_own() {
+async fn one_fetch_serves_all_followers_with_separate_entries() {
     let (server, site) = (Server::start().await, Site::start().await);
     let (ada, bea) = (key(&server).await, key(&server).await);
     let address = site.page("/feed", [rss(&[("one", "One", "The first heron.")])]);
@@ -105,7 +105,7 @@ async fn one_fetch_serves_all_who_follow_and_each_has_rows_of_their_own() {
 }
 
 #[actix_web::test]
-async fn a_feed_is_fetched_again_by_itself_and_asked_only_whether_it_changed() {
+async fn feed_is_refetched_on_schedule_with_a_conditional_request() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
@@ -124,7 +124,7 @@ async fn a_feed_is_fetched_again_by_itself_and_asked_only_whether_it_changed() {
 }
 
 #[actix_web::test]
-async fn a_feed_that_fails_keeps_its_entries_and_is_asked_ever_more_seldom() {
+async fn failing_feed_keeps_its_entries_and_backs_off() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
@@ -148,7 +148,7 @@ async fn a_feed_that_fails_keeps_its_entries_and_is_asked_ever_more_seldom() {
 }
 
 #[actix_web::test]
-async fn a_server_that_asks_for_rest_gets_it_from_everybody() {
+async fn retry_after_of_a_host_is_respected_for_all_users() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
@@ -172,7 +172,7 @@ async fn queue_is_empty(server: &Server) -> bool {
 }
 
 #[actix_web::test]
-async fn a_feed_that_is_gone_for_good_is_not_asked_for_again() {
+async fn feed_with_status_410_is_not_fetched_again() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
@@ -189,7 +189,7 @@ async fn a_feed_that_is_gone_for_good_is_not_asked_for_again() {
 }
 
 #[actix_web::test]
-async fn an_address_that_moved_for_good_is_followed_at_its_new_one() {
+async fn permanently_moved_feed_is_followed_at_its_new_url() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let followed = follow(&key, &site.page("/old", [rss(&[("one", "One", "A heron.")])])).await;
@@ -210,7 +210,7 @@ async fn an_address_that_moved_for_good_is_followed_at_its_new_one() {
 }
 
 #[actix_web::test]
-async fn who_comes_to_a_feed_because_theirs_moved_gets_what_is_there_already() {
+async fn follower_of_moved_feed_gets_existing_entries() {
     let (server, site) = (Server::start().await, Site::start().await);
     let (ada, bea) = (key(&server).await, key(&server).await);
     let told = [("two", "Two", "The second heron."), ("one", "One", "The first heron.")];
@@ -229,7 +229,7 @@ async fn who_comes_to_a_feed_because_theirs_moved_gets_what_is_there_already() {
 }
 
 #[actix_web::test]
-async fn who_asks_by_hand_gets_what_is_missing_though_nothing_is_new() {
+async fn manual_refresh_of_unchanged_feed_adds_missing_entries() {
     use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
     let (server, site) = (Server::start().await, Site::start().await);
     let ada = server.user(Plan::Pro).await;
@@ -246,7 +246,7 @@ async fn who_asks_by_hand_gets_what_is_missing_though_nothing_is_new() {
 }
 
 #[actix_web::test]
-async fn entries_without_pages_of_their_own_stay_what_the_feed_says() {
+async fn entries_without_own_pages_keep_the_text_of_the_feed() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let home = site.page("/", [article("The home page", "Nothing of a heron")]);
@@ -284,7 +284,7 @@ async fn entries_without_pages_of_their_own_stay_what_the_feed_says() {
 }
 
 #[actix_web::test]
-async fn entries_without_ids_stay_themselves_whatever_stands_beside_them() {
+async fn entries_without_ids_keep_their_identity_in_any_feed() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     for link in ["<link>/x</link>", ""] {
@@ -321,7 +321,7 @@ async fn entries_without_ids_stay_themselves_whatever_stands_beside_them() {
 }
 
 #[actix_web::test]
-async fn comments_of_one_title_on_one_page_are_entries_of_their_own() {
+async fn comments_with_same_title_and_page_are_separate_entries() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let comments = |numbers: &[u32]| {
@@ -352,7 +352,7 @@ async fn comments_of_one_title_on_one_page_are_entries_of_their_own() {
 }
 
 #[actix_web::test]
-async fn where_a_feed_gives_a_summary_its_page_is_fetched_if_the_person_wants_that() {
+async fn full_text_setting_fetches_pages_of_summary_entries() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     site.page("/one", [article("One", "kingfishers")]);
@@ -368,7 +368,7 @@ async fn where_a_feed_gives_a_summary_its_page_is_fetched_if_the_person_wants_th
 }
 
 #[actix_web::test]
-async fn an_entry_that_changes_is_the_same_entry_with_another_text() {
+async fn changed_entry_keeps_its_id_and_gets_the_new_text() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "Before.")])])).await;
@@ -385,7 +385,7 @@ async fn an_entry_that_changes_is_the_same_entry_with_another_text() {
 }
 
 #[actix_web::test]
-async fn an_entry_that_is_saved_keeps_its_one_document_when_the_feed_is_left() {
+async fn saved_entry_keeps_its_document_after_unfollow() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     site.page("/one", [article("One", "kingfishers")]);
@@ -420,7 +420,7 @@ async fn an_entry_that_is_saved_keeps_its_one_document_when_the_feed_is_left() {
 }
 
 #[actix_web::test]
-async fn entries_saved_while_their_feed_is_left_become_bookmarks() {
+async fn entries_saved_during_unfollow_become_bookmarks() {
     let slugs: Vec<String> = (0..8).map(|n| format!("heron-{n}")).collect();
     let told: Vec<Told> =
         slugs.iter().map(|slug| (slug.as_str(), "A heron", "A heron in the water.")).collect();
@@ -447,7 +447,7 @@ async fn entries_saved_while_their_feed_is_left_become_bookmarks() {
 }
 
 #[actix_web::test]
-async fn an_entry_stays_when_its_bookmark_is_deleted_and_comes_back_with_it() {
+async fn entry_outlives_its_bookmark_and_is_linked_on_restore() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     site.page("/one", [article("One", "kingfishers")]);
@@ -472,7 +472,7 @@ async fn an_entry_stays_when_its_bookmark_is_deleted_and_comes_back_with_it() {
 }
 
 #[actix_web::test]
-async fn what_was_saved_before_it_came_by_a_feed_is_one_document_too() {
+async fn page_saved_before_its_feed_entry_is_one_document() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let page = site.page("/one", [article("One", "kingfishers")]);
@@ -487,7 +487,7 @@ async fn what_was_saved_before_it_came_by_a_feed_is_one_document_too() {
 }
 
 #[actix_web::test]
-async fn what_is_no_feed_and_names_none_is_refused() {
+async fn url_without_feed_is_refused() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let naming =
@@ -517,7 +517,7 @@ async fn what_is_no_feed_and_names_none_is_refused() {
 }
 
 #[actix_web::test]
-async fn a_feed_at_a_usual_place_is_found_from_its_site_and_followed_by_who_means_it() {
+async fn feed_at_common_path_is_discovered_but_not_followed() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let page = site.page("/blog/", [article("A blog", "herons")]);
@@ -530,7 +530,7 @@ async fn a_feed_at_a_usual_place_is_found_from_its_site_and_followed_by_who_mean
 }
 
 #[actix_web::test]
-async fn entries_are_paged_newest_first_and_marked_up_to_a_moment() {
+async fn entries_are_paged_newest_first_and_marked_read_before_a_time() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let told: Vec<(String, String)> = (0..7).map(|n| (format!("e{n}"), format!("Entry {n}"))).collect();
@@ -555,7 +555,7 @@ async fn entries_are_paged_newest_first_and_marked_up_to_a_moment() {
 }
 
 #[actix_web::test]
-async fn a_list_of_feeds_goes_out_with_its_folders_and_comes_in_by_another() {
+async fn opml_export_keeps_folders_when_another_user_imports_it() {
     let (server, site) = (Server::start().await, Site::start().await);
     let (ada, bea) = (key(&server).await, key(&server).await);
     let one = follow(&ada, &site.page("/one", [rss(&[("one", "One", "A heron.")])])).await;
@@ -580,7 +580,7 @@ async fn a_list_of_feeds_goes_out_with_its_folders_and_comes_in_by_another() {
 }
 
 #[actix_web::test]
-async fn a_recording_is_noted_and_not_fetched_although_pages_are_wanted() {
+async fn enclosure_is_listed_and_not_fetched_with_full_text() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let sound = site.page("/a.mp3", [Reply::Status(404)]);
@@ -601,7 +601,7 @@ async fn a_recording_is_noted_and_not_fetched_although_pages_are_wanted() {
 }
 
 #[actix_web::test]
-async fn a_list_of_feeds_is_an_import_that_is_told_and_taken_back() {
+async fn opml_import_is_reported_and_can_be_undone() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (session, key) = (user.sign_in().await, user.full_key().await);
@@ -685,7 +685,7 @@ async fn parallel_follows_of_many_feeds_wait_for_each_other() {
 }
 
 #[actix_web::test]
-async fn parallel_follows_of_no_feed_share_their_refusal() {
+async fn parallel_follows_of_a_page_without_feed_share_a_refusal() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let page = Reply::Slow(Duration::from_millis(300), "<p>A heron.</p>".to_owned());

@@ -66,7 +66,7 @@ async fn titles(key: &Key) -> Vec<Value> {
 }
 
 #[actix_web::test]
-async fn what_a_hub_says_is_fetched_at_once_and_only_where_it_is_signed() {
+async fn signed_hub_notification_triggers_one_fetch() {
     let (site, hub) = (Site::start().await, Hub::start().await);
     let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
     let (key, own, form) = followed(&server, &site, &hub).await;
@@ -98,7 +98,7 @@ async fn what_a_hub_says_is_fetched_at_once_and_only_where_it_is_signed() {
 }
 
 #[actix_web::test]
-async fn what_a_hub_says_while_its_feed_is_being_fetched_is_not_lost() {
+async fn hub_notification_during_a_fetch_is_not_lost() {
     let (site, hub) = (Site::start().await, Hub::start().await);
     let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
     let (key, own, form) = followed(&server, &site, &hub).await;
@@ -125,7 +125,7 @@ async fn what_a_hub_says_while_its_feed_is_being_fetched_is_not_lost() {
 }
 
 #[actix_web::test]
-async fn a_subscription_is_renewed_before_it_ends_and_ends_where_the_hub_does_not_want_to() {
+async fn subscription_is_renewed_early_and_ends_when_denied() {
     let (site, hub) = (Site::start().await, Hub::start().await);
     let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
     let (_, own, form) = followed(&server, &site, &hub).await;
@@ -141,7 +141,7 @@ async fn a_subscription_is_renewed_before_it_ends_and_ends_where_the_hub_does_no
 }
 
 #[actix_web::test]
-async fn a_feed_that_names_no_hub_any_more_is_followed_by_its_schedule_alone() {
+async fn feed_that_drops_its_hub_is_fetched_on_schedule_only() {
     let (site, hub) = (Site::start().await, Hub::start().await);
     let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
     let (key, own, form) = followed(&server, &site, &hub).await;
@@ -161,7 +161,7 @@ async fn a_feed_that_names_no_hub_any_more_is_followed_by_its_schedule_alone() {
 }
 
 #[actix_web::test]
-async fn where_no_hub_reaches_the_service_none_is_asked() {
+async fn hub_is_not_asked_when_the_service_is_unreachable() {
     let (site, hub) = (Site::start().await, Hub::start().await);
     // The base address is not https.
     let server = Server::start().await;
@@ -177,7 +177,7 @@ async fn where_no_hub_reaches_the_service_none_is_asked() {
 }
 
 #[actix_web::test]
-async fn a_hub_that_refuses_is_left_alone_for_a_week() {
+async fn refusing_hub_is_not_asked_for_a_week() {
     let (site, hub) = (Site::start().await, Hub::start().await);
     hub.answer(404);
     let server = Server::with(&[("FEEDS__PUSH", "always")]).await;

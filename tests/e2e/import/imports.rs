@@ -92,7 +92,7 @@ fn counts(import: &Value) -> [i64; 3] {
 }
 
 #[actix_web::test]
-async fn a_list_of_a_browser_is_taken_in_and_its_pages_are_read_behind_it() {
+async fn browser_bookmark_list_is_imported_and_pages_are_fetched() {
     let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let user = server.user(Plan::Pro).await;
     let (session, site) = (user.sign_in().await, Site::start().await);
@@ -133,7 +133,7 @@ async fn a_list_of_a_browser_is_taken_in_and_its_pages_are_read_behind_it() {
 }
 
 #[actix_web::test]
-async fn every_format_is_known_by_its_bytes() {
+async fn formats_are_detected_from_bytes() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let zip = zipped(&[
@@ -282,7 +282,7 @@ async fn texts_without_a_page_become_notes() {
 }
 
 #[actix_web::test]
-async fn an_import_whose_hosts_do_not_answer_keeps_nobody_elses_page_or_upload_waiting() {
+async fn import_of_silent_hosts_does_not_delay_other_users() {
     let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let (one, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let (mut silent, mut links) = (Vec::new(), String::new());
@@ -313,7 +313,7 @@ async fn an_import_whose_hosts_do_not_answer_keeps_nobody_elses_page_or_upload_w
 }
 
 #[actix_web::test]
-async fn papers_of_an_archive_are_read_with_their_pages() {
+async fn pdfs_in_an_archive_are_read_with_page_numbers() {
     let server = Server::start().await;
     let list =
         br#"[{"slug": "p", "title": "On herons", "url": "https://f.example/p.pdf", "labels": ["birds"]}]"#;
@@ -353,7 +353,7 @@ async fn papers_of_an_archive_are_read_with_their_pages() {
 }
 
 #[actix_web::test]
-async fn a_dry_run_changes_nothing_and_is_taken_in_at_a_word() {
+async fn dry_run_changes_nothing_until_it_is_started() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let file = list(
@@ -389,7 +389,7 @@ async fn a_dry_run_changes_nothing_and_is_taken_in_at_a_word() {
 }
 
 #[actix_web::test]
-async fn a_paused_import_fetches_nothing_until_it_goes_on() {
+async fn paused_import_fetches_nothing_until_resumed() {
     let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8"), ("INGEST__FETCHES", "1")]).await;
     let (session, site) = (server.user(Plan::Pro).await.sign_in().await, Site::start().await);
     let mut links = String::new();
@@ -428,7 +428,7 @@ async fn a_paused_import_fetches_nothing_until_it_goes_on() {
 }
 
 #[actix_web::test]
-async fn what_broke_off_goes_on_in_its_own_direction() {
+async fn failed_import_or_undo_continues_in_its_direction() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let lines: String =
@@ -465,7 +465,7 @@ async fn what_broke_off_goes_on_in_its_own_direction() {
 }
 
 #[actix_web::test]
-async fn a_paused_import_keeps_its_file_however_long_it_pauses() {
+async fn paused_import_keeps_its_file_for_days() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let lines: String =
@@ -490,7 +490,7 @@ async fn a_paused_import_keeps_its_file_however_long_it_pauses() {
 }
 
 #[actix_web::test]
-async fn an_import_whose_try_fails_for_now_is_tried_again_and_says_so() {
+async fn import_with_transient_failure_is_retried_and_shows_it() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let bytes = b"{\"url\": \"https://b.example/1\", \"title\": \"One\", \"text\": \"T\"}\n";
@@ -516,7 +516,7 @@ async fn an_import_whose_try_fails_for_now_is_tried_again_and_says_so() {
 }
 
 #[actix_web::test]
-async fn no_more_than_five_imports_are_under_way() {
+async fn sixth_unfinished_import_is_refused() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let file = list("<DT><A HREF=\"https://m.example/\">A</A>");
@@ -558,7 +558,7 @@ async fn dry_run_without_its_file_does_not_start() {
 }
 
 #[actix_web::test]
-async fn file_is_deleted_when_its_import_does_not_read_it_again() {
+async fn file_is_deleted_when_its_import_no_longer_needs_it() {
     let server = Server::start().await;
     let session = server.user(Plan::Free).await.sign_in().await;
     let file = list("<DT><A HREF=\"https://m.example/\">A</A>");
@@ -585,7 +585,7 @@ async fn file_is_deleted_when_its_import_does_not_read_it_again() {
 }
 
 #[actix_web::test]
-async fn what_is_no_import_is_told_and_an_import_is_its_persons_alone() {
+async fn invalid_imports_are_refused_and_valid_ones_are_private() {
     let server = Server::with(&[("UPLOADS__IMPORT_BYTES", "1048576")]).await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let path = "/app/api/imports";
@@ -634,7 +634,7 @@ async fn what_is_no_import_is_told_and_an_import_is_its_persons_alone() {
 }
 
 #[actix_web::test]
-async fn a_kill_within_an_import_loses_nothing_and_repeats_nothing() {
+async fn killed_import_continues_without_loss_or_repetition() {
     let home = Home::new().await;
     program::make_account(&home);
     let running = Program::start(&home, "data").await;
@@ -674,7 +674,7 @@ pub async fn marked(session: &Client, bookmark: &str) -> Vec<(String, Value, [i6
 }
 
 #[actix_web::test]
-async fn what_was_marked_elsewhere_is_marked_here() {
+async fn imported_annotations_become_highlights() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let file = json!([{
@@ -722,7 +722,7 @@ async fn what_was_marked_elsewhere_is_marked_here() {
 }
 
 #[actix_web::test]
-async fn the_command_line_takes_the_same_files() {
+async fn import_command_accepts_the_same_files() {
     let home = Home::new().await;
     program::make_account(&home);
     let running = Program::start(&home, "data").await;
@@ -760,7 +760,7 @@ async fn the_command_line_takes_the_same_files() {
 }
 
 #[actix_web::test]
-async fn command_line_shows_pauses_and_undoes_imports() {
+async fn imports_command_shows_pauses_and_undoes_imports() {
     let home = Home::new().await;
     program::make_account(&home);
     let running = Program::start(&home, "data").await;
@@ -796,7 +796,7 @@ async fn command_line_shows_pauses_and_undoes_imports() {
 }
 
 #[actix_web::test]
-async fn what_the_command_line_leaves_is_taken_in_by_the_next_start() {
+async fn import_command_without_server_runs_at_the_next_start() {
     let home = Home::new().await;
     program::make_account(&home);
     let file = home.path("saved.html");
@@ -815,7 +815,7 @@ async fn what_the_command_line_leaves_is_taken_in_by_the_next_start() {
 }
 
 #[actix_web::test]
-async fn one_who_waits_for_a_server_of_another_library_is_told() {
+async fn import_command_reports_a_server_of_another_database() {
     let (home, another) = (Home::new().await, Home::new().await);
     program::make_account(&home);
     program::make_account(&another);

@@ -58,7 +58,7 @@ async fn ready(session: &Client) -> Vec<Value> {
 }
 
 #[actix_web::test]
-async fn undo_deletes_what_is_unchanged_and_leaves_additions() {
+async fn undo_deletes_unchanged_items_and_keeps_additions() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let before = json!({ "url": "https://u.example/there", "title": "There", "text": "T", "tags": ["old"] });
@@ -89,7 +89,7 @@ async fn undo_deletes_what_is_unchanged_and_leaves_additions() {
 }
 
 #[actix_web::test]
-async fn undo_keeps_bookmarks_that_were_changed() {
+async fn undo_keeps_changed_bookmarks() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let made = session.post(COLLECTIONS, json!({ "name": "Mine" })).await;
@@ -146,7 +146,7 @@ async fn undo_keeps_bookmarks_that_were_changed() {
 }
 
 #[actix_web::test]
-async fn kept_bookmark_stays_as_it_is() {
+async fn undo_leaves_a_kept_bookmark_unmodified() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let link =
@@ -164,7 +164,7 @@ async fn kept_bookmark_stays_as_it_is() {
 }
 
 #[actix_web::test]
-async fn page_twice_in_a_file_is_deleted_unless_it_was_changed() {
+async fn undo_deletes_a_page_listed_twice_unless_changed() {
     let server = Server::start().await;
     // The second row stands in another batch than the first.
     let others = (0..250).map(|n| format!("https://s.example/other/{n},Other,\n"));
@@ -184,7 +184,7 @@ async fn page_twice_in_a_file_is_deleted_unless_it_was_changed() {
 }
 
 #[actix_web::test]
-async fn page_changed_between_its_rows_stays() {
+async fn undo_keeps_a_page_changed_between_its_rows() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let line =
@@ -245,7 +245,7 @@ const HIGHLIGHTS: [(&str, &str); 4] = [
 ];
 
 #[actix_web::test]
-async fn deleted_page_is_restored_with_its_highlights() {
+async fn page_deleted_by_undo_is_restored_with_its_highlights() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let id = imported(&server, &session, &annotated(&HIGHLIGHTS)).await;
@@ -261,7 +261,7 @@ async fn deleted_page_is_restored_with_its_highlights() {
 }
 
 #[actix_web::test]
-async fn changed_highlights_keep_their_page_and_are_not_imported_again() {
+async fn changed_highlights_keep_their_page_and_are_not_reimported() {
     let server = Server::start().await;
     for order in [[0, 1], [1, 0]] {
         let session = server.user(Plan::Pro).await.sign_in().await;
@@ -311,7 +311,7 @@ async fn highlight_in_a_project_keeps_its_page() {
 }
 
 #[actix_web::test]
-async fn changed_collections_and_feeds_stay() {
+async fn undo_keeps_changed_collections_and_feeds() {
     let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let folder = |name: &str| {
@@ -337,7 +337,7 @@ async fn changed_collections_and_feeds_stay() {
 }
 
 #[actix_web::test]
-async fn collection_with_another_bookmark_stays_with_that() {
+async fn undo_keeps_a_collection_with_another_bookmark() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let link =
@@ -359,7 +359,7 @@ async fn collection_with_another_bookmark_stays_with_that() {
 }
 
 #[actix_web::test]
-async fn addition_of_another_import_is_a_change() {
+async fn undo_treats_additions_of_another_import_as_changes() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let page = |tags: &str| list(&format!("<DT><A HREF=\"https://s.example/1\" TAGS=\"{tags}\">One</A>\n"));
@@ -379,7 +379,7 @@ async fn addition_of_another_import_is_a_change() {
 }
 
 #[actix_web::test]
-async fn two_undos_at_the_same_time_delete_what_each_created() {
+async fn concurrent_undos_delete_what_each_import_created() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let folder = |pages: &[u8]| {
@@ -402,7 +402,7 @@ async fn two_undos_at_the_same_time_delete_what_each_created() {
 }
 
 #[actix_web::test]
-async fn feed_with_a_starred_entry_and_changed_note_stay() {
+async fn undo_keeps_a_feed_with_starred_entry_and_a_changed_note() {
     let (server, site) =
         (Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await, Site::start().await);
     let session = server.user(Plan::Pro).await.sign_in().await;
@@ -448,7 +448,7 @@ async fn feed_with_a_starred_entry_and_changed_note_stay() {
 }
 
 #[actix_web::test]
-async fn import_is_undone_once_and_not_while_it_runs() {
+async fn import_is_undone_once_and_not_while_running() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let file = list("<DT><A HREF=\"https://s.example/1\">One</A>\n");

@@ -80,7 +80,7 @@ impl Queue {
 
 /// Of the fault table (row 34).
 #[actix_web::test]
-async fn a_job_is_claimed_once_while_its_lease_holds_and_again_when_it_is_over() {
+async fn job_is_claimed_again_only_after_its_lease_expires() {
     let queue = Queue::new().await;
     queue.ask(Work::Page, Uuid::now_v7()).await;
     let first = queue.claim().await.unwrap();
@@ -95,7 +95,7 @@ async fn a_job_is_claimed_once_while_its_lease_holds_and_again_when_it_is_over()
 }
 
 #[actix_web::test]
-async fn leases_of_a_dead_owner_end_at_its_next_start_once() {
+async fn leases_of_dead_owner_end_once_at_its_next_start() {
     let queue = Queue::new().await;
     let db = queue.desk.db.write();
     queue.ask(Work::Page, Uuid::now_v7()).await;
@@ -114,7 +114,7 @@ async fn leases_of_a_dead_owner_end_at_its_next_start_once() {
 }
 
 #[actix_web::test]
-async fn a_lease_that_is_renewed_holds_on() {
+async fn renewed_lease_holds() {
     let queue = Queue::new().await;
     queue.ask(Work::Page, Uuid::now_v7()).await;
     let held = queue.claim().await.unwrap();
@@ -128,7 +128,7 @@ async fn a_lease_that_is_renewed_holds_on() {
 
 /// Of the fault table (row 34).
 #[actix_web::test]
-async fn a_try_that_lost_its_lease_changes_nothing_more() {
+async fn attempt_without_lease_cannot_change_its_job() {
     let queue = Queue::new().await;
     queue.ask(Work::Page, Uuid::now_v7()).await;
     let stale = queue.claim().await.unwrap();
@@ -150,7 +150,7 @@ async fn a_try_that_lost_its_lease_changes_nothing_more() {
 
 /// Of the fault table (row 35).
 #[actix_web::test]
-async fn a_job_whose_tries_all_died_with_their_process_is_given_up() {
+async fn job_whose_attempts_all_crash_becomes_dead() {
     let queue = Queue::new().await;
     queue.ask(Work::Page, Uuid::now_v7()).await;
     let mut last = None;
@@ -179,7 +179,7 @@ async fn a_job_whose_tries_all_died_with_their_process_is_given_up() {
 }
 
 #[actix_web::test]
-async fn of_work_that_is_given_up_the_last_is_kept_as_long_as_its_document_is_there() {
+async fn sweep_keeps_the_last_dead_job_of_an_existing_document() {
     let queue = Queue::new().await;
     let db = queue.desk.db.write();
     let document =
@@ -205,7 +205,7 @@ async fn of_work_that_is_given_up_the_last_is_kept_as_long_as_its_document_is_th
 }
 
 #[actix_web::test]
-async fn tries_that_failed_for_a_reason_are_no_deaths() {
+async fn failed_attempts_do_not_count_as_crashes() {
     let queue = Queue::new().await;
     queue.ask(Work::Page, Uuid::now_v7()).await;
     let later = Later { tried: true, reason: Some("no answer"), after: Duration::ZERO };
@@ -222,7 +222,7 @@ async fn tries_that_failed_for_a_reason_are_no_deaths() {
 }
 
 #[actix_web::test]
-async fn what_only_waited_before_has_three_deaths_and_no_more() {
+async fn job_that_only_waited_is_given_up_after_three_crashes() {
     let queue = Queue::new().await;
     queue.ask(Work::Hear, Uuid::now_v7()).await;
     let later = Later { tried: false, reason: Some("waiting for the speech model"), after: Duration::ZERO };
@@ -240,7 +240,7 @@ async fn what_only_waited_before_has_three_deaths_and_no_more() {
 }
 
 #[actix_web::test]
-async fn a_death_counts_as_one_whatever_else_went_wrong() {
+async fn crash_count_is_independent_of_failures_and_waits() {
     let queue = Queue::new().await;
     queue.ask(Work::Page, Uuid::now_v7()).await;
     let db = queue.desk.db.write();
@@ -269,7 +269,7 @@ async fn a_death_counts_as_one_whatever_else_went_wrong() {
 }
 
 #[actix_web::test]
-async fn feeds_that_several_follow_take_turns_with_everybody() {
+async fn shared_feed_fetches_take_turns_with_all_users() {
     let (queue, other) = (Queue::new().await, Uuid::now_v7());
     let (db, now) = (queue.desk.db.write(), queue.now());
     for _ in 0..20 {
@@ -283,7 +283,7 @@ async fn feeds_that_several_follow_take_turns_with_everybody() {
 }
 
 #[actix_web::test]
-async fn a_feed_that_several_follow_does_not_wait_for_the_import_of_one() {
+async fn shared_feed_fetch_does_not_wait_for_an_import() {
     let (queue, feed) = (Queue::new().await, Uuid::now_v7());
     let (db, now) = (queue.desk.db.write(), queue.now());
     for _ in 0..20 {
@@ -297,7 +297,7 @@ async fn a_feed_that_several_follow_does_not_wait_for_the_import_of_one() {
 }
 
 #[actix_web::test]
-async fn ten_workers_at_once_claim_each_of_twenty_jobs_once() {
+async fn concurrent_workers_claim_each_job_once() {
     let queue = Queue::new().await;
     for _ in 0..20 {
         queue.ask(Work::Page, Uuid::now_v7()).await;
@@ -319,7 +319,7 @@ async fn ten_workers_at_once_claim_each_of_twenty_jobs_once() {
 }
 
 #[actix_web::test]
-async fn two_jobs_never_work_on_one_document_at_a_time() {
+async fn jobs_of_one_document_run_one_at_a_time() {
     let (queue, document) = (Queue::new().await, Uuid::now_v7());
     queue.ask(Work::Page, document).await;
     let first = queue.claim().await.unwrap();
@@ -332,7 +332,7 @@ async fn two_jobs_never_work_on_one_document_at_a_time() {
 }
 
 #[actix_web::test]
-async fn work_that_waits_already_is_not_asked_for_twice_and_work_that_runs_is() {
+async fn job_is_enqueued_once_while_waiting_and_again_while_running() {
     let (queue, document) = (Queue::new().await, Uuid::now_v7());
     queue.ask(Work::Index, document).await;
     queue.ask(Work::Index, document).await;
@@ -348,7 +348,7 @@ async fn work_that_waits_already_is_not_asked_for_twice_and_work_that_runs_is() 
 }
 
 #[actix_web::test]
-async fn a_job_that_is_put_back_at_a_stop_has_lost_no_try() {
+async fn job_released_at_shutdown_loses_no_attempt() {
     let queue = Queue::new().await;
     queue.ask(Work::Page, Uuid::now_v7()).await;
     let held = queue.claim().await.unwrap();
@@ -359,7 +359,7 @@ async fn a_job_that_is_put_back_at_a_stop_has_lost_no_try() {
 }
 
 #[actix_web::test]
-async fn what_got_further_before_a_stop_has_its_tries_again() {
+async fn job_with_progress_gets_its_attempts_back() {
     let queue = Queue::new().await;
     queue.ask(Work::Page, Uuid::now_v7()).await;
     let (db, first) = (queue.desk.db.write(), queue.claim().await.unwrap());
@@ -375,7 +375,7 @@ async fn what_got_further_before_a_stop_has_its_tries_again() {
 }
 
 #[actix_web::test]
-async fn users_take_turns_however_much_one_of_them_asked_for() {
+async fn users_take_turns_regardless_of_queue_length() {
     let queue = Queue::new().await;
     let other = queue.other_user().await;
     for _ in 0..20 {
@@ -400,7 +400,7 @@ async fn users_take_turns_however_much_one_of_them_asked_for() {
 }
 
 #[actix_web::test]
-async fn what_a_person_waits_for_comes_before_a_backlog_even_ones_own() {
+async fn interactive_job_runs_before_the_backlog_of_its_user() {
     let queue = Queue::new().await;
     let (db, now, wanted) = (queue.desk.db.write(), queue.now(), Uuid::now_v7());
     for _ in 0..5 {
@@ -412,7 +412,7 @@ async fn what_a_person_waits_for_comes_before_a_backlog_even_ones_own() {
 }
 
 #[actix_web::test]
-async fn those_who_always_want_more_do_not_keep_a_backlog_waiting_for_ever() {
+async fn interactive_jobs_do_not_starve_a_backlog() {
     let (queue, imported) = (Queue::new().await, Uuid::now_v7());
     let other = queue.other_user().await;
     let (db, now) = (queue.desk.db.write(), queue.now());
@@ -431,7 +431,7 @@ async fn those_who_always_want_more_do_not_keep_a_backlog_waiting_for_ever() {
 }
 
 #[actix_web::test]
-async fn a_long_job_gives_way_to_what_waits_and_goes_on_where_it_was() {
+async fn long_job_yields_to_waiting_jobs_and_continues() {
     let (queue, long, short) = (Queue::new().await, Uuid::now_v7(), Uuid::now_v7());
     queue.ask(Work::Index, long).await;
     let first = queue.claim().await.unwrap();
@@ -451,7 +451,7 @@ async fn a_long_job_gives_way_to_what_waits_and_goes_on_where_it_was() {
 }
 
 #[actix_web::test]
-async fn a_retry_waits_for_its_time_and_then_for_its_turn() {
+async fn retry_waits_for_its_delay() {
     let queue = Queue::new().await;
     queue.ask(Work::Page, Uuid::now_v7()).await;
     let failed = queue.claim().await.unwrap();
@@ -468,7 +468,7 @@ async fn a_retry_waits_for_its_time_and_then_for_its_turn() {
 }
 
 #[actix_web::test]
-async fn a_backlog_and_each_person_leave_places_to_others() {
+async fn backlog_and_each_user_leave_slots_to_others() {
     let queue = Queue::new().await;
     let (db, now, other) = (queue.desk.db.write(), queue.now(), queue.other_user().await);
     for _ in 0..4 {
@@ -491,7 +491,7 @@ async fn a_backlog_and_each_person_leave_places_to_others() {
 }
 
 #[actix_web::test]
-async fn slow_sites_do_not_hold_up_what_is_here_already() {
+async fn library_track_does_not_wait_for_web_jobs() {
     let queue = Queue::new().await;
     queue.ask(Work::Page, Uuid::now_v7()).await;
     queue.ask(Work::Text, Uuid::now_v7()).await;
@@ -528,7 +528,7 @@ async fn index_jobs_are_left_to_the_maintainer() {
 
 /// Of the fault table (row 6).
 #[actix_web::test]
-async fn only_deletions_are_claimed_below_the_floor_of_the_disk() {
+async fn only_deletions_are_claimed_below_the_disk_floor() {
     let queue = Queue::new().await;
     for work in [Work::Text, Work::Forget, Work::ForgetFeed, Work::Index] {
         queue.ask(work, Uuid::now_v7()).await;

@@ -32,7 +32,7 @@ async fn another_is_ready(key: &Key, name: &str) {
 }
 
 #[actix_web::test]
-async fn a_page_that_is_not_there_fails_with_its_reason_and_is_never_tried_again() {
+async fn missing_page_fails_with_reason_and_is_not_retried() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = server.user(Plan::Pro).await.full_key().await;
     let url = site.page("/gone", [Reply::Status(404)]);
@@ -50,7 +50,7 @@ async fn a_page_that_is_not_there_fails_with_its_reason_and_is_never_tried_again
 
 /// Of the threat table (row S1).
 #[actix_web::test]
-async fn an_address_that_may_not_be_fetched_is_refused_when_it_is_saved() {
+async fn forbidden_url_is_refused_on_save() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
@@ -60,7 +60,7 @@ async fn an_address_that_may_not_be_fetched_is_refused_when_it_is_saved() {
 }
 
 #[actix_web::test]
-async fn a_page_that_fails_for_now_is_tried_again_after_a_minute() {
+async fn page_with_transient_failure_is_retried_after_a_minute() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = server.user(Plan::Pro).await.full_key().await;
     let url = site.page("/busy", [Reply::Status(503), article("Busy", "a heron")]);
@@ -81,7 +81,7 @@ async fn a_page_that_fails_for_now_is_tried_again_after_a_minute() {
 }
 
 #[actix_web::test]
-async fn a_page_that_keeps_failing_is_given_up_with_its_last_reason() {
+async fn page_that_keeps_failing_is_given_up_with_last_reason() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = server.user(Plan::Pro).await.full_key().await;
     let url = site.page("/broken", [Reply::Status(503)]);
@@ -117,7 +117,7 @@ async fn stands(key: &Key, document: &str) -> Value {
 
 /// Of the fault table (row 35).
 #[actix_web::test]
-async fn a_file_that_kills_its_parser_fails_with_a_reason_after_three_tries_and_harms_nobody() {
+async fn file_that_crashes_its_parser_fails_after_three_attempts() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);

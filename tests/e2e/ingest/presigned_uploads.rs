@@ -21,7 +21,7 @@ async fn announce(key: &Client) -> Value {
 }
 
 #[actix_web::test]
-async fn bytes_go_to_the_bucket_and_are_copied_once_they_are_complete() {
+async fn completed_upload_is_copied_within_the_bucket() {
     let store = Store::start().await;
     let server = server(&store).await;
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -55,7 +55,7 @@ async fn bytes_go_to_the_bucket_and_are_copied_once_they_are_complete() {
 }
 
 #[actix_web::test]
-async fn what_came_in_time_is_completed_late_and_what_never_came_is_expired() {
+async fn upload_received_in_time_can_be_completed_late() {
     let store = Store::start().await;
     let server = server(&store).await;
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -71,7 +71,7 @@ async fn what_came_in_time_is_completed_late_and_what_never_came_is_expired() {
 
 /// Of the threat table (row U2).
 #[actix_web::test]
-async fn an_address_takes_the_announced_type_alone_and_no_other_signature() {
+async fn presigned_url_accepts_only_the_announced_type() {
     let store = Store::start().await;
     let server = server(&store).await;
     let key = server.user(Plan::Pro).await.full_key().await;

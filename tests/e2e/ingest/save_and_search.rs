@@ -20,7 +20,7 @@ async fn text(key: &Key, document: &str) -> String {
 }
 
 #[actix_web::test]
-async fn a_saved_text_is_found_and_read_as_it_was_given() {
+async fn saved_text_is_found_and_returned_unchanged() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let given = "The heron stands still in the water for an hour, waiting.";
@@ -35,7 +35,7 @@ async fn a_saved_text_is_found_and_read_as_it_was_given() {
 }
 
 #[actix_web::test]
-async fn a_saved_page_is_fetched_and_its_article_is_found_and_read() {
+async fn saved_url_is_fetched_and_its_article_is_found() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = server.user(Plan::Pro).await.full_key().await;
     let url = site.page("/patience", [article("Patience", "a heron")]);
@@ -52,7 +52,7 @@ async fn a_saved_page_is_fetched_and_its_article_is_found_and_read() {
 
 /// Of the threat table (row T1).
 #[actix_web::test]
-async fn a_saved_page_is_the_library_of_its_owner_alone() {
+async fn saved_text_is_visible_to_its_owner_only() {
     let server = Server::start().await;
     let (mine, other) =
         (server.user(Plan::Pro).await.full_key().await, server.user(Plan::Pro).await.full_key().await);
@@ -67,7 +67,7 @@ async fn a_saved_page_is_the_library_of_its_owner_alone() {
 }
 
 #[actix_web::test]
-async fn what_is_deleted_is_gone_at_once_and_what_is_restored_is_found_again() {
+async fn deleted_bookmark_is_hidden_and_restored_one_is_found() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = key.save_text("https://example.org/heron", "The heron stands still in the water.").await;
@@ -88,7 +88,7 @@ async fn what_is_deleted_is_gone_at_once_and_what_is_restored_is_found_again() {
 }
 
 #[actix_web::test]
-async fn what_is_fetched_again_is_found_by_its_new_words_alone() {
+async fn refetched_page_is_found_by_its_new_words_only() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = server.user(Plan::Pro).await.full_key().await;
     let url = site.page("/birds", [article("Birds", "a heron"), article("Birds", "a kingfisher")]);
@@ -106,7 +106,7 @@ async fn what_is_fetched_again_is_found_by_its_new_words_alone() {
 }
 
 #[actix_web::test]
-async fn a_page_that_fails_later_keeps_the_text_that_it_had() {
+async fn failed_refetch_keeps_the_previous_text() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = server.user(Plan::Pro).await.full_key().await;
     let url = site.page("/birds", [article("Birds", "a heron"), Reply::Status(404)]);

@@ -184,7 +184,7 @@ async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, F
 }
 
 #[actix_web::test]
-async fn a_recording_that_was_stopped_goes_on_where_it_stopped_and_is_read_with_its_times() {
+async fn interrupted_transcription_resumes_and_keeps_its_times() {
     let server = Server::start().await;
     let (key, document, job) = held(&server).await;
     let (file, counting) = (recording(10), Arc::new(Counting::default()));
@@ -233,7 +233,7 @@ async fn a_recording_that_was_stopped_goes_on_where_it_stopped_and_is_read_with_
 }
 
 #[actix_web::test]
-async fn a_long_silence_is_passed_once_and_progress_tells_of_it() {
+async fn long_silence_is_skipped_once_and_counts_as_progress() {
     let server = Server::start().await;
     let (_, document, job) = held(&server).await;
     let (file, counting) = (wave(640, |second| second > 620), Arc::new(Counting::default()));
@@ -257,7 +257,7 @@ async fn a_long_silence_is_passed_once_and_progress_tells_of_it() {
 }
 
 #[actix_web::test]
-async fn a_text_that_comes_in_between_two_turns_takes_nothing_of_what_was_heard() {
+async fn new_text_between_two_turns_keeps_transcribed_segments() {
     let server = Server::start().await;
     let (_, document, job) = held(&server).await;
     let (file, counting) = (recording(10), Arc::new(Counting::default()));
@@ -277,7 +277,7 @@ async fn a_text_that_comes_in_between_two_turns_takes_nothing_of_what_was_heard(
 }
 
 #[actix_web::test]
-async fn what_was_heard_and_is_not_put_in_yet_outlives_another_text() {
+async fn finished_transcript_outlives_another_text() {
     let server = Server::start().await;
     let (_, document, job) = held(&server).await;
     let (file, counting) = (recording(10), Arc::new(Counting::default()));
@@ -308,7 +308,7 @@ fn famous() -> Option<(PathBuf, PathBuf)> {
 }
 
 #[actix_web::test]
-async fn a_famous_sentence_is_heard_in_its_language_and_time() {
+async fn whisper_transcribes_words_language_and_times() {
     let Some((file, model)) = famous() else { return };
     let server = Server::start().await;
     let (key, document, job) = held(&server).await;
@@ -329,7 +329,7 @@ async fn a_famous_sentence_is_heard_in_its_language_and_time() {
 }
 
 #[actix_web::test]
-async fn seconds_that_are_heard_count_once_in_the_budget() {
+async fn transcribed_seconds_count_once_in_the_budget() {
     let server = Server::start().await;
     let (key, _, job) = held(&server).await;
     server.app().speech.set_transcriber(Arc::new(Counting::default()));
@@ -349,7 +349,7 @@ async fn seconds_that_are_heard_count_once_in_the_budget() {
 
 /// Of the fault table (row 34).
 #[actix_web::test]
-async fn a_try_that_lost_its_lease_writes_nothing() {
+async fn transcription_without_lease_writes_nothing() {
     let server = Server::start().await;
     let (key, document, mut job) = held(&server).await;
     server.app().speech.set_transcriber(Arc::new(Counting::default()));
@@ -363,7 +363,7 @@ async fn a_try_that_lost_its_lease_writes_nothing() {
 }
 
 #[actix_web::test]
-async fn without_a_speech_model_a_recording_waits_and_a_file_without_sound_says_so() {
+async fn recording_waits_for_a_model_and_invalid_audio_fails() {
     let server = Server::start().await;
     let (_, _, job) = held(&server).await;
 
@@ -378,7 +378,7 @@ async fn without_a_speech_model_a_recording_waits_and_a_file_without_sound_says_
 }
 
 #[actix_web::test]
-async fn what_waits_for_the_model_is_due_when_it_comes() {
+async fn job_waiting_for_the_model_is_due_when_it_arrives() {
     let server = Server::start().await;
     let app = server.app();
     let (now, later) = (app.clock.now(), Duration::from_secs(600));
@@ -395,7 +395,7 @@ async fn what_waits_for_the_model_is_due_when_it_comes() {
 }
 
 #[actix_web::test]
-async fn a_document_that_nobody_spoke_has_no_transcript() {
+async fn text_document_has_no_transcript() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = key.save_text("https://example.org/heron", "The heron stands still.").await;
@@ -412,7 +412,7 @@ async fn status(key: &Client, ticket: &Value) -> Value {
 }
 
 #[actix_web::test]
-async fn a_long_recording_gives_way_to_anothers_and_holds_up_no_paper() {
+async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
     let server = Server::start().await;
     let hears = gated();
     server.app().speech.set_transcriber(hears.clone());
@@ -443,7 +443,7 @@ async fn a_long_recording_gives_way_to_anothers_and_holds_up_no_paper() {
 }
 
 #[actix_web::test]
-async fn a_recording_that_gets_further_each_time_is_not_given_up() {
+async fn recording_with_progress_on_each_attempt_is_not_given_up() {
     let server = Server::start().await;
     let counting = Arc::new(Counting::default());
     server.app().speech.set_transcriber(counting.clone());
@@ -472,7 +472,7 @@ async fn a_recording_that_gets_further_each_time_is_not_given_up() {
 }
 
 #[actix_web::test]
-async fn a_recording_that_was_cut_off_says_how_much_is_missing() {
+async fn truncated_recording_reports_the_missing_part() {
     let server = Server::start().await;
     server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -488,7 +488,7 @@ async fn a_recording_that_was_cut_off_says_how_much_is_missing() {
 }
 
 #[actix_web::test]
-async fn a_recording_is_called_what_its_file_calls_it() {
+async fn recording_title_comes_from_its_id3_tag() {
     let server = Server::start().await;
     server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -511,7 +511,7 @@ fn feed_of(site: &Site, items: &str) -> String {
 }
 
 #[actix_web::test]
-async fn a_host_that_does_not_answer_holds_up_nobody_elses_recording() {
+async fn silent_host_delays_no_recording_of_other_users() {
     let (server, site) = (Server::start().await, Site::start().await);
     server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let one = server.user(Plan::Pro).await.full_key().await;
@@ -539,7 +539,7 @@ async fn a_host_that_does_not_answer_holds_up_nobody_elses_recording() {
 }
 
 #[actix_web::test]
-async fn the_recording_of_an_entry_is_heard_when_it_is_asked_for() {
+async fn enclosure_is_transcribed_on_request() {
     let (server, site) = (Server::start().await, Site::start().await);
     server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -609,7 +609,7 @@ async fn heard_again(key: &Key, saved: &Value) {
 }
 
 #[actix_web::test]
-async fn a_page_that_sends_its_readers_on_to_a_recording_is_that_recording() {
+async fn page_that_redirects_to_audio_becomes_a_recording() {
     let (server, site) = (Server::start().await, Site::start().await);
     server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -817,7 +817,7 @@ async fn begun_elsewhere(server: &Server, user: UserId, key: &Key, n: usize) -> 
 }
 
 #[actix_web::test]
-async fn a_recording_waits_while_four_of_its_person_are_begun_and_holds_up_nobody_else() {
+async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
     let server = Server::start().await;
     server.app().speech.set_transcriber(Arc::new(Counting::default()));
     let (one, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
@@ -849,7 +849,7 @@ async fn a_recording_waits_while_four_of_its_person_are_begun_and_holds_up_nobod
 }
 
 #[actix_web::test]
-async fn a_recording_that_is_deleted_is_not_heard_on_and_comes_back_with_its_bookmark() {
+async fn deleted_recording_stops_and_resumes_on_restore() {
     let server = Server::start().await;
     let hears = gated();
     server.app().speech.set_transcriber(hears.clone());
@@ -879,7 +879,7 @@ const HEARD: &str =
 
 /// Of the fault table (row 17).
 #[actix_web::test]
-async fn an_endpoint_hears_in_place_of_the_local_model_and_is_asked_again_when_it_is_busy() {
+async fn busy_transcription_endpoint_is_retried() {
     let ears = Ears::start([(429, "{}"), (200, "{\"cut"), (200, HEARD)]).await;
     let server = Server::with(&ears.settings()).await;
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -925,7 +925,7 @@ async fn an_endpoint_hears_in_place_of_the_local_model_and_is_asked_again_when_i
 }
 
 #[actix_web::test]
-async fn what_an_endpoint_refuses_for_good_fails_with_the_reason() {
+async fn permanent_endpoint_error_fails_with_reason() {
     let ears = Ears::start([(400, "canary")]).await;
     let server = Server::with(&ears.settings()).await;
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -942,7 +942,7 @@ async fn what_an_endpoint_refuses_for_good_fails_with_the_reason() {
 }
 
 #[actix_web::test]
-async fn a_window_that_an_endpoint_does_not_take_is_missing_and_the_rest_is_heard() {
+async fn refused_window_is_reported_missing_and_the_rest_is_kept() {
     let ears = Ears::start([(200, HEARD), (400, "{}"), (200, HEARD)]).await;
     let server = Server::with(&ears.settings()).await;
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -965,7 +965,7 @@ async fn a_window_that_an_endpoint_does_not_take_is_missing_and_the_rest_is_hear
 
 /// Of the fault table (row 1).
 #[actix_web::test]
-async fn a_recording_whose_service_was_killed_goes_on_where_it_stopped() {
+async fn transcription_resumes_after_a_kill() {
     let ears = Ears::start([(200, HEARD), (200, HEARD), (0, "")]).await;
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
@@ -1002,7 +1002,7 @@ async fn a_recording_whose_service_was_killed_goes_on_where_it_stopped() {
 }
 
 #[actix_web::test]
-async fn a_fetched_recording_whose_service_was_killed_goes_on_though_its_host_gives_another_file_by_now() {
+async fn fetched_recording_resumes_after_a_kill_from_its_stored_file() {
     let (ears, site) = (Ears::start([(200, HEARD), (200, HEARD), (0, "")]).await, Site::start().await);
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);

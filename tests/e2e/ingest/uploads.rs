@@ -87,7 +87,7 @@ async fn server_with_files() -> Server {
 
 /// Of the fault table (row 33).
 #[actix_web::test]
-async fn twenty_completions_at_once_make_one_bookmark_and_answer_alike() {
+async fn concurrent_completions_make_one_bookmark() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, PAPER.len()).await;
@@ -109,7 +109,7 @@ async fn twenty_completions_at_once_make_one_bookmark_and_answer_alike() {
 
 /// Of the fault table (row 32).
 #[actix_web::test]
-async fn bytes_that_break_off_leave_nothing_and_the_address_still_works() {
+async fn interrupted_upload_leaves_nothing_and_can_be_sent_again() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, PAPER.len()).await;
@@ -126,7 +126,7 @@ async fn bytes_that_break_off_leave_nothing_and_the_address_still_works() {
 }
 
 #[actix_web::test]
-async fn whoever_sends_a_file_anew_waits_for_none_that_stalls() {
+async fn repeated_upload_replaces_a_stalled_one() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, 3).await;
@@ -149,7 +149,7 @@ async fn whoever_sends_a_file_anew_waits_for_none_that_stalls() {
 
 /// Of the threat table (rows U2, U3).
 #[actix_web::test]
-async fn bytes_that_are_refused_end_no_others() {
+async fn refused_upload_does_not_end_a_running_one() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, 3).await;
@@ -168,7 +168,7 @@ async fn bytes_that_are_refused_end_no_others() {
 }
 
 #[actix_web::test]
-async fn bytes_that_end_late_take_up_room_while_they_come() {
+async fn upload_that_ends_late_counts_while_it_is_received() {
     let home = Home::new().await;
     let folder = home.path("files").display().to_string();
     let clock = std::sync::Arc::new(library::clock::TestClock::at(crate::support::NOON));
@@ -194,7 +194,7 @@ async fn bytes_that_end_late_take_up_room_while_they_come() {
 }
 
 #[actix_web::test]
-async fn a_second_arrival_takes_the_place_of_the_first() {
+async fn second_upload_replaces_the_first() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, 3).await;
@@ -221,7 +221,7 @@ fn sha256(bytes: &[u8]) -> &'static str {
 
 /// Of the threat table (row U2).
 #[actix_web::test]
-async fn bytes_that_came_in_time_are_completed_late_and_others_never() {
+async fn upload_received_in_time_can_be_completed_late() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let (came, never) = (announce(&key, PAPER.len()).await, announce(&key, PAPER.len()).await);
@@ -240,7 +240,7 @@ async fn bytes_that_came_in_time_are_completed_late_and_others_never() {
 }
 
 #[actix_web::test]
-async fn an_upload_that_nobody_completes_is_forgotten_with_its_bytes() {
+async fn abandoned_upload_is_deleted_with_its_bytes() {
     let server = server_with_files().await;
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
@@ -259,7 +259,7 @@ async fn an_upload_that_nobody_completes_is_forgotten_with_its_bytes() {
 }
 
 #[actix_web::test]
-async fn announced_bytes_count_until_their_time_is_over() {
+async fn announced_bytes_count_until_the_upload_expires() {
     let limits = [("PLANS__PRO__UPLOAD_BYTES", "60"), ("PLANS__PRO__STORED_BYTES", "100")];
     let server = Server::with(&limits).await;
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -279,7 +279,7 @@ async fn announced_bytes_count_until_their_time_is_over() {
 }
 
 #[actix_web::test]
-async fn a_file_goes_with_its_bookmark_after_thirty_days_and_with_its_account_at_once() {
+async fn file_is_deleted_with_its_purged_bookmark_or_its_account() {
     let server = server_with_files().await;
     let (one, two) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let folder = server.home().path("files").display().to_string();
@@ -308,7 +308,7 @@ async fn a_file_goes_with_its_bookmark_after_thirty_days_and_with_its_account_at
 }
 
 #[actix_web::test]
-async fn a_stored_answer_keeps_no_address_and_a_replay_gets_it_signed_anew() {
+async fn replayed_announcement_gets_a_newly_signed_url() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let asking =
@@ -327,7 +327,7 @@ async fn a_stored_answer_keeps_no_address_and_a_replay_gets_it_signed_anew() {
 }
 
 #[actix_web::test]
-async fn a_saved_address_that_leads_to_sound_becomes_that_and_to_an_archive_fails() {
+async fn saved_file_urls_become_their_detected_type() {
     let site = Site::start().await;
     let sound = [&b"RIFF\x24\x00\x00\x00WAVEfmt "[..], &[0; 40]].concat();
     let large = vec![0; 5000];
@@ -358,7 +358,7 @@ async fn told(key: &Key, saved: &Value) -> Option<Value> {
 
 /// Of the fault table (row 32).
 #[actix_web::test]
-async fn bytes_that_were_acknowledged_outlive_a_kill() {
+async fn acknowledged_upload_outlives_a_kill() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let running = Program::start(&home, "data").await;
@@ -382,7 +382,7 @@ async fn bytes_that_were_acknowledged_outlive_a_kill() {
 }
 
 #[actix_web::test]
-async fn an_account_goes_although_somebody_works_on_what_it_has() {
+async fn account_is_deleted_while_a_job_holds_its_document() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;

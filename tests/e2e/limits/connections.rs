@@ -45,7 +45,7 @@ async fn is_served(stream: &mut TcpStream) -> bool {
 
 /// Of the fault table (row 28).
 #[actix_web::test]
-async fn connections_over_the_limit_of_an_address_are_closed() {
+async fn connections_over_the_limit_of_an_ip_address_are_closed() {
     let server = Server::with(&[("SERVER__MAX_CONNECTIONS_PER_ADDRESS", "3")]).await;
     let mut open = Vec::new();
     for _ in 0..3 {
@@ -95,7 +95,7 @@ async fn flood_of_connections_leaves_files_to_the_database() {
 }
 
 #[actix_web::test]
-async fn connections_of_one_address_leave_others_room() {
+async fn connections_of_one_ip_address_leave_room_for_others() {
     // 384 connections at once: fewer than the one address opens.
     const MAX_FILES: usize = 512;
     const CONNECTIONS: usize = 400;
@@ -141,7 +141,7 @@ async fn bare_lf_in_a_head_gets_400_and_a_closed_connection() {
 }
 
 #[actix_web::test]
-async fn pipelined_requests_are_answered_in_their_order() {
+async fn pipelined_requests_are_answered_in_order() {
     let server = Server::start().await;
     let requests = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: x\r\n\r\nPOST /oauth/token HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\na\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
@@ -185,7 +185,7 @@ async fn trace_and_connect_are_refused_with_allow_on_every_path() {
 
 /// Of the threat table (row H4).
 #[actix_web::test]
-async fn answers_vary_by_credential() {
+async fn responses_vary_by_credential() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
 

@@ -15,7 +15,7 @@ async fn today(client: &Client) -> u64 {
 }
 
 #[actix_web::test]
-async fn the_sixth_request_of_a_day_of_five_waits_until_midnight() {
+async fn request_over_the_daily_limit_waits_until_midnight() {
     let server = Server::with(FIVE).await;
     let user = server.user(Plan::Pro).await;
     let (one, other) = (user.key([]).await, user.key([]).await);
@@ -36,7 +36,7 @@ async fn the_sixth_request_of_a_day_of_five_waits_until_midnight() {
 }
 
 #[actix_web::test]
-async fn a_refused_request_counts_neither_of_the_day_nor_of_the_hour() {
+async fn refused_request_counts_in_no_limit() {
     let server = Server::with(FIVE).await;
     let user = server.user(Plan::Pro).await;
     let (narrow, wide) = (user.key_of_an_hour(1).await, user.key([]).await);
@@ -49,7 +49,7 @@ async fn a_refused_request_counts_neither_of_the_day_nor_of_the_hour() {
 }
 
 #[actix_web::test]
-async fn a_request_that_fails_for_its_scope_its_parameters_or_its_resource_counts() {
+async fn failed_requests_count_towards_the_day() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.key([Scope::ReadLibrary]).await;
 
@@ -66,7 +66,7 @@ async fn a_request_that_fails_for_its_scope_its_parameters_or_its_resource_count
 }
 
 #[actix_web::test]
-async fn the_day_is_kept_over_a_restart() {
+async fn daily_count_survives_a_restart() {
     let server = Server::with(FIVE).await;
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
@@ -84,7 +84,7 @@ async fn the_day_is_kept_over_a_restart() {
 
 /// Of the fault table (row 22).
 #[actix_web::test]
-async fn clock_that_jumps_over_midnight_and_back_resets_no_day() {
+async fn clock_jump_over_midnight_and_back_resets_no_count() {
     let server = Server::with(FIVE).await;
     let key = server.user(Plan::Pro).await.key([]).await;
     for count in 1..=5 {
@@ -102,7 +102,7 @@ async fn clock_that_jumps_over_midnight_and_back_resets_no_day() {
 
 /// Of the fault table (row 22).
 #[actix_web::test]
-async fn clock_set_back_after_a_restart_finds_the_counts_of_its_day() {
+async fn clock_set_back_after_a_restart_finds_the_daily_count() {
     let server = Server::with(FIVE).await;
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
@@ -130,7 +130,7 @@ async fn clock_set_back_after_a_restart_finds_the_counts_of_its_day() {
 
 /// Of the fault table (row 22).
 #[actix_web::test]
-async fn clock_set_back_locks_nobody_out_of_signing_in() {
+async fn clock_set_back_does_not_prolong_a_sign_in_lock() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let sign_in = async |password: &str| {

@@ -9,7 +9,7 @@ use crate::support::{Assistant, PASSWORD, Server, Store};
 
 /// Of the fault table (row 6).
 #[actix_web::test]
-async fn strangers_add_nothing_below_the_floor() {
+async fn unauthenticated_writes_are_refused_below_the_disk_floor() {
     let open = ("ACCOUNTS__SIGNUP", "open");
     let server = Server::with(&[open]).await;
     let email = server.user(Plan::Pro).await.email().to_owned();
@@ -36,7 +36,7 @@ async fn strangers_add_nothing_below_the_floor() {
 }
 
 #[actix_web::test]
-async fn import_below_the_floor_is_refused_before_its_file_is_stored() {
+async fn import_below_the_disk_floor_stores_no_file() {
     let store = Store::start().await;
     let server = Server::with(&store.settings()).await;
     let email = server.user(Plan::Free).await.email().to_owned();

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::support::Server;
 
 #[actix_web::test]
-async fn a_key_with_three_requests_an_hour_has_one_more_after_each_third_of_it() {
+async fn hourly_limit_refills_evenly() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.key_of_an_hour(3).await;
 
@@ -30,7 +30,7 @@ async fn a_key_with_three_requests_an_hour_has_one_more_after_each_third_of_it()
 }
 
 #[actix_web::test]
-async fn each_key_has_an_hour_of_its_own() {
+async fn hourly_limit_is_counted_per_key() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (one, other) = (user.key_of_an_hour(1).await, user.key_of_an_hour(1).await);
@@ -42,7 +42,7 @@ async fn each_key_has_an_hour_of_its_own() {
 }
 
 #[actix_web::test]
-async fn twenty_requests_at_once_on_an_hour_of_seven_are_admitted_seven_times() {
+async fn concurrent_requests_do_not_exceed_the_hourly_limit() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.key_of_an_hour(7).await;
 
@@ -53,7 +53,7 @@ async fn twenty_requests_at_once_on_an_hour_of_seven_are_admitted_seven_times() 
 }
 
 #[actix_web::test]
-async fn another_hourly_limit_keeps_what_was_used() {
+async fn changed_hourly_limit_keeps_the_used_requests() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.key_of_an_hour(4).await, user.sign_in().await);

@@ -102,7 +102,7 @@ async fn save_over_the_limit_is_refused_and_keeps_nothing() {
 }
 
 #[actix_web::test]
-async fn saves_at_once_do_not_pass_the_limit_together() {
+async fn concurrent_saves_do_not_exceed_the_limit() {
     let server = server("10000").await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let bodies: Vec<Value> = (0..8).map(|n| saved(&n.to_string(), 4000)).collect();
@@ -118,7 +118,7 @@ async fn saves_at_once_do_not_pass_the_limit_together() {
 }
 
 #[actix_web::test]
-async fn library_of_no_bytes_takes_nothing() {
+async fn library_with_zero_bytes_accepts_nothing() {
     let (server, site) = (server("0").await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -152,7 +152,7 @@ async fn library_of_no_bytes_takes_nothing() {
 }
 
 #[actix_web::test]
-async fn tool_in_a_full_library_answers_plan_required() {
+async fn tool_in_a_full_library_returns_plan_required() {
     let server = server("1000").await;
     let user = server.user(Plan::Pro).await;
     let (key, assistant) = (user.full_key().await, user.assistant().await);
@@ -173,7 +173,7 @@ async fn tool_in_a_full_library_answers_plan_required() {
 }
 
 #[actix_web::test]
-async fn note_is_shortened_but_not_lengthened_in_a_full_library() {
+async fn note_can_be_shortened_but_not_grown_in_a_full_library() {
     let server = server("2500").await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -195,7 +195,7 @@ async fn note_is_shortened_but_not_lengthened_in_a_full_library() {
 }
 
 #[actix_web::test]
-async fn full_library_refuses_tags_feeds_and_files_that_grow() {
+async fn full_library_refuses_growing_tags_feeds_and_files() {
     let (server, site) = (server("100").await, Site::start().await);
     let user = server.user(Plan::Research).await;
     let key = user.full_key().await;
@@ -236,7 +236,7 @@ async fn full_library_refuses_tags_feeds_and_files_that_grow() {
 }
 
 #[actix_web::test]
-async fn deleted_bookmark_makes_room_when_it_is_gone_for_good() {
+async fn deleted_bookmark_frees_bytes_when_purged() {
     let settings = [("PLANS__PRO__LIBRARY_BYTES", "10000")];
     let server = Server::with(&settings).await;
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -257,7 +257,7 @@ async fn deleted_bookmark_makes_room_when_it_is_gone_for_good() {
 }
 
 #[actix_web::test]
-async fn fetched_text_over_the_limit_fails_and_is_retried() {
+async fn fetched_text_over_the_limit_fails_and_can_be_refetched() {
     let (server, site) = (server("3000").await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
@@ -276,7 +276,7 @@ async fn fetched_text_over_the_limit_fails_and_is_retried() {
 }
 
 #[actix_web::test]
-async fn refetch_replaces_a_text_and_does_not_outgrow_a_full_library() {
+async fn refetch_replaces_a_text_within_the_limit() {
     let (server, site) = (server("30000").await, Site::start().await);
     let key = server.user(Plan::Pro).await.full_key().await;
     let address = site.page("/birds", [page("herons", 100)]);
@@ -311,7 +311,7 @@ async fn refetch_replaces_a_text_and_does_not_outgrow_a_full_library() {
 }
 
 #[actix_web::test]
-async fn entries_that_do_not_fit_come_when_there_is_room() {
+async fn entries_over_the_limit_are_delivered_when_there_is_room() {
     let (server, site) = (server("4000").await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
@@ -356,7 +356,7 @@ async fn entries_that_do_not_fit_come_when_there_is_room() {
 }
 
 #[actix_web::test]
-async fn import_stops_before_the_rows_that_do_not_fit() {
+async fn import_stops_before_rows_over_the_limit() {
     let server = server("120000").await;
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
@@ -740,7 +740,7 @@ async fn wrong_count_is_found_and_repaired_from_the_rows() {
 }
 
 #[actix_web::test]
-async fn faulty_import_rows_beyond_the_first_are_counted_by_reason() {
+async fn unlisted_faulty_import_rows_are_counted_by_reason() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let row = |n: usize| match n % 5_001 {
@@ -761,7 +761,7 @@ async fn faulty_import_rows_beyond_the_first_are_counted_by_reason() {
 }
 
 #[actix_web::test]
-async fn rows_over_the_plan_do_not_end_an_import() {
+async fn import_rows_over_the_plan_are_skipped() {
     let server = Server::with(&[("PLANS__PRO__UPLOAD_BYTES", "8")]).await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let id = Uuid::from_u128(7);
@@ -787,7 +787,7 @@ async fn rows_over_the_plan_do_not_end_an_import() {
 }
 
 #[actix_web::test]
-async fn file_of_nothing_but_faults_ends_its_import() {
+async fn import_with_only_faulty_rows_fails() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let file = "no object\n".repeat(40_000);

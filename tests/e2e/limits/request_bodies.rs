@@ -89,7 +89,7 @@ async fn stalled_bodies_of_one_key_leave_others_served() {
 
 /// Of the fault table (row 25).
 #[actix_web::test]
-async fn client_is_served_despite_stalled_posts_of_many_addresses() {
+async fn stalled_posts_of_many_ips_leave_a_client_served() {
     // At most 384 connections at a time, whatever the number of workers: fewer than the test opens.
     const MAX_FILES: usize = 512;
     const ADDRESSES: u8 = 5;
@@ -124,7 +124,7 @@ async fn client_is_served_despite_stalled_posts_of_many_addresses() {
 }
 
 #[actix_web::test]
-async fn strangers_sign_in_while_stalled_bodies_use_up_the_memory() {
+async fn sign_in_works_while_stalled_bodies_fill_the_memory() {
     const ADDRESSES: u8 = 10;
     // More than the share of an address.
     const CONNECTIONS_PER_ADDRESS: usize = 40;
@@ -180,7 +180,7 @@ async fn slow_body_gets_408_and_a_closed_connection() {
 
 /// Of the fault table (row 25).
 #[actix_web::test]
-async fn body_of_a_stranger_is_not_waited_for() {
+async fn unauthenticated_body_is_not_awaited() {
     let server = Server::start().await;
     let mut stream = begin_post(&server.stranger(), None, 1 << 20).await;
 
@@ -190,7 +190,7 @@ async fn body_of_a_stranger_is_not_waited_for() {
 }
 
 #[actix_web::test]
-async fn long_body_through_a_file_is_read_whole() {
+async fn long_body_is_read_completely_through_a_file() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let text = format!("{} kingfisher", "heron ".repeat(200_000));

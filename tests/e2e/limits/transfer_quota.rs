@@ -79,7 +79,7 @@ async fn import_over_the_limit_is_refused_and_keeps_nothing() {
 }
 
 #[actix_web::test]
-async fn ended_import_leaves_its_room_to_the_next() {
+async fn finished_import_frees_its_bytes() {
     let server = server("100000").await;
     let user = server.user(Plan::Free).await;
     let session = user.sign_in().await;
@@ -105,7 +105,7 @@ async fn file_in_chunks_is_refused_when_it_outgrows_the_limit() {
 }
 
 #[actix_web::test]
-async fn plan_without_transfer_bytes_takes_no_file() {
+async fn plan_without_transfer_bytes_accepts_no_file() {
     let server = server("0").await;
     let session = server.user(Plan::Free).await.sign_in().await;
 
@@ -117,7 +117,7 @@ async fn plan_without_transfer_bytes_takes_no_file() {
 }
 
 #[actix_web::test]
-async fn files_at_once_do_not_pass_the_limit_together() {
+async fn concurrent_files_do_not_exceed_the_limit() {
     let server = server("1000").await;
     let user = server.user(Plan::Free).await.id();
     let app = server.app();
@@ -129,7 +129,7 @@ async fn files_at_once_do_not_pass_the_limit_together() {
 }
 
 #[actix_web::test]
-async fn file_of_a_dry_run_makes_way_for_a_new_one() {
+async fn dry_run_file_is_replaced_by_a_new_one() {
     let server = server("100000").await;
     let session = server.user(Plan::Free).await.sign_in().await;
     let first = begin(&session, &file(60_000), DRY_RUN).await;
@@ -145,7 +145,7 @@ async fn file_of_a_dry_run_makes_way_for_a_new_one() {
 }
 
 #[actix_web::test]
-async fn usage_tells_the_bytes_of_transfers() {
+async fn usage_reports_transfer_bytes() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -198,7 +198,7 @@ async fn export_that_outgrows_the_limit_fails_and_keeps_nothing() {
 }
 
 #[actix_web::test]
-async fn export_that_outgrows_the_limit_leaves_the_latest_one() {
+async fn export_that_outgrows_the_limit_keeps_the_latest_one() {
     let server = Server::start().await;
     let user = server.user(Plan::Free).await;
     let (id, email) = (user.id(), user.email().to_owned());
@@ -221,7 +221,7 @@ async fn export_that_outgrows_the_limit_leaves_the_latest_one() {
 }
 
 #[actix_web::test]
-async fn export_counts_and_makes_way_for_the_next() {
+async fn export_counts_until_the_next_replaces_it() {
     let server = Server::start().await;
     let user = server.user(Plan::Free).await;
     let (id, email) = (user.id(), user.email().to_owned());

@@ -20,7 +20,7 @@ fn named(assistant: Mcp, user_agent: &str) -> Mcp {
 }
 
 #[actix_web::test]
-async fn the_notice_of_a_first_use_names_whoever_introduced_itself_and_is_one() {
+async fn first_use_notice_names_the_initialized_client_once() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (session, assistant) = (user.sign_in().await, named(user.assistant().await, "python-httpx/0.28"));
@@ -38,7 +38,7 @@ async fn the_notice_of_a_first_use_names_whoever_introduced_itself_and_is_one() 
 }
 
 #[actix_web::test]
-async fn later_calls_bear_the_name_of_the_latest_introduction_of_their_key() {
+async fn later_calls_use_the_latest_client_name_of_their_key() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
@@ -58,7 +58,7 @@ async fn later_calls_bear_the_name_of_the_latest_introduction_of_their_key() {
 }
 
 #[actix_web::test]
-async fn a_call_of_the_newest_revision_bears_the_name_that_it_carries() {
+async fn call_of_newest_revision_uses_its_own_client_info() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (session, assistant) = (user.sign_in().await, user.assistant().await);
@@ -79,7 +79,7 @@ async fn a_call_of_the_newest_revision_bears_the_name_that_it_carries() {
 }
 
 #[actix_web::test]
-async fn a_tool_call_stands_in_the_activity_by_its_tool_and_code_and_without_its_words() {
+async fn activity_of_tool_call_has_tool_and_code_but_no_text() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (session, assistant) = (user.sign_in().await, user.assistant().await);

@@ -38,7 +38,7 @@ fn failed(answer: &Answer, status: u16, code: i64) {
 
 /// Of the threat table (row O9).
 #[actix_web::test]
-async fn pages_of_our_own_and_of_listed_origins_may_ask_and_no_others() {
+async fn only_own_and_listed_origins_may_send_requests() {
     let set =
         [("MCP__ALLOWED_ORIGINS", "https://app.example"), ("SERVER__BASE_URL", "https://carrel.example")];
     let server = Server::with(&set).await;
@@ -76,7 +76,7 @@ async fn pages_of_our_own_and_of_listed_origins_may_ask_and_no_others() {
 }
 
 #[actix_web::test]
-async fn whoever_has_no_key_learns_how_to_get_one_whatever_else_is_wrong() {
+async fn request_without_key_gets_the_oauth_challenge() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
     let stranger = server.stranger();
     let wanted =
@@ -95,7 +95,7 @@ async fn whoever_has_no_key_learns_how_to_get_one_whatever_else_is_wrong() {
 }
 
 #[actix_web::test]
-async fn what_is_no_message_is_refused_by_what_is_wrong_with_it() {
+async fn invalid_messages_are_refused_by_their_fault() {
     let server = Server::with(&[("SERVER__MAX_BODY_BYTES", "2048")]).await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
     for method in [Method::GET, Method::DELETE, Method::PUT] {
@@ -130,7 +130,7 @@ async fn what_is_no_message_is_refused_by_what_is_wrong_with_it() {
 }
 
 #[actix_web::test]
-async fn sessions_are_neither_made_nor_asked_for() {
+async fn sessions_are_not_used() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
 
@@ -142,7 +142,7 @@ async fn sessions_are_neither_made_nor_asked_for() {
 }
 
 #[actix_web::test]
-async fn the_handshake_of_older_revisions_agrees_on_the_one_that_is_asked_for_or_the_newest() {
+async fn initialize_negotiates_requested_or_newest_revision() {
     let server = Server::start().await;
     let mcp = Mcp::of((*server.user(Plan::Pro).await.mcp_key().await).clone());
     for (asked, agreed) in [
@@ -175,7 +175,7 @@ async fn the_handshake_of_older_revisions_agrees_on_the_one_that_is_asked_for_or
 }
 
 #[actix_web::test]
-async fn a_modern_answer_is_complete_and_says_whose_it_is_and_how_long_it_holds() {
+async fn modern_result_states_completeness_scope_and_ttl() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
     for method in ["server/discover", "tools/list"] {
@@ -200,7 +200,7 @@ async fn a_modern_answer_is_complete_and_says_whose_it_is_and_how_long_it_holds(
 }
 
 #[actix_web::test]
-async fn headers_say_what_the_body_says() {
+async fn headers_must_match_the_body() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
     let call = || modern("tools/call", json!({ "name": "search_library", "arguments": { "query": "x" } }));
@@ -226,7 +226,7 @@ async fn headers_say_what_the_body_says() {
 }
 
 #[actix_web::test]
-async fn tools_say_what_they_do_and_take_nothing_else() {
+async fn tools_declare_hints_and_accept_no_other_arguments() {
     let server = Server::start().await;
     let mcp = server.user(Plan::Pro).await.assistant().await;
 
@@ -271,7 +271,7 @@ async fn tools_say_what_they_do_and_take_nothing_else() {
 
 /// Of the threat table (row I2).
 #[actix_web::test]
-async fn what_others_wrote_is_marked_by_every_tool_that_gives_it() {
+async fn third_party_content_is_marked_by_every_tool() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, assistant) = (user.full_key().await, user.assistant().await);
@@ -299,7 +299,7 @@ async fn what_others_wrote_is_marked_by_every_tool_that_gives_it() {
 }
 
 #[actix_web::test]
-async fn a_message_is_no_longer_than_any_honest_one() {
+async fn message_over_the_size_limit_gets_413() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
     let long =
@@ -309,7 +309,7 @@ async fn a_message_is_no_longer_than_any_honest_one() {
 }
 
 #[actix_web::test]
-async fn asking_what_there_is_belongs_to_the_new_era_alone() {
+async fn discover_is_refused_for_older_revisions() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
     let old = Client::clone(&key).with("mcp-protocol-version", "2025-11-25");

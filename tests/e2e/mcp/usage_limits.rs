@@ -18,7 +18,7 @@ async fn today(rest: &Client) -> u64 {
 
 /// Of the threat table (row D3).
 #[actix_web::test]
-async fn writing_counts_two_reading_one_and_a_long_page_two_whatever_comes_of_it() {
+async fn tool_calls_count_by_weight_whatever_their_result() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (rest, session, assistant) = (user.full_key().await, user.sign_in().await, user.assistant().await);
@@ -52,7 +52,7 @@ async fn writing_counts_two_reading_one_and_a_long_page_two_whatever_comes_of_it
 }
 
 #[actix_web::test]
-async fn the_handshake_the_list_and_unknown_tools_count_nothing_and_a_missing_scope_counts() {
+async fn only_tool_calls_count_even_without_scope() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let rest = user.full_key().await;
@@ -72,7 +72,7 @@ async fn the_handshake_the_list_and_unknown_tools_count_nothing_and_a_missing_sc
 }
 
 #[actix_web::test]
-async fn a_plan_that_lacks_a_tool_neither_lists_nor_counts_it() {
+async fn tool_outside_the_plan_is_not_listed_and_not_counted() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let assistant = user.assistant().await;
@@ -89,7 +89,7 @@ async fn a_plan_that_lacks_a_tool_neither_lists_nor_counts_it() {
 }
 
 #[actix_web::test]
-async fn a_call_that_would_pass_the_day_is_refused_whole_and_counts_nothing() {
+async fn call_over_the_daily_limit_is_refused_and_not_counted() {
     let server = Server::with(&[("PLANS__PRO__MCP_PER_DAY", "3")]).await;
     let user = server.user(Plan::Pro).await;
     let (rest, assistant, other) = (user.full_key().await, user.assistant().await, user.assistant().await);
@@ -113,7 +113,7 @@ async fn a_call_that_would_pass_the_day_is_refused_whole_and_counts_nothing() {
 }
 
 #[actix_web::test]
-async fn twenty_writes_at_once_on_a_day_of_ten_calls_are_five() {
+async fn concurrent_writes_do_not_exceed_the_daily_limit() {
     let server = Server::with(&[("PLANS__PRO__MCP_PER_DAY", "10")]).await;
     let user = server.user(Plan::Pro).await;
     let (rest, assistant) = (user.full_key().await, user.assistant().await);
@@ -127,7 +127,7 @@ async fn twenty_writes_at_once_on_a_day_of_ten_calls_are_five() {
 }
 
 #[actix_web::test]
-async fn a_write_takes_one_of_the_keys_hour_and_the_hour_refuses_like_the_day() {
+async fn write_counts_once_in_the_hourly_limit() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let assistant: Mcp = user.assistant_of_an_hour(Some(2)).await;

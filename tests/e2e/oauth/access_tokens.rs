@@ -25,7 +25,7 @@ async fn call(client: &Client, tool: &str) -> Answer {
 
 /// Of the threat table (row O7).
 #[actix_web::test]
-async fn a_token_is_for_the_mcp_server_alone() {
+async fn access_token_is_valid_for_the_mcp_server_only() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -61,7 +61,7 @@ async fn a_token_is_for_the_mcp_server_alone() {
 }
 
 #[actix_web::test]
-async fn an_access_token_lives_an_hour_and_its_end_is_no_sign_of_guessing() {
+async fn access_token_expires_after_an_hour_without_failure_limit() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -84,7 +84,7 @@ async fn an_access_token_lives_an_hour_and_its_end_is_no_sign_of_guessing() {
 }
 
 #[actix_web::test]
-async fn tools_beyond_the_token_are_not_listed_and_refused_by_name_with_the_way_to_more() {
+async fn tools_outside_the_scope_are_hidden_and_challenged() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -102,7 +102,7 @@ async fn tools_beyond_the_token_are_not_listed_and_refused_by_name_with_the_way_
 
 /// Of the threat table (row O7).
 #[actix_web::test]
-async fn a_token_of_another_address_of_the_service_is_refused() {
+async fn token_of_another_base_url_is_refused() {
     let server = Server::with(&[("SERVER__BASE_URL", "http://127.0.0.1:9")]).await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -118,7 +118,7 @@ async fn a_token_of_another_address_of_the_service_is_refused() {
 }
 
 #[actix_web::test]
-async fn a_connection_has_an_hour_of_its_own_and_the_day_of_its_person() {
+async fn connection_has_own_hourly_limit_and_shares_the_day() {
     let server = Server::with(&[("PLANS__PRO__HOURLY_PER_KEY", "2")]).await;
     let person = server.user(Plan::Pro).await;
     let (browser, key) = (person.sign_in().await, person.key([Scope::ReadLibrary]).await);
@@ -139,7 +139,7 @@ async fn a_connection_has_an_hour_of_its_own_and_the_day_of_its_person() {
 }
 
 #[actix_web::test]
-async fn calls_stand_in_the_activity_by_the_app() {
+async fn activity_lists_calls_by_app() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -175,7 +175,7 @@ async fn calls_stand_in_the_activity_by_the_app() {
 
 /// Of the threat table (rows A4, L2).
 #[actix_web::test]
-async fn no_secret_stands_in_rows_files_the_log_or_the_activity() {
+async fn secrets_are_in_no_row_file_log_or_activity() {
     let home = Home::new().await;
     program::make_account(&home);
     let running = Program::start(&home, "data").await;

@@ -9,7 +9,7 @@ use crate::support::{Assistant, PASSWORD, REDIRECT, Server, Tokens, sent_back, t
 
 /// Of the threat table (row O1).
 #[actix_web::test]
-async fn nobody_is_sent_anywhere_before_client_and_address_belong_together() {
+async fn unregistered_redirect_uri_is_never_redirected_to() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -41,7 +41,7 @@ async fn nobody_is_sent_anywhere_before_client_and_address_belong_together() {
 }
 
 #[actix_web::test]
-async fn what_sends_nobody_anywhere_is_told_on_a_page() {
+async fn invalid_client_or_redirect_uri_is_explained_on_a_page() {
     let server = Server::start().await;
     let assistant = Assistant::new(server.stranger()).await;
     let page = async |change| server.stranger().get(&assistant.address(&[change])).await.text;
@@ -53,7 +53,7 @@ async fn what_sends_nobody_anywhere_is_told_on_a_page() {
 }
 
 #[actix_web::test]
-async fn what_no_app_has_to_say_is_not_kept() {
+async fn oversized_parameters_are_not_stored() {
     let server = Server::start().await;
     let assistant = Assistant::new(server.stranger()).await;
     let long = "x".repeat(20_000);
@@ -73,7 +73,7 @@ async fn what_no_app_has_to_say_is_not_kept() {
 
 /// Of the threat table (row O5).
 #[actix_web::test]
-async fn a_fault_goes_back_to_the_client_with_its_state_and_our_name() {
+async fn error_redirect_has_state_and_issuer() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -123,7 +123,7 @@ async fn a_fault_goes_back_to_the_client_with_its_state_and_our_name() {
 }
 
 #[actix_web::test]
-async fn the_resource_is_taken_in_the_spellings_of_clients() {
+async fn resource_is_accepted_in_common_spellings() {
     let server = Server::with(&[("SERVER__BASE_URL", "http://127.0.0.1:9")]).await;
     let assistant = Assistant::new(server.stranger()).await;
     for resource in
@@ -155,7 +155,7 @@ async fn the_resource_is_taken_in_the_spellings_of_clients() {
 }
 
 #[actix_web::test]
-async fn who_is_not_signed_in_signs_in_and_goes_on_with_the_same_request() {
+async fn sign_in_continues_the_same_request() {
     let server = Server::start().await;
     let person = server.user(Plan::Pro).await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -183,7 +183,7 @@ async fn who_is_not_signed_in_signs_in_and_goes_on_with_the_same_request() {
 
 /// Of the threat table (row C2).
 #[actix_web::test]
-async fn a_sign_in_makes_a_session_of_its_own_that_https_alone_carries() {
+async fn sign_in_sets_a_new_secure_session_cookie() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
     let person = server.user(Plan::Pro).await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -211,7 +211,7 @@ async fn a_sign_in_makes_a_session_of_its_own_that_https_alone_carries() {
 
 /// Of the threat table (row O8).
 #[actix_web::test]
-async fn a_sign_in_leads_nowhere_but_to_our_own_page() {
+async fn sign_in_redirects_to_the_own_page_only() {
     let server = Server::start().await;
     let person = server.user(Plan::Pro).await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -241,7 +241,7 @@ async fn a_sign_in_leads_nowhere_but_to_our_own_page() {
 }
 
 #[actix_web::test]
-async fn a_sign_in_page_is_good_for_half_an_hour_and_survives_a_restart() {
+async fn sign_in_ticket_lasts_half_an_hour_and_survives_a_restart() {
     let server = Server::start().await;
     let email = server.user(Plan::Pro).await.email().to_owned();
     let assistant = Assistant::new(server.stranger()).await;
@@ -263,7 +263,7 @@ async fn a_sign_in_page_is_good_for_half_an_hour_and_survives_a_restart() {
 
 /// Of the threat table (row A7).
 #[actix_web::test]
-async fn a_wrong_password_is_told_on_the_page_and_the_sixth_try_has_to_wait() {
+async fn wrong_password_is_shown_and_sixth_attempt_gets_429() {
     let server = Server::start().await;
     let person = server.user(Plan::Pro).await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -285,7 +285,7 @@ async fn a_wrong_password_is_told_on_the_page_and_the_sixth_try_has_to_wait() {
 
 /// Of the threat table (row C1).
 #[actix_web::test]
-async fn a_sign_in_from_another_site_is_refused() {
+async fn sign_in_from_another_site_is_refused() {
     let server = Server::start().await;
     let person = server.user(Plan::Pro).await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -303,7 +303,7 @@ async fn a_sign_in_from_another_site_is_refused() {
 }
 
 #[actix_web::test]
-async fn an_operator_may_let_ports_of_the_loopback_differ() {
+async fn loopback_port_may_differ_when_allowed() {
     let server = Server::with(&[
         ("OAUTH__ANY_LOOPBACK_PORT", "true"),
         ("OAUTH__PRIVATE_REDIRECT_URIS", "cursor://cb"),

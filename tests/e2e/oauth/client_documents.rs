@@ -27,7 +27,7 @@ async fn asked(server: &Server, id: &str) -> Answer {
 }
 
 #[actix_web::test]
-async fn a_client_is_what_its_document_says_and_is_read_again_after_a_while() {
+async fn client_document_defines_the_client_and_is_refetched() {
     let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let id = document(&site, "/client.json", json!({}));
@@ -49,7 +49,7 @@ async fn a_client_is_what_its_document_says_and_is_read_again_after_a_while() {
 }
 
 #[actix_web::test]
-async fn a_document_that_is_none_is_told_to_the_person_and_sends_nobody_anywhere() {
+async fn invalid_client_document_is_explained_without_redirect() {
     let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
     let good = document(&site, "/good.json", json!({}));
     let moved = Reply::Plain { status: 302, headers: vec![("location", good.clone())], body: String::new() };
@@ -87,7 +87,7 @@ async fn a_document_that_is_none_is_told_to_the_person_and_sends_nobody_anywhere
 }
 
 #[actix_web::test]
-async fn unless_it_is_allowed_nothing_is_fetched_and_nothing_advertised() {
+async fn client_documents_are_off_by_default() {
     let (server, site) = (Server::start().await, Site::start().await);
     let id = document(&site, "/client.json", json!({}));
 
@@ -99,7 +99,7 @@ async fn unless_it_is_allowed_nothing_is_fetched_and_nothing_advertised() {
 }
 
 #[actix_web::test]
-async fn an_address_that_the_document_took_back_gets_no_code_and_one_that_is_away_is_still_known() {
+async fn removed_redirect_uri_gets_no_code_and_cache_lasts_a_day() {
     let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let id = document(&site, "/client.json", json!({ "client_uri": "https://claude.ai/" }));
@@ -125,7 +125,7 @@ async fn an_address_that_the_document_took_back_gets_no_code_and_one_that_is_awa
 }
 
 #[actix_web::test]
-async fn once_it_is_allowed_no_more_who_was_let_in_by_a_document_is_out() {
+async fn disallowing_client_documents_ends_their_connections() {
     let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = named(&server, &document(&site, "/client.json", json!({})));
@@ -140,7 +140,7 @@ async fn once_it_is_allowed_no_more_who_was_let_in_by_a_document_is_out() {
 }
 
 #[actix_web::test]
-async fn a_stranger_has_so_many_documents_read_and_no_more() {
+async fn client_document_fetches_are_limited() {
     let settings = [ALLOWED[0], ("OAUTH__REGISTRATIONS_PER_HOUR", "2")];
     let (server, site) = (Server::with(&settings).await, Site::start().await);
     for n in 0..2 {

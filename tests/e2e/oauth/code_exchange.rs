@@ -18,7 +18,7 @@ fn refused(answer: &Answer, status: u16, error: &str) {
 
 /// Of the threat table (row O3).
 #[actix_web::test]
-async fn a_code_becomes_tokens_once_and_a_second_use_ends_them() {
+async fn code_reuse_revokes_the_connection() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -40,7 +40,7 @@ async fn a_code_becomes_tokens_once_and_a_second_use_ends_them() {
 
 /// Of the fault table (row 22).
 #[actix_web::test]
-async fn clock_set_back_revives_no_code_and_no_refresh_token() {
+async fn clock_set_back_revives_no_code_or_refresh_token() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -60,7 +60,7 @@ async fn clock_set_back_revives_no_code_and_no_refresh_token() {
 
 /// Of the fault and threat tables (rows 44, O3).
 #[actix_web::test]
-async fn many_exchanges_at_once_have_one_winner_and_then_none() {
+async fn concurrent_exchanges_succeed_once_and_end_revoked() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -76,7 +76,7 @@ async fn many_exchanges_at_once_have_one_winner_and_then_none() {
 
 /// Of the threat table (row O3).
 #[actix_web::test]
-async fn a_try_that_does_not_fit_spends_the_code() {
+async fn failed_exchange_spends_the_code() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -102,7 +102,7 @@ async fn a_try_that_does_not_fit_spends_the_code() {
 }
 
 #[actix_web::test]
-async fn a_client_that_fails_to_prove_itself_spends_nothing() {
+async fn failed_client_authentication_spends_no_code() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let said = json!({ "token_endpoint_auth_method": "client_secret_post" });
@@ -117,7 +117,7 @@ async fn a_client_that_fails_to_prove_itself_spends_nothing() {
 }
 
 #[actix_web::test]
-async fn a_client_proves_itself_by_the_way_it_registered_and_no_other() {
+async fn client_must_use_its_registered_authentication_method() {
     let server = Server::start().await;
     let stranger = server.stranger();
     let basic = Assistant::registered(stranger.clone(), json!({})).await;
@@ -149,7 +149,7 @@ async fn a_client_proves_itself_by_the_way_it_registered_and_no_other() {
 }
 
 #[actix_web::test]
-async fn clients_that_keep_failing_are_told_to_wait_and_others_are_not() {
+async fn repeated_client_failures_get_429() {
     let server = Server::start().await;
     let assistant = Assistant::new(server.stranger()).await;
     let unknown = Assistant { id: "unknown".to_owned(), ..assistant.clone() };
@@ -165,7 +165,7 @@ async fn clients_that_keep_failing_are_told_to_wait_and_others_are_not() {
 }
 
 #[actix_web::test]
-async fn whoever_guesses_codes_or_tokens_is_told_to_wait_and_who_has_one_is_not() {
+async fn token_guesses_get_429_and_valid_tokens_still_work() {
     let server = Server::start().await;
     let person = server.user(Plan::Pro).await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -196,7 +196,7 @@ async fn whoever_guesses_codes_or_tokens_is_told_to_wait_and_who_has_one_is_not(
 }
 
 #[actix_web::test]
-async fn what_is_no_request_is_told_in_the_words_of_the_rfc() {
+async fn invalid_requests_get_rfc_error_codes() {
     let server = Server::start().await;
     let assistant = Assistant::new(server.stranger()).await;
     for (fields, error) in [
@@ -272,7 +272,7 @@ async fn what_is_no_request_is_told_in_the_words_of_the_rfc() {
 }
 
 #[actix_web::test]
-async fn a_code_is_good_for_what_was_ticked_whatever_its_exchange_asks_for() {
+async fn exchange_grants_only_the_consented_scope() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -285,7 +285,7 @@ async fn a_code_is_good_for_what_was_ticked_whatever_its_exchange_asks_for() {
 }
 
 #[actix_web::test]
-async fn a_code_of_someone_whose_plan_became_smaller_works_for_what_that_has() {
+async fn exchange_after_downgrade_is_limited_to_the_plan() {
     let server = Server::start().await;
     let person = server.user(Plan::Pro).await;
     let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);
@@ -301,7 +301,7 @@ async fn a_code_of_someone_whose_plan_became_smaller_works_for_what_that_has() {
 
 /// Of the threat table (row O3).
 #[actix_web::test]
-async fn a_code_lives_sixty_seconds() {
+async fn code_expires_after_sixty_seconds() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -317,7 +317,7 @@ async fn a_code_lives_sixty_seconds() {
 }
 
 #[actix_web::test]
-async fn a_code_of_someone_who_is_shut_out_or_has_disconnected_is_refused() {
+async fn code_of_disabled_or_disconnected_user_is_refused() {
     let server = Server::start().await;
     let person = server.user(Plan::Pro).await;
     let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);
@@ -336,7 +336,7 @@ async fn a_code_of_someone_who_is_shut_out_or_has_disconnected_is_refused() {
 }
 
 #[actix_web::test]
-async fn each_connecting_is_told_once_in_the_app_and_a_refusal_not_at_all() {
+async fn each_connection_makes_one_notice_and_a_refusal_none() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;

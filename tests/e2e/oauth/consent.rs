@@ -9,7 +9,7 @@ const ALL: &str = "read:library read:projects write:projects write:bookmarks wri
 
 /// Of the threat table (rows C3, O6).
 #[actix_web::test]
-async fn the_page_names_who_asks_and_is_never_framed_kept_or_followed() {
+async fn consent_page_names_the_app_and_has_security_headers() {
     let server = Server::start().await;
     let person = server.user(Plan::Pro).await;
     let browser = person.sign_in().await;
@@ -36,7 +36,7 @@ async fn the_page_names_who_asks_and_is_never_framed_kept_or_followed() {
 
 /// Of the threat table (row C4).
 #[actix_web::test]
-async fn what_was_ticked_of_what_was_asked_and_the_plan_has_is_granted() {
+async fn granted_scopes_are_ticked_requested_and_in_the_plan() {
     let server = Server::start().await;
     let (pro, free) =
         (server.user(Plan::Pro).await.sign_in().await, server.user(Plan::Free).await.sign_in().await);
@@ -58,7 +58,7 @@ async fn what_was_ticked_of_what_was_asked_and_the_plan_has_is_granted() {
 }
 
 #[actix_web::test]
-async fn nothing_ticked_is_a_refusal_and_so_is_the_other_button() {
+async fn empty_or_denied_consent_returns_access_denied() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -76,7 +76,7 @@ async fn nothing_ticked_is_a_refusal_and_so_is_the_other_button() {
 
 /// Of the threat table (row C1).
 #[actix_web::test]
-async fn a_click_counts_once_in_the_browser_that_was_asked_and_from_our_page_alone() {
+async fn consent_is_accepted_once_from_its_own_browser_and_page() {
     let server = Server::start().await;
     let (person, stranger) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await.sign_in().await);
     let (browser, other) = (person.sign_in().await, person.sign_in().await);
@@ -103,7 +103,7 @@ async fn a_click_counts_once_in_the_browser_that_was_asked_and_from_our_page_alo
 
 /// Of the threat table (row C5).
 #[actix_web::test]
-async fn nothing_is_granted_without_a_click_whatever_was_granted_before() {
+async fn earlier_grant_does_not_skip_the_consent_page() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -117,7 +117,7 @@ async fn nothing_is_granted_without_a_click_whatever_was_granted_before() {
 }
 
 #[actix_web::test]
-async fn the_page_is_good_for_ten_minutes_and_another_account_may_be_used() {
+async fn consent_page_expires_after_ten_minutes() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -132,7 +132,7 @@ async fn the_page_is_good_for_ten_minutes_and_another_account_may_be_used() {
 }
 
 #[actix_web::test]
-async fn the_answer_keeps_what_the_address_had() {
+async fn redirect_keeps_the_query_of_the_redirect_uri() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let uri = "https://client.example/cb?tenant=a%20b";
@@ -150,7 +150,7 @@ async fn the_answer_keeps_what_the_address_had() {
 }
 
 #[actix_web::test]
-async fn no_page_says_where_its_visitor_came_from_and_none_shows_a_code() {
+async fn oauth_pages_send_no_referrer_and_show_no_code() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -173,7 +173,7 @@ async fn no_page_says_where_its_visitor_came_from_and_none_shows_a_code() {
 }
 
 #[actix_web::test]
-async fn a_browser_has_twenty_pages_open_and_the_newest_of_them() {
+async fn browser_keeps_the_newest_twenty_consent_pages() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;

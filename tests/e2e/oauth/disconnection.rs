@@ -23,7 +23,7 @@ async fn is_dead(assistant: &Assistant, tokens: &Tokens) {
 }
 
 #[actix_web::test]
-async fn a_client_ends_its_connection_by_any_of_its_tokens() {
+async fn revocation_of_any_token_ends_the_connection() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -41,7 +41,7 @@ async fn a_client_ends_its_connection_by_any_of_its_tokens() {
 }
 
 #[actix_web::test]
-async fn a_revocation_of_what_is_not_ones_own_changes_nothing() {
+async fn revocation_of_a_foreign_token_changes_nothing() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let (assistant, other) =
@@ -62,7 +62,7 @@ async fn a_revocation_of_what_is_not_ones_own_changes_nothing() {
 }
 
 #[actix_web::test]
-async fn a_disconnected_app_is_refused_at_its_very_next_call_and_may_be_connected_again() {
+async fn disconnected_app_is_refused_and_can_connect_again() {
     let server = Server::start().await;
     let (browser, stranger) =
         (server.user(Plan::Pro).await.sign_in().await, server.user(Plan::Pro).await.sign_in().await);
@@ -85,7 +85,7 @@ async fn a_disconnected_app_is_refused_at_its_very_next_call_and_may_be_connecte
 }
 
 #[actix_web::test]
-async fn connecting_again_ends_what_was_before_only_when_its_code_is_exchanged() {
+async fn reconnection_ends_old_tokens_at_the_code_exchange() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -108,7 +108,7 @@ async fn connecting_again_ends_what_was_before_only_when_its_code_is_exchanged()
 }
 
 #[actix_web::test]
-async fn another_password_ends_every_connection() {
+async fn password_change_ends_every_connection() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -125,7 +125,7 @@ async fn another_password_ends_every_connection() {
 }
 
 #[actix_web::test]
-async fn a_removed_account_takes_its_connections_with_it() {
+async fn deleted_account_ends_its_connections() {
     let server = Server::start().await;
     let person = server.user(Plan::Pro).await;
     let (browser, key) = (person.sign_in().await, person.full_key().await);
@@ -145,7 +145,7 @@ async fn a_removed_account_takes_its_connections_with_it() {
 }
 
 #[actix_web::test]
-async fn a_disabled_account_is_refused_and_begins_without_connections() {
+async fn disabled_account_loses_its_connections() {
     let server = Server::start().await;
     let person = server.user(Plan::Pro).await;
     let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{Assistant, REDIRECT, Server};
 
 #[actix_web::test]
-async fn both_documents_stand_wherever_clients_look_and_name_the_service_as_it_is_set() {
+async fn metadata_documents_use_the_configured_base_url() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
     let forged = server.stranger().with("x-forwarded-host", "evil.example").with("host", "evilhost");
     let scopes = ["read:library", "read:projects", "write:projects", "write:bookmarks", "write:notes"];
@@ -48,7 +48,7 @@ async fn both_documents_stand_wherever_clients_look_and_name_the_service_as_it_i
 }
 
 #[actix_web::test]
-async fn what_is_not_there_is_told_in_json() {
+async fn unknown_well_known_path_gets_a_json_404() {
     let server = Server::start().await;
     for path in ["/.well-known/openid-configuration", "/.well-known/anything/else", "/mcp/.well-known/x"] {
         let answer = server.stranger().get(path).await;
@@ -57,7 +57,7 @@ async fn what_is_not_there_is_told_in_json() {
 }
 
 #[actix_web::test]
-async fn any_page_may_ask_what_carries_no_cookie_and_no_page_the_others() {
+async fn cors_is_open_only_for_cookieless_endpoints() {
     let server = Server::start().await;
     let page = server.stranger().with("origin", "https://inspector.example");
     for path in [

@@ -15,7 +15,7 @@ fn invalid(answer: &Answer) {
 }
 
 #[actix_web::test]
-async fn why_a_connection_ended_stands_in_the_activity() {
+async fn activity_states_why_a_connection_ended() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -36,7 +36,7 @@ async fn why_a_connection_ended_stands_in_the_activity() {
 
 /// Of the threat table (row O4).
 #[actix_web::test]
-async fn a_refresh_token_is_good_once_and_the_second_time_ends_the_connection() {
+async fn refresh_token_reuse_revokes_the_connection() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -60,7 +60,7 @@ async fn a_refresh_token_is_good_once_and_the_second_time_ends_the_connection() 
 
 /// Of the threat table (row O4).
 #[actix_web::test]
-async fn many_refreshes_at_once_leave_no_living_branch() {
+async fn concurrent_refreshes_leave_no_valid_token() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -76,7 +76,7 @@ async fn many_refreshes_at_once_leave_no_living_branch() {
 
 /// Of the threat table (row O4).
 #[actix_web::test]
-async fn a_token_of_another_client_is_refused_and_its_connection_untouched() {
+async fn token_of_another_client_is_refused_without_effect() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let (assistant, thief) =
@@ -98,7 +98,7 @@ async fn a_token_of_another_client_is_refused_and_its_connection_untouched() {
 }
 
 #[actix_web::test]
-async fn less_may_be_asked_for_once_and_more_never() {
+async fn refresh_may_narrow_the_scope_but_not_widen_it() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -118,7 +118,7 @@ async fn less_may_be_asked_for_once_and_more_never() {
 }
 
 #[actix_web::test]
-async fn a_refresh_token_lives_ninety_days_from_the_last_use() {
+async fn refresh_token_expires_ninety_days_after_last_use() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -132,7 +132,7 @@ async fn a_refresh_token_lives_ninety_days_from_the_last_use() {
 }
 
 #[actix_web::test]
-async fn after_a_downgrade_tokens_work_for_what_the_plan_has() {
+async fn tokens_after_a_downgrade_are_limited_to_the_plan() {
     let server = Server::start().await;
     let person = server.user(Plan::Pro).await;
     let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);

@@ -14,7 +14,7 @@ use crate::support::{Assistant, REDIRECT, Server, Tokens, eventually};
 const DAY: Duration = Duration::from_secs(86_400);
 
 #[actix_web::test]
-async fn the_record_has_what_is_known_and_no_empty_fields() {
+async fn record_contains_known_metadata_and_no_empty_fields() {
     let server = Server::start().await;
     let said = json!({
         "redirect_uris": [REDIRECT], "client_name": null, "client_uri": "", "client_id": "mine", "client_secret": "mine",
@@ -37,7 +37,7 @@ async fn the_record_has_what_is_known_and_no_empty_fields() {
 }
 
 #[actix_web::test]
-async fn a_public_client_gets_no_secret() {
+async fn public_client_gets_no_secret() {
     let server = Server::start().await;
 
     let assistant = Assistant::new(server.stranger()).await;
@@ -47,7 +47,7 @@ async fn a_public_client_gets_no_secret() {
 
 /// Of the threat table (row O6).
 #[actix_web::test]
-async fn what_may_not_be_registered_is_refused_in_the_words_of_the_rfc() {
+async fn invalid_metadata_gets_rfc_error_codes() {
     let server = Server::with(&[("AUTH__FAILURES_PER_MINUTE", "1000")]).await;
     let good = json!([REDIRECT]);
     let redirects = [
@@ -103,7 +103,7 @@ async fn what_may_not_be_registered_is_refused_in_the_words_of_the_rfc() {
 }
 
 #[actix_web::test]
-async fn every_address_that_the_specification_allows_may_be_registered() {
+async fn redirect_uris_of_the_specification_are_accepted() {
     let server = Server::start().await;
     let uris = json!(["https://x/cb", "http://127.0.0.1:1/cb", "http://localhost/cb", "http://[::1]:9/cb"]);
     let said = json!({
@@ -128,7 +128,7 @@ async fn every_address_that_the_specification_allows_may_be_registered() {
 
 /// Of the threat table (row O6).
 #[actix_web::test]
-async fn a_body_that_is_no_json_or_too_long_is_refused() {
+async fn invalid_or_oversized_body_is_refused() {
     let server = Server::start().await;
     let stranger = server.stranger();
 
@@ -154,7 +154,7 @@ async fn a_body_that_is_no_json_or_too_long_is_refused() {
 }
 
 #[actix_web::test]
-async fn whoever_keeps_registering_badly_is_told_to_wait() {
+async fn repeated_invalid_registrations_get_429() {
     let server = Server::start().await;
     for _ in 0..20 {
         assert_eq!(server.stranger().post("/oauth/register", json!({})).await.status, 400);
@@ -169,7 +169,7 @@ async fn whoever_keeps_registering_badly_is_told_to_wait() {
 
 /// Of the threat table (row O6).
 #[actix_web::test]
-async fn the_twenty_first_registration_of_an_hour_is_told_to_wait_and_a_bad_one_does_not_count() {
+async fn registrations_over_the_hourly_limit_get_429() {
     let server = Server::start().await;
     let stranger = server.stranger();
     for _ in 0..3 {
@@ -188,7 +188,7 @@ async fn the_twenty_first_registration_of_an_hour_is_told_to_wait_and_a_bad_one_
 }
 
 #[actix_web::test]
-async fn a_closed_service_names_no_registration_and_refuses_everybody() {
+async fn closed_registration_is_not_advertised_and_refused() {
     let server = Server::with(&[("OAUTH__REGISTRATION", "closed")]).await;
 
     let metadata = server.stranger().get("/.well-known/oauth-authorization-server").await;
@@ -199,7 +199,7 @@ async fn a_closed_service_names_no_registration_and_refuses_everybody() {
 }
 
 #[actix_web::test]
-async fn a_client_is_forgotten_after_thirty_days_unless_somebody_is_connected() {
+async fn unused_client_is_deleted_after_thirty_days() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let (idle, connected) =
@@ -231,7 +231,7 @@ async fn a_client_is_forgotten_after_thirty_days_unless_somebody_is_connected() 
 
 /// Of the threat table (row O6).
 #[actix_web::test]
-async fn an_address_that_browsers_run_is_none_even_where_the_operator_lists_it() {
+async fn executable_redirect_uri_is_refused_even_when_listed() {
     let listed = "javascript:alert(1),data:text/html;x,cursor://app/*,cursor://app/cb#x,cursor://app/cb";
     let server = Server::with(&[("OAUTH__PRIVATE_REDIRECT_URIS", listed)]).await;
     let register = async |uri: &str| {
@@ -244,7 +244,7 @@ async fn an_address_that_browsers_run_is_none_even_where_the_operator_lists_it()
 }
 
 #[actix_web::test]
-async fn an_address_that_the_operator_lists_no_more_is_good_no_more() {
+async fn redirect_uri_removed_from_the_setting_is_refused() {
     let server = Server::with(&[("OAUTH__PRIVATE_REDIRECT_URIS", "cursor://app/cb")]).await;
     let said = json!({ "redirect_uris": ["cursor://app/cb"], "token_endpoint_auth_method": "none" });
     let assistant = Assistant::registered(server.stranger(), said).await;
@@ -259,7 +259,7 @@ async fn an_address_that_the_operator_lists_no_more_is_good_no_more() {
 }
 
 #[actix_web::test]
-async fn a_client_that_was_in_use_is_remembered_from_its_last_refresh_on() {
+async fn used_client_is_kept_from_its_last_refresh() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -287,7 +287,7 @@ async fn a_client_that_was_in_use_is_remembered_from_its_last_refresh_on() {
 
 /// Of the threat table (row X6).
 #[actix_web::test]
-async fn names_of_clients_cannot_be_told_from_each_other() {
+async fn client_ids_are_not_guessable() {
     let server = Server::start().await;
     let mut ids = Vec::new();
     for _ in 0..5 {

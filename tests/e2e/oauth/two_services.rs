@@ -19,7 +19,7 @@ async fn sign_in(node: &Program) -> Client {
 
 /// Of the fault table (row 37).
 #[actix_web::test]
-async fn a_connection_that_is_ended_at_one_node_is_dead_at_the_other_within_a_second() {
+async fn revocation_reaches_the_other_node_within_a_second() {
     let home = Home::new().await;
     program::make_account(&home);
     let (one, other) =
@@ -46,7 +46,7 @@ async fn a_connection_that_is_ended_at_one_node_is_dead_at_the_other_within_a_se
 
 /// Of the fault table (row 44).
 #[actix_web::test]
-async fn tokens_presented_to_both_nodes_at_once_are_good_once_and_then_never() {
+async fn concurrent_use_at_two_nodes_succeeds_once() {
     let home = Home::new().await;
     program::make_account(&home);
     let (one, other) =
@@ -78,7 +78,7 @@ async fn tokens_presented_to_both_nodes_at_once_are_good_once_and_then_never() {
 
 /// Of the fault table (row 45).
 #[actix_web::test]
-async fn a_kill_within_a_refresh_leaves_the_old_token_or_the_new_one() {
+async fn kill_during_refresh_leaves_exactly_one_valid_token() {
     let home = Home::new().await;
     program::make_account(&home);
     let mut rounds = Vec::new();
@@ -117,7 +117,7 @@ async fn a_kill_within_a_refresh_leaves_the_old_token_or_the_new_one() {
 }
 
 #[actix_web::test]
-async fn an_address_without_https_that_is_not_of_this_machine_is_warned_of_at_the_start() {
+async fn base_url_without_https_is_warned_of_at_start() {
     for (base, warned) in
         [("http://library.example.org", true), ("https://library.example.org", false), (BASE, false)]
     {

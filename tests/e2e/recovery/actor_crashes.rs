@@ -38,7 +38,7 @@ async fn lives(health: &Health, deaths: u64) {
 
 /// Of the fault table (row 30).
 #[actix_web::test]
-async fn a_request_that_meets_dead_keys_is_told_so_and_the_next_finds_fresh_ones() {
+async fn keys_actor_restarts_after_a_crash() {
     let server = Server::start().await;
     let port = server.app().keys.port();
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -59,7 +59,7 @@ async fn a_request_that_meets_dead_keys_is_told_so_and_the_next_finds_fresh_ones
 
 /// Of the fault table (row 30).
 #[actix_web::test]
-async fn a_request_that_meets_dead_limits_is_told_so_and_the_day_goes_on_where_it_was() {
+async fn limits_actor_keeps_the_daily_count_after_a_crash() {
     let server = Server::start().await;
     let port = server.app().limits.port();
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -86,7 +86,7 @@ async fn a_request_that_meets_dead_limits_is_told_so_and_the_day_goes_on_where_i
 
 /// Of the fault table (row 30).
 #[actix_web::test]
-async fn oauth_connection_survives_a_crash_of_its_actor() {
+async fn oauth_connection_survives_a_grants_actor_crash() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = Assistant::new(server.stranger()).await;
@@ -114,7 +114,7 @@ async fn oauth_connection_survives_a_crash_of_its_actor() {
 
 /// Of the fault table (row 30).
 #[actix_web::test]
-async fn a_search_that_meets_dead_retrieval_is_told_so_and_the_next_finds_what_there_is() {
+async fn retrieval_actor_finds_documents_after_a_crash() {
     let server = Server::start().await;
     let port = server.app().retrieval.port();
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -129,7 +129,7 @@ async fn a_search_that_meets_dead_retrieval_is_told_so_and_the_next_finds_what_t
 
 /// Of the fault table (row 30).
 #[actix_web::test]
-async fn nobody_notices_that_the_activity_died_and_later_calls_are_written_down() {
+async fn activity_actor_crash_is_invisible_to_callers() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -148,7 +148,7 @@ async fn nobody_notices_that_the_activity_died_and_later_calls_are_written_down(
 
 /// Of the fault table (row 30).
 #[actix_web::test]
-async fn nobody_notices_that_ingest_died_and_what_is_saved_meanwhile_is_read() {
+async fn ingest_actor_crash_is_invisible_to_callers() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
@@ -161,7 +161,7 @@ async fn nobody_notices_that_ingest_died_and_what_is_saved_meanwhile_is_read() {
 
 /// Of the fault table (row 30).
 #[actix_web::test]
-async fn a_dead_actor_is_seen_in_readyz_and_in_the_metrics() {
+async fn actor_restart_is_shown_by_readyz() {
     let server = Server::start().await;
     let port = server.app().notices.port();
 
@@ -177,7 +177,7 @@ async fn a_dead_actor_is_seen_in_readyz_and_in_the_metrics() {
 
 /// Of the fault table (row 30).
 #[actix_web::test]
-async fn a_job_whose_actor_died_is_done_by_the_next_one_once_its_lease_is_over() {
+async fn job_of_crashed_actor_runs_again_after_its_lease() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = server.user(Plan::Pro).await.full_key().await;
     let url = site.page("/slow", [Reply::Never, article("Slow", "a heron")]);

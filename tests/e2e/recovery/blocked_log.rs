@@ -24,7 +24,7 @@ async fn send_requests(running: &Program) {
 
 /// Of the fault table (row 39).
 #[actix_web::test]
-async fn unread_stderr_delays_no_answer_and_no_shutdown() {
+async fn unread_stderr_delays_no_response_and_no_shutdown() {
     let home = Home::new().await;
     let running = Program::start_unread(&home, "data", &[("LOG__LEVEL", "debug")]).await;
 
@@ -40,7 +40,7 @@ async fn unread_stderr_delays_no_answer_and_no_shutdown() {
 
 /// Of the fault table (row 39).
 #[actix_web::test]
-async fn closed_stderr_stops_nothing_and_its_lost_lines_are_counted() {
+async fn closed_stderr_stops_nothing_and_counts_lost_lines() {
     let home = Home::new().await;
     let mut running = Program::start_unread(&home, "data", &[("LOG__LEVEL", "debug")]).await;
     running.close_stderr();

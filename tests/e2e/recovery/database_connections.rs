@@ -32,7 +32,7 @@ async fn poll_times<F: Future>(mut future: Pin<Box<F>>, times: usize) -> Option<
 /// A caller that goes away while its transaction begins leaves no connection inside of a transaction: what others write
 /// through that connection would be acknowledged and lost.
 #[actix_web::test]
-async fn writes_after_a_begin_cut_at_any_poll_are_kept() {
+async fn writes_after_a_cancelled_begin_are_kept() {
     let home = Home::new().await;
     let db = Db::open(&home.database_url()).await.unwrap();
     let beside = Db::connect(&home.database_url()).await.unwrap();
@@ -57,7 +57,7 @@ async fn writes_after_a_begin_cut_at_any_poll_are_kept() {
 
 /// PostgreSQL cancels a statement that takes too long. Its caller may try again.
 #[actix_web::test]
-async fn cancelled_statement_is_busy() {
+async fn statement_cancelled_by_postgres_is_busy() {
     let home = Home::new().await;
     let db = Db::open(&home.database_url()).await.unwrap();
     if !db.is_postgres() {

@@ -95,7 +95,7 @@ async fn index_jobs(home: &Home) -> u64 {
 
 /// Of the fault table (row 19).
 #[actix_web::test]
-async fn removed_index_is_filled_again_after_a_start() {
+async fn removed_index_is_rebuilt_at_start() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let running = Program::start(&home, "data").await;
@@ -120,7 +120,7 @@ async fn removed_index_is_filled_again_after_a_start() {
 
 /// Of the fault table (row 19).
 #[actix_web::test]
-async fn older_copy_is_brought_up_to_date_and_shows_nothing_deleted() {
+async fn older_index_copy_is_updated_and_shows_nothing_deleted() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let (index, copied) = (home.path("data/index"), home.path("copy"));
@@ -177,7 +177,7 @@ fn truncate(index: &Path) {
 
 /// Of the fault table (row 19).
 #[actix_web::test]
-async fn damaged_index_is_moved_aside_and_filled_again() {
+async fn damaged_index_is_moved_aside_and_rebuilt() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let running = Program::start(&home, "data").await;
@@ -201,7 +201,7 @@ async fn damaged_index_is_moved_aside_and_filled_again() {
 }
 
 #[actix_web::test]
-async fn index_damaged_after_a_kill_never_stops_the_start() {
+async fn index_damaged_after_a_kill_does_not_prevent_the_start() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let running = Program::start(&home, "data").await;
@@ -218,7 +218,7 @@ async fn index_damaged_after_a_kill_never_stops_the_start() {
 
 /// Of the fault table (row 19).
 #[actix_web::test]
-async fn index_removed_while_the_service_runs_is_filled_again() {
+async fn index_removed_while_running_is_rebuilt() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let running = Program::start(&home, "data").await;
@@ -245,7 +245,7 @@ async fn index_removed_while_the_service_runs_is_filled_again() {
 }
 
 #[actix_web::test]
-async fn whole_index_is_not_filled_again_after_stop_or_kill() {
+async fn intact_index_is_not_rebuilt_after_stop_or_kill() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let running = Program::start(&home, "data").await;
@@ -344,7 +344,7 @@ async fn degraded(key: &Key) -> Value {
 }
 
 #[actix_web::test]
-async fn search_says_degraded_until_lost_documents_are_back() {
+async fn search_is_degraded_until_lost_documents_are_restored() {
     let server = Server::start().await;
     let model = Arc::new(OneMeaning::default());
     server.app().retrieval.set_model(model.clone());
@@ -422,7 +422,7 @@ async fn lose(server: &Server, owner: UserId, saved: &Value) {
 
 /// Of the fault table (row 19).
 #[actix_web::test]
-async fn partial_index_gets_back_only_what_it_lost() {
+async fn partial_index_restores_only_lost_documents() {
     let server = Server::start().await;
     let owner = server.user(Plan::Pro).await;
     let key = owner.full_key().await;
@@ -440,7 +440,7 @@ async fn partial_index_gets_back_only_what_it_lost() {
 }
 
 #[actix_web::test]
-async fn document_indexed_before_the_clock_was_set_back_comes_back() {
+async fn document_indexed_before_clock_set_back_is_restored() {
     let server = Server::start().await;
     let owner = server.user(Plan::Pro).await;
     let key = owner.full_key().await;
@@ -456,7 +456,7 @@ async fn document_indexed_before_the_clock_was_set_back_comes_back() {
 }
 
 #[actix_web::test]
-async fn passage_lost_at_the_end_of_a_long_text_comes_back() {
+async fn lost_last_passage_of_a_long_text_is_restored() {
     let server = Server::start().await;
     let owner = server.user(Plan::Pro).await;
     let key = owner.full_key().await;
@@ -562,7 +562,7 @@ impl PassageIndex for Failing {
 }
 
 #[actix_web::test]
-async fn index_that_fails_searches_is_moved_aside_and_filled_again() {
+async fn index_that_fails_searches_is_moved_aside_and_rebuilt() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let heron = save(&key, "heron").await;
@@ -584,7 +584,7 @@ async fn eventually_answers(key: &Key, heron: &Value) {
 }
 
 #[actix_web::test]
-async fn index_that_cannot_be_moved_aside_is_moved_at_the_next_try() {
+async fn index_that_cannot_be_moved_aside_is_moved_on_retry() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let heron = save(&key, "heron").await;
@@ -626,7 +626,7 @@ async fn index_that_refuses_queries_is_not_moved_aside() {
 }
 
 #[actix_web::test]
-async fn search_alone_is_refused_while_the_index_is_loaded_again() {
+async fn only_search_is_refused_while_the_index_reloads() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     save(&key, "heron").await;

@@ -56,7 +56,7 @@ async fn save_all(key: &Key, site: &Site, round: usize) -> Vec<(String, Value)> 
 
 /// Of the fault table (row 1).
 #[actix_web::test]
-async fn every_acknowledged_save_outlives_ten_kills_and_is_found_once() {
+async fn acknowledged_saves_outlive_ten_kills_and_are_found_once() {
     let (home, site) = (Home::new().await, Site::start().await);
     let (id, secret) = program::make_account(&home);
     let mut acknowledged = Vec::new();
@@ -150,7 +150,7 @@ async fn killed_at(
 
 /// Of the fault table (row 2).
 #[actix_web::test]
-async fn a_save_outlives_a_kill_at_any_step_and_a_removal_is_not_taken_back() {
+async fn save_and_deletion_outlive_a_kill_at_any_step() {
     let (home, site) = (Home::new().await, Site::start().await);
     let account = program::make_account(&home);
     let mut saved = Vec::new();

@@ -70,7 +70,7 @@ async fn activity(server: &Server, session: &Client) -> Vec<Value> {
 
 /// Of the fault table (row 29).
 #[actix_web::test]
-async fn panic_of_a_rest_operation_is_in_the_activity_view() {
+async fn panic_of_rest_operation_is_recorded_in_the_activity() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -96,7 +96,7 @@ async fn panic_of_a_rest_operation_is_in_the_activity_view() {
 
 /// Of the fault table (row 29).
 #[actix_web::test]
-async fn panic_of_a_tool_is_in_the_activity_view() {
+async fn panic_of_tool_is_recorded_in_the_activity() {
     let server = Server::start().await;
     let (app, user) = (server.app(), server.user(Plan::Pro).await);
     let (key, session) = (user.mcp_key().await, user.sign_in().await);

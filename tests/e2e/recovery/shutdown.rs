@@ -10,7 +10,7 @@ use crate::support::{Home, Program, eventually, program};
 
 /// Of the fault table (row 36).
 #[actix_web::test]
-async fn sigterm_ends_the_program_with_status_0_and_what_was_counted_is_kept() {
+async fn sigterm_exits_with_status_0_and_keeps_counts() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let running = Program::start(&home, "data").await;
@@ -33,7 +33,7 @@ async fn sigterm_ends_the_program_with_status_0_and_what_was_counted_is_kept() {
 
 /// Of the fault table (row 36).
 #[actix_web::test]
-async fn what_was_saved_just_before_sigterm_is_ready_after_the_next_start() {
+async fn text_saved_before_sigterm_is_ready_after_restart() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let running = Program::start(&home, "data").await;
@@ -57,7 +57,7 @@ async fn what_was_saved_just_before_sigterm_is_ready_after_the_next_start() {
 
 /// Of the fault table (row 36).
 #[actix_web::test]
-async fn while_it_ends_it_is_alive_and_not_ready() {
+async fn service_during_shutdown_is_alive_and_not_ready() {
     let home = Home::new().await;
     program::make_account(&home);
     let running = Program::start(&home, "data").await;

@@ -10,7 +10,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 /// Of the threat table (row L4).
 #[actix_web::test]
-async fn a_line_of_the_activity_is_there_for_ninety_days_and_then_gone() {
+async fn activity_row_is_deleted_after_ninety_days() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);

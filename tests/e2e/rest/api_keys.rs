@@ -12,7 +12,7 @@ use crate::support::{PASSWORD, Server};
 
 /// Of the fault table (row 43).
 #[actix_web::test]
-async fn a_revoked_key_stops_before_the_revocation_is_answered() {
+async fn revoked_key_is_refused_immediately() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, other, session) = (user.full_key().await, user.full_key().await, user.sign_in().await);
@@ -26,7 +26,7 @@ async fn a_revoked_key_stops_before_the_revocation_is_answered() {
 
 /// Of the fault table (row 43).
 #[actix_web::test]
-async fn a_regenerated_key_works_by_its_new_secret_alone() {
+async fn regenerated_key_works_with_its_new_secret_only() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -41,7 +41,7 @@ async fn a_regenerated_key_works_by_its_new_secret_alone() {
 
 /// Of the fault table (row 43).
 #[actix_web::test]
-async fn a_scope_that_is_taken_away_is_missing_at_once() {
+async fn removed_scope_is_refused_immediately() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.key([Scope::ReadUser]).await, user.sign_in().await);
@@ -60,7 +60,7 @@ async fn a_scope_that_is_taken_away_is_missing_at_once() {
 }
 
 #[actix_web::test]
-async fn a_key_is_refused_from_the_moment_it_expires() {
+async fn key_is_refused_from_its_expiry_time() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let wish = json!({ "name": "for a day", "kind": "rest", "expiresAt": "2024-05-07T12:00:00Z" });
@@ -76,7 +76,7 @@ async fn a_key_is_refused_from_the_moment_it_expires() {
 
 /// Of the fault table (row 43).
 #[actix_web::test]
-async fn the_keys_of_a_disabled_account_are_refused_until_it_is_enabled() {
+async fn keys_of_disabled_account_are_refused_until_enabled() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
@@ -94,7 +94,7 @@ async fn the_keys_of_a_disabled_account_are_refused_until_it_is_enabled() {
 
 /// Of the threat table (row A1).
 #[actix_web::test]
-async fn the_twenty_first_wrong_key_of_an_address_is_told_to_wait_and_a_right_one_is_not() {
+async fn repeated_wrong_keys_get_429_and_a_valid_key_works() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let wrong = server.stranger().with_key("no key at all");
@@ -113,7 +113,7 @@ async fn the_twenty_first_wrong_key_of_an_address_is_told_to_wait_and_a_right_on
 
 /// Of the threat table (row X6).
 #[actix_web::test]
-async fn names_that_deceive_are_refused_with_every_other_fault() {
+async fn deceptive_names_are_refused_with_all_other_faults() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -135,7 +135,7 @@ async fn names_that_deceive_are_refused_with_every_other_fault() {
 
 /// Of the threat table (row X6).
 #[actix_web::test]
-async fn email_addresses_that_deceive_are_refused() {
+async fn deceptive_email_addresses_are_refused() {
     let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
     for path in ["/app/api/setup", "/app/api/signup"] {
         for email in ["a\u{202e}b@reader.example", "a\u{200b}@reader.example", "a\u{7}b@reader.example"] {

@@ -41,7 +41,7 @@ async fn answers_and_share(key: &Key) -> (i64, f64) {
 }
 
 #[actix_web::test]
-async fn the_embedded_answerer_quotes_what_stands_in_the_document() {
+async fn embedded_answerer_quotes_the_document() {
     let server = Server::start().await;
     let (key, saved) = reader(&server).await;
 
@@ -62,7 +62,7 @@ async fn the_embedded_answerer_quotes_what_stands_in_the_document() {
 
 /// Of the fault table (row 22).
 #[actix_web::test]
-async fn clock_that_jumps_over_a_month_and_back_resets_no_month() {
+async fn clock_jump_over_a_month_and_back_resets_no_count() {
     let server = Server::start().await;
     let (key, _) = reader(&server).await;
     let month = Duration::from_secs(31 * 24 * 3600);
@@ -79,7 +79,7 @@ async fn clock_that_jumps_over_a_month_and_back_resets_no_month() {
 }
 
 #[actix_web::test]
-async fn what_is_not_in_the_library_is_said_and_counts() {
+async fn question_without_answer_in_the_library_counts() {
     let server = Server::start().await;
     let (key, _) = reader(&server).await;
 
@@ -98,7 +98,7 @@ async fn what_is_not_in_the_library_is_said_and_counts() {
 }
 
 #[actix_web::test]
-async fn an_endpoint_s_answer_is_checked_and_its_tokens_are_counted() {
+async fn endpoint_answer_is_verified_and_its_tokens_are_counted() {
     let model =
         Model::start([Turn::Says("\"It was the last\" [1], \"of the moon\" [1], nonsense [9].", 250_000)])
             .await;
@@ -135,7 +135,7 @@ async fn absurd_total_tokens_fail_the_call_and_charge_nothing() {
 
 /// Of the fault table (row 17).
 #[actix_web::test]
-async fn an_endpoint_that_is_busy_is_asked_again() {
+async fn busy_endpoint_is_retried() {
     let model = Model::start([Turn::Status(429, "0"), Turn::BreaksOff, SAYS]).await;
     let server = Server::with(&model.settings()).await;
     let (key, _) = reader(&server).await;
@@ -148,7 +148,7 @@ async fn an_endpoint_that_is_busy_is_asked_again() {
 
 /// Of the fault table (row 17).
 #[actix_web::test]
-async fn an_endpoint_that_fails_costs_nothing() {
+async fn failing_endpoint_costs_nothing() {
     for (turn, times) in
         [(Turn::Status(429, "3600"), 1), (Turn::Status(401, "0"), 1), (Turn::Status(500, "0"), 3)]
     {
@@ -164,7 +164,7 @@ async fn an_endpoint_that_fails_costs_nothing() {
 }
 
 #[actix_web::test]
-async fn the_daily_allowance_pauses_the_ai_for_everybody_until_midnight() {
+async fn daily_token_limit_pauses_ai_for_all_until_midnight() {
     let model = Model::start([SAYS]).await;
     let [url, name, secret] = model.settings();
     let server = Server::with(&[url, name, secret, ("AI__DAILY_TOKENS", "1000")]).await;
@@ -182,7 +182,7 @@ async fn the_daily_allowance_pauses_the_ai_for_everybody_until_midnight() {
 }
 
 #[actix_web::test]
-async fn questions_that_come_together_stop_exactly_at_the_month_s_number() {
+async fn concurrent_questions_stop_exactly_at_the_monthly_limit() {
     let server = Server::with(&[("PLANS__PRO__ANSWERS_PER_MONTH", "5")]).await;
     let (key, _) = reader(&server).await;
 
@@ -194,7 +194,7 @@ async fn questions_that_come_together_stop_exactly_at_the_month_s_number() {
 }
 
 #[actix_web::test]
-async fn claims_of_two_nodes_stop_exactly_at_the_month_s_number_and_are_given_back_once() {
+async fn claims_of_two_nodes_stop_exactly_at_the_monthly_limit() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await.id();
     let nodes =
@@ -223,7 +223,7 @@ async fn claims_of_two_nodes_stop_exactly_at_the_month_s_number_and_are_given_ba
 }
 
 #[actix_web::test]
-async fn an_answer_whose_process_died_comes_back_when_its_lease_ends() {
+async fn claim_of_a_dead_process_is_returned_after_its_lease() {
     let server = Server::with(&[("PLANS__PRO__ANSWERS_PER_MONTH", "1")]).await;
     let person = server.user(Plan::Pro).await;
     let (user, key) = (person.id(), person.full_key().await);
@@ -242,7 +242,7 @@ async fn an_answer_whose_process_died_comes_back_when_its_lease_ends() {
 }
 
 #[actix_web::test]
-async fn only_the_caller_s_own_saves_may_be_named_and_they_alone_are_read() {
+async fn question_reads_only_own_selected_bookmarks() {
     let server = Server::start().await;
     let ((key, saved), (_, theirs)) = (reader(&server).await, reader(&server).await);
     let other =
@@ -264,7 +264,7 @@ async fn only_the_caller_s_own_saves_may_be_named_and_they_alone_are_read() {
 }
 
 #[actix_web::test]
-async fn a_short_passage_is_read_with_what_stands_beside_it() {
+async fn short_passage_is_read_with_its_neighbours() {
     let model = Model::start([Turn::Says("\"Bruno was fed hay\" [2].", 1)]).await;
     let server = Server::with(&model.settings()).await;
     let key = server.user(Plan::Pro).await.full_key().await;

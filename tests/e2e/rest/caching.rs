@@ -29,7 +29,7 @@ fn routes(mounted: &str) -> Vec<Asked> {
 
 /// Of the threat table (row H4).
 #[actix_web::test]
-async fn every_rest_answer_varies_by_key_and_is_not_stored() {
+async fn rest_responses_vary_by_key_and_are_not_stored() {
     let server = Server::start().await;
     let (stranger, key) = (server.stranger(), server.user(Plan::Pro).await.full_key().await);
 
@@ -48,7 +48,7 @@ async fn every_rest_answer_varies_by_key_and_is_not_stored() {
 
 /// Of the threat table (row H4).
 #[actix_web::test]
-async fn every_app_answer_varies_by_cookie_and_is_not_stored() {
+async fn app_responses_vary_by_cookie_and_are_not_stored() {
     let server = Server::start().await;
     let (stranger, browser) = (server.stranger(), server.user(Plan::Pro).await.sign_in().await);
 
@@ -66,7 +66,7 @@ async fn every_app_answer_varies_by_cookie_and_is_not_stored() {
 
 /// Of the threat table (row H4).
 #[actix_web::test]
-async fn mcp_answers_vary_by_origin_and_key_and_are_not_stored() {
+async fn mcp_responses_vary_by_origin_and_key_and_are_not_stored() {
     let server = Server::start().await;
     let assistant = server.user(Plan::Pro).await.assistant().await;
     let by = ["origin", "authorization", "x-api-key"];

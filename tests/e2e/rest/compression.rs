@@ -179,7 +179,7 @@ async fn response_to_a_cookie_is_compressed_for_own_pages_only() {
 }
 
 #[actix_web::test]
-async fn nothing_of_oauth_is_compressed() {
+async fn oauth_responses_are_not_compressed() {
     let server = Server::start().await;
 
     let style = get(&server.stranger(), "/oauth/style.css", "gzip, br").await;
@@ -188,7 +188,7 @@ async fn nothing_of_oauth_is_compressed() {
 }
 
 #[actix_web::test]
-async fn archive_of_an_export_is_sent_as_it_is() {
+async fn export_archive_is_not_compressed() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await.with("sec-fetch-site", "same-origin");
     let begun = session.post("/app/api/exports", json!({})).await;

@@ -51,7 +51,7 @@ async fn chunks(key: &Key, document: &str) -> Vec<Value> {
 }
 
 #[actix_web::test]
-async fn the_pages_of_a_document_join_to_its_text_whatever_their_length() {
+async fn pages_of_any_length_join_to_the_text() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let text = long_text();
@@ -71,7 +71,7 @@ async fn the_pages_of_a_document_join_to_its_text_whatever_their_length() {
 }
 
 #[actix_web::test]
-async fn the_chunks_of_a_document_join_to_its_text_and_say_where_they_stand() {
+async fn chunks_join_to_the_text_and_state_their_offsets() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let text = long_text();
@@ -91,7 +91,7 @@ async fn the_chunks_of_a_document_join_to_its_text_and_say_where_they_stand() {
 }
 
 #[actix_web::test]
-async fn a_page_over_the_border_of_two_chunks_is_the_text_that_stands_there() {
+async fn page_across_a_chunk_boundary_is_the_text_at_its_offset() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let text = long_text();
@@ -113,7 +113,7 @@ async fn a_page_over_the_border_of_two_chunks_is_the_text_that_stands_there() {
 }
 
 #[actix_web::test]
-async fn a_page_beyond_the_end_is_empty_and_the_last() {
+async fn page_beyond_the_end_is_empty_and_last() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let document = saved(&key, "Short.").await;

@@ -24,7 +24,7 @@ async fn shown(key: &Key, saved: &Value) -> (String, Value, String) {
 
 /// Of the threat table (row X1).
 #[actix_web::test]
-async fn a_page_is_shown_without_what_runs_and_its_words_say_where_they_stand() {
+async fn html_has_no_active_content_and_states_text_offsets() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = key.save(json!({ "url": "https://site.example/birds/heron", "html": PAGE })).await;
@@ -48,7 +48,7 @@ async fn a_page_is_shown_without_what_runs_and_its_words_say_where_they_stand() 
 }
 
 #[actix_web::test]
-async fn what_is_shown_is_of_the_text_that_is_there_now_and_of_its_person_alone() {
+async fn html_follows_the_current_text_and_is_private() {
     let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let site = Site::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -76,7 +76,7 @@ async fn what_is_shown_is_of_the_text_that_is_there_now_and_of_its_person_alone(
 }
 
 #[actix_web::test]
-async fn entries_of_a_feed_are_shown_with_their_markup() {
+async fn feed_entry_html_keeps_its_markup() {
     let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let site = Site::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -104,7 +104,7 @@ async fn entries_of_a_feed_are_shown_with_their_markup() {
 }
 
 #[actix_web::test]
-async fn what_has_no_markup_has_no_html() {
+async fn plain_text_has_no_html() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = key.save_text("https://site.example/plain", "Plain words.").await;
@@ -119,7 +119,7 @@ async fn what_has_no_markup_has_no_html() {
 }
 
 #[actix_web::test]
-async fn what_has_nothing_but_a_title_or_a_name_is_called_by_that() {
+async fn title_falls_back_to_page_title_or_filename() {
     let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let site = Site::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -138,7 +138,7 @@ async fn what_has_nothing_but_a_title_or_a_name_is_called_by_that() {
 }
 
 #[actix_web::test]
-async fn a_page_that_sends_its_readers_on_is_the_page_that_they_come_to() {
+async fn meta_refresh_is_followed_to_its_target() {
     let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let site = Site::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -165,7 +165,7 @@ async fn a_page_that_sends_its_readers_on_is_the_page_that_they_come_to() {
 }
 
 #[actix_web::test]
-async fn what_was_given_and_could_not_be_read_gives_way_to_the_page() {
+async fn unreadable_given_html_is_replaced_by_the_fetched_page() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = server.user(Plan::Pro).await.full_key().await;
     let url = site.page("/herons", [article("Herons", "herons in the reeds")]);
@@ -180,7 +180,7 @@ async fn what_was_given_and_could_not_be_read_gives_way_to_the_page() {
 }
 
 #[actix_web::test]
-async fn what_was_given_is_read_when_a_bookmark_that_was_deleted_before_comes_back() {
+async fn unread_given_text_is_processed_on_restore() {
     use sea_orm::EntityTrait;
     let (server, site) = (Server::start().await, Site::start().await);
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -210,7 +210,7 @@ async fn what_was_given_is_read_when_a_bookmark_that_was_deleted_before_comes_ba
 }
 
 #[actix_web::test]
-async fn a_highlight_goes_with_its_words_when_the_page_is_fetched_again() {
+async fn highlight_moves_with_its_words_on_refetch() {
     let (server, site) = (Server::start().await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);

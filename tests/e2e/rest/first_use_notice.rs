@@ -17,7 +17,7 @@ async fn written(server: &Server) {
 }
 
 #[actix_web::test]
-async fn twenty_first_uses_at_once_are_told_once() {
+async fn concurrent_first_uses_make_one_notice() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -30,7 +30,7 @@ async fn twenty_first_uses_at_once_are_told_once() {
 }
 
 #[actix_web::test]
-async fn a_first_use_names_the_key_and_the_client_and_later_uses_are_not_told() {
+async fn first_use_notice_names_key_and_client_once() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -49,7 +49,7 @@ async fn a_first_use_names_the_key_and_the_client_and_later_uses_are_not_told() 
 }
 
 #[actix_web::test]
-async fn a_first_use_is_told_once_over_a_restart() {
+async fn first_use_notice_is_sent_once_over_a_restart() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let made = session.post("/app/api/keys", serde_json::json!({ "name": "reader", "kind": "rest" })).await;
@@ -66,7 +66,7 @@ async fn a_first_use_is_told_once_over_a_restart() {
 }
 
 #[actix_web::test]
-async fn a_first_use_that_was_lost_with_the_actor_of_notices_is_told_by_the_next_use() {
+async fn first_use_lost_in_a_crash_is_notified_by_the_next_use() {
     let server = Server::start().await;
     let user = server.user(Plan::Research).await;
     let session = user.sign_in().await;

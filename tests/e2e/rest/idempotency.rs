@@ -50,7 +50,7 @@ async fn notes(session: &Client, project: &str) -> usize {
 }
 
 #[actix_web::test]
-async fn the_same_request_is_answered_again_and_counts_again_but_is_done_once() {
+async fn repeated_request_is_replayed_counted_and_executed_once() {
     let server = Server::start().await;
     let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
     let before = key.get("/rest/v2/usage").await.data(200)["rest"]["today"].as_u64().unwrap();
@@ -74,7 +74,7 @@ async fn the_same_request_is_answered_again_and_counts_again_but_is_done_once() 
 }
 
 #[actix_web::test]
-async fn another_body_to_the_byte_or_another_route_is_a_conflict_and_another_key_is_not() {
+async fn other_body_or_route_conflicts_and_other_api_key_does_not() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, other, session) = (user.full_key().await, user.full_key().await, user.sign_in().await);
@@ -98,7 +98,7 @@ async fn another_body_to_the_byte_or_another_route_is_a_conflict_and_another_key
 }
 
 #[actix_web::test]
-async fn refusals_that_would_come_again_are_kept() {
+async fn permanent_refusals_are_replayed() {
     let server = Server::with(&[("PLANS__PRO__ITEMS_PER_PROJECT", "1")]).await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -129,7 +129,7 @@ async fn refusals_that_would_come_again_are_kept() {
 }
 
 #[actix_web::test]
-async fn faults_missing_scopes_and_limits_may_be_tried_again() {
+async fn faults_missing_scopes_and_limits_can_be_retried() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
@@ -159,7 +159,7 @@ async fn faults_missing_scopes_and_limits_may_be_tried_again() {
 }
 
 #[actix_web::test]
-async fn a_request_that_still_runs_is_waited_for_and_one_that_died_frees_its_key_within_a_minute() {
+async fn abandoned_request_frees_its_name_after_a_minute() {
     let server = Server::start().await;
     let Writer { owner, key, session, id, path } = Writer::of(&server, Plan::Pro).await;
     let replay = Replay::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
@@ -182,7 +182,7 @@ async fn a_request_that_still_runs_is_waited_for_and_one_that_died_frees_its_key
 }
 
 #[actix_web::test]
-async fn a_request_that_says_that_it_runs_keeps_its_key_however_long_it_takes() {
+async fn heartbeat_keeps_the_name_of_a_long_request() {
     let server = Server::start().await;
     let Writer { owner, key, path, .. } = Writer::of(&server, Plan::Pro).await;
     let replay = Replay::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
@@ -208,7 +208,7 @@ async fn a_request_that_says_that_it_runs_keeps_its_key_however_long_it_takes() 
 }
 
 #[actix_web::test]
-async fn two_different_names_of_one_request_are_a_fault_of_it_beside_the_others() {
+async fn two_idempotency_keys_are_reported_with_other_faults() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let twice = with(&key, "one").and("idempotency-key", "other");
@@ -222,7 +222,7 @@ async fn two_different_names_of_one_request_are_a_fault_of_it_beside_the_others(
 }
 
 #[actix_web::test]
-async fn twenty_of_one_key_at_once_do_it_once() {
+async fn concurrent_repetitions_execute_once() {
     let server = Server::start().await;
     let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Research).await;
     let once = with(&key, "once");
@@ -238,7 +238,7 @@ async fn twenty_of_one_key_at_once_do_it_once() {
 }
 
 #[actix_web::test]
-async fn stored_answers_outlive_a_restart_and_a_regenerated_secret() {
+async fn stored_responses_outlive_restart_and_regenerated_secret() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let cookie = session.header("cookie");
@@ -265,7 +265,7 @@ async fn stored_answers_outlive_a_restart_and_a_regenerated_secret() {
 }
 
 #[actix_web::test]
-async fn a_key_that_is_not_1_to_255_visible_characters_is_a_fault_and_only_a_post_has_one() {
+async fn idempotency_key_is_1_to_255_visible_chars_on_posts_only() {
     let server = Server::start().await;
     let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
 
@@ -285,7 +285,7 @@ async fn a_key_that_is_not_1_to_255_visible_characters_is_a_fault_and_only_a_pos
 }
 
 #[actix_web::test]
-async fn large_answer_is_kept_without_its_body_and_done_once() {
+async fn large_response_is_stored_without_body_and_executed_once() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let notes = "Of herons. ".repeat(600);
@@ -364,7 +364,7 @@ impl<'a> Answers<'a> {
 }
 
 #[actix_web::test]
-async fn oldest_answers_lose_their_bodies_first() {
+async fn oldest_responses_lose_their_bodies_first() {
     let server = Server::start().await;
     let bounds = AnswerBounds { max_account_bytes: 250, ..AnswerBounds::default() };
     let answers = Answers::bounded_by(&server, bounds).await;
@@ -381,7 +381,7 @@ async fn oldest_answers_lose_their_bodies_first() {
 }
 
 #[actix_web::test]
-async fn oldest_keys_expire_beyond_their_largest_number() {
+async fn oldest_names_expire_beyond_their_maximum() {
     let server = Server::start().await;
     let bounds = AnswerBounds { max_account_keys: 3, ..AnswerBounds::default() };
     let answers = Answers::bounded_by(&server, bounds).await;
@@ -398,7 +398,7 @@ async fn oldest_keys_expire_beyond_their_largest_number() {
 }
 
 #[actix_web::test]
-async fn answer_over_its_bound_is_kept_as_given() {
+async fn response_over_the_size_limit_is_stored_without_body() {
     let server = Server::start().await;
     let bounds = AnswerBounds { max_body_bytes: 10, ..AnswerBounds::default() };
     let answers = Answers::bounded_by(&server, bounds).await;
@@ -442,7 +442,7 @@ async fn repair_writes(server: &Server) {
 }
 
 #[actix_web::test]
-async fn answer_that_could_not_be_stored_is_stored_later() {
+async fn response_that_could_not_be_stored_is_stored_later() {
     let server = Server::start().await;
     let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Research).await;
     let once = with(&key, "late");
@@ -485,7 +485,7 @@ async fn claim_that_could_not_be_released_is_released_later() {
 }
 
 #[actix_web::test]
-async fn retry_after_a_lost_answer_does_not_write_twice() {
+async fn retry_after_a_lost_response_does_not_write_twice() {
     let server = Server::start().await;
     let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
     let (secret, cookie) = (key.header("authorization"), session.header("cookie"));
@@ -506,7 +506,7 @@ async fn retry_after_a_lost_answer_does_not_write_twice() {
 }
 
 #[actix_web::test]
-async fn batch_whose_answer_was_lost_is_not_repeated() {
+async fn batch_with_lost_response_is_not_repeated() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let once = with(&key, "lost");
@@ -523,7 +523,7 @@ async fn batch_whose_answer_was_lost_is_not_repeated() {
 }
 
 #[actix_web::test]
-async fn committed_claim_without_answer_is_refused() {
+async fn committed_claim_without_response_is_refused() {
     let server = Server::start().await;
     let Writer { owner, key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
     let (app, name) = (server.app(), "committed");
@@ -552,7 +552,7 @@ async fn committed_claim_without_answer_is_refused() {
 }
 
 #[actix_web::test]
-async fn requests_that_died_before_the_clock_was_set_back_do_not_run() {
+async fn requests_abandoned_before_clock_set_back_do_not_run() {
     let server = Server::start().await;
     let Writer { owner, key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
     let (app, holder): (_, KeyId) = (server.app(), key.id.parse().unwrap());
@@ -625,7 +625,7 @@ async fn request_whose_claim_was_freed_cannot_commit() {
 }
 
 #[actix_web::test]
-async fn committed_claims_expire_beyond_the_largest_number() {
+async fn committed_claims_expire_beyond_the_maximum() {
     let server = Server::start().await;
     let bounds = AnswerBounds { max_account_keys: 1, ..AnswerBounds::default() };
     let answers = Answers::bounded_by(&server, bounds).await;
@@ -641,7 +641,7 @@ async fn committed_claims_expire_beyond_the_largest_number() {
 
 /// Of the fault table (row 6).
 #[actix_web::test]
-async fn full_disk_replays_answers_and_claims_no_key() {
+async fn full_disk_replays_responses_and_claims_no_name() {
     let server = Server::start().await;
     let Writer { key, path, .. } = Writer::of(&server, Plan::Pro).await;
     let secret = key.header("authorization");

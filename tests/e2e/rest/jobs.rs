@@ -20,7 +20,7 @@ async fn shown(session: &Client) -> Value {
 }
 
 #[actix_web::test]
-async fn what_failed_is_shown_with_its_reason_and_tried_again_by_hand() {
+async fn failed_job_is_listed_with_reason_and_can_be_retried() {
     let (server, site) = (Server::start().await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let (session, key) = (user.sign_in().await, user.full_key().await);
@@ -64,7 +64,7 @@ async fn what_failed_is_shown_with_its_reason_and_tried_again_by_hand() {
 }
 
 #[actix_web::test]
-async fn what_waits_says_for_what() {
+async fn waiting_job_states_its_reason() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (session, key) = (user.sign_in().await, user.full_key().await);
@@ -112,7 +112,7 @@ async fn wait(server: &Server, user: UserId, subject: Uuid, priority: i16, numbe
 }
 
 #[actix_web::test]
-async fn of_one_person_only_so_much_waits_and_of_others_as_before() {
+async fn full_queue_of_one_user_refuses_saves_of_that_user_only() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -153,7 +153,7 @@ async fn of_one_person_only_so_much_waits_and_of_others_as_before() {
 }
 
 #[actix_web::test]
-async fn what_was_given_up_is_counted() {
+async fn given_up_jobs_are_counted_in_metrics() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let running = Program::start(&home, "data").await;

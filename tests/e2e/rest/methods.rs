@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::Server;
 
 #[actix_web::test]
-async fn head_answers_like_get_without_the_body_and_counts() {
+async fn head_returns_the_get_response_without_body_and_counts() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let asked = key.get("/rest/v2/usage").await;
@@ -25,7 +25,7 @@ async fn head_answers_like_get_without_the_body_and_counts() {
 }
 
 #[actix_web::test]
-async fn the_apps_account_routes_refuse_in_the_envelope() {
+async fn app_account_routes_refuse_in_the_envelope() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
 

@@ -15,7 +15,7 @@ async fn found(key: &Key, word: &str, document: &Value) {
 }
 
 #[actix_web::test]
-async fn a_note_is_found_by_what_it_says_now_and_no_more_once_it_is_gone() {
+async fn note_is_found_by_its_current_text_until_deleted() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -44,7 +44,7 @@ async fn a_note_is_found_by_what_it_says_now_and_no_more_once_it_is_gone() {
 }
 
 #[actix_web::test]
-async fn ten_paragraphs_at_once_on_a_bookmark_all_stand_in_its_one_note() {
+async fn concurrent_paragraphs_of_a_bookmark_join_in_one_note() {
     let server = Server::start().await;
     let user = server.user(Plan::Research).await;
     let (key, assistant) = (user.full_key().await, user.assistant().await);
@@ -69,7 +69,7 @@ async fn ten_paragraphs_at_once_on_a_bookmark_all_stand_in_its_one_note() {
 }
 
 #[actix_web::test]
-async fn notes_on_a_bookmark_never_grow_past_their_bound() {
+async fn bookmark_note_does_not_exceed_its_limit() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, assistant) = (user.full_key().await, user.assistant().await);
@@ -87,7 +87,7 @@ async fn notes_on_a_bookmark_never_grow_past_their_bound() {
 }
 
 #[actix_web::test]
-async fn a_note_of_an_assistant_gets_its_title_from_its_first_words() {
+async fn note_of_assistant_gets_its_title_from_its_first_words() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (session, assistant) = (user.sign_in().await, user.assistant().await);

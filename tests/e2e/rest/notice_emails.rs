@@ -15,7 +15,7 @@ fn letters(folder: &Path) -> Vec<String> {
 }
 
 #[actix_web::test]
-async fn a_notice_is_one_readable_file_in_the_folder_of_letters() {
+async fn notice_is_written_as_one_email_file() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::with(&[("MAIL__URL", &format!("file://{}", folder.path().display()))]).await;
     let key = server.user(Plan::Pro).await.full_key().await;
@@ -35,7 +35,7 @@ async fn a_notice_is_one_readable_file_in_the_folder_of_letters() {
 
 /// Of the fault table (row 20).
 #[actix_web::test]
-async fn a_letter_that_no_server_took_leaves_after_a_restart() {
+async fn undelivered_email_is_sent_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     // Nobody listens there by the time that a letter is sent.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

@@ -28,7 +28,7 @@ async fn add(key: &Key, project: &str, items: Value) -> Value {
 }
 
 #[actix_web::test]
-async fn rest_shows_all_notes_pinned_first_and_an_assistant_sees_the_pinned_ones() {
+async fn rest_lists_all_notes_and_assistants_see_pinned_ones() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session, assistant) = (user.full_key().await, user.sign_in().await, user.assistant().await);
@@ -53,7 +53,7 @@ async fn rest_shows_all_notes_pinned_first_and_an_assistant_sees_the_pinned_ones
 }
 
 #[actix_web::test]
-async fn passages_come_from_the_project_as_it_is_now() {
+async fn passages_come_from_current_project_items() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -83,7 +83,7 @@ async fn passages_come_from_the_project_as_it_is_now() {
 }
 
 #[actix_web::test]
-async fn the_answer_is_as_long_as_asked_for_and_instructions_alone_may_pass_it() {
+async fn context_length_is_exceeded_only_by_instructions() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -116,7 +116,7 @@ async fn the_answer_is_as_long_as_asked_for_and_instructions_alone_may_pass_it()
 }
 
 #[actix_web::test]
-async fn pinned_sources_stand_first_and_give_way_last() {
+async fn pinned_sources_are_first_and_cut_last() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);

@@ -21,7 +21,7 @@ fn counts(answer: &Answer) -> [usize; 2] {
 }
 
 #[actix_web::test]
-async fn twelve_that_add_at_once_stop_at_the_plans_number() {
+async fn concurrent_additions_stop_at_the_plan_limit() {
     let server = Server::with(FIVE).await;
     let user = server.user(Plan::Research).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -38,7 +38,7 @@ async fn twelve_that_add_at_once_stop_at_the_plans_number() {
 }
 
 #[actix_web::test]
-async fn ten_that_add_the_same_page_at_once_add_it_once() {
+async fn concurrent_additions_of_same_page_add_it_once() {
     let server = Server::start().await;
     let user = server.user(Plan::Research).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -53,7 +53,7 @@ async fn ten_that_add_the_same_page_at_once_add_it_once() {
 }
 
 #[actix_web::test]
-async fn projects_that_save_the_same_pages_in_other_orders_at_once_all_get_them() {
+async fn concurrent_additions_in_other_orders_all_succeed() {
     let server = Server::start().await;
     let user = server.user(Plan::Research).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -73,7 +73,7 @@ async fn projects_that_save_the_same_pages_in_other_orders_at_once_all_get_them(
 }
 
 #[actix_web::test]
-async fn a_refused_call_adds_nothing_and_saves_nothing() {
+async fn refused_addition_adds_and_saves_nothing() {
     let server = Server::with(FIVE).await;
     let user = server.user(Plan::Research).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -97,7 +97,7 @@ async fn a_refused_call_adds_nothing_and_saves_nothing() {
 }
 
 #[actix_web::test]
-async fn what_is_there_already_is_told_even_where_the_project_is_full() {
+async fn existing_item_is_reported_even_in_a_full_project() {
     let server = Server::with(FIVE).await;
     let user = server.user(Plan::Research).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -114,7 +114,7 @@ async fn what_is_there_already_is_told_even_where_the_project_is_full() {
 }
 
 #[actix_web::test]
-async fn one_thing_is_one_item_whatever_names_it() {
+async fn one_object_is_one_item_however_referenced() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -149,7 +149,7 @@ async fn one_thing_is_one_item_whatever_names_it() {
 }
 
 #[actix_web::test]
-async fn an_entry_and_its_bookmark_are_one_thing_and_the_entry_outlives_the_bookmark() {
+async fn entry_and_its_bookmark_are_one_item() {
     let (server, site) = (Server::start().await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -185,7 +185,7 @@ async fn an_entry_and_its_bookmark_are_one_thing_and_the_entry_outlives_the_book
 }
 
 #[actix_web::test]
-async fn a_deleted_bookmark_leaves_its_projects_and_comes_back_restored() {
+async fn deleted_bookmark_leaves_projects_until_restored() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -215,7 +215,7 @@ async fn a_deleted_bookmark_leaves_its_projects_and_comes_back_restored() {
 }
 
 #[actix_web::test]
-async fn an_item_is_changed_and_removed_by_its_own_project_alone() {
+async fn item_is_changed_only_through_its_own_project() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);

@@ -34,7 +34,7 @@ async fn page(client: &Client, more: &str) -> (Vec<String>, Option<String>) {
 }
 
 #[actix_web::test]
-async fn the_project_that_was_last_written_to_comes_first() {
+async fn project_written_last_is_listed_first() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -55,7 +55,7 @@ async fn the_project_that_was_last_written_to_comes_first() {
 }
 
 #[actix_web::test]
-async fn pages_are_complete_and_without_repeats_while_projects_are_made_and_move() {
+async fn pages_are_complete_and_distinct_during_changes() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -87,7 +87,7 @@ async fn pages_are_complete_and_without_repeats_while_projects_are_made_and_move
 }
 
 #[actix_web::test]
-async fn a_cursor_serves_its_own_list_alone() {
+async fn cursor_is_valid_for_its_own_list_only() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -104,7 +104,7 @@ async fn a_cursor_serves_its_own_list_alone() {
 }
 
 #[actix_web::test]
-async fn nothing_in_an_archived_project_changes_until_it_is_active_again() {
+async fn archived_project_refuses_changes_until_active() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -145,7 +145,7 @@ async fn nothing_in_an_archived_project_changes_until_it_is_active_again() {
 }
 
 #[actix_web::test]
-async fn no_note_is_added_after_the_archiving_of_its_project() {
+async fn archived_project_gets_no_concurrent_note() {
     let server = Server::start().await;
     let user = server.user(Plan::Research).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -168,7 +168,7 @@ async fn no_note_is_added_after_the_archiving_of_its_project() {
 }
 
 #[actix_web::test]
-async fn a_decision_has_a_time_while_it_is_decided() {
+async fn decision_has_a_time_only_while_decided() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
@@ -193,7 +193,7 @@ async fn a_decision_has_a_time_while_it_is_decided() {
 }
 
 #[actix_web::test]
-async fn a_deleted_project_takes_its_notes_along_and_leaves_the_library() {
+async fn deleted_project_removes_notes_and_keeps_bookmarks() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
@@ -215,7 +215,7 @@ async fn a_deleted_project_takes_its_notes_along_and_leaves_the_library() {
 }
 
 #[actix_web::test]
-async fn a_removed_account_leaves_nothing_of_its_projects() {
+async fn deleted_account_leaves_no_project_rows() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);

@@ -73,7 +73,7 @@ fn routes() -> Vec<Asked> {
 
 /// Of the threat table (row A9).
 #[actix_web::test]
-async fn no_route_answers_without_a_key() {
+async fn every_route_requires_a_key() {
     let server = Server::start().await;
     let stranger = server.stranger();
 
@@ -87,7 +87,7 @@ async fn no_route_answers_without_a_key() {
 
 /// Of the threat table (row A2).
 #[actix_web::test]
-async fn no_route_takes_a_key_in_the_url() {
+async fn every_route_refuses_a_key_in_the_url() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
@@ -100,7 +100,7 @@ async fn no_route_takes_a_key_in_the_url() {
 
 /// Of the threat table (row A9).
 #[actix_web::test]
-async fn no_route_answers_the_free_plan() {
+async fn every_route_refuses_the_free_plan() {
     let server = Server::start().await;
     let key = server.user(Plan::Free).await.mcp_key().await;
 
@@ -114,7 +114,7 @@ async fn no_route_answers_the_free_plan() {
 
 /// Of the threat table (row A9).
 #[actix_web::test]
-async fn every_route_names_the_scope_that_is_missing_and_wants_no_other() {
+async fn every_route_requires_exactly_its_scope() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let none = user.key([]).await;
@@ -145,7 +145,7 @@ async fn every_route_names_the_scope_that_is_missing_and_wants_no_other() {
 
 /// Of the threat table (row J2).
 #[actix_web::test]
-async fn every_route_refuses_a_parameter_that_it_does_not_have() {
+async fn every_route_refuses_unknown_parameters() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
@@ -164,7 +164,7 @@ async fn every_route_refuses_a_parameter_that_it_does_not_have() {
 }
 
 #[actix_web::test]
-async fn every_route_with_an_id_answers_alike_for_what_is_not_there_and_for_what_is_no_id() {
+async fn unknown_and_malformed_ids_get_the_same_404() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let with_id = routes().into_iter().filter(|asked| asked.route.pattern.contains('{'));
@@ -182,7 +182,7 @@ async fn every_route_with_an_id_answers_alike_for_what_is_not_there_and_for_what
 }
 
 #[actix_web::test]
-async fn a_body_that_is_no_json_or_comes_packed_is_told_so() {
+async fn compressed_and_faulty_bodies_are_refused_with_faults() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
@@ -195,7 +195,7 @@ async fn a_body_that_is_no_json_or_comes_packed_is_told_so() {
 }
 
 #[actix_web::test]
-async fn unknown_routes_and_methods_are_told_to_those_with_a_key_alone() {
+async fn unknown_routes_and_methods_require_a_key() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
@@ -211,7 +211,7 @@ async fn unknown_routes_and_methods_are_told_to_those_with_a_key_alone() {
 
 /// Of the threat table (row A9).
 #[actix_web::test]
-async fn what_is_wrong_is_told_in_the_order_key_plan_limits_scope_parameters_resource() {
+async fn checks_run_in_the_documented_order() {
     let server = Server::with(&[("PLANS__PRO__REST_PER_DAY", "4")]).await;
     let nowhere = format!("/rest/v2/documents/{}", Uuid::now_v7());
     let faulty = format!("{nowhere}?surprise=1");

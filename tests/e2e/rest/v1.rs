@@ -23,7 +23,7 @@ async fn collection(key: &Key, body: Value) -> String {
 }
 
 #[actix_web::test]
-async fn renames_of_the_same_tags_at_once_wait_for_each_other() {
+async fn concurrent_renames_of_same_tags_succeed() {
     let server = Server::start().await;
     let key = server.user(Plan::Research).await.full_key().await;
     let mut paths = Vec::new();
@@ -53,7 +53,7 @@ async fn renames_of_the_same_tags_at_once_wait_for_each_other() {
 }
 
 #[actix_web::test]
-async fn a_renamed_tag_is_one_with_the_tag_of_that_name_and_comes_back_so_with_a_restored_bookmark() {
+async fn renamed_tag_merges_also_in_restored_bookmarks() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let gone = key.save(json!({ "url": "https://example.com/1", "text": "x", "tags": ["old"] })).await;
@@ -74,7 +74,7 @@ async fn a_renamed_tag_is_one_with_the_tag_of_that_name_and_comes_back_so_with_a
 }
 
 #[actix_web::test]
-async fn collections_that_are_put_into_each_other_at_once_make_no_ring() {
+async fn concurrent_moves_of_collections_make_no_cycle() {
     let server = Server::start().await;
     let key = server.user(Plan::Research).await.full_key().await;
     for _ in 0..6 {
@@ -92,7 +92,7 @@ async fn collections_that_are_put_into_each_other_at_once_make_no_ring() {
 }
 
 #[actix_web::test]
-async fn what_was_in_a_removed_collection_stays() {
+async fn content_of_deleted_collection_is_kept() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let top = collection(&key, json!({ "name": "Top" })).await;
@@ -111,7 +111,7 @@ async fn what_was_in_a_removed_collection_stays() {
 }
 
 #[actix_web::test]
-async fn a_batch_goes_on_past_faults_and_names_each_by_its_place() {
+async fn batch_continues_past_faults_and_names_their_index() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = key.save_text("https://example.com/1", "Words.").await;
@@ -166,7 +166,7 @@ async fn a_batch_goes_on_past_faults_and_names_each_by_its_place() {
 }
 
 #[actix_web::test]
-async fn a_highlight_is_moved_only_to_where_its_words_stand() {
+async fn highlight_can_be_moved_only_to_its_words() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;

@@ -56,7 +56,7 @@ async fn unsent_bytes(stranger: &Client) -> usize {
 }
 
 #[actix_web::test]
-async fn unread_answers_of_an_account_take_bounded_memory() {
+async fn unread_responses_of_an_account_take_bounded_memory() {
     const READERS: usize = 40;
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
@@ -80,7 +80,7 @@ async fn unread_answers_of_an_account_take_bounded_memory() {
 }
 
 #[actix_web::test]
-async fn compressed_answers_count_by_their_compressed_bytes() {
+async fn compressed_responses_count_by_compressed_bytes() {
     const READERS: usize = 20;
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
@@ -100,7 +100,7 @@ async fn compressed_answers_count_by_their_compressed_bytes() {
 }
 
 #[actix_web::test]
-async fn refused_requests_do_not_wait_for_turns() {
+async fn refused_requests_do_not_wait_for_a_turn() {
     const READERS: usize = 20;
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);

@@ -152,7 +152,7 @@ async fn stop_without_deadlocks(server: Server) {
 }
 
 #[actix_web::test]
-async fn work_on_one_library_at_once_does_not_deadlock() {
+async fn concurrent_work_on_one_library_does_not_deadlock() {
     let server = Server::start().await;
     let app = server.app();
     let user = server.user(Plan::Pro).await;
@@ -195,7 +195,7 @@ async fn work_on_one_library_at_once_does_not_deadlock() {
 }
 
 #[actix_web::test]
-async fn imports_of_the_same_feeds_in_opposite_orders_do_not_deadlock() {
+async fn imports_of_feeds_in_opposite_orders_do_not_deadlock() {
     let server = Server::start().await;
     let (ada, bea) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let (ada, bea) = ((ada.id(), ada.sign_in().await), (bea.id(), bea.sign_in().await));
@@ -236,7 +236,7 @@ async fn wait_until_idle(app: &App) {
 }
 
 #[actix_web::test]
-async fn columns_of_an_import_are_written_behind_the_count() {
+async fn import_columns_are_written_after_locking_the_count() {
     let Some(server) = server_with_row_locks().await else { return };
     let (app, user) = (server.app(), server.user(Plan::Pro).await);
     let session = user.sign_in().await;
@@ -270,7 +270,7 @@ async fn columns_of_an_import_are_written_behind_the_count() {
 }
 
 #[actix_web::test]
-async fn uploads_are_swept_behind_the_counts_of_their_users() {
+async fn uploads_are_swept_after_locking_the_counts() {
     let Some(server) = server_with_row_locks().await else { return };
     let app = server.app().clone();
     let users = [server.user(Plan::Pro).await.id(), server.user(Plan::Pro).await.id()];
@@ -305,7 +305,7 @@ async fn addresses(app: &App, source: &feed::Model) -> Vec<String> {
 }
 
 #[actix_web::test]
-async fn feed_followed_while_it_moves_is_moved_by_the_next_fetch() {
+async fn feed_followed_during_a_move_moves_at_the_next_fetch() {
     let Some(server) = server_with_row_locks().await else { return };
     let (app, site) = (server.app(), Site::start().await);
     let (ada, bea) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);

@@ -12,7 +12,7 @@ fn wanted() -> Wanted {
 }
 
 #[actix_web::test]
-async fn five_hundred_searches_at_once_are_all_answered() {
+async fn five_hundred_concurrent_searches_are_all_answered() {
     const SEARCHES: usize = 500;
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
@@ -27,7 +27,7 @@ async fn five_hundred_searches_at_once_are_all_answered() {
 }
 
 #[actix_web::test]
-async fn five_hundred_searches_over_http_are_all_answered() {
+async fn five_hundred_http_searches_are_all_answered() {
     const SEARCHES: usize = 500;
     const DOCUMENTS: usize = 20;
     let home = Home::new().await;
@@ -49,7 +49,7 @@ async fn five_hundred_searches_over_http_are_all_answered() {
 }
 
 #[actix_web::test]
-async fn search_does_not_wait_for_all_those_of_another_account() {
+async fn search_does_not_wait_behind_another_account() {
     const SEARCHES: usize = 500;
     let server = Server::start().await;
     let (greedy, other) = (server.user(Plan::Pro).await.id(), server.user(Plan::Pro).await.id());

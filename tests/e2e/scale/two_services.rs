@@ -10,7 +10,7 @@ use crate::support::{Home, Key, Program, eventually, program};
 
 /// Of the fault table (rows 37, 43).
 #[actix_web::test]
-async fn a_key_that_is_revoked_beside_a_service_is_refused_by_it_within_a_second() {
+async fn revoked_key_is_refused_by_all_services_within_a_second() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let (one, other) = (Program::start(&home, "data").await, Program::start(&home, "second").await);
@@ -41,7 +41,7 @@ async fn a_key_that_is_revoked_beside_a_service_is_refused_by_it_within_a_second
 
 /// Of the fault table (row 37).
 #[actix_web::test]
-async fn what_two_services_admit_together_is_one_day() {
+async fn daily_count_is_shared_by_two_services() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let (one, other) = (Program::start(&home, "data").await, Program::start(&home, "second").await);
@@ -59,7 +59,7 @@ async fn what_two_services_admit_together_is_one_day() {
 
 /// Of the fault table (row 37).
 #[actix_web::test]
-async fn two_services_that_start_at_once_on_an_empty_database_both_become_ready() {
+async fn two_services_can_start_together_on_an_empty_database() {
     let home = Home::new().await;
 
     let (mut one, mut other) = (Program::begin(&home, "data"), Program::begin(&home, "second"));
@@ -123,12 +123,12 @@ async fn second_service_takes_over_after(end: impl AsyncFnOnce(Program)) {
 
 /// Of the fault table (row 37).
 #[actix_web::test]
-async fn second_service_leaves_the_index_to_the_first_until_it_ends() {
+async fn second_service_takes_over_the_index_after_shutdown() {
     second_service_takes_over_after(async |first| assert!(first.terminate().await.success())).await;
 }
 
 /// Of the fault table (row 37).
 #[actix_web::test]
-async fn second_service_takes_the_index_over_from_a_killed_one() {
+async fn second_service_takes_over_the_index_after_a_kill() {
     second_service_takes_over_after(async |first| first.kill()).await;
 }

@@ -6,7 +6,7 @@ use crate::support::{Reply, Server, Site};
 
 /// Of the threat table (row S15).
 #[actix_web::test]
-async fn nothing_that_a_page_refers_to_is_fetched() {
+async fn urls_embedded_in_a_page_are_not_fetched() {
     const REFERRED: [&str; 9] = [
         "/image.png",
         "/social.png",

@@ -199,7 +199,7 @@ async fn fail(key: &Key, site: &Site) {
 
 /// Of the threat table (row L1).
 #[actix_web::test]
-async fn words_of_users_are_in_no_log_and_no_bookkeeping() {
+async fn user_content_is_in_no_log_metric_or_bookkeeping_table() {
     let home = Home::new().await;
     let (id, secret) = program::make_account(&home);
     let model =
@@ -250,7 +250,7 @@ async fn words_of_users_are_in_no_log_and_no_bookkeeping() {
 
 /// Of the threat table (row L4).
 #[actix_web::test]
-async fn words_of_a_purged_bookmark_are_in_no_file() {
+async fn content_of_a_purged_bookmark_is_in_no_file() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let text = format!("They stand in the water, {}. ", kept()).repeat(50);

@@ -64,7 +64,7 @@ async fn bookmarks(key: &Key) -> usize {
 
 /// Of the threat table (row I1).
 #[actix_web::test]
-async fn instructions_in_pages_change_neither_rules_nor_library() {
+async fn injected_instructions_change_no_rules_and_no_library() {
     let model = Model::start([Turn::Says(OBEDIENT, 5)]).await;
     let server = Server::with(&model.settings()).await;
     let key = server.user(Plan::Research).await.full_key().await;

@@ -97,7 +97,7 @@ async fn ambiguous_framing_gets_400_and_a_closed_connection() {
 
 /// Of the threat table (row H3).
 #[actix_web::test]
-async fn no_answer_contains_the_host_of_its_request() {
+async fn responses_do_not_contain_a_forged_host() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
     let forged = |client: &Client| {
         // A name of the local network: requests with it are served.
@@ -161,7 +161,7 @@ async fn unknown_host_is_refused_before_anything_else() {
 
 /// Of the threat table (row H5).
 #[actix_web::test]
-async fn no_route_with_a_credential_answers_other_origins() {
+async fn routes_with_credentials_send_no_cors_headers() {
     let server = Server::start().await;
 
     for (client, routes) in routes(&server).await {
@@ -178,7 +178,7 @@ async fn no_route_with_a_credential_answers_other_origins() {
 
 /// Of the threat table (row X9).
 #[actix_web::test]
-async fn every_answer_of_the_apis_is_json_and_not_sniffed() {
+async fn api_responses_are_json_and_not_sniffed() {
     let server = Server::start().await;
 
     for (client, routes) in routes(&server).await {
@@ -196,7 +196,7 @@ async fn every_answer_of_the_apis_is_json_and_not_sniffed() {
 
 /// Of the threat table (row H7).
 #[actix_web::test]
-async fn forwarded_addresses_count_behind_a_trusted_proxy_only() {
+async fn forwarded_ips_count_behind_a_trusted_proxy_only() {
     let spoofed = |client: &Client, n: usize| {
         let address = format!("198.51.100.{n}");
         let client = client.clone().with_key("no key at all").with("x-forwarded-for", &address);

@@ -67,7 +67,7 @@ async fn written(server: &Server) {
 }
 
 #[actix_web::test]
-async fn connection_tests_take_turns_and_are_no_registrations() {
+async fn connection_tests_run_one_at_a_time_and_are_not_counted() {
     let server = Server::with(&[("OAUTH__REGISTRATIONS_PER_HOUR", "1")]).await;
     let browser = server.user(Plan::Free).await.sign_in().await;
 
@@ -92,7 +92,7 @@ async fn closed_registration_is_named_with_its_setting() {
 }
 
 #[actix_web::test]
-async fn url_that_leads_nowhere_or_elsewhere_fails_with_a_reason() {
+async fn unreachable_or_foreign_base_url_fails_with_reason() {
     let site = Site::start().await;
     let elsewhere = site.page("/mcp", [Reply::Html("<p>A page for people.</p>".into())]);
     let elsewhere = elsewhere.trim_end_matches("/mcp");
@@ -117,7 +117,7 @@ async fn url_that_leads_nowhere_or_elsewhere_fails_with_a_reason() {
 }
 
 #[actix_web::test]
-async fn tls_that_fails_is_no_connection() {
+async fn tls_failure_is_reported_as_no_connection() {
     // A server without TLS, at an https URL.
     let plain = Server::start().await;
     let base = plain.stranger().base().replace("http://", "https://");
@@ -155,7 +155,7 @@ const BROKEN: [(&str, u16, &str, &str, &str); 8] = [
 ];
 
 #[actix_web::test]
-async fn step_that_a_proxy_breaks_is_named_with_its_response() {
+async fn step_broken_by_a_proxy_is_named_with_its_response() {
     let relay = Relay::start().await;
     for (path, status, body, step, said) in BROKEN {
         // A service of its own for each: tests take turns.
@@ -175,7 +175,7 @@ async fn step_that_a_proxy_breaks_is_named_with_its_response() {
 }
 
 #[actix_web::test]
-async fn client_is_removed_when_its_registration_is_not_confirmed() {
+async fn client_with_lost_registration_response_is_removed() {
     let relay = Relay::start().await;
     let server = Server::with(&[("SERVER__BASE_URL", &relay.base)]).await;
     relay.lead_to(server.stranger().base());
@@ -190,7 +190,7 @@ async fn client_is_removed_when_its_registration_is_not_confirmed() {
 }
 
 #[actix_web::test]
-async fn key_of_a_test_is_refused_after_it_whether_it_passed_or_not() {
+async fn test_key_is_refused_after_the_test() {
     for keeps_credentials in [false, true] {
         let relay = Relay::start().await;
         let server = Server::with(&[("SERVER__BASE_URL", &relay.base)]).await;
@@ -218,7 +218,7 @@ async fn key_of_a_test_is_refused_after_it_whether_it_passed_or_not() {
 }
 
 #[actix_web::test]
-async fn key_of_a_test_that_died_is_hidden_and_expires() {
+async fn key_of_an_abandoned_test_is_hidden_and_expires() {
     let server = Server::with(&[("PLANS__FREE__MCP_KEYS", "1")]).await;
     let user = server.user(Plan::Free).await;
     let browser = user.sign_in().await;
@@ -249,7 +249,7 @@ async fn key_of_a_test_that_died_is_hidden_and_expires() {
 }
 
 #[actix_web::test]
-async fn every_assistant_is_told_the_address_of_this_service() {
+async fn assistant_instructions_contain_the_mcp_url() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
 

@@ -20,7 +20,7 @@ fn changes(asked: &Asked) -> bool {
 }
 
 #[actix_web::test]
-async fn no_route_answers_without_a_session_and_a_key_is_none() {
+async fn every_route_requires_a_session_and_refuses_keys() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let made_up = server.stranger().with("cookie", "carrel_session=cs_made-up");
@@ -34,7 +34,7 @@ async fn no_route_answers_without_a_session_and_a_key_is_none() {
 
 /// Of the threat table (row C1).
 #[actix_web::test]
-async fn what_changes_something_is_asked_by_our_own_pages_alone() {
+async fn changes_from_foreign_origins_are_refused() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let foreign = [
@@ -59,7 +59,7 @@ async fn what_changes_something_is_asked_by_our_own_pages_alone() {
 }
 
 #[actix_web::test]
-async fn every_plan_uses_the_app_and_nothing_of_it_counts() {
+async fn app_is_open_to_every_plan_and_counts_nothing() {
     let server = Server::start().await;
     let person = server.user(Plan::Free).await;
     let browser = person.sign_in().await.with("sec-fetch-site", "same-origin");
@@ -77,7 +77,7 @@ async fn every_plan_uses_the_app_and_nothing_of_it_counts() {
 
 /// Of the threat table (row J2).
 #[actix_web::test]
-async fn every_route_refuses_a_parameter_that_it_does_not_have() {
+async fn every_route_refuses_unknown_parameters() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
 
@@ -89,7 +89,7 @@ async fn every_route_refuses_a_parameter_that_it_does_not_have() {
 }
 
 #[actix_web::test]
-async fn what_is_not_there_is_not_found() {
+async fn unknown_ids_and_routes_are_not_found() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let with_id = routes().into_iter().filter(|asked| asked.route.pattern.contains('{'));
@@ -103,7 +103,7 @@ async fn what_is_not_there_is_not_found() {
 }
 
 #[actix_web::test]
-async fn one_address_makes_thirty_accounts_an_hour() {
+async fn sign_ups_per_ip_address_are_limited_per_hour() {
     let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
     let stranger = server.stranger();
     let sign_up = async || {
@@ -119,7 +119,7 @@ async fn one_address_makes_thirty_accounts_an_hour() {
 }
 
 #[actix_web::test]
-async fn sign_in_that_the_database_failed_is_no_wrong_password() {
+async fn database_failure_at_sign_in_is_no_wrong_password() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let credentials = json!({ "email": user.email(), "password": PASSWORD });
@@ -149,7 +149,7 @@ async fn cookie_of(server: &Server) -> String {
 
 /// Of the threat table (row C2).
 #[actix_web::test]
-async fn session_cookie_on_https_belongs_to_this_host_alone() {
+async fn session_cookie_on_https_is_bound_to_the_host() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
 
     let cookie = cookie_of(&server).await;
@@ -180,7 +180,7 @@ async fn session_cookie_on_http_has_no_prefix() {
 
 /// A session cookie that was planted or copied is useless once the browser that presents it has signed in (row C2).
 #[actix_web::test]
-async fn session_presented_at_a_sign_in_ends() {
+async fn session_presented_at_sign_in_ends() {
     let server = Server::start().await;
     let (person, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let assistant = Assistant::new(server.stranger()).await;
@@ -201,7 +201,7 @@ async fn session_presented_at_a_sign_in_ends() {
 
 /// Of the threat table (row C2).
 #[actix_web::test]
-async fn session_presented_at_a_sign_up_ends() {
+async fn session_presented_at_sign_up_ends() {
     let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
     let signed_in = server.user(Plan::Pro).await.sign_in().await;
     let account = json!({ "email": "new@b.example", "password": PASSWORD });

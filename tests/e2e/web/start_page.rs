@@ -10,7 +10,7 @@ fn links(html: &str) -> Vec<&str> {
 }
 
 #[actix_web::test]
-async fn start_page_leads_to_docs_state_and_mcp() {
+async fn start_page_links_to_docs_readiness_and_mcp() {
     let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
     let stranger = server.stranger();
 
@@ -27,7 +27,7 @@ async fn start_page_leads_to_docs_state_and_mcp() {
 }
 
 #[actix_web::test]
-async fn start_page_loads_nothing_but_its_stylesheet() {
+async fn start_page_loads_only_its_stylesheet() {
     let server = Server::start().await;
 
     let page = server.stranger().get("/").await;
