@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::support::program::{
-    CommandOutput, EMAIL, PASSWORD, make_account, make_account_of, printed, printed_on_terminal, run,
+    CommandOutput, EMAIL, PASSWORD, command_output, command_output_on_terminal, create_account,
+    create_account_with_email, run_command,
 };
-use crate::support::{Assistant, Home, Program, Reply, Site, eventually};
+use crate::support::{Home, OAuthClient, Program, Reply, Site, eventually};
 
 /// SQLite in the data folder, whichever database the run selects.
 const OWN_DATABASE: (&str, &str) = ("DATABASE__URL", "");
@@ -48,21 +49,21 @@ async fn command_without_database_names_the_searched_path() {
     ];
 
     for command in commands {
-        let output = printed(&home, command, "", &[OWN_DATABASE]);
+        let output = command_output(&home, command, "", &[OWN_DATABASE]);
         fails(&output, &[file.to_str().unwrap(), "setting data_dir", "CARREL__DATA_DIR", "carrel user add"]);
     }
     assert!(!home.path("data").exists());
 
     let add = ["user", "add", "--email", EMAIL, "--plan", "pro", "--password-stdin"];
-    succeeds(&printed(&home, &add, PASSWORD, &[OWN_DATABASE]), &[EMAIL]);
-    succeeds(&printed(&home, &["user", "list"], "", &[OWN_DATABASE]), &[EMAIL]);
+    succeeds(&command_output(&home, &add, PASSWORD, &[OWN_DATABASE]), &[EMAIL]);
+    succeeds(&command_output(&home, &["user", "list"], "", &[OWN_DATABASE]), &[EMAIL]);
 }
 
 #[actix_web::test]
 async fn database_without_tables_is_named_by_its_setting() {
     let home = Home::new().await;
 
-    let output = printed(&home, &["user", "list"], "", &[]);
+    let output = command_output(&home, &["user", "list"], "", &[]);
 
     fails(&output, &["there is no Carrel database", "setting database.url", "CARREL__DATABASE__URL"]);
 }
@@ -75,7 +76,7 @@ async fn unreachable_database_is_named_with_setting_and_cause() {
     let url = format!("postgres://reader:canary@{free}/rows");
 
     for command in [&["user", "list"][..], &["serve"]] {
-        let output = printed(&home, command, "", &[("DATABASE__URL", &url)]);
+        let output = command_output(&home, command, "", &[("DATABASE__URL", &url)]);
 
         let place = format!("rows of PostgreSQL on {free} (setting database.url)");
         fails(&output, &[&place, "refused"]);
@@ -87,7 +88,7 @@ async fn unreachable_database_is_named_with_setting_and_cause() {
 async fn errors_are_json_with_json() {
     let home = Home::new().await;
     let error = |args: &[&str]| {
-        let output = printed(&home, args, "", &[OWN_DATABASE]);
+        let output = command_output(&home, args, "", &[OWN_DATABASE]);
         assert_eq!(output.stdout, "");
         let told: Value = serde_json::from_str(&output.stderr).unwrap();
         (output.code, told["error"]["code"].clone(), told["error"]["message"].as_str().unwrap().to_owned())
@@ -104,11 +105,11 @@ async fn errors_are_json_with_json() {
 #[actix_web::test]
 async fn second_account_with_same_email_is_refused_with_the_email() {
     let home = Home::new().await;
-    make_account(&home);
+    create_account(&home);
 
     // No password is asked for.
     let output =
-        printed(&home, &["user", "add", "--email", "READER@reader.example", "--plan", "pro"], "", &[]);
+        command_output(&home, &["user", "add", "--email", "READER@reader.example", "--plan", "pro"], "", &[]);
 
     fails(&output, &["an account with the e-mail address reader@reader.example exists already"]);
 }
@@ -116,73 +117,73 @@ async fn second_account_with_same_email_is_refused_with_the_email() {
 #[actix_web::test]
 async fn account_deletion_is_confirmed_with_the_email() {
     let home = Home::new().await;
-    make_account(&home);
+    create_account(&home);
     let delete = ["user", "delete", "--email", EMAIL];
-    let accounts = || run(&home, &["user", "list"], "")["users"].as_array().unwrap().len();
+    let accounts = || run_command(&home, &["user", "list"], "")["users"].as_array().unwrap().len();
 
-    fails(&printed(&home, &delete, &format!("{EMAIL}\n"), &[]), &["--yes"]);
-    let refused = printed_on_terminal(&home, &delete, "yes\n");
+    fails(&command_output(&home, &delete, &format!("{EMAIL}\n"), &[]), &["--yes"]);
+    let refused = command_output_on_terminal(&home, &delete, "yes\n");
     assert_eq!(refused.code, Some(1), "{refused:?}");
     assert!(
         refused.stdout.contains("Type the e-mail address") && refused.stdout.contains("nothing was deleted")
     );
     assert_eq!(accounts(), 1);
 
-    let deleted = printed_on_terminal(&home, &delete, &format!("{EMAIL}\n"));
+    let deleted = command_output_on_terminal(&home, &delete, &format!("{EMAIL}\n"));
     assert_eq!((deleted.code, accounts()), (Some(0), 0), "{deleted:?}");
 
-    make_account(&home);
-    assert_eq!(run(&home, &[&delete[..], &["--yes"]].concat(), "")["deleted"], true);
+    create_account(&home);
+    assert_eq!(run_command(&home, &[&delete[..], &["--yes"]].concat(), "")["deleted"], true);
     assert_eq!(accounts(), 0);
 }
 
 #[actix_web::test]
 async fn only_account_is_selected_without_email() {
     let home = Home::new().await;
-    make_account(&home);
+    create_account(&home);
 
-    assert_eq!(run(&home, &["key", "list"], "")["keys"].as_array().unwrap().len(), 1);
-    make_account_of(&home, "other@reader.example");
+    assert_eq!(run_command(&home, &["key", "list"], "")["keys"].as_array().unwrap().len(), 1);
+    create_account_with_email(&home, "other@reader.example");
 
-    fails(&printed(&home, &["key", "list"], "", &[]), &["there are 2 accounts", "--user EMAIL"]);
+    fails(&command_output(&home, &["key", "list"], "", &[]), &["there are 2 accounts", "--user EMAIL"]);
     let named = ["key", "list", "--user", "other@reader.example"];
-    assert_eq!(run(&home, &named, "")["keys"].as_array().unwrap().len(), 1);
+    assert_eq!(run_command(&home, &named, "")["keys"].as_array().unwrap().len(), 1);
 }
 
 #[actix_web::test]
 async fn keys_are_shown_with_expiry_and_hourly_limit() {
     let home = Home::new().await;
-    make_account(&home);
+    create_account(&home);
     let create = ["key", "create", "--kind", "mcp", "--name", "short"];
     let bounded = ["--hourly-limit", "7", "--expires-at", "2099-05-06T07:08:09Z"];
 
-    let bounded = printed(&home, &[&create[..], &bounded].concat(), "", &[]);
-    let free = printed(&home, &create, "", &[]);
+    let bounded = command_output(&home, &[&create[..], &bounded].concat(), "", &[]);
+    let free = command_output(&home, &create, "", &[]);
 
     succeeds(&bounded, &["7 requests per hour, expires 2099-05-06T07:08:09.000Z"]);
     assert!(bounded.stdout.starts_with("pk_"), "{bounded:?}");
     succeeds(&free, &["requests per hour, does not expire"]);
-    let listed = printed(&home, &["key", "list"], "", &[]);
+    let listed = command_output(&home, &["key", "list"], "", &[]);
     succeeds(&listed, &["EXPIRES", "PER HOUR", "2099-05-06T07:08:09.000Z"]);
 }
 
 #[actix_web::test]
 async fn set_password_reports_its_effects() {
     let home = Home::new().await;
-    make_account(&home);
+    create_account(&home);
 
     let set = ["user", "set-password", "--email", EMAIL, "--password-stdin"];
-    let output = printed(&home, &set, "another long pass 9!\n", &[]);
+    let output = command_output(&home, &set, "another long pass 9!\n", &[]);
 
     succeeds(&output, &["set the password of reader@reader.example", "signed out", "API keys still work"]);
-    let set = run(&home, &set, PASSWORD);
+    let set = run_command(&home, &set, PASSWORD);
     assert_eq!((&set["email"], &set["passwordSet"]), (&json!(EMAIL), &json!(true)));
 }
 
 #[actix_web::test]
 async fn import_output_names_file_texts_rows_and_faults() {
     let home = Home::new().await;
-    make_account(&home);
+    create_account(&home);
     let running = Program::start(&home, "data").await;
     let file = home.path("saves.jsonl");
     let lines = [
@@ -193,8 +194,8 @@ async fn import_output_names_file_texts_rows_and_faults() {
     std::fs::write(&file, lines.map(|line| format!("{line}\n")).concat()).unwrap();
     let faults = ["line 2: unknown field `titel`", "line 3: not an http(s) address: `ftp://c.example/3`"];
 
-    let looked = running.printed_beside(&home, &["import", "--dry-run", file.to_str().unwrap()], "");
-    let taken = running.printed_beside(&home, &["import", file.to_str().unwrap()], "");
+    let looked = running.command_output(&home, &["import", "--dry-run", file.to_str().unwrap()], "");
+    let taken = running.command_output(&home, &["import", file.to_str().unwrap()], "");
 
     succeeds(&looked, &["would create 1, update 0, skip 2"]);
     succeeds(&taken, &["created 1, updated 0, skipped 2", "The server is now fetching and indexing them"]);
@@ -203,21 +204,21 @@ async fn import_output_names_file_texts_rows_and_faults() {
         succeeds(&taken, &[fault]);
     }
     eventually("the text is ready", async || {
-        let listed = running.beside(&home, &["imports", "list"])["imports"].clone();
+        let listed = running.run_command(&home, &["imports", "list"])["imports"].clone();
         (listed[0]["texts"] == json!({ "processing": 0, "ready": 1, "failed": 0 })).then_some(())
     })
     .await;
-    let listed = running.beside(&home, &["imports", "list"])["imports"].clone();
+    let listed = running.run_command(&home, &["imports", "list"])["imports"].clone();
     let id = |n: usize| listed[n]["importId"].as_str().unwrap();
     assert_eq!([&listed[0]["fileName"], &listed[1]["fileName"]], ["saves.jsonl"; 2]);
-    let shown = running.printed_beside(&home, &["imports", "show", id(0)], "");
+    let shown = running.command_output(&home, &["imports", "show", id(0)], "");
     succeeds(&shown, &["of saves.jsonl: done, 3 rows", "texts: 0 waiting, 1 ready, 0 failed"]);
-    succeeds(&running.printed_beside(&home, &["imports", "list"], ""), &["saves.jsonl", "WAITING", "READY"]);
+    succeeds(&running.command_output(&home, &["imports", "list"], ""), &["saves.jsonl", "WAITING", "READY"]);
     for import in [id(0), id(1)] {
-        let rows = running.beside(&home, &["imports", "rows", import])["rows"].clone();
+        let rows = running.run_command(&home, &["imports", "rows", import])["rows"].clone();
         assert_eq!([&rows[0]["name"], &rows[1]["name"]], [&json!("Herons"), &Value::Null], "{rows}");
         succeeds(
-            &running.printed_beside(&home, &["imports", "rows", import], ""),
+            &running.command_output(&home, &["imports", "rows", import], ""),
             &["TITLE OR URL", "Herons"],
         );
     }
@@ -227,10 +228,10 @@ async fn import_output_names_file_texts_rows_and_faults() {
 #[actix_web::test]
 async fn file_of_unknown_format_is_refused_with_the_formats() {
     let home = Home::new().await;
-    make_account(&home);
+    create_account(&home);
     let running = Program::start(&home, "data").await;
 
-    let output = running.printed_beside(&home, &["import", "-"], "%PDF-1.7 words");
+    let output = running.command_output(&home, &["import", "-"], "%PDF-1.7 words");
 
     fails(&output, &["failed after 0 rows", "not recognised", "--format (carrel, jsonl, netscape,"]);
     running.terminate().await;
@@ -239,45 +240,53 @@ async fn file_of_unknown_format_is_refused_with_the_formats() {
 #[actix_web::test]
 async fn connected_app_is_listed_and_disconnected() {
     let home = Home::new().await;
-    make_account(&home);
-    let running = Program::start_under(&home, "data", BASE).await;
-    let browser = running.stranger().sign_in(EMAIL, PASSWORD).await;
-    let assistant = Assistant::new(running.stranger()).await;
+    create_account(&home);
+    let running = Program::start_with_base_url(&home, "data", BASE).await;
+    let browser = running.anonymous().sign_in(EMAIL, PASSWORD).await;
+    let assistant = OAuthClient::new(running.anonymous()).await;
     let tokens = assistant.connect(&browser, "read:library").await;
-    assert_eq!(assistant.call(&tokens.access).await, 200);
+    assert_eq!(assistant.call_status(&tokens.access).await, 200);
 
-    let apps = run(&home, &["app", "list"], "")["apps"].clone();
+    let apps = run_command(&home, &["app", "list"], "")["apps"].clone();
     let id = apps[0]["id"].as_str().unwrap();
     assert_eq!((&apps[0]["clientName"], apps.as_array().unwrap().len()), (&json!("Heron"), 1));
-    succeeds(&printed(&home, &["app", "disconnect", id], "", &[]), &["disconnected the app"]);
+    succeeds(&command_output(&home, &["app", "disconnect", id], "", &[]), &["disconnected the app"]);
 
-    eventually("the token is refused", async || (assistant.call(&tokens.access).await == 401).then_some(()))
-        .await;
-    assert_eq!(run(&home, &["app", "list"], "")["apps"], json!([]));
-    fails(&printed(&home, &["app", "disconnect", id], "", &[]), &["no connected app", "carrel app list"]);
+    eventually("the token is refused", async || {
+        (assistant.call_status(&tokens.access).await == 401).then_some(())
+    })
+    .await;
+    assert_eq!(run_command(&home, &["app", "list"], "")["apps"], json!([]));
+    fails(
+        &command_output(&home, &["app", "disconnect", id], "", &[]),
+        &["no connected app", "carrel app list"],
+    );
     running.terminate().await;
 }
 
 #[actix_web::test]
 async fn projects_are_created_listed_and_archived() {
     let home = Home::new().await;
-    make_account(&home);
+    create_account(&home);
     let create = ["project", "create", "--name", "A book", "--instructions", "Be brief."];
 
-    let made = run(&home, &create, "")["project"].clone();
+    let made = run_command(&home, &create, "")["project"].clone();
     let id = made["id"].as_str().unwrap();
     assert_eq!((&made["name"], &made["status"]), (&json!("A book"), &json!("active")));
-    fails(&printed(&home, &["project", "create", "--name", ""], "", &[]), &["name"]);
-    succeeds(&printed(&home, &["project", "archive", id], "", &[]), &["archived the project `A book`"]);
+    fails(&command_output(&home, &["project", "create", "--name", ""], "", &[]), &["name"]);
+    succeeds(
+        &command_output(&home, &["project", "archive", id], "", &[]),
+        &["archived the project `A book`"],
+    );
 
     let listed = |status: &str| {
-        let listed = run(&home, &["project", "list", "--status", status], "");
+        let listed = run_command(&home, &["project", "list", "--status", status], "");
         listed["projects"].as_array().unwrap().len()
     };
     assert_eq!((listed("active"), listed("archived")), (0, 1));
-    succeeds(&printed(&home, &["project", "list"], "", &[]), &["A book", "archived"]);
+    succeeds(&command_output(&home, &["project", "list"], "", &[]), &["A book", "archived"]);
     let nobodys = ["project", "archive", "018f4d5e-0000-7000-8000-000000000000"];
-    fails(&printed(&home, &nobodys, "", &[]), &["no project", "carrel project list"]);
+    fails(&command_output(&home, &nobodys, "", &[]), &["no project", "carrel project list"]);
 }
 
 #[actix_web::test]
@@ -285,7 +294,7 @@ async fn completions_need_no_database() {
     let home = Home::new().await;
 
     for (shell, word) in [("bash", "complete"), ("zsh", "#compdef carrel"), ("fish", "complete -c carrel")] {
-        succeeds(&printed(&home, &["completions", shell], "", &[]), &[word, "disconnect"]);
+        succeeds(&command_output(&home, &["completions", shell], "", &[]), &[word, "disconnect"]);
     }
     assert!(!home.path("data").exists());
 }
@@ -299,21 +308,21 @@ fn check(report: &Value, name: &str) -> Value {
 #[actix_web::test]
 async fn doctor_checks_jobs_feeds_disk_and_base_url() {
     let (home, site) = (Home::new().await, Site::start().await);
-    let (id, secret) = make_account(&home);
+    let (id, secret) = create_account(&home);
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
-    let before = running.beside(&home, &["doctor"]);
+    let key = running.client_with_key(&id, &secret);
+    let before = running.run_command(&home, &["doctor"]);
     for name in ["jobs", "feeds", "disk space", "base_url"] {
         assert_eq!(check(&before, name)["state"], "ok", "{name}: {before}");
     }
 
     let page = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
-    key.once(&page, "failed").await;
+    key.wait_for(&page, "failed").await;
     let feed = site.page("/feed", [Reply::Status(404)]);
     let list = format!("<opml><body><outline xmlUrl=\"{feed}\"/></body></opml>");
     key.post("/rest/v1/feeds/opml", json!({ "opml": list })).await.data(202);
     let report = eventually("the feed fails", async || {
-        let report = running.beside(&home, &["doctor"]);
+        let report = running.run_command(&home, &["doctor"]);
         (check(&report, "feeds")["state"] == "warning").then_some(report)
     })
     .await;
@@ -329,19 +338,19 @@ async fn doctor_checks_jobs_feeds_disk_and_base_url() {
 #[actix_web::test]
 async fn log_names_the_service_and_failed_jobs() {
     let (home, site) = (Home::new().await, Site::start().await);
-    let (id, secret) = make_account(&home);
+    let (id, secret) = create_account(&home);
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
 
     let page = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
-    key.once(&page, "failed").await;
+    key.wait_for(&page, "failed").await;
 
     let find = async |words: &str| {
         eventually(words, async || running.log().lines().find(|line| line.contains(words)).map(str::to_owned))
             .await
     };
     let ready = find(": ready ").await;
-    let url = format!("url={}", running.stranger().base());
+    let url = format!("url={}", running.anonymous().base_url());
     for part in [env!("CARGO_PKG_VERSION"), home.path("data").to_str().unwrap(), &url] {
         assert!(ready.contains(part), "{part}: {ready}");
     }

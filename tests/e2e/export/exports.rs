@@ -12,8 +12,8 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::import::imports::{begin, once, restore_file};
-use crate::ingest::transcripts::{Counting, recording};
+use crate::import::imports::{restore_file, start_import, wait_for};
+use crate::ingest::transcripts::{CountingTranscriber, wav_recording};
 use crate::ingest::uploads;
 use crate::support::{Client, Home, Key, Program, Reply, Server, Site, article, eventually, files, program};
 
@@ -143,7 +143,7 @@ async fn library(session: &Client) -> Value {
 }
 
 /// A page of PDF with these words.
-pub fn paper(words: &str) -> Vec<u8> {
+pub fn pdf_with_text(words: &str) -> Vec<u8> {
     let drawn = format!("BT /F1 24 Tf 72 700 Td ({words}) Tj ET");
     let objects = [
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
@@ -188,7 +188,7 @@ async fn fill(server: &Server, session: &Client, key: &Key, site: &Site) {
             "tags": ["bird", "grey"], "notes": "Seen **twice**.", "collectionIds": [inner], "favorite": true, "savedAt": "2023-11-14T22:13:20.000Z",
         }))
         .await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     let bookmark = saved["bookmarkId"].as_str().unwrap();
     let text = session.get(&format!("{LIBRARY}/documents/{}", saved["documentId"].as_str().unwrap())).await;
     let at = text.data(200)["text"].as_str().unwrap().find("reeds").unwrap();
@@ -207,12 +207,12 @@ async fn fill(server: &Server, session: &Client, key: &Key, site: &Site) {
         .data(200);
     key.save_text("https://a.example/second", "Another text.\r\nOf two lines.").await;
     let gone = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]), "title": "Gone" })).await;
-    key.once(&gone, "failed").await;
+    key.wait_for(&gone, "failed").await;
     for _ in 0..2 {
-        uploaded(key, "application/pdf", &paper("A paper about herons")).await;
+        upload_and_wait(key, "application/pdf", &pdf_with_text("A paper about herons")).await;
     }
-    uploaded(key, "audio/wav", &std::fs::read(recording(4).path()).unwrap()).await;
-    uploaded(key, "audio/wav", &silence()).await;
+    upload_and_wait(key, "audio/wav", &std::fs::read(wav_recording(4).path()).unwrap()).await;
+    upload_and_wait(key, "audio/wav", &silence()).await;
     let feed = "<rss version=\"2.0\"><channel><title>The Reeds</title><item><title>Spring</title><link>/spring</link><guid>1</guid><description>They nest.</description></item><item><title>Autumn</title><link>/autumn</link><guid>2</guid><description>They leave.</description></item><item><title>Winter</title><link>/winter</link><guid>3</guid></item></channel></rss>";
     let reply = Reply::Plain {
         status: 200,
@@ -295,8 +295,8 @@ fn silence() -> Vec<u8> {
 }
 
 /// Sends a file and waits until it is read.
-async fn uploaded(key: &Key, content_type: &str, bytes: &[u8]) {
-    let ticket = uploads::uploaded(key, content_type, bytes).await;
+async fn upload_and_wait(key: &Key, content_type: &str, bytes: &[u8]) {
+    let ticket = uploads::upload(key, content_type, bytes).await;
     eventually("the file is read", async || {
         let shown = key.get(&uploads::path(&ticket)).await;
         (shown.data(200)["status"] == "ready").then_some(())
@@ -319,8 +319,8 @@ async fn settled(session: &Client) {
 
 /// A service that fetches from sites of the tests, and hears.
 async fn served() -> Server {
-    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
-    server.app().speech.set_transcriber(Arc::new(Counting::default()));
+    let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     server
 }
 
@@ -338,8 +338,8 @@ async fn full_archive(server: &Server, site: &Site) -> (Client, Vec<u8>) {
 async fn moved_in(server: &Server, site: &Site) -> (Client, String, Vec<u8>) {
     let (_, archive) = full_archive(server, site).await;
     let other = server.user(Plan::Research).await.sign_in().await;
-    let id = begin(&other, &archive, &[]).await;
-    once(&other, &id, "done").await;
+    let id = start_import(&other, &archive, &[]).await;
+    wait_for(&other, &id, "done").await;
     settled(&other).await;
     (other, id, archive)
 }
@@ -351,10 +351,10 @@ async fn export_imported_elsewhere_gives_the_same_library() {
     let other = server.user(Plan::Research).await.sign_in().await;
     server.clock.advance(std::time::Duration::from_secs(5));
 
-    let looked = begin(&other, &archive, &[("dryRun", "true")]).await;
-    let looked = once(&other, &looked, "checked").await;
-    let id = begin(&other, &archive, &[]).await;
-    let done = once(&other, &id, "done").await;
+    let looked = start_import(&other, &archive, &[("dryRun", "true")]).await;
+    let looked = wait_for(&other, &looked, "checked").await;
+    let id = start_import(&other, &archive, &[]).await;
+    let done = wait_for(&other, &id, "done").await;
 
     assert_eq!(looked["report"], done["report"], "a dry run says what comes of it");
     assert_eq!(
@@ -379,10 +379,10 @@ async fn export_imported_elsewhere_gives_the_same_library() {
         assert_eq!(there[part], here[part], "{part}");
     }
     // Once more it changes nothing, and a dry run says so.
-    let looked = begin(&other, &archive, &[("dryRun", "true")]).await;
-    let looked = once(&other, &looked, "checked").await;
-    let id = begin(&other, &archive, &[]).await;
-    let again = once(&other, &id, "done").await;
+    let looked = start_import(&other, &archive, &[("dryRun", "true")]).await;
+    let looked = wait_for(&other, &looked, "checked").await;
+    let id = start_import(&other, &archive, &[]).await;
+    let again = wait_for(&other, &id, "done").await;
     assert_eq!(
         (&again["report"]["created"], &again["report"]["skippedRows"]),
         (&json!(0), &json!(0)),
@@ -399,7 +399,7 @@ async fn export_imported_elsewhere_gives_the_same_library() {
     for (import, deletes) in [(&done, true), (&again, false)] {
         let id = import["id"].as_str().unwrap();
         other.post(&format!("/app/api/imports/{id}/undo"), json!({})).await.data(200);
-        let undo = once(&other, id, "undone").await["report"]["undo"].clone();
+        let undo = wait_for(&other, id, "undone").await["report"]["undo"].clone();
         assert_eq!(
             (undo["deleted"] != 0, &undo["kept"], &undo["additionsKept"]),
             (deletes, &json!(0), &json!(0))
@@ -434,7 +434,7 @@ async fn undo_of_imported_export_keeps_changed_items() {
     let twin = marked.iter().find(|one| one["note"] == "once more").unwrap()["highlightId"].as_str().unwrap();
     other.patch(&format!("{LIBRARY}/highlights/{twin}"), json!({ "note": "Mine" })).await.data(200);
     other.post(&format!("/app/api/imports/{id}/undo"), json!({})).await.data(200);
-    once(&other, &id, "undone").await;
+    wait_for(&other, &id, "undone").await;
 
     let left = library(&other).await;
     assert_eq!(
@@ -478,8 +478,8 @@ async fn browser_bookmark_list_keeps_the_folders() {
     zip.by_name("bookmarks.html").unwrap().read_to_string(&mut list).unwrap();
 
     let taker = server.user(Plan::Pro).await.sign_in().await;
-    let id = begin(&taker, list.as_bytes(), &[]).await;
-    assert_eq!(once(&taker, &id, "done").await["report"]["skippedRows"], 0);
+    let id = start_import(&taker, list.as_bytes(), &[]).await;
+    assert_eq!(wait_for(&taker, &id, "done").await["report"]["skippedRows"], 0);
 
     let (here, there) = (library(&session).await, library(&taker).await);
     assert_eq!(there["collections"].as_array().unwrap().len(), 3);
@@ -521,7 +521,7 @@ async fn import_skips_rows_whose_parent_was_deleted_meanwhile() {
 
     other.post(&format!("/app/api/imports/{id}/resume"), json!({})).await.data(200);
 
-    let report = once(&other, &id, "done").await["report"].clone();
+    let report = wait_for(&other, &id, "done").await["report"].clone();
     let lost = report["skipped"].as_array().unwrap().iter();
     let lost = lost.filter(|row| row["reason"] == "belongs to something that was not imported").count();
     assert!(lost >= 2, "{report}");
@@ -529,23 +529,25 @@ async fn import_skips_rows_whose_parent_was_deleted_meanwhile() {
 
 #[actix_web::test]
 async fn import_of_complete_items_ignores_forbidden_urls() {
-    let (here, site) =
-        (Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8,10.0.0.0/8")]).await, Site::start().await);
+    let (here, site) = (
+        Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8,10.0.0.0/8")]).await,
+        Site::start().await,
+    );
     let user = here.user(Plan::Pro).await;
     let (session, key) = (user.sign_in().await, user.full_key().await);
-    uploaded(&key, "application/pdf", &paper("A paper about herons")).await;
-    key.once(&key.save_text("http://10.0.0.1/private", "Words of a private page.").await, "ready").await;
+    upload_and_wait(&key, "application/pdf", &pdf_with_text("A paper about herons")).await;
+    key.wait_for(&key.save_text("http://10.0.0.1/private", "Words of a private page.").await, "ready").await;
     let body = "<rss version=\"2.0\"><channel><title>Inside</title><item><title>One</title><guid>1</guid><description>An entry of a feed inside.</description></item></channel></rss>".to_owned();
     let headers = vec![("content-type", "application/rss+xml".to_owned())];
     let feed = site.page("/feed", [Reply::Plain { status: 200, headers, body }]);
     key.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
     settled(&session).await;
     let archive = packed(&session).await;
-    let there = Server::with(&[("FETCH__ALLOW_PRIVATE", "")]).await;
+    let there = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "")]).await;
     let session = there.user(Plan::Pro).await.sign_in().await;
 
-    let id = begin(&session, &archive, &[]).await;
-    let done = once(&session, &id, "done").await;
+    let id = start_import(&session, &archive, &[]).await;
+    let done = wait_for(&session, &id, "done").await;
 
     assert_eq!((&done["report"]["created"], &done["report"]["skipped"]), (&json!(4), &json!([])), "{done}");
     settled(&session).await;
@@ -563,7 +565,7 @@ async fn export_is_readable_private_and_deleted_with_the_account() {
     let saved = key
         .save(json!({ "url": "https://a.example/<&>", "title": "A & <b>", "text": "T", "tags": ["x"] }))
         .await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
 
     let archive = packed(&session).await;
 
@@ -584,14 +586,14 @@ async fn export_is_readable_private_and_deleted_with_the_account() {
     assert_eq!((&document["title"], &document["passages"][0]["text"]), (&json!("A & <b>"), &json!("T")));
     // The list of a browser that is in it is one that we take, too.
     let other = server.user(Plan::Pro).await.sign_in().await;
-    let id = begin(&other, text("bookmarks.html").as_bytes(), &[]).await;
-    assert_eq!(once(&other, &id, "done").await["report"]["created"], 1);
+    let id = start_import(&other, text("bookmarks.html").as_bytes(), &[]).await;
+    assert_eq!(wait_for(&other, &id, "done").await["report"]["created"], 1);
 
     let shown = session.post("/app/api/exports", json!({})).await;
     let id = shown.data(202)["export"]["id"].as_str().unwrap().to_owned();
-    other.get(&format!("/app/api/exports/{id}")).await.refused(404);
+    other.get(&format!("/app/api/exports/{id}")).await.error_code(404);
     assert_eq!(other.download(&format!("/app/api/exports/{id}/file")).await.0, 404);
-    assert_eq!(server.stranger().download(&format!("/app/api/exports/{id}/file")).await.0, 401);
+    assert_eq!(server.anonymous().download(&format!("/app/api/exports/{id}/file")).await.0, 401);
     eventually("it is packed", async || {
         let shown = session.get(&format!("/app/api/exports/{id}")).await;
         (shown.data(200)["export"]["status"] == "done").then_some(())
@@ -642,21 +644,21 @@ async fn exports_run_one_at_a_time_and_latest_three_are_kept() {
 #[actix_web::test]
 async fn export_command_is_run_by_the_service() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let to = home.path("out.zip");
-    let left = program::run(&home, &["export", "--user", program::EMAIL, to.to_str().unwrap()], "");
+    let left = program::run_command(&home, &["export", "--user", program::EMAIL, to.to_str().unwrap()], "");
     assert_eq!(
         (&left["status"], &left["file"], &left["serverRunning"]),
         (&json!("running"), &Value::Null, &json!(false))
     );
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
-    key.once(&key.save_text("https://a.example/", "Words.").await, "ready").await;
+    let key = running.client_with_key(&id, &secret);
+    key.wait_for(&key.save_text("https://a.example/", "Words.").await, "ready").await;
     // The one that was left is packed, or is being packed; this one is of now.
-    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
     packed(&session).await;
 
-    let there = running.beside(&home, &["export", "--user", program::EMAIL, to.to_str().unwrap()]);
+    let there = running.run_command(&home, &["export", "--user", program::EMAIL, to.to_str().unwrap()]);
 
     assert_eq!(there["status"], "done");
     let mut zip = zip::ZipArchive::new(std::fs::File::open(&to).unwrap()).unwrap();

@@ -87,7 +87,7 @@ async fn one_fetch_serves_all_followers_with_separate_entries() {
 
     let adas = follow(&ada, &format!("{address}?utm_source=ada")).await;
     let beas = follow(&bea, &address).await;
-    assert_eq!(site.hits("/feed"), 1);
+    assert_eq!(site.request_count("/feed"), 1);
     assert_eq!((adas["entryCount"].as_i64(), adas["unreadCount"].as_i64()), (Some(1), Some(1)));
     assert_eq!((id(&beas, "url"), id(&beas, "title")), (address.as_str(), "The Reeds"));
 
@@ -95,13 +95,13 @@ async fn one_fetch_serves_all_followers_with_separate_entries() {
     refresh(&bea, &beas).await;
     let (of_ada, of_bea) = (entries_once(&ada, 2).await, entries_once(&bea, 2).await);
 
-    assert_eq!(site.hits("/feed"), 2);
+    assert_eq!(site.request_count("/feed"), 2);
     for name in ["entryId", "documentId", "feedId"] {
         assert!(of_ada.iter().all(|entry| of_bea.iter().all(|other| entry[name] != other[name])));
     }
     let foreign = bea.get(&format!("/rest/v1/entries/{}", id(&of_ada[0], "entryId"))).await;
-    assert_eq!(foreign.refused(404), "NOT_FOUND");
-    assert_eq!(bea.get(&path(&adas)).await.refused(404), "NOT_FOUND");
+    assert_eq!(foreign.error_code(404), "NOT_FOUND");
+    assert_eq!(bea.get(&path(&adas)).await.error_code(404), "NOT_FOUND");
 }
 
 #[actix_web::test]
@@ -111,7 +111,7 @@ async fn feed_is_refetched_on_schedule_with_a_conditional_request() {
     let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
 
     server.clock.advance(25 * HOUR);
-    eventually("the feed is asked for", async || (site.unchanged("/feed") == 1).then_some(())).await;
+    eventually("the feed is asked for", async || (site.not_modified_count("/feed") == 1).then_some(())).await;
     let again = eventually("the fetch is told", async || {
         let now = feed(&key, &followed).await;
         (now["lastFetchedAt"] != followed["lastFetchedAt"]).then_some(now)
@@ -133,7 +133,8 @@ async fn failing_feed_keeps_its_entries_and_backs_off() {
     let mut waits = Vec::new();
     for failures in 1..=2 {
         refresh(&key, &followed).await;
-        eventually("it is asked for", async || (site.hits("/feed") == failures + 1).then_some(())).await;
+        eventually("it is asked for", async || (site.request_count("/feed") == failures + 1).then_some(()))
+            .await;
         let failed = eventually("the fault is told", async || {
             let now = feed(&key, &followed).await;
             (now["lastError"].is_string() && !waits.contains(&now["nextFetchAt"])).then_some(now)
@@ -160,7 +161,7 @@ async fn retry_after_of_a_host_is_respected_for_all_users() {
     refresh(&key, &followed).await;
     eventually("the second refresh has ended", async || queue_is_empty(&server).await.then_some(())).await;
 
-    assert_eq!(site.hits("/feed"), 2);
+    assert_eq!(site.request_count("/feed"), 2);
 }
 
 /// Whether no work waits or runs.
@@ -222,7 +223,7 @@ async fn follower_of_moved_feed_gets_existing_entries() {
 
     entries_once(&bea, 2).await;
     eventually("the new address is asked whether it changed", async || {
-        (site.unchanged("/new") > 0).then_some(())
+        (site.not_modified_count("/new") > 0).then_some(())
     })
     .await;
     assert_eq!(entries(&ada).await.len(), 2);
@@ -242,7 +243,10 @@ async fn manual_refresh_of_unchanged_feed_adds_missing_entries() {
     refresh(&key, &followed).await;
 
     entries_once(&key, 1).await;
-    eventually("it is asked whether it changed", async || (site.unchanged("/feed") == 1).then_some(())).await;
+    eventually("it is asked whether it changed", async || {
+        (site.not_modified_count("/feed") == 1).then_some(())
+    })
+    .await;
 }
 
 #[actix_web::test]
@@ -251,7 +255,7 @@ async fn entries_without_own_pages_keep_the_text_of_the_feed() {
     let key = key(&server).await;
     let home = site.page("/", [article("The home page", "Nothing of a heron")]);
     let saved = key.save(json!({ "url": home })).await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     let status = |numbers: &[u32]| {
         let item = |n: &u32| {
             format!(
@@ -280,7 +284,7 @@ async fn entries_without_own_pages_keep_the_text_of_the_feed() {
         text_with(&key, entry, "flew.").await;
     }
     assert!(all.iter().any(|entry| entry["entryId"] == first["entryId"]));
-    assert_eq!(site.hits("/"), 1);
+    assert_eq!(site.request_count("/"), 1);
 }
 
 #[actix_web::test]
@@ -360,7 +364,7 @@ async fn full_text_setting_fetches_pages_of_summary_entries() {
     let entry = entries(&key).await.remove(0);
 
     assert_eq!(text_with(&key, &entry, "few words").await, "A few words.");
-    assert_eq!(site.hits("/one"), 0);
+    assert_eq!(site.request_count("/one"), 0);
     let changed = key.send(reqwest::Method::PATCH, &path(&followed), Some(json!({ "fullText": true }))).await;
     assert_eq!(changed.data(200)["feed"]["fullText"], true);
 
@@ -404,7 +408,7 @@ async fn saved_entry_keeps_its_document_after_unfollow() {
 
     key.delete(&path(&followed)).await.data(200);
 
-    assert_eq!(key.get(&search).await.refused(404), "NOT_FOUND");
+    assert_eq!(key.get(&search).await.error_code(404), "NOT_FOUND");
     assert!(entries(&key).await.is_empty());
     let kept = key.get(&format!("/rest/v2/documents/{}", id(&one, "documentId"))).await;
     assert_eq!(
@@ -412,7 +416,7 @@ async fn saved_entry_keeps_its_document_after_unfollow() {
         (&saved["bookmarkId"], &Value::Null)
     );
     let gone = key.get(&format!("/rest/v2/documents/{}", id(&two, "documentId"))).await;
-    assert_eq!(gone.refused(404), "NOT_FOUND");
+    assert_eq!(gone.error_code(404), "NOT_FOUND");
     eventually("the index knows the saved one alone", async || {
         (key.search("kingfisher").await == [id(&one, "documentId")]).then_some(())
     })
@@ -435,7 +439,7 @@ async fn entries_saved_during_unfollow_become_bookmarks() {
 
     left.data(200);
     for answer in &saved {
-        key.once(&answer.data(201)["bookmark"], "ready").await;
+        key.wait_for(&answer.data(201)["bookmark"], "ready").await;
     }
     eventually("all work has ended", async || queue_is_empty(&server).await.then_some(())).await;
     assert!(entries(&key).await.is_empty());
@@ -466,7 +470,7 @@ async fn entry_outlives_its_bookmark_and_is_linked_on_restore() {
 
     key.delete(&bookmark).await.data(200);
     key.delete(&path(&followed)).await.data(200);
-    assert_eq!(key.get(&document).await.refused(404), "NOT_FOUND");
+    assert_eq!(key.get(&document).await.error_code(404), "NOT_FOUND");
     key.post(&format!("{bookmark}/restore"), json!({})).await.data(200);
     assert_eq!(key.get(&document).await.data(200)["bookmarkId"], saved["bookmarkId"]);
 }
@@ -477,7 +481,7 @@ async fn page_saved_before_its_feed_entry_is_one_document() {
     let key = key(&server).await;
     let page = site.page("/one", [article("One", "kingfishers")]);
     let saved = key.save_text(&page, "As it was given.").await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
 
     follow(&key, &site.page("/feed", [rss(&[("one", "One", "A kingfisher.")])])).await;
 
@@ -508,11 +512,11 @@ async fn url_without_feed_is_refused() {
         ("ftp://example.org/feed".to_owned(), "URL_REJECTED"),
     ] {
         let refused = key.post("/rest/v1/feeds", json!({ "url": address })).await;
-        assert_eq!(refused.refused(422), code, "{address}");
+        assert_eq!(refused.error_code(422), code, "{address}");
     }
     let empty = site.page("/direct.xml", [rss(&[])]);
     let refused = key.post("/rest/v1/feeds/discover", json!({ "url": empty })).await;
-    assert_eq!(refused.refused(422), "FEED_NOT_FOUND");
+    assert_eq!(refused.error_code(422), "FEED_NOT_FOUND");
     assert!(key.get("/rest/v1/feeds").await.data(200)["feeds"].as_array().unwrap().is_empty());
 }
 
@@ -525,7 +529,7 @@ async fn feed_at_common_path_is_discovered_but_not_followed() {
 
     let found = key.post("/rest/v1/feeds/discover", json!({ "url": page })).await;
     assert_eq!(found.data(200)["candidates"][0]["url"], address);
-    assert_eq!(key.post("/rest/v1/feeds", json!({ "url": page })).await.refused(422), "FEED_NOT_FOUND");
+    assert_eq!(key.post("/rest/v1/feeds", json!({ "url": page })).await.error_code(422), "FEED_NOT_FOUND");
     assert_eq!(follow(&key, &address).await["url"], address);
 }
 
@@ -597,7 +601,7 @@ async fn enclosure_is_listed_and_not_fetched_with_full_text() {
     eventually("all work has ended", async || queue_is_empty(&server).await.then_some(())).await;
 
     assert_eq!(entry["enclosure"], json!({ "url": sound, "type": "audio/mpeg", "bytes": 77 }));
-    assert_eq!((id(&entry, "url"), site.hits("/a.mp3")), (sound.as_str(), 0));
+    assert_eq!((id(&entry, "url"), site.request_count("/a.mp3")), (sound.as_str(), 0));
 }
 
 #[actix_web::test]
@@ -649,7 +653,7 @@ async fn parallel_follows_by_one_user_share_one_fetch() {
     assert_eq!(statuses, [200, 200, 200, 200, 200, 200, 200, 200, 200, 201]);
     let first = &answers[0].body["data"]["feed"]["feedId"];
     assert!(answers.iter().all(|answer| answer.body["data"]["feed"]["feedId"] == *first));
-    assert_eq!((site.hits("/feed"), entries(&key).await.len()), (1, 1));
+    assert_eq!((site.request_count("/feed"), entries(&key).await.len()), (1, 1));
 }
 
 #[actix_web::test]
@@ -667,7 +671,7 @@ async fn parallel_follows_by_ten_users_share_one_fetch() {
         assert_eq!(answer.data(201)["feed"]["entryCount"], 2);
         assert_eq!(entries(key).await.len(), 2);
     }
-    assert_eq!(site.hits("/feed"), 1);
+    assert_eq!(site.request_count("/feed"), 1);
 }
 
 #[actix_web::test]
@@ -694,8 +698,8 @@ async fn parallel_follows_of_a_page_without_feed_share_a_refusal() {
     let answers = join_all((0..10).map(|_| key.post("/rest/v1/feeds", json!({ "url": url })))).await;
 
     for answer in &answers {
-        assert_eq!(answer.refused(422), "FEED_NOT_FOUND");
+        assert_eq!(answer.error_code(422), "FEED_NOT_FOUND");
     }
     // A request that arrives after the first fetch has ended fetches again.
-    assert!(site.hits("/page") < answers.len(), "{}", site.hits("/page"));
+    assert!(site.request_count("/page") < answers.len(), "{}", site.request_count("/page"));
 }

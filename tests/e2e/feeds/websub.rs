@@ -7,7 +7,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use crate::support::{Client, Form, Hub, Key, Reply, Server, Site, eventually};
+use crate::support::{Client, Hub, HubRequest, Key, Reply, Server, Site, eventually};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -27,37 +27,37 @@ fn feed(hub: &Hub, own: &str, count: usize) -> Reply {
 }
 
 /// Somebody follows a feed whose hub was asked; what it was asked.
-async fn followed(server: &Server, site: &Site, hub: &Hub) -> (Key, String, Form) {
+async fn followed(server: &Server, site: &Site, hub: &Hub) -> (Key, String, HubRequest) {
     let key = server.user(Plan::Pro).await.full_key().await;
     let own = site.page("/feed", [Reply::Status(404)]);
     site.page("/feed", [feed(hub, &own, 1)]);
     key.post("/rest/v1/feeds", json!({ "url": own })).await.data(201);
-    let form = eventually("the hub is asked", async || hub.asked().first().cloned()).await;
+    let form = eventually("the hub is asked", async || hub.requests().first().cloned()).await;
     (key, own, form)
 }
 
 /// The path of the address that a hub was told.
-fn callback(server: &Server, form: &Form) -> String {
+fn callback(server: &Server, form: &HubRequest) -> String {
     let address = form["hub.callback"].clone();
-    address.strip_prefix(server.stranger().base()).unwrap_or_else(|| panic!("{address}")).to_owned()
+    address.strip_prefix(server.anonymous().base_url()).unwrap_or_else(|| panic!("{address}")).to_owned()
 }
 
 /// The hub asks back; status and body.
-async fn ask_back(server: &Server, form: &Form, topic: &str, mode: &str, lease: &str) -> (u16, String) {
+async fn ask_back(server: &Server, form: &HubRequest, topic: &str, mode: &str, lease: &str) -> (u16, String) {
     let query =
         [("hub.mode", mode), ("hub.topic", topic), ("hub.challenge", "c7"), ("hub.lease_seconds", lease)];
     let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
-    let answer = server.stranger().get(&format!("{}?{query}", callback(server, form))).await;
+    let answer = server.anonymous().get(&format!("{}?{query}", callback(server, form))).await;
     (answer.status, answer.text)
 }
 
 /// The hub says that there is something new.
-async fn knock(server: &Server, form: &Form, secret: &str) -> u16 {
+async fn knock(server: &Server, form: &HubRequest, secret: &str) -> u16 {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     mac.update(b"<feed/>");
     let tag: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    let hub: Client = server.stranger().with("x-hub-signature", &format!("sha256={tag}"));
-    hub.body(&callback(server, form), "application/atom+xml", b"<feed/>".to_vec()).await.status
+    let hub: Client = server.anonymous().with("x-hub-signature", &format!("sha256={tag}"));
+    hub.post_bytes(&callback(server, form), "application/atom+xml", b"<feed/>".to_vec()).await.status
 }
 
 async fn titles(key: &Key) -> Vec<Value> {
@@ -68,7 +68,7 @@ async fn titles(key: &Key) -> Vec<Value> {
 #[actix_web::test]
 async fn signed_hub_notification_triggers_one_fetch() {
     let (site, hub) = (Site::start().await, Hub::start().await);
-    let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
+    let server = Server::start_with(&[("FEEDS__PUSH", "always")]).await;
     let (key, own, form) = followed(&server, &site, &hub).await;
     assert_eq!((form["hub.mode"].as_str(), form["hub.topic"].as_str()), ("subscribe", own.as_str()));
     // Before the hub has asked back nobody is listened to.
@@ -82,10 +82,10 @@ async fn signed_hub_notification_triggers_one_fetch() {
     // Another than the hub does not know where it is listened to.
     let guessed = format!("{}x", callback(&server, &form));
     assert_eq!(
-        server.stranger().body(&guessed, "application/atom+xml", b"<feed/>".to_vec()).await.status,
+        server.anonymous().post_bytes(&guessed, "application/atom+xml", b"<feed/>".to_vec()).await.status,
         410
     );
-    let hits = site.hits("/feed");
+    let hits = site.request_count("/feed");
     // A feed is not fetched more often than once a minute, whatever a hub says.
     server.clock.advance(Duration::from_secs(61));
 
@@ -94,23 +94,23 @@ async fn signed_hub_notification_triggers_one_fetch() {
     assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 202);
 
     eventually("the new entry is there", async || (titles(&key).await.len() == 2).then_some(())).await;
-    assert_eq!(site.hits("/feed"), hits + 1, "the unsigned one was listened to");
+    assert_eq!(site.request_count("/feed"), hits + 1, "the unsigned one was listened to");
 }
 
 #[actix_web::test]
 async fn hub_notification_during_a_fetch_is_not_lost() {
     let (site, hub) = (Site::start().await, Hub::start().await);
-    let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
+    let server = Server::start_with(&[("FEEDS__PUSH", "always")]).await;
     let (key, own, form) = followed(&server, &site, &hub).await;
     assert_eq!(ask_back(&server, &form, &own, "subscribe", "864000").await.0, 200);
     let feeds = key.get("/rest/v1/feeds").await.data(200)["feeds"].clone();
     let refresh = format!("/rest/v1/feeds/{}/refresh", feeds[0]["feedId"].as_str().unwrap());
     let Reply::Plain { body, .. } = feed(&hub, &own, 1) else { panic!() };
-    let (slow, hits) = (Reply::Slow(Duration::from_secs(2), body), site.hits("/feed"));
+    let (slow, hits) = (Reply::Slow(Duration::from_secs(2), body), site.request_count("/feed"));
     site.page("/feed", [slow, feed(&hub, &own, 2)]);
 
     key.post(&refresh, json!({})).await.data(202);
-    eventually("it is being fetched", async || (site.hits("/feed") == hits + 1).then_some(())).await;
+    eventually("it is being fetched", async || (site.request_count("/feed") == hits + 1).then_some(())).await;
     assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 202);
     eventually("the fetch has ended", async || {
         use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
@@ -127,14 +127,14 @@ async fn hub_notification_during_a_fetch_is_not_lost() {
 #[actix_web::test]
 async fn subscription_is_renewed_early_and_ends_when_denied() {
     let (site, hub) = (Site::start().await, Hub::start().await);
-    let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
+    let server = Server::start_with(&[("FEEDS__PUSH", "always")]).await;
     let (_, own, form) = followed(&server, &site, &hub).await;
     assert_eq!(ask_back(&server, &form, &own, "subscribe", "864000").await.0, 200);
 
     server.clock.advance(DAY * 8);
 
-    eventually("the hub is asked again", async || (hub.asked().len() == 2).then_some(())).await;
-    assert_eq!(hub.asked()[1]["hub.callback"], form["hub.callback"]);
+    eventually("the hub is asked again", async || (hub.requests().len() == 2).then_some(())).await;
+    assert_eq!(hub.requests()[1]["hub.callback"], form["hub.callback"]);
     assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 202);
     assert_eq!(ask_back(&server, &form, &own, "denied", "").await.0, 200);
     assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 410);
@@ -143,7 +143,7 @@ async fn subscription_is_renewed_early_and_ends_when_denied() {
 #[actix_web::test]
 async fn feed_that_drops_its_hub_is_fetched_on_schedule_only() {
     let (site, hub) = (Site::start().await, Hub::start().await);
-    let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
+    let server = Server::start_with(&[("FEEDS__PUSH", "always")]).await;
     let (key, own, form) = followed(&server, &site, &hub).await;
     assert_eq!(ask_back(&server, &form, &own, "subscribe", "864000").await.0, 200);
     let body = "<rss version=\"2.0\"><channel><title>Reeds</title></channel></rss>".to_owned();
@@ -171,27 +171,29 @@ async fn hub_is_not_asked_when_the_service_is_unreachable() {
     key.post("/rest/v1/feeds", json!({ "url": own })).await.data(201);
 
     server.clock.advance(DAY);
-    eventually("the feed is fetched again", async || (site.hits("/feed") > 1).then_some(())).await;
+    eventually("the feed is fetched again", async || (site.request_count("/feed") > 1).then_some(())).await;
 
-    assert!(hub.asked().is_empty());
+    assert!(hub.requests().is_empty());
 }
 
 #[actix_web::test]
 async fn refusing_hub_is_not_asked_for_a_week() {
     let (site, hub) = (Site::start().await, Hub::start().await);
-    hub.answer(404);
-    let server = Server::with(&[("FEEDS__PUSH", "always")]).await;
+    hub.set_status(404);
+    let server = Server::start_with(&[("FEEDS__PUSH", "always")]).await;
     let (_, own, form) = followed(&server, &site, &hub).await;
     eventually("the refusal is noted", async || {
         (ask_back(&server, &form, &own, "subscribe", "9").await.0 == 410).then_some(())
     })
     .await;
 
-    let hits = site.hits("/feed");
+    let hits = site.request_count("/feed");
     server.clock.advance(DAY * 6);
-    eventually("the feed is fetched by its schedule", async || (site.hits("/feed") > hits).then_some(()))
-        .await;
-    assert_eq!(hub.asked().len(), 1);
+    eventually("the feed is fetched by its schedule", async || {
+        (site.request_count("/feed") > hits).then_some(())
+    })
+    .await;
+    assert_eq!(hub.requests().len(), 1);
     server.clock.advance(DAY);
-    eventually("the hub is asked again", async || (hub.asked().len() == 2).then_some(())).await;
+    eventually("the hub is asked again", async || (hub.requests().len() == 2).then_some(())).await;
 }

@@ -12,13 +12,13 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 
-use crate::export::exports::paper;
-use crate::ingest::uploads::{self, uploaded};
+use crate::export::exports::pdf_with_text;
+use crate::ingest::uploads::{self, upload};
 use crate::support::{Client, Home, Program, Reply, Server, Site, article, eventually, files, program};
 
 /// Begins an import; its id.
-pub async fn begin(session: &Client, file: &[u8], fields: &[(&str, &str)]) -> String {
-    let begun = session.file("/app/api/imports", file, fields).await;
+pub async fn start_import(session: &Client, file: &[u8], fields: &[(&str, &str)]) -> String {
+    let begun = session.post_file("/app/api/imports", file, fields).await;
     begun.data(202)["import"]["id"].as_str().unwrap().to_owned()
 }
 
@@ -33,19 +33,19 @@ pub async fn restore_file(server: &Server, id: &str, file: &[u8]) {
 }
 
 /// The import as it is.
-pub async fn shown(session: &Client, id: &str) -> Value {
+pub async fn show_import(session: &Client, id: &str) -> Value {
     session.get(&format!("/app/api/imports/{id}")).await.data(200)["import"].clone()
 }
 
 /// The import once it has this status.
-pub async fn once(session: &Client, id: &str, status: &str) -> Value {
+pub async fn wait_for(session: &Client, id: &str, status: &str) -> Value {
     eventually(&format!("the import is {status}"), async || {
-        Some(shown(session, id).await).filter(|import| import["status"] == status)
+        Some(show_import(session, id).await).filter(|import| import["status"] == status)
     })
     .await
 }
 
-pub async fn step(session: &Client, id: &str, step: &str) -> Value {
+pub async fn post_step(session: &Client, id: &str, step: &str) -> Value {
     session.post(&format!("/app/api/imports/{id}/{step}"), json!({})).await.data(200)["import"].clone()
 }
 
@@ -63,14 +63,14 @@ pub async fn collections(session: &Client) -> Vec<String> {
     names
 }
 
-pub fn list(links: &str) -> String {
+pub fn bookmark_list(links: &str) -> String {
     format!(
         "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<TITLE>Bookmarks</TITLE>\n<H1>Bookmarks</H1>\n<DL><p>\n{links}</DL><p>\n"
     )
 }
 
 /// A ZIP archive of these files.
-pub fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub fn zip_archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, bytes) in files {
         zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
@@ -81,10 +81,10 @@ pub fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
 
 /// What a dry run says, and what then comes of it.
 async fn looked_and_taken(session: &Client, file: &[u8]) -> (Value, Value) {
-    let looked = begin(session, file, &[("dryRun", "true")]).await;
-    let looked = once(session, &looked, "checked").await;
-    let id = begin(session, file, &[]).await;
-    (looked["report"].clone(), once(session, &id, "done").await)
+    let looked = start_import(session, file, &[("dryRun", "true")]).await;
+    let looked = wait_for(session, &looked, "checked").await;
+    let id = start_import(session, file, &[]).await;
+    (looked["report"].clone(), wait_for(session, &id, "done").await)
 }
 
 fn counts(import: &Value) -> [i64; 3] {
@@ -93,21 +93,21 @@ fn counts(import: &Value) -> [i64; 3] {
 
 #[actix_web::test]
 async fn browser_bookmark_list_is_imported_and_pages_are_fetched() {
-    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let user = server.user(Plan::Pro).await;
     let (session, site) = (user.sign_in().await, Site::start().await);
     let page = site.page("/herons", [article("The page's own title", "a heron")]);
     let there = json!({ "url": "https://there.example/", "text": "Words.", "tags": ["old"] });
     session.post("/app/api/library/bookmarks", there).await.data(201);
-    let file = list(&format!(
+    let file = bookmark_list(&format!(
         "<DT><H3>Birds</H3><DL><p><DT><H3>Waders</H3><DL><p>\n\
          <DT><A HREF=\"{page}\" ADD_DATE=\"1700000000\" TAGS=\"a,b\">Herons</A>\n<DD>A note\n</DL><p></DL><p>\n\
          <DT><A HREF=\"https://there.example/\" TAGS=\"old,new\">There</A>\n\
          <DT><A HREF=\"javascript:alert(1)\">Bad</A>\n"
     ));
 
-    let id = begin(&session, file.as_bytes(), &[]).await;
-    let done = once(&session, &id, "done").await;
+    let id = start_import(&session, file.as_bytes(), &[]).await;
+    let done = wait_for(&session, &id, "done").await;
 
     assert_eq!((counts(&done), &done["format"]), ([1, 1, 1], &json!("netscape")));
     let skipped = &done["report"]["skipped"][0];
@@ -125,7 +125,7 @@ async fn browser_bookmark_list_is_imported_and_pages_are_fetched() {
     );
     assert_eq!(read["savedAt"], "2023-11-14T22:13:20.000Z");
     eventually("its text is counted", async || {
-        (shown(&session, &id).await["texts"]["ready"] == 1).then_some(())
+        (show_import(&session, &id).await["texts"]["ready"] == 1).then_some(())
     })
     .await;
     let all = session.get("/app/api/imports").await;
@@ -136,7 +136,7 @@ async fn browser_bookmark_list_is_imported_and_pages_are_fetched() {
 async fn formats_are_detected_from_bytes() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
-    let zip = zipped(&[
+    let zip = zip_archive(&[
         (
             "metadata_0_to_1.json",
             br#"[{"slug": "o", "title": "Omnivore", "url": "https://f.example/omnivore", "labels": ["x"]}]"#,
@@ -149,7 +149,7 @@ async fn formats_are_detected_from_bytes() {
     let text = |text: &str| text.as_bytes().to_vec();
     let files = [
         ("jsonl", text(r#"{"url": "https://f.example/jsonl", "title": "Jsonl", "text": "T"}"#)),
-        ("netscape", text(&list("<DT><A HREF=\"https://f.example/netscape\">Netscape</A>"))),
+        ("netscape", text(&bookmark_list("<DT><A HREF=\"https://f.example/netscape\">Netscape</A>"))),
         (
             "pocket",
             text(
@@ -197,15 +197,15 @@ async fn formats_are_detected_from_bytes() {
         ("omnivore", zip),
     ];
     for (format, file) in &files {
-        let id = begin(&session, file, &[]).await;
-        let done = once(&session, &id, "done").await;
+        let id = start_import(&session, file, &[]).await;
+        let done = wait_for(&session, &id, "done").await;
         assert_eq!((done["format"].as_str(), counts(&done)), (Some(*format), [1, 0, 0]), "{done}");
-        let named = begin(&session, file, &[("format", format)]).await;
-        assert_eq!(counts(&once(&session, &named, "done").await), [0, 1, 0], "{format}");
+        let named = start_import(&session, file, &[("format", format)]).await;
+        assert_eq!(counts(&wait_for(&session, &named, "done").await), [0, 1, 0], "{format}");
     }
     let opml = r#"<opml version="2.0"><body><outline text="F"><outline text="Feed" xmlUrl="https://f.example/feed"/></outline></body></opml>"#;
-    let id = begin(&session, opml.as_bytes(), &[]).await;
-    assert_eq!(counts(&once(&session, &id, "done").await), [1, 0, 0]);
+    let id = start_import(&session, opml.as_bytes(), &[]).await;
+    assert_eq!(counts(&wait_for(&session, &id, "done").await), [1, 0, 0]);
     let feeds = session.get("/app/api/library/feeds").await;
     assert_eq!(feeds.data(200)["feeds"][0]["folder"], "F");
     let mut expected: Vec<String> = files.iter().map(|(format, _)| (*format).to_owned()).collect();
@@ -252,7 +252,7 @@ async fn texts_without_a_page_become_notes() {
     );
     let skipped = session.get(&format!("{rows}?outcome=skipped")).await.data(200)["rows"].clone();
     assert_eq!(skipped, rest["rows"]);
-    session.get(&format!("{rows}?outcome=beside")).await.refused(400);
+    session.get(&format!("{rows}?outcome=beside")).await.error_code(400);
     let projects = session.get("/app/api/projects").await.data(200)["projects"].clone();
     assert_eq!((projects.as_array().unwrap().len(), &projects[0]["name"]), (1, &json!("Imported notes")));
     let path = format!("/app/api/projects/{}/notes", projects[0]["id"].as_str().unwrap());
@@ -274,8 +274,8 @@ async fn texts_without_a_page_become_notes() {
     // The project was made for the first, and stays because something is in it; the third found the second's note.
     for (import, left) in [(first, 1), (second, 0), (third, 0)] {
         let id = import["id"].as_str().unwrap().to_owned();
-        step(&session, &id, "undo").await;
-        once(&session, &id, "undone").await;
+        post_step(&session, &id, "undo").await;
+        wait_for(&session, &id, "undone").await;
         let there = session.get(&path).await.body["data"]["notes"].as_array().map_or(0, Vec::len);
         assert_eq!(there, left);
     }
@@ -283,7 +283,7 @@ async fn texts_without_a_page_become_notes() {
 
 #[actix_web::test]
 async fn import_of_silent_hosts_does_not_delay_other_users() {
-    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let (one, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let (mut silent, mut links) = (Vec::new(), String::new());
     for _ in 0..12 {
@@ -294,21 +294,21 @@ async fn import_of_silent_hosts_does_not_delay_other_users() {
         silent.push(site);
     }
     let session = one.sign_in().await;
-    let id = begin(&session, list(&links).as_bytes(), &[]).await;
-    once(&session, &id, "done").await;
-    let asked = || silent.iter().filter(|site| site.was_asked("/a") || site.was_asked("/b")).count();
+    let id = start_import(&session, bookmark_list(&links).as_bytes(), &[]).await;
+    wait_for(&session, &id, "done").await;
+    let asked = || silent.iter().filter(|site| site.was_requested("/a") || site.was_requested("/b")).count();
     eventually("as many as may are asked", async || (asked() >= 2).then_some(())).await;
 
     let (key, site) = (other.full_key().await, Site::start().await);
     let saved = key.save(json!({ "url": site.page("/page", [article("A page", "A heron stands.")]) })).await;
-    let sent = uploaded(&key, "application/pdf", &paper("A paper about herons")).await;
+    let sent = upload(&key, "application/pdf", &pdf_with_text("A paper about herons")).await;
 
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     eventually("the upload is read", async || {
         (key.get(&uploads::path(&sent)).await.data(200)["status"] == "ready").then_some(())
     })
     .await;
-    let texts = once(&session, &id, "done").await["texts"].clone();
+    let texts = wait_for(&session, &id, "done").await["texts"].clone();
     assert_eq!((&texts["processing"], &texts["ready"]), (&json!(24), &json!(0)), "{texts}");
 }
 
@@ -317,7 +317,10 @@ async fn pdfs_in_an_archive_are_read_with_page_numbers() {
     let server = Server::start().await;
     let list =
         br#"[{"slug": "p", "title": "On herons", "url": "https://f.example/p.pdf", "labels": ["birds"]}]"#;
-    let file = zipped(&[("metadata_0_to_1.json", list), ("content/p.pdf", &paper("A paper about herons"))]);
+    let file = zip_archive(&[
+        ("metadata_0_to_1.json", list),
+        ("content/p.pdf", &pdf_with_text("A paper about herons")),
+    ]);
     let session = server.user(Plan::Pro).await.sign_in().await;
 
     let (looked, done) = looked_and_taken(&session, &file).await;
@@ -356,13 +359,13 @@ async fn pdfs_in_an_archive_are_read_with_page_numbers() {
 async fn dry_run_changes_nothing_until_it_is_started() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
-    let file = list(
+    let file = bookmark_list(
         "<DT><H3>F</H3><DL><DT><A HREF=\"https://d.example/1\">One</A>\n<DT><A HREF=\"https://d.example/1#x\">Again</A>\n</DL>\n\
          <DT><A HREF=\"ftp://d.example/\">Bad</A>",
     );
 
-    let id = begin(&session, file.as_bytes(), &[("dryRun", "true")]).await;
-    let looked = once(&session, &id, "checked").await;
+    let id = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
+    let looked = wait_for(&session, &id, "checked").await;
 
     assert_eq!((counts(&looked), &looked["dryRun"]), ([1, 1, 1], &json!(true)));
     let rows = session.get(&format!("/app/api/imports/{id}/rows")).await.data(200)["rows"].clone();
@@ -372,25 +375,26 @@ async fn dry_run_changes_nothing_until_it_is_started() {
     assert!(titles(&session).await.is_empty() && collections(&session).await.is_empty());
     for not in ["pause", "resume", "undo"] {
         assert_eq!(
-            session.post(&format!("/app/api/imports/{id}/{not}"), json!({})).await.refused(409),
+            session.post(&format!("/app/api/imports/{id}/{not}"), json!({})).await.error_code(409),
             "CONFLICT"
         );
     }
-    step(&session, &id, "start").await;
-    assert_eq!(counts(&once(&session, &id, "done").await), [1, 1, 1]);
+    post_step(&session, &id, "start").await;
+    assert_eq!(counts(&wait_for(&session, &id, "done").await), [1, 1, 1]);
     assert_eq!(
         (titles(&session).await, collections(&session).await),
         (vec!["One".to_owned()], vec!["F".to_owned()])
     );
     assert_eq!(
-        session.post(&format!("/app/api/imports/{id}/start"), json!({})).await.refused(409),
+        session.post(&format!("/app/api/imports/{id}/start"), json!({})).await.error_code(409),
         "CONFLICT"
     );
 }
 
 #[actix_web::test]
 async fn paused_import_fetches_nothing_until_resumed() {
-    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8"), ("INGEST__FETCHES", "1")]).await;
+    let server =
+        Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8"), ("INGEST__FETCHES", "1")]).await;
     let (session, site) = (server.user(Plan::Pro).await.sign_in().await, Site::start().await);
     let mut links = String::new();
     for n in 0..15 {
@@ -398,12 +402,12 @@ async fn paused_import_fetches_nothing_until_resumed() {
         let page = site.page(&format!("/{n}"), [Reply::Slow(Duration::from_millis(300), html)]);
         links.push_str(&format!("<DT><A HREF=\"{page}\">Page {n}</A>\n"));
     }
-    let id = begin(&session, list(&links).as_bytes(), &[]).await;
-    once(&session, &id, "done").await;
+    let id = start_import(&session, bookmark_list(&links).as_bytes(), &[]).await;
+    wait_for(&session, &id, "done").await;
 
-    let paused = step(&session, &id, "pause").await;
+    let paused = post_step(&session, &id, "pause").await;
     assert_eq!(paused["status"], "paused");
-    let fetched = || (0..15).filter(|n| site.was_asked(&format!("/{n}"))).count();
+    let fetched = || (0..15).filter(|n| site.was_requested(&format!("/{n}"))).count();
     let rows = Database::connect(server.database_url()).await.unwrap();
     let pages = job::Entity::find().filter(job::Column::Kind.eq("page"));
     // One of them may be on its way.
@@ -416,14 +420,14 @@ async fn paused_import_fetches_nothing_until_resumed() {
     assert!(waiting.iter().all(|job| job.turn.is_none()), "a page of a paused import has its turn");
     assert_eq!(fetched() + waiting.len(), 15);
 
-    assert_eq!(step(&session, &id, "resume").await["status"], "done");
+    assert_eq!(post_step(&session, &id, "resume").await["status"], "done");
     eventually("the pages are read", async || {
-        (shown(&session, &id).await["texts"]["ready"] == 15).then_some(())
+        (show_import(&session, &id).await["texts"]["ready"] == 15).then_some(())
     })
     .await;
-    step(&session, &id, "pause").await;
-    step(&session, &id, "undo").await;
-    once(&session, &id, "undone").await;
+    post_step(&session, &id, "pause").await;
+    post_step(&session, &id, "undo").await;
+    wait_for(&session, &id, "undone").await;
     assert!(titles(&session).await.is_empty());
 }
 
@@ -433,8 +437,8 @@ async fn failed_import_or_undo_continues_in_its_direction() {
     let session = server.user(Plan::Pro).await.sign_in().await;
     let lines: String =
         (0..5).map(|n| format!("{{\"url\": \"https://b.example/{n}\", \"text\": \"T\"}}\n")).collect();
-    let id = begin(&session, lines.as_bytes(), &[]).await;
-    once(&session, &id, "done").await;
+    let id = start_import(&session, lines.as_bytes(), &[]).await;
+    wait_for(&session, &id, "done").await;
     let rows = Database::connect(server.database_url()).await.unwrap();
     let break_off = async |state: ImportState, done: i64| {
         import::Entity::update_many()
@@ -448,19 +452,19 @@ async fn failed_import_or_undo_continues_in_its_direction() {
 
     restore_file(&server, &id, lines.as_bytes()).await;
     break_off(ImportState::Failed, 3).await;
-    let resumed = step(&session, &id, "resume").await;
+    let resumed = post_step(&session, &id, "resume").await;
 
     // Else a pause would take it for one whose rows are all in.
     assert_eq!((&resumed["status"], &resumed["finishedAt"]), (&json!("running"), &Value::Null), "{resumed}");
-    assert_eq!(once(&session, &id, "done").await["rows"], 5);
+    assert_eq!(wait_for(&session, &id, "done").await["rows"], 5);
 
     break_off(ImportState::HalfUndone, 5).await;
     let path = format!("/app/api/imports/{id}");
-    assert_eq!(shown(&session, &id).await["error"], "the disk was full");
-    assert_eq!(session.post(&format!("{path}/resume"), json!({})).await.refused(409), "CONFLICT");
-    assert_eq!(session.post(&format!("{path}/pause"), json!({})).await.refused(409), "CONFLICT");
-    assert_eq!(step(&session, &id, "undo").await["error"], Value::Null);
-    once(&session, &id, "undone").await;
+    assert_eq!(show_import(&session, &id).await["error"], "the disk was full");
+    assert_eq!(session.post(&format!("{path}/resume"), json!({})).await.error_code(409), "CONFLICT");
+    assert_eq!(session.post(&format!("{path}/pause"), json!({})).await.error_code(409), "CONFLICT");
+    assert_eq!(post_step(&session, &id, "undo").await["error"], Value::Null);
+    wait_for(&session, &id, "undone").await;
     assert!(titles(&session).await.is_empty());
 }
 
@@ -470,8 +474,8 @@ async fn paused_import_keeps_its_file_for_days() {
     let session = server.user(Plan::Pro).await.sign_in().await;
     let lines: String =
         (0..5).map(|n| format!("{{\"url\": \"https://p.example/{n}\", \"text\": \"T\"}}\n")).collect();
-    let id = begin(&session, lines.as_bytes(), &[]).await;
-    once(&session, &id, "done").await;
+    let id = start_import(&session, lines.as_bytes(), &[]).await;
+    wait_for(&session, &id, "done").await;
     restore_file(&server, &id, lines.as_bytes()).await;
     let rows = Database::connect(server.database_url()).await.unwrap();
     import::Entity::update_many()
@@ -484,9 +488,9 @@ async fn paused_import_keeps_its_file_for_days() {
 
     server.clock.advance(Duration::from_secs(8 * 24 * 3600));
     library::imports::sweep(server.app()).await.unwrap();
-    step(&session, &id, "resume").await;
+    post_step(&session, &id, "resume").await;
 
-    assert_eq!(once(&session, &id, "done").await["rows"], 5);
+    assert_eq!(wait_for(&session, &id, "done").await["rows"], 5);
 }
 
 #[actix_web::test]
@@ -494,16 +498,16 @@ async fn import_with_transient_failure_is_retried_and_shows_it() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let bytes = b"{\"url\": \"https://b.example/1\", \"title\": \"One\", \"text\": \"T\"}\n";
-    let id = begin(&session, bytes, &[("dryRun", "true")]).await;
-    once(&session, &id, "checked").await;
+    let id = start_import(&session, bytes, &[("dryRun", "true")]).await;
+    wait_for(&session, &id, "checked").await;
     let stored = files(server.home().folder());
     let stored = stored.into_iter().find(|path| std::fs::read(path).is_ok_and(|kept| kept == bytes)).unwrap();
     std::fs::remove_file(&stored).unwrap();
     std::os::unix::fs::symlink(&stored, &stored).unwrap();
 
-    step(&session, &id, "start").await;
+    post_step(&session, &id, "start").await;
     let waits = eventually("a try failed", async || {
-        Some(shown(&session, &id).await).filter(|import| import["error"].is_string())
+        Some(show_import(&session, &id).await).filter(|import| import["error"].is_string())
     })
     .await;
     assert_eq!((&waits["status"], &waits["finishedAt"]), (&json!("running"), &Value::Null), "{waits}");
@@ -511,7 +515,7 @@ async fn import_with_transient_failure_is_retried_and_shows_it() {
     std::fs::remove_file(&stored).unwrap();
     std::fs::write(&stored, bytes).unwrap();
     server.clock.advance(Duration::from_secs(120));
-    assert_eq!(once(&session, &id, "done").await["error"], Value::Null);
+    assert_eq!(wait_for(&session, &id, "done").await["error"], Value::Null);
     assert_eq!(titles(&session).await, ["One"]);
 }
 
@@ -519,10 +523,10 @@ async fn import_with_transient_failure_is_retried_and_shows_it() {
 async fn sixth_unfinished_import_is_refused() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
-    let file = list("<DT><A HREF=\"https://m.example/\">A</A>");
+    let file = bookmark_list("<DT><A HREF=\"https://m.example/\">A</A>");
     for _ in 0..5 {
-        let id = begin(&session, file.as_bytes(), &[("dryRun", "true")]).await;
-        once(&session, &id, "checked").await;
+        let id = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
+        wait_for(&session, &id, "checked").await;
     }
     // As if each had been begun, and paused before its end.
     import::Entity::update_many()
@@ -533,27 +537,27 @@ async fn sixth_unfinished_import_is_refused() {
         .await
         .unwrap();
 
-    let sixth = session.file("/app/api/imports", file.as_bytes(), &[]).await;
+    let sixth = session.post_file("/app/api/imports", file.as_bytes(), &[]).await;
 
-    assert_eq!(sixth.refused(409), "CONFLICT");
+    assert_eq!(sixth.error_code(409), "CONFLICT");
 }
 
 #[actix_web::test]
 async fn dry_run_without_its_file_does_not_start() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
-    let file = list("<DT><A HREF=\"https://m.example/\">A</A>");
-    let first = begin(&session, file.as_bytes(), &[("dryRun", "true")]).await;
-    once(&session, &first, "checked").await;
+    let file = bookmark_list("<DT><A HREF=\"https://m.example/\">A</A>");
+    let first = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
+    wait_for(&session, &first, "checked").await;
     for _ in 0..6 {
-        let id = begin(&session, file.as_bytes(), &[("dryRun", "true")]).await;
-        once(&session, &id, "checked").await;
+        let id = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
+        wait_for(&session, &id, "checked").await;
     }
 
     let started = session.post(&format!("/app/api/imports/{first}/start"), json!({})).await;
 
-    assert_eq!(started.refused(409), "CONFLICT");
-    let kept = shown(&session, &first).await;
+    assert_eq!(started.error_code(409), "CONFLICT");
+    let kept = show_import(&session, &first).await;
     assert_eq!((&kept["status"], counts(&kept)), (&json!("checked"), [1, 0, 0]), "its report went");
 }
 
@@ -561,74 +565,80 @@ async fn dry_run_without_its_file_does_not_start() {
 async fn file_is_deleted_when_its_import_no_longer_needs_it() {
     let server = Server::start().await;
     let session = server.user(Plan::Free).await.sign_in().await;
-    let file = list("<DT><A HREF=\"https://m.example/\">A</A>");
+    let file = bookmark_list("<DT><A HREF=\"https://m.example/\">A</A>");
     let kept = async || stored_file::Entity::find().all(server.app().db.read()).await.unwrap().len();
     let is_deleted =
         async || eventually("the file is deleted", async || (kept().await == 0).then_some(())).await;
 
-    let looked = begin(&session, file.as_bytes(), &[("dryRun", "true")]).await;
-    once(&session, &looked, "checked").await;
+    let looked = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
+    wait_for(&session, &looked, "checked").await;
     assert_eq!(kept().await, 1);
-    step(&session, &looked, "start").await;
-    let done = once(&session, &looked, "done").await;
+    post_step(&session, &looked, "start").await;
+    let done = wait_for(&session, &looked, "done").await;
     is_deleted().await;
     assert_eq!(counts(&done), [1, 0, 0]);
-    assert_eq!(step(&session, &looked, "pause").await["status"], "paused");
-    assert_eq!(step(&session, &looked, "resume").await["status"], "done");
+    assert_eq!(post_step(&session, &looked, "pause").await["status"], "paused");
+    assert_eq!(post_step(&session, &looked, "resume").await["status"], "done");
 
-    let failed = begin(&session, b"%PDF-1.7 words", &[]).await;
-    once(&session, &failed, "failed").await;
+    let failed = start_import(&session, b"%PDF-1.7 words", &[]).await;
+    wait_for(&session, &failed, "failed").await;
     assert_eq!(kept().await, 1);
-    step(&session, &failed, "undo").await;
-    once(&session, &failed, "undone").await;
+    post_step(&session, &failed, "undo").await;
+    wait_for(&session, &failed, "undone").await;
     is_deleted().await;
 }
 
 #[actix_web::test]
 async fn invalid_imports_are_refused_and_valid_ones_are_private() {
-    let server = Server::with(&[("UPLOADS__IMPORT_BYTES", "1048576")]).await;
+    let server = Server::start_with(&[("UPLOADS__IMPORT_BYTES", "1048576")]).await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let path = "/app/api/imports";
-    let file = list("<DT><A HREF=\"https://a.example/\">A</A>");
+    let file = bookmark_list("<DT><A HREF=\"https://a.example/\">A</A>");
     for (answer, status, code) in [
-        (server.stranger().file(path, file.as_bytes(), &[]).await, 401, "NOT_SIGNED_IN"),
+        (server.anonymous().post_file(path, file.as_bytes(), &[]).await, 401, "NOT_SIGNED_IN"),
         (
-            session.clone().with("origin", "https://evil.example").file(path, file.as_bytes(), &[]).await,
+            session
+                .clone()
+                .with("origin", "https://evil.example")
+                .post_file(path, file.as_bytes(), &[])
+                .await,
             403,
             "FOREIGN_ORIGIN",
         ),
-        (session.body(path, "application/json", b"{}".to_vec()).await, 415, "UNSUPPORTED_MEDIA_TYPE"),
+        (session.post_bytes(path, "application/json", b"{}".to_vec()).await, 415, "UNSUPPORTED_MEDIA_TYPE"),
         (
-            session.body(path, "multipart/form-data; boundary=x", b"--x--\r\n".to_vec()).await,
+            session.post_bytes(path, "multipart/form-data; boundary=x", b"--x--\r\n".to_vec()).await,
             400,
             "VALIDATION_FAILED",
         ),
         (
-            session.body(path, "multipart/form-data; boundary=x", b"--x\r\nContent-Disp".to_vec()).await,
+            session
+                .post_bytes(path, "multipart/form-data; boundary=x", b"--x\r\nContent-Disp".to_vec())
+                .await,
             400,
             "VALIDATION_FAILED",
         ),
-        (session.file(path, b"", &[]).await, 400, "VALIDATION_FAILED"),
-        (session.file(path, file.as_bytes(), &[("format", "evernote")]).await, 400, "VALIDATION_FAILED"),
-        (session.file(path, file.as_bytes(), &[("dryRun", "perhaps")]).await, 400, "VALIDATION_FAILED"),
-        (session.file(path, file.as_bytes(), &[("colour", "blue")]).await, 400, "VALIDATION_FAILED"),
-        (session.file(path, &vec![b'x'; 1 << 21], &[]).await, 413, "PAYLOAD_TOO_LARGE"),
+        (session.post_file(path, b"", &[]).await, 400, "VALIDATION_FAILED"),
+        (session.post_file(path, file.as_bytes(), &[("format", "evernote")]).await, 400, "VALIDATION_FAILED"),
+        (session.post_file(path, file.as_bytes(), &[("dryRun", "perhaps")]).await, 400, "VALIDATION_FAILED"),
+        (session.post_file(path, file.as_bytes(), &[("colour", "blue")]).await, 400, "VALIDATION_FAILED"),
+        (session.post_file(path, &vec![b'x'; 1 << 21], &[]).await, 413, "PAYLOAD_TOO_LARGE"),
     ] {
-        assert_eq!(answer.refused(status), code);
+        assert_eq!(answer.error_code(status), code);
     }
     for (bytes, why) in
         [(&b"%PDF-1.7 words"[..], "not recognised"), (b"PK\x03\x04 and nothing more", "damaged")]
     {
-        let id = begin(&session, bytes, &[]).await;
-        let failed = once(&session, &id, "failed").await;
+        let id = start_import(&session, bytes, &[]).await;
+        let failed = wait_for(&session, &id, "failed").await;
         assert!(failed["error"].as_str().unwrap().contains(why), "{failed}");
     }
-    let id = begin(&session, file.as_bytes(), &[]).await;
-    once(&session, &id, "done").await;
+    let id = start_import(&session, file.as_bytes(), &[]).await;
+    wait_for(&session, &id, "done").await;
     let other = server.user(Plan::Pro).await.sign_in().await;
-    other.get(&format!("/app/api/imports/{id}")).await.refused(404);
+    other.get(&format!("/app/api/imports/{id}")).await.error_code(404);
     for step in ["start", "pause", "resume", "undo"] {
-        other.post(&format!("/app/api/imports/{id}/{step}"), json!({})).await.refused(404);
+        other.post(&format!("/app/api/imports/{id}/{step}"), json!({})).await.error_code(404);
     }
     assert_eq!(other.get(path).await.data(200)["imports"], json!([]));
 }
@@ -636,32 +646,32 @@ async fn invalid_imports_are_refused_and_valid_ones_are_private() {
 #[actix_web::test]
 async fn killed_import_continues_without_loss_or_repetition() {
     let home = Home::new().await;
-    program::make_account(&home);
+    program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
     let links: String = (0..2000)
         .map(|n| {
             format!("<DT><H3>F{}</H3><DL><DT><A HREF=\"https://k.example/{n}\">Page {n}</A></DL>\n", n % 7)
         })
         .collect();
-    let id = begin(&session, list(&links).as_bytes(), &[]).await;
+    let id = start_import(&session, bookmark_list(&links).as_bytes(), &[]).await;
     eventually("some rows are in", async || {
-        (shown(&session, &id).await["rows"].as_i64() >= Some(100)).then_some(())
+        (show_import(&session, &id).await["rows"].as_i64() >= Some(100)).then_some(())
     })
     .await;
 
     running.kill();
     let running = Program::start(&home, "data").await;
 
-    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
-    let done = once(&session, &id, "done").await;
+    let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
+    let done = wait_for(&session, &id, "done").await;
     assert_eq!((counts(&done), &done["rows"]), ([2000, 0, 0], &json!(2000)), "{done}");
     assert_eq!(collections(&session).await, ["F0", "F1", "F2", "F3", "F4", "F5", "F6"]);
     running.terminate().await;
 }
 
 /// What is marked in a bookmark: words, note and places, in the order of the text.
-pub async fn marked(session: &Client, bookmark: &str) -> Vec<(String, Value, [i64; 2])> {
+pub async fn list_highlights(session: &Client, bookmark: &str) -> Vec<(String, Value, [i64; 2])> {
     let listed = session.get(&format!("/app/api/library/bookmarks/{bookmark}/highlights")).await;
     let all = listed.data(200)["highlights"].as_array().unwrap().clone();
     let place = |one: &Value| ["startOffset", "endOffset"].map(|name| one[name].as_i64().unwrap());
@@ -688,8 +698,8 @@ async fn imported_annotations_become_highlights() {
     }]);
     let file = file.to_string();
 
-    let first = begin(&session, file.as_bytes(), &[]).await;
-    assert_eq!(counts(&once(&session, &first, "done").await), [1, 0, 0]);
+    let first = start_import(&session, file.as_bytes(), &[]).await;
+    assert_eq!(counts(&wait_for(&session, &first, "done").await), [1, 0, 0]);
     let bookmark = eventually("the page is read", async || {
         let listed =
             session.get("/app/api/library/bookmarks?q=Herons").await.data(200)["bookmarks"][0].clone();
@@ -702,35 +712,35 @@ async fn imported_annotations_become_highlights() {
         ("The “grey” heron stands".to_owned(), Value::Null, [0, 23]),
         ("waits, and waits, for the fish".to_owned(), json!("Patience"), [41, 71]),
     ];
-    assert_eq!(marked(&session, &bookmark).await, found);
+    assert_eq!(list_highlights(&session, &bookmark).await, found);
     // Of a page that has a text they are placed at once, and what is marked already is not marked again.
     let own = json!({ "text": "reeds", "startOffset": 31, "endOffset": 36 });
     session.post(&format!("/app/api/library/bookmarks/{bookmark}/highlights"), own).await.data(201);
     let second = file.replace("Words that are nowhere", "for the fish of the evening");
-    let second = begin(&session, second.as_bytes(), &[]).await;
-    assert_eq!(counts(&once(&session, &second, "done").await), [0, 1, 0]);
-    let all = marked(&session, &bookmark).await;
+    let second = start_import(&session, second.as_bytes(), &[]).await;
+    assert_eq!(counts(&wait_for(&session, &second, "done").await), [0, 1, 0]);
+    let all = list_highlights(&session, &bookmark).await;
     assert_eq!(all.len(), 5, "{all:?}");
     assert!(all.contains(&("for the fish of the evening".to_owned(), Value::Null, [59, 86])), "{all:?}");
     // The highlights of the second import and of the user are changes of the first one's page, which stays.
     for (id, [kept, additions]) in [(&first, [1, 0]), (&second, [0, 1])] {
-        step(&session, id, "undo").await;
-        let undo = once(&session, id, "undone").await["report"]["undo"].clone();
+        post_step(&session, id, "undo").await;
+        let undo = wait_for(&session, id, "undone").await["report"]["undo"].clone();
         assert_eq!(undo, json!({ "deleted": 0, "kept": kept, "additionsKept": additions }));
     }
-    assert_eq!(marked(&session, &bookmark).await, all);
+    assert_eq!(list_highlights(&session, &bookmark).await, all);
 }
 
 #[actix_web::test]
 async fn import_command_accepts_the_same_files() {
     let home = Home::new().await;
-    program::make_account(&home);
+    program::create_account(&home);
     let running = Program::start(&home, "data").await;
     let import = |args: &[&str], input: &str| {
         let all = [&["import", "--user", program::EMAIL], args].concat();
-        running.beside_with(&home, &all, input)
+        running.run_command_with_input(&home, &all, input)
     };
-    let file = list(
+    let file = bookmark_list(
         "<DT><H3>F</H3><DL><DT><A HREF=\"https://c.example/1\">One</A></DL>\n<DT><A HREF=\"mailto:a@b\">Bad</A>",
     );
 
@@ -749,26 +759,32 @@ async fn import_command_accepts_the_same_files() {
         (&json!("netscape"), &json!(6), &json!(2))
     );
     assert_eq!(taken["serverRunning"], true);
-    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
     let listed = session.get("/app/api/library/bookmarks?sort=title").await;
     assert_eq!(listed.data(200)["bookmarks"].as_array().unwrap().len(), 2);
     // What was imported on the command line is undone in the app.
     let id = taken["importId"].as_str().unwrap();
-    step(&session, id, "undo").await;
-    once(&session, id, "undone").await;
+    post_step(&session, id, "undo").await;
+    wait_for(&session, id, "undone").await;
     running.terminate().await;
 }
 
 #[actix_web::test]
 async fn imports_command_shows_pauses_and_undoes_imports() {
     let home = Home::new().await;
-    program::make_account(&home);
+    program::create_account(&home);
     let running = Program::start(&home, "data").await;
     let imports = |step: &str, args: &[&str]| {
-        running.beside_with(&home, &[&["imports", step, "--user", program::EMAIL], args].concat(), "")
+        running.run_command_with_input(
+            &home,
+            &[&["imports", step, "--user", program::EMAIL], args].concat(),
+            "",
+        )
     };
-    let file = list("<DT><A HREF=\"https://c.example/1\">One</A>\n<DT><A HREF=\"mailto:a@b\">Bad</A>");
-    let looked = running.beside_with(&home, &["import", "--user", program::EMAIL, "--dry-run", "-"], &file);
+    let file =
+        bookmark_list("<DT><A HREF=\"https://c.example/1\">One</A>\n<DT><A HREF=\"mailto:a@b\">Bad</A>");
+    let looked =
+        running.run_command_with_input(&home, &["import", "--user", program::EMAIL, "--dry-run", "-"], &file);
     let id = looked["importId"].as_str().unwrap();
     let comes_to = async |status: &str| {
         eventually(status, async || (imports("show", &[id])["status"] == status).then_some(())).await;
@@ -789,7 +805,7 @@ async fn imports_command_shows_pauses_and_undoes_imports() {
 
     let listed = imports("list", &[])["imports"].clone();
     assert_eq!((&listed[0]["importId"], &listed[0]["status"]), (&looked["importId"], &json!("undone")));
-    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
     let left = session.get("/app/api/library/bookmarks").await.data(200)["bookmarks"].clone();
     assert_eq!(left, json!([]));
     running.terminate().await;
@@ -798,18 +814,18 @@ async fn imports_command_shows_pauses_and_undoes_imports() {
 #[actix_web::test]
 async fn import_command_without_server_runs_at_the_next_start() {
     let home = Home::new().await;
-    program::make_account(&home);
+    program::create_account(&home);
     let file = home.path("saved.html");
-    std::fs::write(&file, list("<DT><A HREF=\"https://c.example/1\">One</A>")).unwrap();
+    std::fs::write(&file, bookmark_list("<DT><A HREF=\"https://c.example/1\">One</A>")).unwrap();
     let args = ["import", "--user", program::EMAIL, file.to_str().unwrap()];
 
-    let left = program::run(&home, &args, "");
+    let left = program::run_command(&home, &args, "");
 
     assert_eq!((&left["status"], &left["serverRunning"]), (&json!("running"), &json!(false)));
     std::fs::remove_file(&file).unwrap();
     let running = Program::start(&home, "data").await;
-    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
-    let done = once(&session, left["importId"].as_str().unwrap(), "done").await;
+    let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
+    let done = wait_for(&session, left["importId"].as_str().unwrap(), "done").await;
     assert_eq!((counts(&done), &done["format"]), ([1, 0, 0], &json!("netscape")));
     running.terminate().await;
 }
@@ -817,19 +833,19 @@ async fn import_command_without_server_runs_at_the_next_start() {
 #[actix_web::test]
 async fn import_command_reports_a_server_of_another_database() {
     let (home, another) = (Home::new().await, Home::new().await);
-    program::make_account(&home);
-    program::make_account(&another);
+    program::create_account(&home);
+    program::create_account(&another);
     let file = home.path("saved.html");
-    std::fs::write(&file, list("<DT><A HREF=\"https://c.example/1\">One</A>")).unwrap();
+    std::fs::write(&file, bookmark_list("<DT><A HREF=\"https://c.example/1\">One</A>")).unwrap();
     let running = Program::start(&another, "data").await;
     let args = ["import", "--user", program::EMAIL, file.to_str().unwrap()];
 
-    let said = running.ended_at(&home, &args, "another database");
+    let said = running.run_until_printed(&home, &args, "another database");
 
     assert!(said.contains("you may stop waiting"), "{said}");
     running.terminate().await;
     let running = Program::start(&home, "data").await;
-    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
     eventually("it is taken in", async || (titles(&session).await == ["One"]).then_some(())).await;
     running.terminate().await;
 }

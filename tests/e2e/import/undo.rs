@@ -9,7 +9,9 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{Database, EntityTrait};
 use serde_json::{Value, json};
 
-use crate::import::imports::{begin, collections, list, marked, once, shown, step, titles};
+use crate::import::imports::{
+    bookmark_list, collections, list_highlights, post_step, show_import, start_import, titles, wait_for,
+};
 use crate::support::{Client, Home, Program, Reply, Server, Site, eventually, program};
 
 const BOOKMARKS: &str = "/app/api/library/bookmarks";
@@ -20,15 +22,15 @@ const FEEDS: &str = "/app/api/library/feeds";
 async fn imported(server: &Server, session: &Client, file: &str) -> String {
     // Each at a time of its own.
     server.clock.advance(Duration::from_secs(1));
-    let id = begin(session, file.as_bytes(), &[]).await;
-    once(session, &id, "done").await;
+    let id = start_import(session, file.as_bytes(), &[]).await;
+    wait_for(session, &id, "done").await;
     id
 }
 
 /// Undoes an import. Returns how many things it deleted and kept, and how many additions.
 async fn undone(session: &Client, id: &str) -> [i64; 3] {
-    step(session, id, "undo").await;
-    let report = once(session, id, "undone").await["report"]["undo"].clone();
+    post_step(session, id, "undo").await;
+    let report = wait_for(session, id, "undone").await["report"]["undo"].clone();
     ["deleted", "kept", "additionsKept"].map(|name| report[name].as_i64().unwrap())
 }
 
@@ -64,14 +66,14 @@ async fn undo_deletes_unchanged_items_and_keeps_additions() {
     let before = json!({ "url": "https://u.example/there", "title": "There", "text": "T", "tags": ["old"] });
     session.post(BOOKMARKS, before).await.data(201);
     session.post(COLLECTIONS, json!({ "name": "Kept" })).await.data(201);
-    let file = list(
+    let file = bookmark_list(
         "<DT><H3>Kept</H3><DL><DT><A HREF=\"https://u.example/there\" TAGS=\"old,new\">T</A>\n<DD>On it\n</DL>\n\
          <DT><H3>Top</H3><DL><DT><H3>Sub</H3><DL><DT><A HREF=\"https://u.example/new\" TAGS=\"new\">New</A></DL></DL>\n\
          <DT><A FEEDURL=\"https://u.example/feed\" HREF=\"https://u.example/\">F</A>",
     );
     let id = imported(&server, &session, &file).await;
     assert_eq!(titles(&session).await, ["New", "There"]);
-    assert_eq!(shown(&session, &id).await["report"]["undo"], Value::Null);
+    assert_eq!(show_import(&session, &id).await["report"]["undo"], Value::Null);
 
     // New, Top, Sub and the feed; the row of There.
     assert_eq!(undone(&session, &id).await, [4, 0, 1]);
@@ -151,7 +153,7 @@ async fn undo_leaves_a_kept_bookmark_unmodified() {
     let session = server.user(Plan::Pro).await.sign_in().await;
     let link =
         "<DT><H3>In</H3><DL><DT><A HREF=\"https://s.example/1\" TAGS=\"theirs\">One</A>\n<DD>Theirs\n</DL>";
-    let id = imported(&server, &session, &list(link)).await;
+    let id = imported(&server, &session, &bookmark_list(link)).await;
     let own = json!({ "notes": "Theirs\n\nMine", "tags": ["theirs", "mine"] });
     session.patch(&path_of(&only(&session).await), own).await.data(200);
 
@@ -195,10 +197,12 @@ async fn undo_keeps_a_page_changed_between_its_rows() {
     // As if the import had been paused before its second row.
     crate::import::imports::restore_file(&server, &id, file.as_bytes()).await;
     set_state(&server, ImportState::Failed).await;
-    step(&session, &id, "resume").await;
-    eventually("the second row is in", async || (shown(&session, &id).await["rows"] == 2).then_some(()))
-        .await;
-    once(&session, &id, "done").await;
+    post_step(&session, &id, "resume").await;
+    eventually("the second row is in", async || {
+        (show_import(&session, &id).await["rows"] == 2).then_some(())
+    })
+    .await;
+    wait_for(&session, &id, "done").await;
 
     assert_eq!(undone(&session, &id).await, [0, 1, 0]);
 
@@ -251,13 +255,13 @@ async fn page_deleted_by_undo_is_restored_with_its_highlights() {
     let id = imported(&server, &session, &annotated(&HIGHLIGHTS)).await;
     // The highlights find their places, which is no change.
     let page = ready(&session).await[0]["bookmarkId"].as_str().unwrap().to_owned();
-    assert!(marked(&session, &page).await.iter().all(|(.., [_, end])| *end > 0));
+    assert!(list_highlights(&session, &page).await.iter().all(|(.., [_, end])| *end > 0));
 
     assert_eq!(undone(&session, &id).await, [1, 0, 0]);
     assert!(titles(&session).await.is_empty());
     session.post(&format!("{BOOKMARKS}/{page}/restore"), json!({})).await.data(200);
 
-    assert_eq!(marked(&session, &page).await.len(), HIGHLIGHTS.len());
+    assert_eq!(list_highlights(&session, &page).await.len(), HIGHLIGHTS.len());
 }
 
 #[actix_web::test]
@@ -274,7 +278,7 @@ async fn changed_highlights_keep_their_page_and_are_not_reimported() {
         let newer = [&HIGHLIGHTS[..], &[("The grey heron stands", "From there")]].concat();
         let imports = [first, imported(&server, &session, &annotated(&newer)).await];
         let id = page.rsplit('/').next().unwrap();
-        let all = marked(&session, id).await;
+        let all = list_highlights(&session, id).await;
         let notes: Vec<_> = all.iter().map(|(_, note, _)| note.clone()).collect();
         assert_eq!(all.len(), 5, "only what has another note is new: {all:?}");
         assert!(notes.contains(&json!("From there")) && notes.contains(&json!("Mine")), "{all:?}");
@@ -287,7 +291,7 @@ async fn changed_highlights_keep_their_page_and_are_not_reimported() {
         reports.sort_unstable();
         assert_eq!(reports, [(0, [0, 1, 0]), (1, [0, 0, 1])], "undone in the order {order:?}");
         only(&session).await;
-        assert_eq!(marked(&session, id).await, all);
+        assert_eq!(list_highlights(&session, id).await, all);
     }
 }
 
@@ -312,12 +316,12 @@ async fn highlight_in_a_project_keeps_its_page() {
 
 #[actix_web::test]
 async fn undo_keeps_changed_collections_and_feeds() {
-    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let folder = |name: &str| {
         format!("<DT><H3>{name}</H3><DL><DT><A HREF=\"https://s.example/{name}\">{name}</A></DL>\n")
     };
-    let folders = imported(&server, &session, &list(&(folder("One") + &folder("Two")))).await;
+    let folders = imported(&server, &session, &bookmark_list(&(folder("One") + &folder("Two")))).await;
     let feeds = "<opml version=\"2.0\"><body><outline xmlUrl=\"https://s.example/a\"/><outline xmlUrl=\"https://s.example/b\"/></body></opml>";
     let feeds = imported(&server, &session, feeds).await;
     let all = session.get(COLLECTIONS).await.data(200)["collections"].clone();
@@ -342,7 +346,7 @@ async fn undo_keeps_a_collection_with_another_bookmark() {
     let session = server.user(Plan::Pro).await.sign_in().await;
     let link =
         "<DT><H3>Top</H3><DL><DT><H3>Sub</H3><DL><DT><A HREF=\"https://s.example/1\">One</A></DL></DL>";
-    let id = imported(&server, &session, &list(link)).await;
+    let id = imported(&server, &session, &bookmark_list(link)).await;
     let all = session.get(COLLECTIONS).await.data(200)["collections"].clone();
     let sub =
         all.as_array().unwrap().iter().find(|one| one["name"] == "Sub").unwrap()["collectionId"].clone();
@@ -362,7 +366,8 @@ async fn undo_keeps_a_collection_with_another_bookmark() {
 async fn undo_treats_additions_of_another_import_as_changes() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
-    let page = |tags: &str| list(&format!("<DT><A HREF=\"https://s.example/1\" TAGS=\"{tags}\">One</A>\n"));
+    let page =
+        |tags: &str| bookmark_list(&format!("<DT><A HREF=\"https://s.example/1\" TAGS=\"{tags}\">One</A>\n"));
 
     // The second one finds all of it there and adds nothing.
     let first = imported(&server, &session, &page("a")).await;
@@ -384,7 +389,7 @@ async fn concurrent_undos_delete_what_each_import_created() {
     let session = server.user(Plan::Pro).await.sign_in().await;
     let folder = |pages: &[u8]| {
         let link = |n: &u8| format!("<DT><A HREF=\"https://s.example/{n}\">{n}</A>\n");
-        list(&format!("<DT><H3>F</H3><DL>{}</DL>", pages.iter().map(link).collect::<String>()))
+        bookmark_list(&format!("<DT><H3>F</H3><DL>{}</DL>", pages.iter().map(link).collect::<String>()))
     };
     let imports = [
         imported(&server, &session, &folder(&[1, 2])).await,
@@ -392,10 +397,10 @@ async fn concurrent_undos_delete_what_each_import_created() {
     ];
 
     for id in &imports {
-        step(&session, id, "undo").await;
+        post_step(&session, id, "undo").await;
     }
     for id in &imports {
-        once(&session, id, "undone").await;
+        wait_for(&session, id, "undone").await;
     }
 
     assert!(titles(&session).await.is_empty());
@@ -404,7 +409,7 @@ async fn concurrent_undos_delete_what_each_import_created() {
 #[actix_web::test]
 async fn undo_keeps_a_feed_with_starred_entry_and_a_changed_note() {
     let (server, site) =
-        (Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await, Site::start().await);
+        (Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await, Site::start().await);
     let session = server.user(Plan::Pro).await.sign_in().await;
     let feed = |n: u8| {
         let item = "<item><title>Spring</title><guid>1</guid><link>/s</link></item>";
@@ -451,42 +456,42 @@ async fn undo_keeps_a_feed_with_starred_entry_and_a_changed_note() {
 async fn import_is_undone_once_and_not_while_running() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
-    let file = list("<DT><A HREF=\"https://s.example/1\">One</A>\n");
+    let file = bookmark_list("<DT><A HREF=\"https://s.example/1\">One</A>\n");
     let id = imported(&server, &session, &file).await;
     let undo = async || session.post(&format!("/app/api/imports/{id}/undo"), json!({})).await;
 
     for state in [ImportState::Running, ImportState::Undoing] {
         set_state(&server, state).await;
-        assert_eq!(undo().await.refused(409), "CONFLICT", "{state}");
+        assert_eq!(undo().await.error_code(409), "CONFLICT", "{state}");
     }
     assert_eq!(titles(&session).await, ["One"]);
     set_state(&server, ImportState::Done).await;
     assert_eq!(undone(&session, &id).await, [1, 0, 0]);
 
-    assert_eq!(undo().await.refused(409), "CONFLICT");
-    assert_eq!(shown(&session, &id).await["report"]["undo"]["deleted"], 1);
+    assert_eq!(undo().await.error_code(409), "CONFLICT");
+    assert_eq!(show_import(&session, &id).await["report"]["undo"]["deleted"], 1);
 }
 
 #[actix_web::test]
 async fn undo_continues_after_a_kill() {
     let home = Home::new().await;
-    program::make_account(&home);
+    program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
     let links: String = (0..2000)
         .map(|n| {
             format!("<DT><H3>F{}</H3><DL><DT><A HREF=\"https://k.example/{n}\">Page {n}</A></DL>\n", n % 7)
         })
         .collect();
-    let id = begin(&session, list(&links).as_bytes(), &[]).await;
-    once(&session, &id, "done").await;
+    let id = start_import(&session, bookmark_list(&links).as_bytes(), &[]).await;
+    wait_for(&session, &id, "done").await;
     let found = session.get(&format!("{BOOKMARKS}?q=Page%201993")).await.data(200)["bookmarks"].clone();
     let changed = found.as_array().unwrap().iter().find(|one| one["title"] == "Page 1993").unwrap().clone();
     session.patch(&path_of(&changed), json!({ "favorite": true })).await.data(200);
 
-    step(&session, &id, "undo").await;
+    post_step(&session, &id, "undo").await;
     eventually("some are deleted", async || {
-        let texts = shown(&session, &id).await["texts"].clone();
+        let texts = show_import(&session, &id).await["texts"].clone();
         let count = |name: &str| texts[name].as_i64().unwrap();
         (count("processing") + count("ready") + count("failed") < 2000).then_some(())
     })
@@ -494,8 +499,8 @@ async fn undo_continues_after_a_kill() {
     running.kill();
     let running = Program::start(&home, "data").await;
 
-    let session = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
-    let undo = once(&session, &id, "undone").await["report"]["undo"].clone();
+    let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
+    let undo = wait_for(&session, &id, "undone").await["report"]["undo"].clone();
     // 1993 stays, and so does F5, in which it is.
     assert_eq!(undo, json!({ "deleted": 1999 + 6, "kept": 2, "additionsKept": 0 }));
     assert_eq!(titles(&session).await, ["Page 1993"]);

@@ -10,7 +10,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::export::exports::paper;
+use crate::export::exports::pdf_with_text;
 use crate::ingest::uploads;
 use crate::support::{Key, Reply, Server, Site, article, eventually};
 
@@ -28,7 +28,7 @@ async fn job_of(server: &Server, document: &str, kind: &str) -> job::Model {
 /// All that is due has been claimed when this is ready.
 async fn another_is_ready(key: &Key, name: &str) {
     let other = key.save_text(&format!("https://example.org/{name}"), "Something else.").await;
-    key.once(&other, "ready").await;
+    key.wait_for(&other, "ready").await;
 }
 
 #[actix_web::test]
@@ -38,12 +38,12 @@ async fn missing_page_fails_with_reason_and_is_not_retried() {
     let url = site.page("/gone", [Reply::Status(404)]);
 
     let saved = key.save(json!({ "url": url })).await;
-    let failed = key.once(&saved, "failed").await;
+    let failed = key.wait_for(&saved, "failed").await;
 
     assert!(failed["error"].as_str().unwrap().contains("404"), "{failed}");
     server.clock.advance(Duration::from_secs(20 * 86_400));
     another_is_ready(&key, "later").await;
-    assert_eq!(site.hits("/gone"), 1);
+    assert_eq!(site.request_count("/gone"), 1);
     assert_eq!(page_job(&server, &saved).await.state, JobState::Dead);
     assert!(key.search("gone").await.is_empty());
 }
@@ -56,7 +56,7 @@ async fn forbidden_url_is_refused_on_save() {
 
     let answer = key.post("/rest/v1/bookmarks", json!({ "url": "http://10.1.2.3/" })).await;
 
-    assert_eq!(answer.refused(422), "URL_REJECTED");
+    assert_eq!(answer.error_code(422), "URL_REJECTED");
 }
 
 #[actix_web::test]
@@ -65,17 +65,17 @@ async fn page_with_transient_failure_is_retried_after_a_minute() {
     let key = server.user(Plan::Pro).await.full_key().await;
     let url = site.page("/busy", [Reply::Status(503), article("Busy", "a heron")]);
     let saved = key.save(json!({ "url": url })).await;
-    let failed = key.once(&saved, "failed").await;
+    let failed = key.wait_for(&saved, "failed").await;
     assert!(failed["error"].is_string());
     let job = page_job(&server, &saved).await;
     assert_eq!((job.state, job.attempts), (JobState::Queued, 1));
 
     server.clock.advance(Duration::from_secs(59));
     another_is_ready(&key, "too-soon").await;
-    assert_eq!(site.hits("/busy"), 1);
+    assert_eq!(site.request_count("/busy"), 1);
     server.clock.advance(Duration::from_secs(17));
 
-    let ready = key.once(&saved, "ready").await;
+    let ready = key.wait_for(&saved, "ready").await;
     assert_eq!(ready["error"], Value::Null);
     assert_eq!(key.search("heron").await, [saved["documentId"].as_str().unwrap()]);
 }
@@ -98,8 +98,8 @@ async fn page_that_keeps_failing_is_given_up_with_last_reason() {
     })
     .await;
 
-    assert_eq!(usize::try_from(tries).unwrap(), site.hits("/broken"));
-    assert!(key.once(&saved, "failed").await["error"].is_string());
+    assert_eq!(usize::try_from(tries).unwrap(), site.request_count("/broken"));
+    assert!(key.wait_for(&saved, "failed").await["error"].is_string());
 }
 
 /// A PDF of 5 KB whose one page unpacks to 3 GB: spaces, packed twice.
@@ -107,7 +107,7 @@ const BOMB: &[u8] = include_bytes!("bomb.pdf");
 
 /// Sends a PDF; the id of its document.
 async fn sent(key: &Key, bytes: &[u8]) -> String {
-    let ticket = uploads::uploaded(key, "application/pdf", bytes).await;
+    let ticket = uploads::upload(key, "application/pdf", bytes).await;
     key.get(&uploads::path(&ticket)).await.data(200)["documentId"].as_str().unwrap().to_owned()
 }
 
@@ -123,7 +123,7 @@ async fn file_that_crashes_its_parser_fails_after_three_attempts() {
     let (key, session) = (user.full_key().await, user.sign_in().await);
 
     let bomb = sent(&key, BOMB).await;
-    let paper = sent(&key, &paper("A paper about herons")).await;
+    let paper = sent(&key, &pdf_with_text("A paper about herons")).await;
 
     eventually("the other is read", async || (stands(&key, &paper).await == "ready").then_some(())).await;
     for tries in 1..=3 {

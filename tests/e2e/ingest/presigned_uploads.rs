@@ -7,12 +7,12 @@ use entity::plan::Plan;
 use serde_json::{Value, json};
 
 use crate::ingest::uploads::{complete, path, put};
-use crate::support::{Client, Server, Store, eventually};
+use crate::support::{Client, S3Bucket, Server, eventually};
 
 const PAPER: &[u8] = b"%PDF-1.7 as far as its first bytes say";
 
-async fn server(store: &Store) -> Server {
-    Server::with(&store.settings()).await
+async fn server(store: &S3Bucket) -> Server {
+    Server::start_with(&store.settings()).await
 }
 
 async fn announce(key: &Client) -> Value {
@@ -22,7 +22,7 @@ async fn announce(key: &Client) -> Value {
 
 #[actix_web::test]
 async fn completed_upload_is_copied_within_the_bucket() {
-    let store = Store::start().await;
+    let store = S3Bucket::start().await;
     let server = server(&store).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key).await;
@@ -30,12 +30,12 @@ async fn completed_upload_is_copied_within_the_bucket() {
     assert!(url.starts_with(&format!("{}/shelf/library/incoming/", store.endpoint)), "{url}");
     assert!(url.contains("X-Amz-Signature=") && url.contains("content-type"), "{url}");
 
-    assert_eq!(complete(&key, &ticket).await.refused(409), "UPLOAD_INCOMPLETE");
+    assert_eq!(complete(&key, &ticket).await.error_code(409), "UPLOAD_INCOMPLETE");
     assert_eq!(put(&ticket, &PAPER[1..]).await, 200);
-    assert_eq!(complete(&key, &ticket).await.refused(409), "UPLOAD_INCOMPLETE");
+    assert_eq!(complete(&key, &ticket).await.error_code(409), "UPLOAD_INCOMPLETE");
     assert_eq!(put(&ticket, PAPER).await, 200);
     let wrong = key.post(&format!("{}/complete", path(&ticket)), json!({ "sha256": "0".repeat(64) })).await;
-    assert_eq!(wrong.refused(409), "UPLOAD_INCOMPLETE");
+    assert_eq!(wrong.error_code(409), "UPLOAD_INCOMPLETE");
 
     let answers = futures_util::future::join_all((0..5).map(|_| complete(&key, &ticket))).await;
 
@@ -56,7 +56,7 @@ async fn completed_upload_is_copied_within_the_bucket() {
 
 #[actix_web::test]
 async fn upload_received_in_time_can_be_completed_late() {
-    let store = Store::start().await;
+    let store = S3Bucket::start().await;
     let server = server(&store).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let (came, never) = (announce(&key).await, announce(&key).await);
@@ -66,13 +66,13 @@ async fn upload_received_in_time_can_be_completed_late() {
     assert_eq!(key.get(&path(&came)).await.data(200)["status"], "awaiting");
     assert_eq!(key.get(&path(&never)).await.data(200)["status"], "expired");
     complete(&key, &came).await.data(202);
-    assert_eq!(complete(&key, &never).await.refused(410), "UPLOAD_EXPIRED");
+    assert_eq!(complete(&key, &never).await.error_code(410), "UPLOAD_EXPIRED");
 }
 
 /// Of the threat table (row U2).
 #[actix_web::test]
 async fn presigned_url_accepts_only_the_announced_type() {
-    let store = Store::start().await;
+    let store = S3Bucket::start().await;
     let server = server(&store).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key).await;

@@ -26,7 +26,7 @@ async fn saved_text_is_found_and_returned_unchanged() {
     let given = "The heron stands still in the water for an hour, waiting.";
 
     let saved = key.save_text("https://example.org/heron", given).await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
 
     assert_eq!(key.search("heron waiting").await, [document(&saved)]);
     assert_eq!(text(&key, &document(&saved)).await, given);
@@ -41,7 +41,7 @@ async fn saved_url_is_fetched_and_its_article_is_found() {
     let url = site.page("/patience", [article("Patience", "a heron")]);
 
     let saved = key.save(json!({ "url": url })).await;
-    let ready = key.once(&saved, "ready").await;
+    let ready = key.wait_for(&saved, "ready").await;
 
     assert_eq!(ready["title"], "Patience");
     assert_eq!(key.search("heron").await, [document(&saved)]);
@@ -58,11 +58,11 @@ async fn saved_text_is_visible_to_its_owner_only() {
         (server.user(Plan::Pro).await.full_key().await, server.user(Plan::Pro).await.full_key().await);
 
     let saved = mine.save_text("https://example.org/heron", "The heron stands still in the water.").await;
-    mine.once(&saved, "ready").await;
+    mine.wait_for(&saved, "ready").await;
 
     assert!(other.search("heron").await.is_empty());
     for path in [path(&saved, ""), format!("/rest/v2/documents/{}", document(&saved))] {
-        assert_eq!(other.get(&path).await.refused(404), "NOT_FOUND");
+        assert_eq!(other.get(&path).await.error_code(404), "NOT_FOUND");
     }
 }
 
@@ -71,14 +71,14 @@ async fn deleted_bookmark_is_hidden_and_restored_one_is_found() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = key.save_text("https://example.org/heron", "The heron stands still in the water.").await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
 
     key.delete(&path(&saved, "")).await.data(200);
 
     assert!(key.search("heron").await.is_empty());
-    assert_eq!(key.get(&path(&saved, "")).await.refused(404), "NOT_FOUND");
+    assert_eq!(key.get(&path(&saved, "")).await.error_code(404), "NOT_FOUND");
     let read = key.get(&format!("/rest/v2/documents/{}", document(&saved))).await;
-    assert_eq!(read.refused(404), "NOT_FOUND");
+    assert_eq!(read.error_code(404), "NOT_FOUND");
 
     key.post(&path(&saved, "/restore"), json!({})).await.data(200);
     crate::support::eventually("the restored bookmark is found", async || {
@@ -93,7 +93,7 @@ async fn refetched_page_is_found_by_its_new_words_only() {
     let key = server.user(Plan::Pro).await.full_key().await;
     let url = site.page("/birds", [article("Birds", "a heron"), article("Birds", "a kingfisher")]);
     let saved = key.save(json!({ "url": url })).await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
 
     key.post(&path(&saved, "/refetch"), json!({})).await.data(202);
 
@@ -102,7 +102,7 @@ async fn refetched_page_is_found_by_its_new_words_only() {
     })
     .await;
     assert!(key.search("heron").await.is_empty());
-    assert_eq!(site.hits("/birds"), 2);
+    assert_eq!(site.request_count("/birds"), 2);
 }
 
 #[actix_web::test]
@@ -111,7 +111,7 @@ async fn failed_refetch_keeps_the_previous_text() {
     let key = server.user(Plan::Pro).await.full_key().await;
     let url = site.page("/birds", [article("Birds", "a heron"), Reply::Status(404)]);
     let saved = key.save(json!({ "url": url })).await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
 
     key.send(Method::POST, &path(&saved, "/refetch"), None).await.data(202);
 

@@ -25,18 +25,20 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
-use crate::export::exports::paper;
-use crate::ingest::uploads::{self, uploaded};
-use crate::support::{Client, Ears, Home, Key, Program, Reply, Server, Site, eventually, files, program};
+use crate::export::exports::pdf_with_text;
+use crate::ingest::uploads::{self, upload};
+use crate::support::{
+    Client, Home, Key, Program, Reply, Server, Site, TranscriptionEndpoint, eventually, files, program,
+};
 
 /// Says of each window which one it is; fails from one on, until it is told to go on.
 #[derive(Default)]
-pub struct Counting {
+pub struct CountingTranscriber {
     heard: AtomicUsize,
     fails_at: Mutex<Option<usize>>,
 }
 
-impl Transcriber for Counting {
+impl Transcriber for CountingTranscriber {
     fn model(&self) -> &str {
         "counting"
     }
@@ -74,12 +76,12 @@ impl Transcriber for Counting {
 }
 
 /// Hears a window for each permit.
-struct Gated {
+struct GatedTranscriber {
     permits: Arc<Semaphore>,
     heard: AtomicUsize,
 }
 
-impl Transcriber for Gated {
+impl Transcriber for GatedTranscriber {
     fn model(&self) -> &str {
         "gated"
     }
@@ -114,12 +116,12 @@ impl Transcriber for Gated {
 }
 
 /// A WAV file in which so many seconds of sound stand, each with a second of silence before it.
-pub fn recording(seconds: u32) -> tempfile::NamedTempFile {
-    wave(2 * seconds, |second| !second.is_multiple_of(2))
+pub fn wav_recording(seconds: u32) -> tempfile::NamedTempFile {
+    wav_file(2 * seconds, |second| !second.is_multiple_of(2))
 }
 
 /// A WAV file of so many seconds, in some of which there is sound.
-fn wave(seconds: u32, sounds: impl Fn(u32) -> bool) -> tempfile::NamedTempFile {
+fn wav_file(seconds: u32, sounds: impl Fn(u32) -> bool) -> tempfile::NamedTempFile {
     let rate = 8_000u32;
     let bytes = seconds * rate * 2;
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -138,11 +140,11 @@ fn wave(seconds: u32, sounds: impl Fn(u32) -> bool) -> tempfile::NamedTempFile {
 }
 
 /// A document that is a recording, the job that a worker holds for it, and its owner's key.
-async fn held(server: &Server) -> (Key, document::Model, job::Model) {
+async fn recording_with_job(server: &Server) -> (Key, document::Model, job::Model) {
     let owner = server.user(Plan::Pro).await;
     let (user, key) = (owner.id(), owner.full_key().await);
     let saved = key.save_text("https://example.org/talk", "not heard yet").await;
-    let ready = key.once(&saved, "ready").await;
+    let ready = key.wait_for(&saved, "ready").await;
     let id = DocumentId(ready["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
     let app = server.app();
     let row = document::Entity::one_of(user, id).one(app.db.read()).await.unwrap().unwrap();
@@ -186,8 +188,8 @@ async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, F
 #[actix_web::test]
 async fn interrupted_transcription_resumes_and_keeps_its_times() {
     let server = Server::start().await;
-    let (key, document, job) = held(&server).await;
-    let (file, counting) = (recording(10), Arc::new(Counting::default()));
+    let (key, document, job) = recording_with_job(&server).await;
+    let (file, counting) = (wav_recording(10), Arc::new(CountingTranscriber::default()));
     server.app().speech.set_transcriber(counting.clone());
     let path = format!("/rest/v2/documents/{}/transcript", document.id);
 
@@ -235,8 +237,8 @@ async fn interrupted_transcription_resumes_and_keeps_its_times() {
 #[actix_web::test]
 async fn long_silence_is_skipped_once_and_counts_as_progress() {
     let server = Server::start().await;
-    let (_, document, job) = held(&server).await;
-    let (file, counting) = (wave(640, |second| second > 620), Arc::new(Counting::default()));
+    let (_, document, job) = recording_with_job(&server).await;
+    let (file, counting) = (wav_file(640, |second| second > 620), Arc::new(CountingTranscriber::default()));
     server.app().speech.set_transcriber(counting.clone());
     let row = async || {
         let own = transcript::Entity::owned_by(job.user_id);
@@ -259,8 +261,8 @@ async fn long_silence_is_skipped_once_and_counts_as_progress() {
 #[actix_web::test]
 async fn new_text_between_two_turns_keeps_transcribed_segments() {
     let server = Server::start().await;
-    let (_, document, job) = held(&server).await;
-    let (file, counting) = (recording(10), Arc::new(Counting::default()));
+    let (_, document, job) = recording_with_job(&server).await;
+    let (file, counting) = (wav_recording(10), Arc::new(CountingTranscriber::default()));
     server.app().speech.set_transcriber(counting.clone());
     *counting.fails_at.lock().unwrap() = Some(3);
     assert!(heard(&server, &job, file.path()).await.is_err());
@@ -279,8 +281,8 @@ async fn new_text_between_two_turns_keeps_transcribed_segments() {
 #[actix_web::test]
 async fn finished_transcript_outlives_another_text() {
     let server = Server::start().await;
-    let (_, document, job) = held(&server).await;
-    let (file, counting) = (recording(10), Arc::new(Counting::default()));
+    let (_, document, job) = recording_with_job(&server).await;
+    let (file, counting) = (wav_recording(10), Arc::new(CountingTranscriber::default()));
     server.app().speech.set_transcriber(counting.clone());
     let first = heard(&server, &job, file.path()).await.unwrap();
     let windows = counting.heard.load(Ordering::SeqCst);
@@ -293,7 +295,7 @@ async fn finished_transcript_outlives_another_text() {
 
 /// A recording of the shared set and the folder of the speech model, where both are there. In CI both must be.
 #[expect(clippy::print_stderr, reason = "a test that is left out says so loudly")]
-fn famous() -> Option<(PathBuf, PathBuf)> {
+fn speech_sample() -> Option<(PathBuf, PathBuf)> {
     let named = std::env::var_os("CARREL_MODELS_DIR").map(PathBuf::from);
     let models = named.or_else(|| Some(std::env::home_dir()?.join(".cache/carrel/models")))?;
     let model = models.join("whisper-base");
@@ -309,9 +311,9 @@ fn famous() -> Option<(PathBuf, PathBuf)> {
 
 #[actix_web::test]
 async fn whisper_transcribes_words_language_and_times() {
-    let Some((file, model)) = famous() else { return };
+    let Some((file, model)) = speech_sample() else { return };
     let server = Server::start().await;
-    let (key, document, job) = held(&server).await;
+    let (key, document, job) = recording_with_job(&server).await;
     server.app().speech.set_transcriber(Arc::new(Whisper::new("whisper-base", &model)));
 
     let text = heard(&server, &job, &file).await.unwrap();
@@ -331,9 +333,9 @@ async fn whisper_transcribes_words_language_and_times() {
 #[actix_web::test]
 async fn transcribed_seconds_count_once_in_the_budget() {
     let server = Server::start().await;
-    let (key, _, job) = held(&server).await;
-    server.app().speech.set_transcriber(Arc::new(Counting::default()));
-    let file = recording(10);
+    let (key, _, job) = recording_with_job(&server).await;
+    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
+    let file = wav_recording(10);
 
     heard(&server, &job, file.path()).await.unwrap();
     heard(&server, &job, file.path()).await.unwrap();
@@ -351,11 +353,11 @@ async fn transcribed_seconds_count_once_in_the_budget() {
 #[actix_web::test]
 async fn transcription_without_lease_writes_nothing() {
     let server = Server::start().await;
-    let (key, document, mut job) = held(&server).await;
-    server.app().speech.set_transcriber(Arc::new(Counting::default()));
+    let (key, document, mut job) = recording_with_job(&server).await;
+    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     job.lease_token = Some(Uuid::now_v7());
 
-    let lost = heard(&server, &job, recording(4).path()).await;
+    let lost = heard(&server, &job, wav_recording(4).path()).await;
 
     assert!(matches!(lost, Err(Failure::LeaseLost)), "{lost:?}");
     let shown = key.get(&format!("/rest/v2/documents/{}/transcript", document.id)).await;
@@ -365,12 +367,12 @@ async fn transcription_without_lease_writes_nothing() {
 #[actix_web::test]
 async fn recording_waits_for_a_model_and_invalid_audio_fails() {
     let server = Server::start().await;
-    let (_, _, job) = held(&server).await;
+    let (_, _, job) = recording_with_job(&server).await;
 
     let waits = media::run(server.app(), &job).await;
     assert!(matches!(waits, Err(Failure::Waiting { reason: media::NO_MODEL, .. })), "{waits:?}");
 
-    server.app().speech.set_transcriber(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let mut text = tempfile::NamedTempFile::new().unwrap();
     text.write_all(&b"no sound at all ".repeat(999)).unwrap();
     let refused = heard(&server, &job, text.path()).await;
@@ -382,7 +384,7 @@ async fn job_waiting_for_the_model_is_due_when_it_arrives() {
     let server = Server::start().await;
     let app = server.app();
     let (now, later) = (app.clock.now(), Duration::from_secs(600));
-    let (_, _, job) = held(&server).await;
+    let (_, _, job) = recording_with_job(&server).await;
     let waits = Later { tried: false, reason: Some(media::NO_MODEL), after: later };
     assert!(queue::put_back(app.db.write(), &job, waits, now).await.unwrap());
     let row = async || job::Entity::find_by_id(job.id).one(app.db.read()).await.unwrap().unwrap();
@@ -403,7 +405,7 @@ async fn text_document_has_no_transcript() {
     let refused =
         key.get(&format!("/rest/v2/documents/{}/transcript", saved["documentId"].as_str().unwrap())).await;
 
-    assert_eq!(refused.refused(404), "NOT_FOUND");
+    assert_eq!(refused.error_code(404), "NOT_FOUND");
 }
 
 /// Uploads a file; its ticket.
@@ -414,17 +416,17 @@ async fn status(key: &Client, ticket: &Value) -> Value {
 #[actix_web::test]
 async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
     let server = Server::start().await;
-    let hears = gated();
+    let hears = gated_transcriber();
     server.app().speech.set_transcriber(hears.clone());
     let one = server.user(Plan::Pro).await.full_key().await;
     let other = server.user(Plan::Pro).await.full_key().await;
-    let bytes = |seconds| std::fs::read(recording(seconds).path()).unwrap();
-    let long = uploaded(&one, "audio/wav", &bytes(300)).await;
+    let bytes = |seconds| std::fs::read(wav_recording(seconds).path()).unwrap();
+    let long = upload(&one, "audio/wav", &bytes(300)).await;
     eventually("the long one is begun", async || (hears.heard.load(Ordering::SeqCst) == 1).then_some(()))
         .await;
 
-    let short = uploaded(&other, "audio/wav", &bytes(2)).await;
-    let read = uploaded(&other, "application/pdf", &paper("A paper about herons")).await;
+    let short = upload(&other, "audio/wav", &bytes(2)).await;
+    let read = upload(&other, "application/pdf", &pdf_with_text("A paper about herons")).await;
     eventually("the paper is read meanwhile", async || {
         (status(&other, &read).await == "ready").then_some(())
     })
@@ -445,11 +447,11 @@ async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
 #[actix_web::test]
 async fn recording_with_progress_on_each_attempt_is_not_given_up() {
     let server = Server::start().await;
-    let counting = Arc::new(Counting::default());
+    let counting = Arc::new(CountingTranscriber::default());
     server.app().speech.set_transcriber(counting.clone());
     let key = server.user(Plan::Pro).await.full_key().await;
     *counting.fails_at.lock().unwrap() = Some(1);
-    let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(30).path()).unwrap()).await;
+    let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(30).path()).unwrap()).await;
     let tries = || async {
         let hears = job::Entity::find().filter(job::Column::Kind.eq("hear"));
         hears.one(server.app().db.read()).await.unwrap().unwrap()
@@ -474,10 +476,10 @@ async fn recording_with_progress_on_each_attempt_is_not_given_up() {
 #[actix_web::test]
 async fn truncated_recording_reports_the_missing_part() {
     let server = Server::start().await;
-    server.app().speech.set_transcriber(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
-    let whole = std::fs::read(recording(10).path()).unwrap();
-    let ticket = uploaded(&key, "audio/wav", &whole[..whole.len() / 2]).await;
+    let whole = std::fs::read(wav_recording(10).path()).unwrap();
+    let ticket = upload(&key, "audio/wav", &whole[..whole.len() / 2]).await;
 
     eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
 
@@ -490,12 +492,12 @@ async fn truncated_recording_reports_the_missing_part() {
 #[actix_web::test]
 async fn recording_title_comes_from_its_id3_tag() {
     let server = Server::start().await;
-    server.app().speech.set_transcriber(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let tag = b"ID3\x03\0\0\0\0\0\x11TIT2\0\0\0\x07\0\0\0Herons";
     let sound = include_bytes!("../../../actors/crates/parse/src/audio/samples/tone.mp3");
 
-    let ticket = uploaded(&key, "audio/mpeg", &[&tag[..], sound].concat()).await;
+    let ticket = upload(&key, "audio/mpeg", &[&tag[..], sound].concat()).await;
 
     eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
     let bookmark = key.get(&uploads::path(&ticket)).await.data(200)["bookmarkId"].clone();
@@ -513,7 +515,7 @@ fn feed_of(site: &Site, items: &str) -> String {
 #[actix_web::test]
 async fn silent_host_delays_no_recording_of_other_users() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let one = server.user(Plan::Pro).await.full_key().await;
     let other = server.user(Plan::Pro).await.full_key().await;
     let silent = site.page("/talk.mp3", [Reply::Never]);
@@ -526,9 +528,9 @@ async fn silent_host_delays_no_recording_of_other_users() {
     })
     .await;
     one.post(&format!("/rest/v1/entries/{entry}/transcribe"), json!({})).await.data(202);
-    eventually("it is asked for", async || site.was_asked("/talk.mp3").then_some(())).await;
+    eventually("it is asked for", async || site.was_requested("/talk.mp3").then_some(())).await;
 
-    let short = uploaded(&other, "audio/wav", &std::fs::read(recording(2).path()).unwrap()).await;
+    let short = upload(&other, "audio/wav", &std::fs::read(wav_recording(2).path()).unwrap()).await;
 
     eventually("the other's is heard", async || (status(&other, &short).await == "ready").then_some(()))
         .await;
@@ -541,9 +543,10 @@ async fn silent_host_delays_no_recording_of_other_users() {
 #[actix_web::test]
 async fn enclosure_is_transcribed_on_request() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
-    let sound = site.page("/a.wav", [Reply::File("audio/wav", std::fs::read(recording(2).path()).unwrap())]);
+    let sound =
+        site.page("/a.wav", [Reply::File("audio/wav", std::fs::read(wav_recording(2).path()).unwrap())]);
     let item = |name: &str, more: &str| {
         format!(
             "<item><title>{name}</title><link>{}</link><description>Notes of it.</description>{more}</item>",
@@ -562,8 +565,8 @@ async fn enclosure_is_transcribed_on_request() {
     let named = |name: &str| entries.iter().find(|entry| entry["title"] == name).unwrap().clone();
     let asked = |entry: &Value| format!("/rest/v1/entries/{}/transcribe", entry["entryId"].as_str().unwrap());
 
-    assert_eq!(key.post(&asked(&named("/text")), json!({})).await.refused(409), "CONFLICT");
-    assert_eq!(site.hits("/a.wav"), 0);
+    assert_eq!(key.post(&asked(&named("/text")), json!({})).await.error_code(409), "CONFLICT");
+    assert_eq!(site.request_count("/a.wav"), 0);
     let entry = key.post(&asked(&named("/talk")), json!({})).await.data(202)["entry"].clone();
 
     let document = entry["documentId"].as_str().unwrap();
@@ -580,14 +583,14 @@ async fn enclosure_is_transcribed_on_request() {
     key.post(&asked(&named("/talk")), json!({})).await.data(202);
     let saved = key.save(json!({ "url": named("/talk")["url"] })).await;
     assert_eq!(saved["documentId"], entry["documentId"]);
-    key.once(&saved, "ready").await;
-    assert_eq!((site.hits("/a.wav"), site.was_asked("/talk")), (1, false));
+    key.wait_for(&saved, "ready").await;
+    assert_eq!((site.request_count("/a.wav"), site.was_requested("/talk")), (1, false));
     let text = key.get(&format!("/rest/v2/documents/{document}")).await.data(200)["text"].clone();
     assert!(text.as_str().unwrap().contains("This is heron number 0."), "{text}");
 }
 
 fn sound(seconds: u32) -> Reply {
-    Reply::File("audio/wav", std::fs::read(recording(seconds).path()).unwrap())
+    Reply::File("audio/wav", std::fs::read(wav_recording(seconds).path()).unwrap())
 }
 
 /// The text of what was saved: of what a [`Counting`] hears, each hearing has other words.
@@ -605,22 +608,22 @@ async fn heard_again(key: &Key, saved: &Value) {
     })
     .await;
     assert!(now.starts_with("This is heron number "), "{now}");
-    assert_eq!(key.once(saved, "ready").await["error"], Value::Null);
+    assert_eq!(key.wait_for(saved, "ready").await["error"], Value::Null);
 }
 
 #[actix_web::test]
 async fn page_that_redirects_to_audio_becomes_a_recording() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     site.page("/talk.wav", [sound(2)]);
     let sends = "<meta http-equiv=refresh content='0; url=/talk.wav'><title>A talk</title>".to_owned();
     let saved = key.save(json!({ "url": site.page("/talk", [Reply::Html(sends)]) })).await;
 
-    assert_eq!(key.once(&saved, "ready").await["contentType"], "audio");
-    let asked = site.hits("/talk");
+    assert_eq!(key.wait_for(&saved, "ready").await["contentType"], "audio");
+    let asked = site.request_count("/talk");
     heard_again(&key, &saved).await;
-    assert_eq!(site.hits("/talk"), asked);
+    assert_eq!(site.request_count("/talk"), asked);
 }
 
 /// Follows a feed with one episode whose page answers 404; returns the entry and the URL of the page.
@@ -640,15 +643,15 @@ async fn followed_episode(key: &Key, site: &Site) -> (Value, String) {
 #[actix_web::test]
 async fn saved_episode_can_be_transcribed_again_after_unfollow() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
     let asked = format!("/rest/v1/entries/{}/transcribe", entry["entryId"].as_str().unwrap());
     key.post(&asked, json!({})).await.data(202);
-    eventually("it is fetched", async || site.was_asked("/a.wav").then_some(())).await;
+    eventually("it is fetched", async || site.was_requested("/a.wav").then_some(())).await;
     let saved = key.save(json!({ "url": page })).await;
     // It may be ready with the text of the feed before it is transcribed.
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     eventually("it is transcribed", async || {
         text_of(&key, &saved).await.starts_with("This is heron number ").then_some(())
     })
@@ -656,7 +659,7 @@ async fn saved_episode_can_be_transcribed_again_after_unfollow() {
     key.delete(&format!("/rest/v1/feeds/{}", entry["feedId"].as_str().unwrap())).await.data(200);
 
     heard_again(&key, &saved).await;
-    assert!(!site.was_asked("/talk"), "its page replaced the transcript");
+    assert!(!site.was_requested("/talk"), "its page replaced the transcript");
 }
 
 #[actix_web::test]
@@ -758,19 +761,19 @@ async fn save_during_a_transcript_fetches_no_page() {
 
     assert_eq!(saved["documentId"], entry["documentId"]);
     await_all_jobs(&server, user.id()).await;
-    assert!(!site.was_asked("/talk"), "its page was fetched despite the transcript");
+    assert!(!site.was_requested("/talk"), "its page was fetched despite the transcript");
 }
 
 #[actix_web::test]
 async fn refetch_during_a_transcript_fetches_no_page() {
     let (server, site) = (Server::start().await, Site::start().await);
-    server.app().speech.set_transcriber(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
     let saved = key.save(json!({ "url": page })).await;
     await_all_jobs(&server, user.id()).await;
-    let asked = site.hits("/talk");
+    let asked = site.request_count("/talk");
 
     let path = format!("/rest/v1/bookmarks/{}/refetch", saved["bookmarkId"].as_str().unwrap());
     let refetch = key.post(&path, json!({}));
@@ -778,17 +781,17 @@ async fn refetch_during_a_transcript_fetches_no_page() {
 
     answer.data(202);
     await_all_jobs(&server, user.id()).await;
-    assert_eq!((site.hits("/talk"), site.hits("/a.wav")), (asked, 1));
+    assert_eq!((site.request_count("/talk"), site.request_count("/a.wav")), (asked, 1));
 }
 
-fn gated() -> Arc<Gated> {
-    Arc::new(Gated { permits: Arc::new(Semaphore::new(0)), heard: AtomicUsize::new(0) })
+fn gated_transcriber() -> Arc<GatedTranscriber> {
+    Arc::new(GatedTranscriber { permits: Arc::new(Semaphore::new(0)), heard: AtomicUsize::new(0) })
 }
 
 /// A recording of the person's that another node has begun; the job under which it hears it.
 async fn begun_elsewhere(server: &Server, user: UserId, key: &Key, n: usize) -> job::Model {
     let saved = key.save_text(&format!("https://e.example/{n}"), "not heard yet").await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     let id = DocumentId(saved["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
     let (app, now) = (server.app(), server.app().clock.now());
     let row = transcript::Model {
@@ -819,17 +822,17 @@ async fn begun_elsewhere(server: &Server, user: UserId, key: &Key, n: usize) -> 
 #[actix_web::test]
 async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
     let server = Server::start().await;
-    server.app().speech.set_transcriber(Arc::new(Counting::default()));
+    server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let (one, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let (key, others) = (one.full_key().await, other.full_key().await);
     let mut begun = Vec::new();
     for n in 0..4 {
         begun.push(begun_elsewhere(&server, one.id(), &key, n).await);
     }
-    let bytes = std::fs::read(recording(2).path()).unwrap();
+    let bytes = std::fs::read(wav_recording(2).path()).unwrap();
 
-    let fifth = uploaded(&key, "audio/wav", &bytes).await;
-    let of_another = uploaded(&others, "audio/wav", &bytes).await;
+    let fifth = upload(&key, "audio/wav", &bytes).await;
+    let of_another = upload(&others, "audio/wav", &bytes).await;
 
     eventually("another's is heard", async || (status(&others, &of_another).await == "ready").then_some(()))
         .await;
@@ -851,11 +854,11 @@ async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
 #[actix_web::test]
 async fn deleted_recording_stops_and_resumes_on_restore() {
     let server = Server::start().await;
-    let hears = gated();
+    let hears = gated_transcriber();
     server.app().speech.set_transcriber(hears.clone());
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
-    let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(60).path()).unwrap()).await;
+    let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(60).path()).unwrap()).await;
     eventually("it is begun", async || (hears.heard.load(Ordering::SeqCst) == 1).then_some(())).await;
     let bookmark = key.get(&uploads::path(&ticket)).await.data(200)["bookmarkId"].clone();
     let bookmark = format!("/rest/v1/bookmarks/{}", bookmark.as_str().unwrap());
@@ -880,12 +883,12 @@ const HEARD: &str =
 /// Of the fault table (row 17).
 #[actix_web::test]
 async fn busy_transcription_endpoint_is_retried() {
-    let ears = Ears::start([(429, "{}"), (200, "{\"cut"), (200, HEARD)]).await;
-    let server = Server::with(&ears.settings()).await;
+    let endpoint = TranscriptionEndpoint::start([(429, "{}"), (200, "{\"cut"), (200, HEARD)]).await;
+    let server = Server::start_with(&endpoint.settings()).await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(2).path()).unwrap()).await;
+    let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(2).path()).unwrap()).await;
     let asked = async |times: usize| {
-        eventually("it is asked", async || (ears.forms().len() == times).then_some(())).await;
+        eventually("it is asked", async || (endpoint.forms().len() == times).then_some(())).await;
     };
 
     // A clock that goes on within a try ends its lease.
@@ -920,17 +923,17 @@ async fn busy_transcription_endpoint_is_retried() {
         "name=\"response_format\"\r\n\r\nverbose_json",
         "filename=\"window.wav\"",
     ] {
-        assert!(ears.forms()[2].contains(part), "{part}");
+        assert!(endpoint.forms()[2].contains(part), "{part}");
     }
 }
 
 #[actix_web::test]
 async fn permanent_endpoint_error_fails_with_reason() {
-    let ears = Ears::start([(400, "canary")]).await;
-    let server = Server::with(&ears.settings()).await;
+    let endpoint = TranscriptionEndpoint::start([(400, "canary")]).await;
+    let server = Server::start_with(&endpoint.settings()).await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
-    let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(2).path()).unwrap()).await;
+    let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(2).path()).unwrap()).await;
 
     eventually("it has failed", async || (status(&key, &ticket).await == "failed").then_some(())).await;
     let shown = key.get(&uploads::path(&ticket)).await.data(200).clone();
@@ -938,17 +941,17 @@ async fn permanent_endpoint_error_fails_with_reason() {
         shown["error"],
         "the recording could not be transcribed: the transcription service answered with status 400"
     );
-    assert_eq!(ears.forms().len(), 1);
+    assert_eq!(endpoint.forms().len(), 1);
 }
 
 #[actix_web::test]
 async fn refused_window_is_reported_missing_and_the_rest_is_kept() {
-    let ears = Ears::start([(200, HEARD), (400, "{}"), (200, HEARD)]).await;
-    let server = Server::with(&ears.settings()).await;
+    let endpoint = TranscriptionEndpoint::start([(200, HEARD), (400, "{}"), (200, HEARD)]).await;
+    let server = Server::start_with(&endpoint.settings()).await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
     // More than twenty minutes: an endpoint hears ten at a time.
-    let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(650).path()).unwrap()).await;
+    let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(650).path()).unwrap()).await;
 
     eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
     let upload = key.get(&uploads::path(&ticket)).await.data(200).clone();
@@ -966,25 +969,25 @@ async fn refused_window_is_reported_missing_and_the_rest_is_kept() {
 /// Of the fault table (row 1).
 #[actix_web::test]
 async fn transcription_resumes_after_a_kill() {
-    let ears = Ears::start([(200, HEARD), (200, HEARD), (0, "")]).await;
+    let endpoint = TranscriptionEndpoint::start([(200, HEARD), (200, HEARD), (0, "")]).await;
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
-    let running = Program::start_with(&home, "data", &ears.settings()).await;
-    let key = running.holder(&id, &secret);
+    let (id, secret) = program::create_account(&home);
+    let running = Program::start_with(&home, "data", &endpoint.settings()).await;
+    let key = running.client_with_key(&id, &secret);
     // More than twenty minutes: an endpoint hears ten at a time.
-    let ticket = uploaded(&key, "audio/wav", &std::fs::read(recording(650).path()).unwrap()).await;
-    eventually("the third window is asked for", async || (ears.forms().len() == 3).then_some(())).await;
+    let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(650).path()).unwrap()).await;
+    eventually("the third window is asked for", async || (endpoint.forms().len() == 3).then_some(())).await;
 
-    let (_, _, metrics) = running.stranger().download("/metrics").await;
+    let (_, _, metrics) = running.anonymous().download("/metrics").await;
     let metrics = String::from_utf8(metrics).unwrap();
     for line in ["track=\"recordings\",state=\"running\"} 1", "track=\"web\",state=\"waiting\"} 0"] {
         assert!(metrics.contains(&format!("carrel_jobs{{{line}")), "{metrics}");
     }
     assert!(metrics.contains("carrel_jobs_late_seconds{track=\"recordings\"} 0"), "{metrics}");
     running.kill();
-    ears.answers([(200, HEARD)]);
-    let running = Program::start_with(&home, "data", &ears.settings()).await;
-    let key = running.holder(&id, &secret);
+    endpoint.set_responses([(200, HEARD)]);
+    let running = Program::start_with(&home, "data", &endpoint.settings()).await;
+    let key = running.client_with_key(&id, &secret);
 
     eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
     let document =
@@ -998,30 +1001,33 @@ async fn transcription_resumes_after_a_kill() {
         .collect();
     assert_eq!(starts.len(), 3, "{starts:?}");
     assert!(starts.is_sorted(), "{starts:?}");
-    assert_eq!(ears.forms().len(), 1, "what was heard before is not heard again");
+    assert_eq!(endpoint.forms().len(), 1, "what was heard before is not heard again");
 }
 
 #[actix_web::test]
 async fn fetched_recording_resumes_after_a_kill_from_its_stored_file() {
-    let (ears, site) = (Ears::start([(200, HEARD), (200, HEARD), (0, "")]).await, Site::start().await);
+    let (endpoint, site) =
+        (TranscriptionEndpoint::start([(200, HEARD), (200, HEARD), (0, "")]).await, Site::start().await);
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
-    let settings = [&ears.settings()[..], &[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]].concat();
+    let (id, secret) = program::create_account(&home);
+    let settings = [&endpoint.settings()[..], &[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]].concat();
     let running = Program::start_with(&home, "data", &settings).await;
-    let file = |seconds| Reply::File("audio/wav", std::fs::read(recording(seconds).path()).unwrap());
-    let saved =
-        running.holder(&id, &secret).save(json!({ "url": site.page("/talk.wav", [file(650)]) })).await;
-    eventually("the third window is asked for", async || (ears.forms().len() == 3).then_some(())).await;
+    let file = |seconds| Reply::File("audio/wav", std::fs::read(wav_recording(seconds).path()).unwrap());
+    let saved = running
+        .client_with_key(&id, &secret)
+        .save(json!({ "url": site.page("/talk.wav", [file(650)]) }))
+        .await;
+    eventually("the third window is asked for", async || (endpoint.forms().len() == 3).then_some(())).await;
 
     running.kill();
     site.page("/talk.wav", [file(660)]);
-    let asked = site.hits("/talk.wav");
-    ears.answers([(200, HEARD)]);
+    let asked = site.request_count("/talk.wav");
+    endpoint.set_responses([(200, HEARD)]);
     let running = Program::start_with(&home, "data", &settings).await;
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
 
-    key.once(&saved, "ready").await;
-    assert_eq!((ears.forms().len(), site.hits("/talk.wav")), (1, asked));
+    key.wait_for(&saved, "ready").await;
+    assert_eq!((endpoint.forms().len(), site.request_count("/talk.wav")), (1, asked));
     let kept = || files(&home.folder().join("data").join("files")).len();
     eventually("its file is let go of", async || (kept() == 0).then_some(())).await;
 }

@@ -58,7 +58,7 @@ async fn status_line(sender: &mut TcpStream) -> String {
 }
 
 /// Sends a file of this type and completes it; the upload as it was announced.
-pub async fn uploaded(key: &Client, content_type: &str, bytes: &[u8]) -> Value {
+pub async fn upload(key: &Client, content_type: &str, bytes: &[u8]) -> Value {
     let said = json!({ "filename": "a file", "contentType": content_type, "bytes": bytes.len() });
     let ticket = key.post("/rest/v2/uploads", said).await.data(201).clone();
     assert!(matches!(put(&ticket, bytes).await, 200 | 201 | 204));
@@ -70,7 +70,7 @@ pub fn path(ticket: &Value) -> String {
     format!("/rest/v2/uploads/{}", ticket["uploadId"].as_str().unwrap())
 }
 
-pub async fn complete(key: &Client, ticket: &Value) -> crate::support::Answer {
+pub async fn complete(key: &Client, ticket: &Value) -> crate::support::Response {
     key.send(Method::POST, &format!("{}/complete", path(ticket)), None).await
 }
 
@@ -82,7 +82,7 @@ async fn server_with_files() -> Server {
     let home = Home::new().await;
     let folder = home.path("files").display().to_string();
     let clock = std::sync::Arc::new(library::clock::TestClock::at(crate::support::NOON));
-    Server::at(home, clock, &[("FILES__URL", &folder)]).await
+    Server::start_in(home, clock, &[("FILES__URL", &folder)]).await
 }
 
 /// Of the fault table (row 33).
@@ -120,7 +120,7 @@ async fn interrupted_upload_leaves_nothing_and_can_be_sent_again() {
     drop(sender);
 
     eventually("nothing is left", async || (files(&folder).is_empty()).then_some(())).await;
-    assert_eq!(complete(&key, &ticket).await.refused(409), "UPLOAD_INCOMPLETE");
+    assert_eq!(complete(&key, &ticket).await.error_code(409), "UPLOAD_INCOMPLETE");
     assert_eq!(put(&ticket, PAPER).await, 200);
     complete(&key, &ticket).await.data(202);
 }
@@ -173,7 +173,7 @@ async fn upload_that_ends_late_counts_while_it_is_received() {
     let folder = home.path("files").display().to_string();
     let clock = std::sync::Arc::new(library::clock::TestClock::at(crate::support::NOON));
     let set = [("FILES__URL", folder.as_str()), ("PLANS__PRO__STORED_BYTES", "5")];
-    let server = Server::at(home, clock, &set).await;
+    let server = Server::start_in(home, clock, &set).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, 3).await;
     server.clock.advance(15 * MINUTE - Duration::from_secs(5));
@@ -184,11 +184,11 @@ async fn upload_that_ends_late_counts_while_it_is_received() {
     server.clock.advance(Duration::from_secs(10));
     let refused = key.post("/rest/v2/uploads", announced(3)).await;
     assert_eq!(status(&key, &ticket).await, "awaiting");
-    assert_eq!(complete(&key, &ticket).await.refused(409), "UPLOAD_INCOMPLETE");
+    assert_eq!(complete(&key, &ticket).await.error_code(409), "UPLOAD_INCOMPLETE");
     late.write_all(b"ne").await.unwrap();
     let said = status_line(&mut late).await;
 
-    assert_eq!(refused.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
     assert_eq!(said, "HTTP/1.1 200");
     complete(&key, &ticket).await.data(202);
 }
@@ -206,9 +206,9 @@ async fn second_upload_replaces_the_first() {
 
     let sum = |of: &[u8]| json!({ "sha256": sha256(of) });
     let complete = format!("{}/complete", path(&ticket));
-    assert_eq!(key.post(&complete, sum(b"one")).await.refused(409), "UPLOAD_INCOMPLETE");
+    assert_eq!(key.post(&complete, sum(b"one")).await.error_code(409), "UPLOAD_INCOMPLETE");
     key.post(&complete, sum(b"two")).await.data(202);
-    assert_eq!(key.post(&complete, sum(b"one")).await.refused(409), "UPLOAD_INCOMPLETE");
+    assert_eq!(key.post(&complete, sum(b"one")).await.error_code(409), "UPLOAD_INCOMPLETE");
 }
 
 fn sha256(bytes: &[u8]) -> &'static str {
@@ -234,7 +234,7 @@ async fn upload_received_in_time_can_be_completed_late() {
         (status(&key, &came).await, status(&key, &never).await),
         ("awaiting".into(), "expired".into())
     );
-    assert_eq!(complete(&key, &never).await.refused(410), "UPLOAD_EXPIRED");
+    assert_eq!(complete(&key, &never).await.error_code(410), "UPLOAD_EXPIRED");
     server.clock.advance(6 * DAY);
     complete(&key, &came).await.data(202);
 }
@@ -251,17 +251,17 @@ async fn abandoned_upload_is_deleted_with_its_bytes() {
     let secret = key.header("authorization");
 
     let (home, clock) = server.stop().await;
-    let server = Server::at(home, clock, &[("FILES__URL", &folder)]).await;
+    let server = Server::start_in(home, clock, &[("FILES__URL", &folder)]).await;
 
-    let key = server.stranger().with("authorization", &secret);
+    let key = server.anonymous().with("authorization", &secret);
     eventually("its bytes are gone", async || (files(Path::new(&folder)).is_empty()).then_some(())).await;
-    assert_eq!(key.get(&path(&ticket)).await.refused(404), "NOT_FOUND");
+    assert_eq!(key.get(&path(&ticket)).await.error_code(404), "NOT_FOUND");
 }
 
 #[actix_web::test]
 async fn announced_bytes_count_until_the_upload_expires() {
     let limits = [("PLANS__PRO__UPLOAD_BYTES", "60"), ("PLANS__PRO__STORED_BYTES", "100")];
-    let server = Server::with(&limits).await;
+    let server = Server::start_with(&limits).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ask = || key.post("/rest/v2/uploads", announced(50));
 
@@ -272,10 +272,10 @@ async fn announced_bytes_count_until_the_upload_expires() {
     assert_eq!(put(taken[0].data(201), &[b'x'; 50]).await, 200);
     server.clock.advance(15 * MINUTE);
     ask().await.data(201);
-    assert_eq!(ask().await.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(ask().await.error_code(402), "PLAN_LIMIT_REACHED");
     let usage = key.get("/rest/v2/usage").await;
     assert_eq!(usage.data(200)["uploads"], json!({ "storedBytes": 100, "limit": 100, "largest": 60 }));
-    assert_eq!(key.post("/rest/v2/uploads", announced(61)).await.refused(413), "PAYLOAD_TOO_LARGE");
+    assert_eq!(key.post("/rest/v2/uploads", announced(61)).await.error_code(413), "PAYLOAD_TOO_LARGE");
 }
 
 #[actix_web::test]
@@ -302,7 +302,7 @@ async fn file_is_deleted_with_its_purged_bookmark_or_its_account() {
         .await;
     server.clock.advance(30 * DAY);
     let (home, clock) = server.stop().await;
-    let server = Server::at(home, clock, &[("FILES__URL", &folder)]).await;
+    let server = Server::start_in(home, clock, &[("FILES__URL", &folder)]).await;
     eventually("the other too", async || (files(Path::new(&folder)).is_empty()).then_some(())).await;
     drop(server);
 }
@@ -311,8 +311,10 @@ async fn file_is_deleted_with_its_purged_bookmark_or_its_account() {
 async fn replayed_announcement_gets_a_newly_signed_url() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let asking =
-        server.stranger().with("authorization", &key.header("authorization")).with("idempotency-key", "once");
+    let asking = server
+        .anonymous()
+        .with("authorization", &key.header("authorization"))
+        .with("idempotency-key", "once");
     let first = asking.post("/rest/v2/uploads", announced(3)).await;
 
     let again = asking.post("/rest/v2/uploads", announced(3)).await;
@@ -338,7 +340,7 @@ async fn saved_file_urls_become_their_detected_type() {
         ("/large", Reply::File("video/mp4", large), "video"),
         ("/picture", Reply::File("image/png", b"\x89PNG".to_vec()), "article"),
     ];
-    let server = Server::with(&[("FETCH__MAX_FILE_BYTES", "4096")]).await;
+    let server = Server::start_with(&[("FETCH__MAX_FILE_BYTES", "4096")]).await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
     for (path, reply, kind) in pages {
@@ -360,16 +362,16 @@ async fn told(key: &Key, saved: &Value) -> Option<Value> {
 #[actix_web::test]
 async fn acknowledged_upload_outlives_a_kill() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
     let ticket = announce(&key, PAPER.len()).await;
     assert_eq!(put(&ticket, PAPER).await, 200);
     running.kill();
 
     let running = Program::start(&home, "data").await;
 
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
     assert_eq!(status(&key, &ticket).await, "awaiting");
     let done = complete(&key, &ticket).await.data(202).clone();
     let shown = key.get(&format!("/rest/v2/documents/{}", done["documentId"].as_str().unwrap())).await;
@@ -387,7 +389,7 @@ async fn account_is_deleted_while_a_job_holds_its_document() {
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let saved = key.save_text("https://example.org/heron", "A heron.").await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     let document = DocumentId(saved["documentId"].as_str().unwrap().parse().unwrap());
     let (app, id) = (server.app().clone(), user.id());
 

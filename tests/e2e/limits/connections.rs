@@ -13,8 +13,8 @@ use tokio::time::timeout;
 use crate::support::{Home, Program, Server, eventually, program};
 
 async fn connect(server: &Server) -> TcpStream {
-    let stranger = server.stranger();
-    TcpStream::connect(stranger.base().trim_start_matches("http://")).await.unwrap()
+    let anonymous = server.anonymous();
+    TcpStream::connect(anonymous.base_url().trim_start_matches("http://")).await.unwrap()
 }
 
 /// A connection from this address of the machine.
@@ -46,7 +46,7 @@ async fn is_served(stream: &mut TcpStream) -> bool {
 /// Of the fault table (row 28).
 #[actix_web::test]
 async fn connections_over_the_limit_of_an_ip_address_are_closed() {
-    let server = Server::with(&[("SERVER__MAX_CONNECTIONS_PER_ADDRESS", "3")]).await;
+    let server = Server::start_with(&[("SERVER__MAX_CONNECTIONS_PER_ADDRESS", "3")]).await;
     let mut open = Vec::new();
     for _ in 0..3 {
         let mut stream = connect(&server).await;
@@ -69,11 +69,11 @@ async fn flood_of_connections_leaves_files_to_the_database() {
     const ADDRESSES: u8 = 6;
     const CONNECTIONS_PER_ADDRESS: usize = 50;
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
-    let running = Program::start_with_files(&home, "data", MAX_FILES, &[]).await;
-    let key = running.holder(&id, &secret);
+    let (id, secret) = program::create_account(&home);
+    let running = Program::start_with_max_files(&home, "data", MAX_FILES, &[]).await;
+    let key = running.client_with_key(&id, &secret);
     key.get("/rest/v2/usage").await.data(200);
-    let service = running.stranger().base().trim_start_matches("http://").parse().unwrap();
+    let service = running.anonymous().base_url().trim_start_matches("http://").parse().unwrap();
     let mut flood = Vec::new();
     for address in 0..ADDRESSES {
         for _ in 0..CONNECTIONS_PER_ADDRESS {
@@ -83,12 +83,12 @@ async fn flood_of_connections_leaves_files_to_the_database() {
 
     // On the connection that is open already.
     let bookmark = key.save_text("https://example.org/a", "A heron in the reeds.").await;
-    key.once(&bookmark, "ready").await;
+    key.wait_for(&bookmark, "ready").await;
 
     drop(flood);
-    let stranger = running.stranger();
+    let anonymous = running.anonymous();
     eventually("new connections are served", async || {
-        let answer = stranger.try_send(Method::GET, "/healthz", None).await;
+        let answer = anonymous.try_send(Method::GET, "/healthz", None).await;
         answer.is_ok_and(|answer| answer.status == 200).then_some(())
     })
     .await;
@@ -103,9 +103,9 @@ async fn connections_of_one_ip_address_leave_room_for_others() {
     const WAITS_FOR_BODY: &str = "POST /app/api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n";
     for sent in [WAITS_FOR_REQUEST, WAITS_FOR_BODY] {
         let home = Home::new().await;
-        let running = Program::start_with_files(&home, "data", MAX_FILES, &[]).await;
-        let stranger = running.stranger();
-        let service = stranger.base().trim_start_matches("http://").parse().unwrap();
+        let running = Program::start_with_max_files(&home, "data", MAX_FILES, &[]).await;
+        let anonymous = running.anonymous();
+        let service = anonymous.base_url().trim_start_matches("http://").parse().unwrap();
 
         let mut held = Vec::new();
         for _ in 0..CONNECTIONS {
@@ -114,7 +114,7 @@ async fn connections_of_one_ip_address_leave_room_for_others() {
             let _ = stream.write_all(sent.as_bytes()).await;
             held.push(stream);
         }
-        let asked = timeout(Duration::from_secs(2), stranger.try_send(Method::GET, "/healthz", None)).await;
+        let asked = timeout(Duration::from_secs(2), anonymous.try_send(Method::GET, "/healthz", None)).await;
 
         let answer =
             asked.unwrap_or_else(|_| panic!("a new connection waits beside {CONNECTIONS} of {sent:?}"));
@@ -179,7 +179,10 @@ async fn trace_and_connect_are_refused_with_allow_on_every_path() {
     let key = server.user(Plan::Pro).await.full_key().await;
     for path in ["/rest/v2/usage", "/rest/v2/nowhere", "/rest"] {
         let answer = key.send(Method::TRACE, path, None).await;
-        assert_eq!((answer.refused(405), answer.said("allow").get(..3)), ("METHOD_NOT_ALLOWED", Some("GET")));
+        assert_eq!(
+            (answer.error_code(405), answer.header("allow").get(..3)),
+            ("METHOD_NOT_ALLOWED", Some("GET"))
+        );
     }
 }
 
@@ -189,9 +192,9 @@ async fn responses_vary_by_credential() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
-    for answer in [key.get("/rest/v2/usage").await, server.stranger().get("/rest/v2/usage").await] {
-        assert!(answer.said("vary").contains("Authorization"), "{}", answer.status);
-        assert_eq!(answer.said("cache-control"), "no-store");
+    for answer in [key.get("/rest/v2/usage").await, server.anonymous().get("/rest/v2/usage").await] {
+        assert!(answer.header("vary").contains("Authorization"), "{}", answer.status);
+        assert_eq!(answer.header("cache-control"), "no-store");
     }
 }
 
@@ -199,7 +202,7 @@ async fn responses_vary_by_credential() {
 #[actix_web::test]
 async fn client_that_does_not_read_is_closed() {
     const REQUESTS: usize = 2000;
-    let server = Server::with(&[("SERVER__WRITE_TIMEOUT_SECONDS", "1")]).await;
+    let server = Server::start_with(&[("SERVER__WRITE_TIMEOUT_SECONDS", "1")]).await;
     let mut stream = connect(&server).await;
 
     stream

@@ -16,7 +16,7 @@ async fn today(client: &Client) -> u64 {
 
 #[actix_web::test]
 async fn request_over_the_daily_limit_waits_until_midnight() {
-    let server = Server::with(FIVE).await;
+    let server = Server::start_with(FIVE).await;
     let user = server.user(Plan::Pro).await;
     let (one, other) = (user.key([]).await, user.key([]).await);
     for count in 1..=5 {
@@ -26,23 +26,23 @@ async fn request_over_the_daily_limit_waits_until_midnight() {
 
     let refused = one.get("/rest/v2/usage").await;
 
-    assert_eq!(refused.refused(429), "RATE_LIMITED");
-    assert_eq!(refused.number("x-ratelimit-limit"), 5);
-    assert_eq!(refused.number("retry-after"), 12 * 3600);
+    assert_eq!(refused.error_code(429), "RATE_LIMITED");
+    assert_eq!(refused.header_number("x-ratelimit-limit"), 5);
+    assert_eq!(refused.header_number("retry-after"), 12 * 3600);
     server.clock.advance(Duration::from_millis(12 * 3_600_000 - 1));
-    assert_eq!(other.get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+    assert_eq!(other.get("/rest/v2/usage").await.error_code(429), "RATE_LIMITED");
     server.clock.advance(Duration::from_millis(1));
     assert_eq!(today(&one).await, 1);
 }
 
 #[actix_web::test]
 async fn refused_request_counts_in_no_limit() {
-    let server = Server::with(FIVE).await;
+    let server = Server::start_with(FIVE).await;
     let user = server.user(Plan::Pro).await;
-    let (narrow, wide) = (user.key_of_an_hour(1).await, user.key([]).await);
+    let (narrow, wide) = (user.key_with_hourly_limit(1).await, user.key([]).await);
     narrow.get("/rest/v2/usage").await.data(200);
     for _ in 0..10 {
-        assert_eq!(narrow.get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+        assert_eq!(narrow.get("/rest/v2/usage").await.error_code(429), "RATE_LIMITED");
     }
 
     assert_eq!(today(&wide).await, 2);
@@ -59,7 +59,7 @@ async fn failed_requests_count_towards_the_day() {
         ("/rest/v2/documents/none", 404),
         ("/rest/v2/nothing", 404),
     ] {
-        key.get(path).await.refused(status);
+        key.get(path).await.error_code(status);
     }
 
     assert_eq!(today(&key).await, 5);
@@ -67,25 +67,25 @@ async fn failed_requests_count_towards_the_day() {
 
 #[actix_web::test]
 async fn daily_count_survives_a_restart() {
-    let server = Server::with(FIVE).await;
+    let server = Server::start_with(FIVE).await;
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
     let made = session.post("/app/api/keys", serde_json::json!({ "name": "reader", "kind": "rest" })).await;
     let secret = made.data(201)["secret"].as_str().unwrap().to_owned();
     for count in 1..=3 {
-        assert_eq!(today(&server.stranger().with_key(&secret)).await, count);
+        assert_eq!(today(&server.anonymous().with_key(&secret)).await, count);
     }
 
     let (home, clock) = server.stop().await;
-    let server = Server::at(home, clock, FIVE).await;
+    let server = Server::start_in(home, clock, FIVE).await;
 
-    assert_eq!(today(&server.stranger().with_key(&secret)).await, 4);
+    assert_eq!(today(&server.anonymous().with_key(&secret)).await, 4);
 }
 
 /// Of the fault table (row 22).
 #[actix_web::test]
 async fn clock_jump_over_midnight_and_back_resets_no_count() {
-    let server = Server::with(FIVE).await;
+    let server = Server::start_with(FIVE).await;
     let key = server.user(Plan::Pro).await.key([]).await;
     for count in 1..=5 {
         assert_eq!(today(&key).await, count);
@@ -94,7 +94,7 @@ async fn clock_jump_over_midnight_and_back_resets_no_count() {
     server.clock.advance(DAY);
     assert_eq!((today(&key).await, today(&key).await), (1, 2));
     server.clock.set_back(DAY);
-    assert_eq!(key.get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+    assert_eq!(key.get("/rest/v2/usage").await.error_code(429), "RATE_LIMITED");
     server.clock.advance(DAY);
 
     assert_eq!(today(&key).await, 3);
@@ -103,27 +103,27 @@ async fn clock_jump_over_midnight_and_back_resets_no_count() {
 /// Of the fault table (row 22).
 #[actix_web::test]
 async fn clock_set_back_after_a_restart_finds_the_daily_count() {
-    let server = Server::with(FIVE).await;
+    let server = Server::start_with(FIVE).await;
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
     let made = session.post("/app/api/keys", serde_json::json!({ "name": "reader", "kind": "rest" })).await;
     let secret = made.data(201)["secret"].as_str().unwrap().to_owned();
     for count in 1..=5 {
-        assert_eq!(today(&server.stranger().with_key(&secret)).await, count);
+        assert_eq!(today(&server.anonymous().with_key(&secret)).await, count);
     }
     server.clock.advance(DAY);
-    assert_eq!(today(&server.stranger().with_key(&secret)).await, 1);
+    assert_eq!(today(&server.anonymous().with_key(&secret)).await, 1);
     let (home, clock) = server.stop().await;
-    let server = Server::at(home, clock, FIVE).await;
-    let key = server.stranger().with_key(&secret);
+    let server = Server::start_in(home, clock, FIVE).await;
+    let key = server.anonymous().with_key(&secret);
     assert_eq!(today(&key).await, 2);
 
     server.clock.set_back(DAY);
 
     // The first call asks for the rows of the day, which the next one meets.
-    assert_eq!(key.get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
+    assert_eq!(key.get("/rest/v2/usage").await.error_code(429), "RATE_LIMITED");
     let refused = key.get("/rest/v2/usage").await;
-    assert_eq!((refused.refused(429), refused.number("retry-after")), ("RATE_LIMITED", 12 * 3600));
+    assert_eq!((refused.error_code(429), refused.header_number("retry-after")), ("RATE_LIMITED", 12 * 3600));
     server.clock.advance(DAY);
     assert_eq!(today(&key).await, 3);
 }
@@ -135,7 +135,7 @@ async fn clock_set_back_does_not_prolong_a_sign_in_lock() {
     let user = server.user(Plan::Pro).await;
     let sign_in = async |password: &str| {
         let credentials = serde_json::json!({ "email": user.email(), "password": password });
-        server.stranger().post("/app/api/session", credentials).await.status
+        server.anonymous().post("/app/api/session", credentials).await.status
     };
     server.clock.advance(DAY * 365);
     for _ in 0..5 {

@@ -16,15 +16,15 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, Statement}
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::import::imports::{self, begin, list, zipped};
+use crate::import::imports::{self, bookmark_list, start_import, zip_archive};
 use crate::ingest::uploads;
-use crate::rest::projects::project;
+use crate::rest::projects::create_project;
 use crate::support::{Client, Home, Key, Reply, Server, Site, eventually};
 
 const BOOKMARKS: &str = "/rest/v1/bookmarks";
 
 async fn server(library_bytes: &str) -> Server {
-    Server::with(&[("PLANS__PRO__LIBRARY_BYTES", library_bytes)]).await
+    Server::start_with(&[("PLANS__PRO__LIBRARY_BYTES", library_bytes)]).await
 }
 
 /// Bytes of the library, and what the plan allows.
@@ -48,7 +48,7 @@ fn saved(name: &str, bytes: usize) -> Value {
 
 async fn save_when_ready(key: &Key, name: &str, bytes: usize) -> Value {
     let bookmark = key.save(saved(name, bytes)).await;
-    key.once(&bookmark, "ready").await
+    key.wait_for(&bookmark, "ready").await
 }
 
 fn path(bookmark: &Value) -> String {
@@ -82,7 +82,7 @@ async fn save_over_the_limit_is_refused_and_keeps_nothing() {
 
     let refused = key.post(BOOKMARKS, saved("b", 8000)).await;
 
-    assert_eq!(refused.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
     let details = &refused.body["error"]["details"];
     assert_eq!(
         (details["usedBytes"].as_u64(), details["limitBytes"].as_u64()),
@@ -112,7 +112,7 @@ async fn concurrent_saves_do_not_exceed_the_limit() {
     let made = answers.iter().filter(|answer| answer.status == 201).count();
     assert_eq!(made, 2);
     for answer in answers.iter().filter(|answer| answer.status != 201) {
-        assert_eq!(answer.refused(402), "PLAN_LIMIT_REACHED");
+        assert_eq!(answer.error_code(402), "PLAN_LIMIT_REACHED");
     }
     assert!(bytes(&key).await <= 10_000);
 }
@@ -141,13 +141,13 @@ async fn library_with_zero_bytes_accepts_nothing() {
     ];
 
     for (path, body) in additions {
-        assert_eq!(key.post(path, body).await.refused(402), "PLAN_LIMIT_REACHED", "{path}");
+        assert_eq!(key.post(path, body).await.error_code(402), "PLAN_LIMIT_REACHED", "{path}");
     }
     let made = session.post("/app/api/projects", json!({ "name": "P" })).await;
-    assert_eq!(made.refused(402), "PLAN_LIMIT_REACHED");
-    let file = list("<DT><A HREF=\"https://example.org/a\">A</A>");
-    let import = session.file("/app/api/imports", file.as_bytes(), &[]).await;
-    assert_eq!(import.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(made.error_code(402), "PLAN_LIMIT_REACHED");
+    let file = bookmark_list("<DT><A HREF=\"https://example.org/a\">A</A>");
+    let import = session.post_file("/app/api/imports", file.as_bytes(), &[]).await;
+    assert_eq!(import.error_code(402), "PLAN_LIMIT_REACHED");
     assert_eq!((count(&key).await, usage(&key).await), (0, (0, 0)));
 }
 
@@ -177,16 +177,16 @@ async fn note_can_be_shortened_but_not_grown_in_a_full_library() {
     let server = server("2500").await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let notes = format!("/rest/v2/projects/{id}/notes");
     let note = |bytes: usize| json!({ "title": "T", "bodyMd": words(bytes) });
     let made = key.post(&notes, note(2000)).await.data(201)["note"].clone();
-    assert_eq!(key.post(&notes, note(2000)).await.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(key.post(&notes, note(2000)).await.error_code(402), "PLAN_LIMIT_REACHED");
 
     let one = format!("/app/api/notes/{}", made["noteId"].as_str().unwrap());
     let change = async |bytes: usize| session.patch(&one, json!({ "bodyMd": words(bytes) })).await;
     change(1000).await.data(200);
-    assert_eq!(change(2600).await.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(change(2600).await.error_code(402), "PLAN_LIMIT_REACHED");
 
     let shown = session.get(&format!("/app/api/projects/{id}/notes")).await;
     assert_eq!(shown.data(200)["notes"][0]["bodyMd"], words(1000));
@@ -200,7 +200,7 @@ async fn full_library_refuses_growing_tags_feeds_and_files() {
     let user = server.user(Plan::Research).await;
     let key = user.full_key().await;
     let bookmark = key.save(json!({ "url": "https://example.org/a", "text": "T", "tags": ["reeds"] })).await;
-    key.once(&bookmark, "ready").await;
+    key.wait_for(&bookmark, "ready").await;
     let feed = b"<rss version=\"2.0\"><channel><title>F</title><item><title>A</title><guid>a</guid></item></channel></rss>";
     let address = site.page("/feed", [Reply::File("application/rss+xml", feed.to_vec())]);
     let followed = key.post("/rest/v1/feeds", json!({ "url": address, "title": "Birds" })).await;
@@ -222,7 +222,7 @@ async fn full_library_refuses_growing_tags_feeds_and_files() {
         uploads::complete(&key, &ticket).await,
     ];
     for refused in refusals {
-        assert_eq!(refused.refused(402), "PLAN_LIMIT_REACHED");
+        assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
     }
     assert_eq!(key.get(&path(&bookmark)).await.data(200)["bookmark"]["tags"], json!(["reeds"]));
     // Changes that remove text or add none are accepted.
@@ -238,7 +238,7 @@ async fn full_library_refuses_growing_tags_feeds_and_files() {
 #[actix_web::test]
 async fn deleted_bookmark_frees_bytes_when_purged() {
     let settings = [("PLANS__PRO__LIBRARY_BYTES", "10000")];
-    let server = Server::with(&settings).await;
+    let server = Server::start_with(&settings).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let secret = key.header("authorization");
     let first = save_when_ready(&key, "a", 6000).await;
@@ -246,11 +246,11 @@ async fn deleted_bookmark_frees_bytes_when_purged() {
 
     key.delete(&path(&first)).await.data(200);
     assert_eq!(bytes(&key).await, used);
-    assert_eq!(key.post(BOOKMARKS, saved("b", 6000)).await.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(key.post(BOOKMARKS, saved("b", 6000)).await.error_code(402), "PLAN_LIMIT_REACHED");
     server.clock.advance(bookmark::RESTORABLE + Duration::from_millis(1));
     let (home, clock) = server.stop().await;
-    let server = Server::at(home, clock, &settings).await;
-    let key = server.stranger().with("authorization", &secret);
+    let server = Server::start_in(home, clock, &settings).await;
+    let key = server.anonymous().with("authorization", &secret);
 
     eventually("the bookmark is gone for good", async || (bytes(&key).await == 0).then_some(())).await;
     key.post(BOOKMARKS, saved("b", 6000)).await.data(201);
@@ -264,7 +264,7 @@ async fn fetched_text_over_the_limit_fails_and_can_be_refetched() {
     let address = site.page("/birds", [page("herons", 100)]);
 
     let bookmark = key.save(json!({ "url": address })).await;
-    let failed = key.once(&bookmark, "failed").await;
+    let failed = key.wait_for(&bookmark, "failed").await;
 
     let reason = failed["error"].as_str().unwrap();
     assert!(reason.starts_with("the library of this account is full: "), "{reason}");
@@ -272,7 +272,7 @@ async fn fetched_text_over_the_limit_fails_and_can_be_refetched() {
     assert!(bytes(&key).await < 3000);
     upgrade(&server, user.id()).await;
     key.post(&format!("{}/refetch", path(&bookmark)), json!({})).await.data(202);
-    key.once(&bookmark, "ready").await;
+    key.wait_for(&bookmark, "ready").await;
 }
 
 #[actix_web::test]
@@ -281,7 +281,7 @@ async fn refetch_replaces_a_text_within_the_limit() {
     let key = server.user(Plan::Pro).await.full_key().await;
     let address = site.page("/birds", [page("herons", 100)]);
     let bookmark = key.save(json!({ "url": address })).await;
-    let bookmark = key.once(&bookmark, "ready").await;
+    let bookmark = key.wait_for(&bookmark, "ready").await;
     let left = 30_000 - usize::try_from(bytes(&key).await).unwrap();
     save_when_ready(&key, "rest", left - 300).await;
     let document = format!("/rest/v2/documents/{}", bookmark["documentId"].as_str().unwrap());
@@ -295,7 +295,7 @@ async fn refetch_replaces_a_text_within_the_limit() {
         key.get(&document).await.data(200)["text"].as_str().unwrap().contains("egrets").then_some(())
     })
     .await;
-    key.once(&bookmark, "ready").await;
+    key.wait_for(&bookmark, "ready").await;
 
     site.page("/birds", [page("plovers", 300)]);
     refetch().await;
@@ -363,16 +363,16 @@ async fn import_stops_before_rows_over_the_limit() {
     let row = |n: usize| saved(&n.to_string(), 500).to_string() + "\n";
     let file: String = (0..300).map(row).collect();
 
-    let id = begin(&session, file.as_bytes(), &[("format", "jsonl")]).await;
-    let failed = imports::once(&session, &id, "failed").await;
+    let id = start_import(&session, file.as_bytes(), &[("format", "jsonl")]).await;
+    let failed = imports::wait_for(&session, &id, "failed").await;
 
     assert!(failed["error"].as_str().unwrap().contains("is full"), "{failed}");
     assert_eq!((&failed["rows"], &failed["report"]["created"]), (&json!(100), &json!(100)));
     let used = library_quota::used_bytes(server.app().db.read(), user.id()).await.unwrap();
     assert!(used <= 120_000, "{used}");
     upgrade(&server, user.id()).await;
-    imports::step(&session, &id, "resume").await;
-    let done = imports::once(&session, &id, "done").await;
+    imports::post_step(&session, &id, "resume").await;
+    let done = imports::wait_for(&session, &id, "done").await;
     assert_eq!(done["report"]["created"], 300);
 }
 
@@ -385,13 +385,13 @@ async fn count_equals_the_rows_after_a_mixed_load() {
     let db = &server.app().db;
     let address = site.page("/birds", [page("herons", 20)]);
     let fetched = key.save(json!({ "url": address, "notes": "Of herons." })).await;
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
 
     let (keys, others) = (&key, &other);
     let saves = join_all((0..10_usize).map(|n| async move {
         let (key, other) = (keys, others);
         let bookmark = key.save(saved(&n.to_string(), 100 + n)).await;
-        let ready = key.once(&bookmark, "ready").await;
+        let ready = key.wait_for(&bookmark, "ready").await;
         let mark = json!({ "text": "he", "startOffset": 0, "endOffset": 2, "note": "Twö." });
         key.post(&format!("{}/highlights", path(&ready)), mark).await.data(201);
         key.patch(&path(&ready), json!({ "title": "Another", "notes": "n".repeat(n) })).await.data(200);
@@ -408,10 +408,11 @@ async fn count_equals_the_rows_after_a_mixed_load() {
     let decision = json!({ "title": "D", "body": "b", "status": "decided" });
     session.post(&format!("/app/api/projects/{id}/decisions"), decision).await.data(201);
     let listed = site.page("/listed", [page("plovers", 10)]);
-    let file = list(&format!("<DT><A HREF=\"{listed}\">A</A>\n<DT><A HREF=\"javascript:b\">B</A>\n"));
-    let import = begin(&session, file.as_bytes(), &[]).await;
-    imports::once(&session, &import, "done").await;
-    key.once(&fetched, "ready").await;
+    let file =
+        bookmark_list(&format!("<DT><A HREF=\"{listed}\">A</A>\n<DT><A HREF=\"javascript:b\">B</A>\n"));
+    let import = start_import(&session, file.as_bytes(), &[]).await;
+    imports::wait_for(&session, &import, "done").await;
+    key.wait_for(&fetched, "ready").await;
     site.page("/birds", [page("egrets", 30)]);
     key.post(&format!("{}/refetch", path(&fetched)), json!({})).await.data(202);
     key.delete(&path(&saves[0])).await.data(200);
@@ -419,8 +420,8 @@ async fn count_equals_the_rows_after_a_mixed_load() {
     assert!(bytes(&key).await > 1000);
     assert!(library_quota::differing(db).await.unwrap().is_empty());
     session.delete(&format!("/app/api/projects/{id}")).await.data(200);
-    imports::step(&session, &import, "undo").await;
-    imports::once(&session, &import, "undone").await;
+    imports::post_step(&session, &import, "undo").await;
+    imports::wait_for(&session, &import, "undone").await;
     assert!(library_quota::differing(db).await.unwrap().is_empty());
     accounts::delete(server.app(), user.id()).await.unwrap();
     assert!(library_quota::differing(db).await.unwrap().is_empty());
@@ -749,8 +750,8 @@ async fn unlisted_faulty_import_rows_are_counted_by_reason() {
     };
     let file: String = (0..30_006).map(row).collect();
 
-    let id = begin(&session, file.as_bytes(), &[("format", "jsonl")]).await;
-    let done = imports::once(&session, &id, "done").await;
+    let id = start_import(&session, file.as_bytes(), &[("format", "jsonl")]).await;
+    let done = imports::wait_for(&session, &id, "done").await;
 
     let report = &done["report"];
     assert_eq!((report["created"].as_i64(), report["skippedRows"].as_i64()), (Some(6), Some(30_000)));
@@ -762,7 +763,7 @@ async fn unlisted_faulty_import_rows_are_counted_by_reason() {
 
 #[actix_web::test]
 async fn import_rows_over_the_plan_are_skipped() {
-    let server = Server::with(&[("PLANS__PRO__UPLOAD_BYTES", "8")]).await;
+    let server = Server::start_with(&[("PLANS__PRO__UPLOAD_BYTES", "8")]).await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let id = Uuid::from_u128(7);
     let file =
@@ -773,13 +774,13 @@ async fn import_rows_over_the_plan_are_skipped() {
         "savedAt": "2023-11-14T22:13:20.000Z", "document": id, "file": file,
     });
     let lines = format!("{upload}\n").repeat(10_100);
-    let archive = zipped(&[
+    let archive = zip_archive(&[
         ("carrel.json", br#"{"format": "carrel", "version": 1}"#),
         ("library.jsonl", lines.as_bytes()),
     ]);
 
-    let import = begin(&session, &archive, &[]).await;
-    let done = imports::once(&session, &import, "done").await;
+    let import = start_import(&session, &archive, &[]).await;
+    let done = imports::wait_for(&session, &import, "done").await;
 
     let skipped = &done["report"]["skipped"];
     assert_eq!(done["report"]["skippedRows"], 10_100, "{}", skipped[0]);
@@ -792,17 +793,17 @@ async fn import_with_only_faulty_rows_fails() {
     let session = server.user(Plan::Pro).await.sign_in().await;
     let file = "no object\n".repeat(40_000);
 
-    let id = begin(&session, file.as_bytes(), &[("format", "jsonl")]).await;
-    let failed = imports::once(&session, &id, "failed").await;
+    let id = start_import(&session, file.as_bytes(), &[("format", "jsonl")]).await;
+    let failed = imports::wait_for(&session, &id, "failed").await;
 
     let rows = failed["rows"].as_i64().unwrap();
     assert!((10_000..20_000).contains(&rows), "{rows}");
     assert!(failed["error"].as_str().unwrap().contains("none of the last 10000 rows"), "{failed}");
     assert_eq!(failed["report"]["created"], 0);
     // Its user may insist.
-    imports::step(&session, &id, "resume").await;
+    imports::post_step(&session, &id, "resume").await;
     let again = eventually("it has read on", async || {
-        let import = imports::shown(&session, &id).await;
+        let import = imports::show_import(&session, &id).await;
         (import["status"] == "failed" && import["rows"].as_i64() > Some(rows)).then_some(import)
     })
     .await;

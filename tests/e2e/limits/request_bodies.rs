@@ -28,7 +28,7 @@ async fn begin_post_from(service: SocketAddr, from: Ipv4Addr, path: &str, length
 
 /// A connection on which a POST of a bookmark was begun that announces so many bytes.
 async fn begin_post(client: &Client, authorization: Option<&str>, length: usize) -> TcpStream {
-    let host = client.base().trim_start_matches("http://");
+    let host = client.base_url().trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).await.unwrap();
     let key = authorization.map_or_else(String::new, |value| format!("Authorization: {value}\r\n"));
     let head = format!(
@@ -95,12 +95,12 @@ async fn stalled_posts_of_many_ips_leave_a_client_served() {
     const ADDRESSES: u8 = 5;
     const CONNECTIONS_PER_ADDRESS: usize = 90;
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let settings = [("SERVER__BODY_GRACE_SECONDS", "3")];
-    let running = Program::start_with_files(&home, "data", MAX_FILES, &settings).await;
-    let (key, stranger) = (running.holder(&id, &secret), running.stranger());
+    let running = Program::start_with_max_files(&home, "data", MAX_FILES, &settings).await;
+    let (key, anonymous) = (running.client_with_key(&id, &secret), running.anonymous());
     key.get("/rest/v2/usage").await.data(200);
-    let service = stranger.base().trim_start_matches("http://").parse().unwrap();
+    let service = anonymous.base_url().trim_start_matches("http://").parse().unwrap();
 
     let mut stalled = Vec::new();
     for address in 0..ADDRESSES {
@@ -111,9 +111,9 @@ async fn stalled_posts_of_many_ips_leave_a_client_served() {
     // Uses the connection that is already open.
     let bookmark = key.save_text("https://example.org/a", "A heron in the reeds.").await;
 
-    key.once(&bookmark, "ready").await;
+    key.wait_for(&bookmark, "ready").await;
     eventually("a new connection is served", async || {
-        let answer = running.stranger().try_send(Method::GET, "/healthz", None).await;
+        let answer = running.anonymous().try_send(Method::GET, "/healthz", None).await;
         answer.is_ok_and(|answer| answer.status == 200).then_some(())
     })
     .await;
@@ -130,10 +130,10 @@ async fn sign_in_works_while_stalled_bodies_fill_the_memory() {
     const CONNECTIONS_PER_ADDRESS: usize = 40;
     const SENT_BYTES: usize = 60_000;
     let home = Home::new().await;
-    program::make_account(&home);
+    program::create_account(&home);
     let running = Program::start_with(&home, "data", &[("SERVER__BODY_GRACE_SECONDS", "600")]).await;
-    let stranger = running.stranger();
-    let service = stranger.base().trim_start_matches("http://").parse().unwrap();
+    let anonymous = running.anonymous();
+    let service = anonymous.base_url().trim_start_matches("http://").parse().unwrap();
     let blank = vec![b' '; SENT_BYTES];
     let mut stalled = Vec::new();
     for address in 0..ADDRESSES {
@@ -153,10 +153,10 @@ async fn sign_in_works_while_stalled_bodies_fill_the_memory() {
     })
     .await;
 
-    stranger.sign_in(program::EMAIL, program::PASSWORD).await;
-    let token = stranger.form("/oauth/token", &[("grant_type", "authorization_code")]).await;
+    anonymous.sign_in(program::EMAIL, program::PASSWORD).await;
+    let token = anonymous.post_form("/oauth/token", &[("grant_type", "authorization_code")]).await;
     let client = json!({ "redirect_uris": ["https://heron.example/cb"], "client_name": "Heron" });
-    let registered = stranger.post("/oauth/register", client).await;
+    let registered = anonymous.post("/oauth/register", client).await;
 
     assert!(matches!(token.status, 400 | 401), "{}", token.body);
     assert_eq!(registered.status, 201, "{}", registered.body);
@@ -166,7 +166,7 @@ async fn sign_in_works_while_stalled_bodies_fill_the_memory() {
 /// Of the fault table (row 25).
 #[actix_web::test]
 async fn slow_body_gets_408_and_a_closed_connection() {
-    let server = Server::with(&[("SERVER__BODY_GRACE_SECONDS", "1")]).await;
+    let server = Server::start_with(&[("SERVER__BODY_GRACE_SECONDS", "1")]).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let mut stream = begin_own_post(&key, 1000).await;
     stream.write_all(b"{").await.unwrap();
@@ -182,7 +182,7 @@ async fn slow_body_gets_408_and_a_closed_connection() {
 #[actix_web::test]
 async fn unauthenticated_body_is_not_awaited() {
     let server = Server::start().await;
-    let mut stream = begin_post(&server.stranger(), None, 1 << 20).await;
+    let mut stream = begin_post(&server.anonymous(), None, 1 << 20).await;
 
     let answer = rest_of(&mut stream).await;
 
@@ -198,6 +198,6 @@ async fn long_body_is_read_completely_through_a_file() {
     let bookmark = key.save_text("https://example.org/long", &text).await;
 
     let document = bookmark["documentId"].as_str().unwrap();
-    key.once(&bookmark, "ready").await;
+    key.wait_for(&bookmark, "ready").await;
     assert_eq!(key.search("kingfisher").await, [document]);
 }

@@ -11,7 +11,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 
-use crate::import::imports::{begin, list, once, step};
+use crate::import::imports::{bookmark_list, post_step, start_import, wait_for};
 use crate::support::{Client, PASSWORD, Server, eventually};
 
 const IMPORTS: &str = "/app/api/imports";
@@ -19,12 +19,12 @@ const EXPORTS: &str = "/app/api/exports";
 const DRY_RUN: &[(&str, &str)] = &[("dryRun", "true")];
 
 async fn server(transfer_bytes: &str) -> Server {
-    Server::with(&[("PLANS__FREE__TRANSFER_BYTES", transfer_bytes)]).await
+    Server::start_with(&[("PLANS__FREE__TRANSFER_BYTES", transfer_bytes)]).await
 }
 
 /// A bookmark list of this many bytes.
 fn file(bytes: usize) -> Vec<u8> {
-    let mut file = list("<DT><A HREF=\"https://a.example/\">A</A>\n").into_bytes();
+    let mut file = bookmark_list("<DT><A HREF=\"https://a.example/\">A</A>\n").into_bytes();
     file.resize(bytes, b'\n');
     file
 }
@@ -41,8 +41,8 @@ async fn stored_files(server: &Server) -> usize {
 
 /// An import that was looked at, as if it had been begun and paused before its end.
 async fn paused_import(server: &Server, session: &Client, file: &[u8]) -> String {
-    let id = begin(session, file, DRY_RUN).await;
-    once(session, &id, "checked").await;
+    let id = start_import(session, file, DRY_RUN).await;
+    wait_for(session, &id, "checked").await;
     import::Entity::update_many()
         .col_expr(import::Column::State, Expr::value(ImportState::Paused))
         .col_expr(import::Column::DryRun, Expr::value(false))
@@ -61,21 +61,21 @@ async fn import_over_the_limit_is_refused_and_keeps_nothing() {
     let session = user.sign_in().await;
     let first = paused_import(&server, &session, &file(60_000)).await;
 
-    let refused = session.file(IMPORTS, &file(60_000), &[]).await;
+    let refused = session.post_file(IMPORTS, &file(60_000), &[]).await;
 
-    assert_eq!(refused.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
     let error = &refused.body["error"];
     assert_eq!(error["details"], json!({ "usedBytes": 60_000, "limitBytes": 100_000 }));
     assert!(error["message"].as_str().unwrap().contains("undo a paused import"), "{error}");
     assert_eq!((used(&server, user.id()).await, stored_files(&server).await), (60_000, 1));
     assert_eq!(session.get(IMPORTS).await.data(200)["imports"].as_array().unwrap().len(), 1);
     // Beside it there is room for a smaller one, and for this one when the first is undone.
-    let smaller = begin(&session, &file(40_000), &[]).await;
-    once(&session, &smaller, "done").await;
-    step(&session, &first, "undo").await;
-    once(&session, &first, "undone").await;
-    let last = begin(&session, &file(100_000), &[]).await;
-    once(&session, &last, "done").await;
+    let smaller = start_import(&session, &file(40_000), &[]).await;
+    wait_for(&session, &smaller, "done").await;
+    post_step(&session, &first, "undo").await;
+    wait_for(&session, &first, "undone").await;
+    let last = start_import(&session, &file(100_000), &[]).await;
+    wait_for(&session, &last, "done").await;
 }
 
 #[actix_web::test]
@@ -85,8 +85,8 @@ async fn finished_import_frees_its_bytes() {
     let session = user.sign_in().await;
 
     for _ in 0..3 {
-        let id = begin(&session, &file(60_000), &[]).await;
-        once(&session, &id, "done").await;
+        let id = start_import(&session, &file(60_000), &[]).await;
+        wait_for(&session, &id, "done").await;
         assert_eq!(used(&server, user.id()).await, 0);
     }
 }
@@ -97,11 +97,11 @@ async fn file_in_chunks_is_refused_when_it_outgrows_the_limit() {
     let user = server.user(Plan::Free).await;
     let session = user.sign_in().await;
 
-    let refused = session.file_in_chunks(IMPORTS, &file(2_100_000)).await;
+    let refused = session.post_file_in_chunks(IMPORTS, &file(2_100_000)).await;
 
-    assert_eq!(refused.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
     assert_eq!((used(&server, user.id()).await, stored_files(&server).await), (0, 0));
-    session.file_in_chunks(IMPORTS, &file(1_200_000)).await.data(202);
+    session.post_file_in_chunks(IMPORTS, &file(1_200_000)).await.data(202);
 }
 
 #[actix_web::test]
@@ -109,10 +109,10 @@ async fn plan_without_transfer_bytes_accepts_no_file() {
     let server = server("0").await;
     let session = server.user(Plan::Free).await.sign_in().await;
 
-    let refused = session.file(IMPORTS, &file(200), &[]).await;
+    let refused = session.post_file(IMPORTS, &file(200), &[]).await;
 
-    assert_eq!(refused.refused(402), "PLAN_LIMIT_REACHED");
-    assert_eq!(session.post(EXPORTS, json!({})).await.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(session.post(EXPORTS, json!({})).await.error_code(402), "PLAN_LIMIT_REACHED");
     assert_eq!(stored_files(&server).await, 0);
 }
 
@@ -132,16 +132,16 @@ async fn concurrent_files_do_not_exceed_the_limit() {
 async fn dry_run_file_is_replaced_by_a_new_one() {
     let server = server("100000").await;
     let session = server.user(Plan::Free).await.sign_in().await;
-    let first = begin(&session, &file(60_000), DRY_RUN).await;
-    once(&session, &first, "checked").await;
+    let first = start_import(&session, &file(60_000), DRY_RUN).await;
+    wait_for(&session, &first, "checked").await;
 
-    let second = begin(&session, &file(60_000), DRY_RUN).await;
-    once(&session, &second, "checked").await;
+    let second = start_import(&session, &file(60_000), DRY_RUN).await;
+    wait_for(&session, &second, "checked").await;
 
     let started = session.post(&format!("{IMPORTS}/{first}/start"), json!({})).await;
-    assert_eq!(started.refused(409), "CONFLICT");
-    step(&session, &second, "start").await;
-    once(&session, &second, "done").await;
+    assert_eq!(started.error_code(409), "CONFLICT");
+    post_step(&session, &second, "start").await;
+    wait_for(&session, &second, "done").await;
 }
 
 #[actix_web::test]
@@ -149,8 +149,8 @@ async fn usage_reports_transfer_bytes() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = begin(&session, &file(60_000), DRY_RUN).await;
-    once(&session, &id, "checked").await;
+    let id = start_import(&session, &file(60_000), DRY_RUN).await;
+    wait_for(&session, &id, "checked").await;
 
     let usage = key.get("/rest/v2/usage").await;
 
@@ -209,8 +209,8 @@ async fn export_that_outgrows_the_limit_keeps_the_latest_one() {
     let (home, clock) = server.stop().await;
     // The next one does not fit, even without the latest.
     let limit = (bytes / 2).to_string();
-    let server = Server::at(home, clock, &[("PLANS__FREE__TRANSFER_BYTES", &limit)]).await;
-    let session = server.stranger().sign_in(&email, PASSWORD).await;
+    let server = Server::start_in(home, clock, &[("PLANS__FREE__TRANSFER_BYTES", &limit)]).await;
+    let session = server.anonymous().sign_in(&email, PASSWORD).await;
 
     let failed = export(&session, "failed").await;
 
@@ -231,14 +231,14 @@ async fn export_counts_until_the_next_replaces_it() {
     let bytes = first["bytes"].as_u64().unwrap();
     let (home, clock) = server.stop().await;
     let limit = (bytes + bytes / 2).to_string();
-    let server = Server::at(home, clock, &[("PLANS__FREE__TRANSFER_BYTES", &limit)]).await;
-    let session = server.stranger().sign_in(&email, PASSWORD).await;
+    let server = Server::start_in(home, clock, &[("PLANS__FREE__TRANSFER_BYTES", &limit)]).await;
+    let session = server.anonymous().sign_in(&email, PASSWORD).await;
 
     assert_eq!(used(&server, id).await, bytes);
-    let import = session.file(IMPORTS, &file(usize::try_from(bytes).unwrap()), &[]).await;
-    assert_eq!(import.refused(402), "PLAN_LIMIT_REACHED");
+    let import = session.post_file(IMPORTS, &file(usize::try_from(bytes).unwrap()), &[]).await;
+    assert_eq!(import.error_code(402), "PLAN_LIMIT_REACHED");
     let second = export(&session, "done").await;
     assert_eq!(used(&server, id).await, second["bytes"].as_u64().unwrap());
     let path = format!("{EXPORTS}/{}", first["id"].as_str().unwrap());
-    assert_eq!(session.get(&path).await.refused(404), "NOT_FOUND");
+    assert_eq!(session.get(&path).await.error_code(404), "NOT_FOUND");
 }

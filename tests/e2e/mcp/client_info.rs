@@ -3,7 +3,7 @@
 use entity::plan::Plan;
 use serde_json::{Value, json};
 
-use crate::support::{Client, Mcp, Server};
+use crate::support::{Client, McpClient, Server};
 
 async fn written(server: &Server) {
     server.app().keys.flush().await.unwrap();
@@ -15,8 +15,8 @@ async fn activity(session: &Client) -> Vec<Value> {
     session.get("/app/api/activity").await.data(200)["activity"].as_array().unwrap().clone()
 }
 
-fn named(assistant: Mcp, user_agent: &str) -> Mcp {
-    Mcp::of(assistant.client.with("user-agent", user_agent))
+fn named(assistant: McpClient, user_agent: &str) -> McpClient {
+    McpClient::new(assistant.client.with("user-agent", user_agent))
 }
 
 #[actix_web::test]
@@ -68,10 +68,10 @@ async fn call_of_newest_revision_uses_its_own_client_info() {
         "io.modelcontextprotocol/clientInfo": { "name": "Modern", "version": "9" },
     });
     let modern = assistant.client.with("mcp-protocol-version", "2026-07-28");
-    let modern = Mcp::of(modern.with("mcp-method", "tools/call").with("mcp-name", "list_projects"));
+    let modern = McpClient::new(modern.with("mcp-method", "tools/call").with("mcp-name", "list_projects"));
 
     let call = json!({ "name": "list_projects", "arguments": {}, "_meta": meta });
-    let result = modern.ask("tools/call", call).await;
+    let result = modern.call_method("tools/call", call).await;
     written(&server).await;
 
     assert_eq!(result["structuredContent"]["projects"], json!([]));
@@ -85,11 +85,11 @@ async fn activity_of_tool_call_has_tool_and_code_but_no_text() {
     let (session, assistant) = (user.sign_in().await, user.assistant().await);
 
     assistant.initialize("Bookworm", "1").await;
-    assistant.tools().await;
+    assistant.list_tools().await;
     assistant.call("search_library", json!({ "query": "zanzibar" })).await.unwrap();
     let nobodys = "01890000-0000-7000-8000-000000000000";
-    assistant.refused("create_note", json!({ "projectId": nobodys, "body": "zanzibar" })).await;
-    assistant.refused("add_bookmark", json!({ "url": "ftp://zanzibar.example/" })).await;
+    assistant.call_error_code("create_note", json!({ "projectId": nobodys, "body": "zanzibar" })).await;
+    assistant.call_error_code("add_bookmark", json!({ "url": "ftp://zanzibar.example/" })).await;
     written(&server).await;
 
     let rows = activity(&session).await;

@@ -5,7 +5,7 @@ use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Client, Mcp, Server};
+use crate::support::{Client, McpClient, Response, Server};
 
 const MODERN: &str = "2026-07-28";
 
@@ -28,11 +28,11 @@ fn with_method(client: &Client, method: &str) -> Client {
     client.clone().with("mcp-protocol-version", MODERN).with("mcp-method", method)
 }
 
-async fn ask_modern(client: &Client, method: &str, params: Value) -> Answer {
+async fn ask_modern(client: &Client, method: &str, params: Value) -> Response {
     with_method(client, method).post("/mcp", modern(method, params)).await
 }
 
-fn failed(answer: &Answer, status: u16, code: i64) {
+fn failed(answer: &Response, status: u16, code: i64) {
     assert_eq!((answer.status, &answer.body["error"]["code"]), (status, &json!(code)), "{}", answer.text);
 }
 
@@ -41,7 +41,7 @@ fn failed(answer: &Answer, status: u16, code: i64) {
 async fn only_own_and_listed_origins_may_send_requests() {
     let set =
         [("MCP__ALLOWED_ORIGINS", "https://app.example"), ("SERVER__BASE_URL", "https://carrel.example")];
-    let server = Server::with(&set).await;
+    let server = Server::start_with(&set).await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
     for (origin, welcome) in [
         ("https://carrel.example", true),
@@ -50,24 +50,24 @@ async fn only_own_and_listed_origins_may_send_requests() {
         ("https://evil.example", false),
         ("null", false),
     ] {
-        let preflight = server.stranger().with("origin", origin).send(Method::OPTIONS, "/mcp", None).await;
-        let allowed = preflight.said("access-control-allow-origin");
+        let preflight = server.anonymous().with("origin", origin).send(Method::OPTIONS, "/mcp", None).await;
+        let allowed = preflight.header("access-control-allow-origin");
         assert_eq!((preflight.status, allowed), (204, if welcome { origin } else { "" }), "{origin}");
         assert!(!preflight.headers.contains_key("access-control-allow-credentials"));
         for header in ["Mcp-Method", "Mcp-Name", "MCP-Protocol-Version", "Authorization", "Mcp-Session-Id"] {
-            assert!(preflight.said("access-control-allow-headers").contains(header), "{header}");
+            assert!(preflight.header("access-control-allow-headers").contains(header), "{header}");
         }
-        assert!(preflight.number("access-control-max-age") > 0);
-        for (client, status) in [(&server.stranger(), 401), (&key, 200)] {
+        assert!(preflight.header_number("access-control-max-age") > 0);
+        for (client, status) in [(&server.anonymous(), 401), (&key, 200)] {
             let asked =
                 client.clone().with("origin", origin).post("/mcp", message("tools/list", json!({}))).await;
             assert_eq!(asked.status, if welcome { status } else { 403 }, "{origin}");
             assert_eq!(
-                asked.said("access-control-allow-origin"),
+                asked.header("access-control-allow-origin"),
                 if welcome { origin } else { "" },
                 "{origin}"
             );
-            assert_eq!(asked.said("cache-control"), "no-store");
+            assert_eq!(asked.header("cache-control"), "no-store");
         }
     }
     let rebound =
@@ -77,39 +77,39 @@ async fn only_own_and_listed_origins_may_send_requests() {
 
 #[actix_web::test]
 async fn request_without_key_gets_the_oauth_challenge() {
-    let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
-    let stranger = server.stranger();
+    let server = Server::start_with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
+    let anonymous = server.anonymous();
     let wanted =
         "Bearer resource_metadata=\"https://carrel.example/.well-known/oauth-protected-resource/mcp\"";
 
     for path in ["/mcp", "/mcp/"] {
         for method in [Method::GET, Method::DELETE, Method::POST] {
-            let answer = stranger.send(method.clone(), path, None).await;
-            assert_eq!((answer.status, answer.said("www-authenticate")), (401, wanted), "{method} {path}");
+            let answer = anonymous.send(method.clone(), path, None).await;
+            assert_eq!((answer.status, answer.header("www-authenticate")), (401, wanted), "{method} {path}");
         }
     }
-    let wrong = stranger.with_key("ca_0000000000000000000000000000000000000000000").get("/mcp").await;
-    let said = wrong.said("www-authenticate");
+    let wrong = anonymous.with_key("ca_0000000000000000000000000000000000000000000").get("/mcp").await;
+    let said = wrong.header("www-authenticate");
     assert!(said.contains("error=\"invalid_token\"") && said.contains("resource_metadata="), "{said}");
     assert!(!said.contains("scope="), "{said}");
 }
 
 #[actix_web::test]
 async fn invalid_messages_are_refused_by_their_fault() {
-    let server = Server::with(&[("SERVER__MAX_BODY_BYTES", "2048")]).await;
+    let server = Server::start_with(&[("SERVER__MAX_BODY_BYTES", "2048")]).await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
     for method in [Method::GET, Method::DELETE, Method::PUT] {
         let answer = key.send(method.clone(), "/mcp", None).await;
-        assert_eq!((answer.status, answer.said("allow")), (405, "POST, OPTIONS"), "{method}");
+        assert_eq!((answer.status, answer.header("allow")), (405, "POST, OPTIONS"), "{method}");
     }
     let list = message("tools/list", json!({}));
     let long = message("tools/list", json!({ "x": "y".repeat(3_000) }));
     assert_eq!(key.post("/mcp", long).await.status, 413);
-    assert_eq!(key.form("/mcp", &[("jsonrpc", "2.0")]).await.status, 415);
+    assert_eq!(key.post_form("/mcp", &[("jsonrpc", "2.0")]).await.status, 415);
     assert_eq!(key.clone().with("accept", "text/html").post("/mcp", list.clone()).await.status, 406);
     for accept in ["*/*", "application/json", "application/json, text/event-stream", "application/*"] {
         let answer = key.clone().with("accept", accept).post("/mcp", list.clone()).await;
-        assert_eq!((answer.status, answer.said("content-type")), (200, "application/json"), "{accept}");
+        assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"), "{accept}");
     }
     failed(&key.post_text("/mcp", "{\"jsonrpc\"").await, 400, -32700);
     for body in [
@@ -144,7 +144,7 @@ async fn sessions_are_not_used() {
 #[actix_web::test]
 async fn initialize_negotiates_requested_or_newest_revision() {
     let server = Server::start().await;
-    let mcp = Mcp::of((*server.user(Plan::Pro).await.mcp_key().await).clone());
+    let mcp = McpClient::new((*server.user(Plan::Pro).await.mcp_key().await).clone());
     for (asked, agreed) in [
         ("2025-11-25", "2025-11-25"),
         ("2025-06-18", "2025-06-18"),
@@ -153,7 +153,7 @@ async fn initialize_negotiates_requested_or_newest_revision() {
         ("1999-01-01", "2025-11-25"),
     ] {
         let params = json!({ "protocolVersion": asked, "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
-        let result = mcp.ask("initialize", params).await;
+        let result = mcp.call_method("initialize", params).await;
         assert_eq!(
             (&result["protocolVersion"], &result["capabilities"]),
             (&json!(agreed), &json!({ "tools": {} }))
@@ -161,11 +161,11 @@ async fn initialize_negotiates_requested_or_newest_revision() {
         let instructions = result["instructions"].as_str().unwrap();
         assert!(instructions.contains("data") && instructions.contains("instructions"), "{instructions}");
     }
-    let listed = mcp.ask("tools/list", json!({})).await;
+    let listed = mcp.call_method("tools/list", json!({})).await;
     for modern_alone in ["resultType", "ttlMs", "cacheScope"] {
         assert!(listed.get(modern_alone).is_none(), "{modern_alone}");
     }
-    assert_eq!(mcp.ask("ping", json!({})).await, json!({}));
+    assert_eq!(mcp.call_method("ping", json!({})).await, json!({}));
     failed(&mcp.send("prompts/list", json!({})).await, 200, -32601);
     let unknown = mcp.client.clone().with("mcp-protocol-version", "1999-01-01");
     let unknown = unknown.post("/mcp", message("tools/list", json!({}))).await;
@@ -230,7 +230,7 @@ async fn tools_declare_hints_and_accept_no_other_arguments() {
     let server = Server::start().await;
     let mcp = server.user(Plan::Pro).await.assistant().await;
 
-    let listed = mcp.ask("tools/list", json!({})).await;
+    let listed = mcp.call_method("tools/list", json!({})).await;
 
     let hints = |tool: &Value| {
         let said = &tool["annotations"];
@@ -276,8 +276,8 @@ async fn third_party_content_is_marked_by_every_tool() {
     let user = server.user(Plan::Pro).await;
     let (key, assistant) = (user.full_key().await, user.assistant().await);
     let saved = key.save_text("https://a.example/", "Herons stand in the reeds.").await;
-    key.once(&saved, "ready").await;
-    let project = crate::rest::projects::project(&user.sign_in().await, "Birds").await;
+    key.wait_for(&saved, "ready").await;
+    let project = crate::rest::projects::create_project(&user.sign_in().await, "Birds").await;
     let marked = async |tool: &str, arguments: Value| {
         let answer = assistant.send("tools/call", json!({ "name": tool, "arguments": arguments })).await;
         let result = answer.body["result"].clone();

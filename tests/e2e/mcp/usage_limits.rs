@@ -7,8 +7,8 @@ use entity::plan::Plan;
 use entity::scope::Scope;
 use serde_json::{Value, json};
 
-use crate::rest::projects::project;
-use crate::support::{Client, Mcp, Server};
+use crate::rest::projects::create_project;
+use crate::support::{Client, McpClient, Server};
 
 const NOBODYS: &str = "01890000-0000-7000-8000-000000000000";
 
@@ -22,7 +22,7 @@ async fn tool_calls_count_by_weight_whatever_their_result() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (rest, session, assistant) = (user.full_key().await, user.sign_in().await, user.assistant().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let saved = rest.save_text("https://example.org/a", "Text.").await;
     let document = saved["documentId"].clone();
 
@@ -56,18 +56,18 @@ async fn only_tool_calls_count_even_without_scope() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let rest = user.full_key().await;
-    let reader = user.assistant_with([Scope::Mcp, Scope::ReadLibrary]).await;
+    let reader = user.assistant_with_scopes([Scope::Mcp, Scope::ReadLibrary]).await;
 
     reader.initialize("reader", "1").await;
-    reader.ask("ping", json!({})).await;
-    reader.tools().await;
+    reader.call_method("ping", json!({})).await;
+    reader.list_tools().await;
     let unknown = reader.send("tools/call", json!({ "name": "drop_tables", "arguments": {} })).await;
     assert_eq!(unknown.body["error"]["code"], -32602);
     assert_eq!(today(&rest).await, 0);
 
     let refused = reader.call("create_note", json!({ "projectId": NOBODYS, "body": "b" })).await.unwrap_err();
     assert_eq!(refused["scopes"], json!(["write:projects", "write:notes"]));
-    assert_eq!(reader.refused("list_projects", json!({})).await, "SCOPE_REQUIRED");
+    assert_eq!(reader.call_error_code("list_projects", json!({})).await, "SCOPE_REQUIRED");
     assert_eq!(today(&rest).await, 3);
 }
 
@@ -76,21 +76,21 @@ async fn tool_outside_the_plan_is_not_listed_and_not_counted() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let assistant = user.assistant().await;
-    assert_eq!(assistant.tools().await.len(), 6);
+    assert_eq!(assistant.list_tools().await.len(), 6);
     accounts::set_plan(server.app(), user.id(), Plan::Free).await.unwrap();
     server.app().keys.forget();
 
     let reading = ["search_library", "get_document", "list_projects", "get_project_context"];
-    assert_eq!(assistant.tools().await, reading);
+    assert_eq!(assistant.list_tools().await, reading);
     for arguments in [json!({ "url": "https://example.org/a" }), json!({})] {
-        assert_eq!(assistant.refused("add_bookmark", arguments).await, "PLAN_REQUIRED");
+        assert_eq!(assistant.call_error_code("add_bookmark", arguments).await, "PLAN_REQUIRED");
     }
     assert_eq!(server.app().limits.today(user.id()).await.unwrap().mcp, 0);
 }
 
 #[actix_web::test]
 async fn call_over_the_daily_limit_is_refused_and_not_counted() {
-    let server = Server::with(&[("PLANS__PRO__MCP_PER_DAY", "3")]).await;
+    let server = Server::start_with(&[("PLANS__PRO__MCP_PER_DAY", "3")]).await;
     let user = server.user(Plan::Pro).await;
     let (rest, assistant, other) = (user.full_key().await, user.assistant().await, user.assistant().await);
     assistant.call("add_bookmark", json!({ "url": "https://example.org/a" })).await.unwrap();
@@ -101,11 +101,11 @@ async fn call_over_the_daily_limit_is_refused_and_not_counted() {
         (&json!("RATE_LIMITED"), &json!(12 * 3600))
     );
     let long = json!({ "documentId": NOBODYS, "maxChars": 12_001 });
-    assert_eq!(assistant.refused("get_document", long).await, "RATE_LIMITED");
+    assert_eq!(assistant.call_error_code("get_document", long).await, "RATE_LIMITED");
     assert_eq!(today(&rest).await, 2);
     assert_eq!(rest.get("/rest/v1/bookmarks").await.data(200)["bookmarks"].as_array().unwrap().len(), 1);
     other.call("list_projects", json!({})).await.unwrap();
-    assert_eq!(assistant.refused("list_projects", json!({})).await, "RATE_LIMITED");
+    assert_eq!(assistant.call_error_code("list_projects", json!({})).await, "RATE_LIMITED");
     assistant.initialize("still", "1").await;
 
     server.clock.advance(Duration::from_secs(12 * 3600));
@@ -114,7 +114,7 @@ async fn call_over_the_daily_limit_is_refused_and_not_counted() {
 
 #[actix_web::test]
 async fn concurrent_writes_do_not_exceed_the_daily_limit() {
-    let server = Server::with(&[("PLANS__PRO__MCP_PER_DAY", "10")]).await;
+    let server = Server::start_with(&[("PLANS__PRO__MCP_PER_DAY", "10")]).await;
     let user = server.user(Plan::Pro).await;
     let (rest, assistant) = (user.full_key().await, user.assistant().await);
 
@@ -130,11 +130,11 @@ async fn concurrent_writes_do_not_exceed_the_daily_limit() {
 async fn write_counts_once_in_the_hourly_limit() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
-    let assistant: Mcp = user.assistant_of_an_hour(Some(2)).await;
+    let assistant: McpClient = user.assistant_with_hourly_limit(Some(2)).await;
     let write =
         |n: usize| assistant.call("add_bookmark", json!({ "url": format!("https://example.org/{n}") }));
     assistant.initialize("free of charge", "1").await;
-    assistant.tools().await;
+    assistant.list_tools().await;
 
     write(1).await.unwrap();
     write(2).await.unwrap();

@@ -8,17 +8,17 @@ use sea_orm::{ConnectionTrait, Database, Statement};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Answer, Assistant, Client, Home, Program, Server, Tokens, VERIFIER, eventually, files, holds, program,
-    ticket,
+    CODE_VERIFIER, Client, Home, OAuthClient, Program, Response, Server, Tokens, eventually, files, holds,
+    program, read_ticket,
 };
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 
-async fn post(client: &Client) -> Answer {
+async fn post(client: &Client) -> Response {
     client.post("/mcp", serde_json::from_str(LIST).unwrap()).await
 }
 
-async fn call(client: &Client, tool: &str) -> Answer {
+async fn call(client: &Client, tool: &str) -> Response {
     let params = json!({ "name": tool, "arguments": { "query": "herons" } });
     client.post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })).await
 }
@@ -28,35 +28,35 @@ async fn call(client: &Client, tool: &str) -> Answer {
 async fn access_token_is_valid_for_the_mcp_server_only() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
-    let code = assistant.code(&browser, "read:library").await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
+    let code = assistant.obtain_code(&browser, "read:library").await;
     let tokens = assistant.connect(&browser, "read:library").await;
     for path in ["/rest/v2/usage", "/rest/v2/search?q=x", "/rest/v1/bookmarks"] {
-        let refused = server.stranger().with_key(&tokens.access).get(path).await;
-        assert_eq!(refused.refused(401), "API_KEY_INVALID");
+        let refused = server.anonymous().with_key(&tokens.access).get(path).await;
+        assert_eq!(refused.error_code(401), "API_KEY_INVALID");
     }
     for wrong in [tokens.refresh.as_str(), &code, "ca_0000000000000000000000000000000000000000000"] {
-        let refused = post(&server.stranger().with_key(wrong)).await;
+        let refused = post(&server.anonymous().with_key(wrong)).await;
         assert_eq!(refused.status, 401);
-        assert!(refused.said("www-authenticate").contains(r#"error="invalid_token""#));
+        assert!(refused.header("www-authenticate").contains(r#"error="invalid_token""#));
     }
-    let in_body = server.stranger().form("/mcp", &[("access_token", tokens.access.as_str())]).await;
+    let in_body = server.anonymous().post_form("/mcp", &[("access_token", tokens.access.as_str())]).await;
     assert_eq!(in_body.status, 401);
     let other = "Bearer ca_0000000000000000000000000000000000000000000";
-    let twice = server.stranger().with_key(&tokens.access).and("authorization", other);
+    let twice = server.anonymous().with_key(&tokens.access).with_additional("authorization", other);
     assert_eq!(post(&twice).await.status, 401);
     for scheme in ["Basic", "Token"] {
-        let other = server.stranger().with("authorization", &format!("{scheme} {}", tokens.access));
+        let other = server.anonymous().with("authorization", &format!("{scheme} {}", tokens.access));
         assert_eq!(post(&other).await.status, 401, "{scheme}");
     }
     for address in ["/mcp?access_token=", "/mcp?token="] {
         let in_address = format!("{address}{}", tokens.access);
-        let answer = server.stranger().post(&in_address, serde_json::from_str(LIST).unwrap()).await;
+        let answer = server.anonymous().post(&in_address, serde_json::from_str(LIST).unwrap()).await;
         assert_eq!(answer.status, 401);
     }
-    let two = server.stranger().with_key(&tokens.access).with("x-api-key", "pk_other");
+    let two = server.anonymous().with_key(&tokens.access).with("x-api-key", "pk_other");
     assert_eq!(post(&two).await.status, 401);
-    let by_other_header = server.stranger().with("authorization", &format!("bearer   {}", tokens.access));
+    let by_other_header = server.anonymous().with("authorization", &format!("bearer   {}", tokens.access));
     assert_eq!(post(&by_other_header).await.status, 200);
 }
 
@@ -64,34 +64,34 @@ async fn access_token_is_valid_for_the_mcp_server_only() {
 async fn access_token_expires_after_an_hour_without_failure_limit() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     let tokens = assistant.connect(&browser, "read:library").await;
     server.clock.advance(Duration::from_millis(3_599_999));
-    assert_eq!(assistant.call(&tokens.access).await, 200);
+    assert_eq!(assistant.call_status(&tokens.access).await, 200);
     server.clock.advance(Duration::from_millis(1));
 
     for _ in 0..25 {
-        let refused = assistant.list(&tokens.access).await;
+        let refused = assistant.list_tools(&tokens.access).await;
         assert_eq!(refused.status, 401);
-        assert!(refused.said("www-authenticate").contains(r#"error="invalid_token""#));
+        assert!(refused.header("www-authenticate").contains(r#"error="invalid_token""#));
     }
 
     for _ in 0..20 {
-        assert_eq!(assistant.call("ca_0000000000000000000000000000000000000000000").await, 401);
+        assert_eq!(assistant.call_status("ca_0000000000000000000000000000000000000000000").await, 401);
     }
-    assert_eq!(assistant.call("ca_0000000000000000000000000000000000000000000").await, 429);
-    assert_eq!(assistant.call(&tokens.access).await, 401, "an expired one keeps its 401");
+    assert_eq!(assistant.call_status("ca_0000000000000000000000000000000000000000000").await, 429);
+    assert_eq!(assistant.call_status(&tokens.access).await, 401, "an expired one keeps its 401");
 }
 
 #[actix_web::test]
 async fn tools_outside_the_scope_are_hidden_and_challenged() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     let tokens = assistant.connect(&browser, "write:notes").await;
 
-    let listed = assistant.list(&tokens.access).await;
-    let refused = call(&server.stranger().with_key(&tokens.access), "search_library").await;
+    let listed = assistant.list_tools(&tokens.access).await;
+    let refused = call(&server.anonymous().with_key(&tokens.access), "search_library").await;
 
     assert!(!listed.text.contains("search_library"));
     let result = &refused.body["result"];
@@ -103,29 +103,30 @@ async fn tools_outside_the_scope_are_hidden_and_challenged() {
 /// Of the threat table (row O7).
 #[actix_web::test]
 async fn token_of_another_base_url_is_refused() {
-    let server = Server::with(&[("SERVER__BASE_URL", "http://127.0.0.1:9")]).await;
+    let server = Server::start_with(&[("SERVER__BASE_URL", "http://127.0.0.1:9")]).await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     let tokens = assistant.connect(&browser, "read:library").await;
-    assert_eq!(assistant.call(&tokens.access).await, 200);
+    assert_eq!(assistant.call_status(&tokens.access).await, 200);
 
     let (home, clock) = server.stop().await;
-    let moved = Server::at(home, clock, &[("SERVER__BASE_URL", "http://localhost:9")]).await;
+    let moved = Server::start_in(home, clock, &[("SERVER__BASE_URL", "http://localhost:9")]).await;
 
-    let assistant = assistant.at(moved.stranger());
-    assert_eq!(assistant.call(&tokens.access).await, 401);
+    let assistant = assistant.with_client(moved.anonymous());
+    assert_eq!(assistant.call_status(&tokens.access).await, 401);
     assert_eq!(assistant.refresh(&tokens.refresh).await.body["error"], "invalid_grant");
 }
 
 #[actix_web::test]
 async fn connection_has_own_hourly_limit_and_shares_the_day() {
-    let server = Server::with(&[("PLANS__PRO__HOURLY_PER_KEY", "2")]).await;
-    let person = server.user(Plan::Pro).await;
-    let (browser, key) = (person.sign_in().await, person.key([Scope::ReadLibrary]).await);
-    let (one, other) = (Assistant::new(server.stranger()).await, Assistant::new(server.stranger()).await);
+    let server = Server::start_with(&[("PLANS__PRO__HOURLY_PER_KEY", "2")]).await;
+    let user = server.user(Plan::Pro).await;
+    let (browser, key) = (user.sign_in().await, user.key([Scope::ReadLibrary]).await);
+    let (one, other) =
+        (OAuthClient::new(server.anonymous()).await, OAuthClient::new(server.anonymous()).await);
     let (mine, second) =
         (one.connect(&browser, "read:library").await, other.connect(&browser, "read:library").await);
-    let mine = server.stranger().with_key(&mine.access);
+    let mine = server.anonymous().with_key(&mine.access);
     for _ in 0..2 {
         assert_ne!(call(&mine, "search_library").await.body["result"]["isError"], true);
     }
@@ -133,7 +134,7 @@ async fn connection_has_own_hourly_limit_and_shares_the_day() {
     let refused = call(&mine, "search_library").await;
 
     assert!(refused.body["result"]["content"][0]["text"].as_str().unwrap().contains("RATE_LIMITED"));
-    let second = server.stranger().with_key(&second.access);
+    let second = server.anonymous().with_key(&second.access);
     assert_ne!(call(&second, "search_library").await.body["result"]["isError"], true);
     assert_eq!(key.get("/rest/v2/usage").await.data(200)["mcp"]["today"], 3);
 }
@@ -142,10 +143,10 @@ async fn connection_has_own_hourly_limit_and_shares_the_day() {
 async fn activity_lists_calls_by_app() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
-    let code = assistant.code(&browser, "read:library").await;
-    let tokens = Tokens::of(&assistant.exchange(&code).await);
-    let client = server.stranger().with_key(&tokens.access).with("user-agent", "curl/8");
+    let assistant = OAuthClient::new(server.anonymous()).await;
+    let code = assistant.obtain_code(&browser, "read:library").await;
+    let tokens = Tokens::from_response(&assistant.exchange(&code).await);
+    let client = server.anonymous().with_key(&tokens.access).with("user-agent", "curl/8");
     call(&client, "search_library").await;
     let introduction = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
                                "clientInfo": { "name": "Bittern", "version": "2" } });
@@ -177,17 +178,17 @@ async fn activity_lists_calls_by_app() {
 #[actix_web::test]
 async fn secrets_are_in_no_row_file_log_or_activity() {
     let home = Home::new().await;
-    program::make_account(&home);
+    program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let browser = running.stranger().sign_in(program::EMAIL, program::PASSWORD).await;
+    let browser = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
     let said = json!({ "token_endpoint_auth_method": "client_secret_post" });
-    let assistant = Assistant::registered(running.stranger(), said).await;
-    let unused = ticket(&browser.get(&assistant.address(&[])).await);
-    let code = assistant.code(&browser, "read:library").await;
-    let tokens = Tokens::of(&assistant.exchange(&code).await);
-    call(&running.stranger().with_key(&tokens.access), "search_library").await;
+    let assistant = OAuthClient::register(running.anonymous(), said).await;
+    let unused = read_ticket(&browser.get(&assistant.authorization_url(&[])).await);
+    let code = assistant.obtain_code(&browser, "read:library").await;
+    let tokens = Tokens::from_response(&assistant.exchange(&code).await);
+    call(&running.anonymous().with_key(&tokens.access), "search_library").await;
     let refused = assistant.exchange(&code).await;
-    let sign_in = ticket(&running.stranger().get(&assistant.address(&[])).await);
+    let sign_in = read_ticket(&running.anonymous().get(&assistant.authorization_url(&[])).await);
     let activity = browser.get("/app/api/activity").await;
     assert!(running.terminate().await.success());
 
@@ -198,7 +199,7 @@ async fn secrets_are_in_no_row_file_log_or_activity() {
         &unused,
         &sign_in,
         assistant.secret.as_ref().unwrap(),
-        &VERIFIER.to_owned(),
+        &CODE_VERIFIER.to_owned(),
         &browser.header("cookie").split_once('=').unwrap().1.to_owned(),
     ];
     let kept = files(home.folder())

@@ -5,7 +5,7 @@ use std::time::Duration;
 use entity::plan::Plan;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Assistant, REDIRECT, Reply, Server, Site, ticket};
+use crate::support::{OAuthClient, REDIRECT_URI, Reply, Response, Server, Site, read_ticket};
 
 const ALLOWED: [(&str, &str); 1] = [("OAUTH__CLIENT_METADATA_DOCUMENTS", "true")];
 
@@ -13,35 +13,35 @@ const ALLOWED: [(&str, &str); 1] = [("OAUTH__CLIENT_METADATA_DOCUMENTS", "true")
 fn document(site: &Site, path: &str, changes: Value) -> String {
     let id = site.page(path, [Reply::Never]);
     let mut said =
-        json!({ "client_id": id, "client_name": "Heron by document", "redirect_uris": [REDIRECT] });
+        json!({ "client_id": id, "client_name": "Heron by document", "redirect_uris": [REDIRECT_URI] });
     said.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     site.page(path, [Reply::File("application/json", said.to_string().into_bytes())])
 }
 
-fn named(server: &Server, id: &str) -> Assistant {
-    Assistant { client: server.stranger(), id: id.to_owned(), secret: None }
+fn named(server: &Server, id: &str) -> OAuthClient {
+    OAuthClient { client: server.anonymous(), id: id.to_owned(), secret: None }
 }
 
-async fn asked(server: &Server, id: &str) -> Answer {
-    server.stranger().get(&named(server, id).address(&[])).await
+async fn asked(server: &Server, id: &str) -> Response {
+    server.anonymous().get(&named(server, id).authorization_url(&[])).await
 }
 
 #[actix_web::test]
 async fn client_document_defines_the_client_and_is_refetched() {
-    let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
+    let (server, site) = (Server::start_with(&ALLOWED).await, Site::start().await);
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let id = document(&site, "/client.json", json!({}));
-    let metadata = server.stranger().get("/.well-known/oauth-authorization-server").await;
+    let metadata = server.anonymous().get("/.well-known/oauth-authorization-server").await;
     assert_eq!(metadata.body["client_id_metadata_document_supported"], true);
     let assistant = named(&server, &id);
 
     let tokens = assistant.connect(&browser, "read:library").await;
 
-    assert_eq!(assistant.call(&tokens.access).await, 200);
+    assert_eq!(assistant.call_status(&tokens.access).await, 200);
     assert_eq!(assistant.refresh(&tokens.refresh).await.status, 200);
     let apps = browser.get("/app/api/connected-apps").await;
     assert_eq!(apps.data(200)["apps"][0]["clientName"], "Heron by document");
-    assert_eq!(site.hits("/client.json"), 1);
+    assert_eq!(site.request_count("/client.json"), 1);
     document(&site, "/client.json", json!({ "redirect_uris": ["https://heron.example/cb"] }));
     assert_eq!(asked(&server, &id).await.status, 200, "it was read a moment ago");
     server.clock.advance(Duration::from_secs(900));
@@ -50,7 +50,7 @@ async fn client_document_defines_the_client_and_is_refetched() {
 
 #[actix_web::test]
 async fn invalid_client_document_is_explained_without_redirect() {
-    let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
+    let (server, site) = (Server::start_with(&ALLOWED).await, Site::start().await);
     let good = document(&site, "/good.json", json!({}));
     let moved = Reply::Plain { status: 302, headers: vec![("location", good.clone())], body: String::new() };
     let faulty = [
@@ -93,48 +93,48 @@ async fn client_documents_are_off_by_default() {
 
     assert_eq!(asked(&server, &id).await.status, 400);
 
-    assert_eq!(site.hits("/client.json"), 0);
-    let metadata = server.stranger().get("/.well-known/oauth-authorization-server").await;
+    assert_eq!(site.request_count("/client.json"), 0);
+    let metadata = server.anonymous().get("/.well-known/oauth-authorization-server").await;
     assert!(metadata.body.get("client_id_metadata_document_supported").is_none());
 }
 
 #[actix_web::test]
 async fn removed_redirect_uri_gets_no_code_and_cache_lasts_a_day() {
-    let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
+    let (server, site) = (Server::start_with(&ALLOWED).await, Site::start().await);
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let id = document(&site, "/client.json", json!({ "client_uri": "https://claude.ai/" }));
     let assistant = named(&server, &id);
     assert_eq!(asked(&server, &id).await.status, 200);
     server.clock.advance(Duration::from_secs(800));
-    let page = browser.get(&assistant.address(&[])).await;
+    let page = browser.get(&assistant.authorization_url(&[])).await;
     assert!(page.text.contains(&id) && !page.text.contains("claude.ai"), "{}", page.text);
-    let ticket = ticket(&page);
+    let ticket = read_ticket(&page);
 
     document(&site, "/client.json", json!({ "redirect_uris": ["https://heron.example/cb"] }));
     server.clock.advance(Duration::from_secs(100));
     assert_eq!(asked(&server, &id).await.status, 400);
     let click = [("ticket", ticket.as_str()), ("decision", "allow"), ("scope", "read:library")];
-    assert_eq!(browser.form("/oauth/consent", &click).await.status, 403);
+    assert_eq!(browser.post_form("/oauth/consent", &click).await.status, 403);
 
     site.page("/client.json", [Reply::Status(503)]);
     server.clock.advance(Duration::from_secs(3600));
     let moved = [("redirect_uri", "https://heron.example/cb")];
-    assert_eq!(server.stranger().get(&assistant.address(&moved)).await.status, 200);
+    assert_eq!(server.anonymous().get(&assistant.authorization_url(&moved)).await.status, 200);
     server.clock.advance(Duration::from_secs(24 * 3600));
-    assert_eq!(server.stranger().get(&assistant.address(&moved)).await.status, 400);
+    assert_eq!(server.anonymous().get(&assistant.authorization_url(&moved)).await.status, 400);
 }
 
 #[actix_web::test]
 async fn disallowing_client_documents_ends_their_connections() {
-    let (server, site) = (Server::with(&ALLOWED).await, Site::start().await);
+    let (server, site) = (Server::start_with(&ALLOWED).await, Site::start().await);
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = named(&server, &document(&site, "/client.json", json!({})));
     let tokens = assistant.connect(&browser, "read:library").await;
     let (home, clock) = server.stop().await;
 
-    let server = Server::at(home, clock, &[]).await;
+    let server = Server::start_in(home, clock, &[]).await;
 
-    let assistant = assistant.at(server.stranger());
+    let assistant = assistant.with_client(server.anonymous());
     assert_eq!(assistant.refresh(&tokens.refresh).await.body["error"], "invalid_client");
     assert_eq!(asked(&server, &assistant.id).await.status, 400);
 }
@@ -142,7 +142,7 @@ async fn disallowing_client_documents_ends_their_connections() {
 #[actix_web::test]
 async fn client_document_fetches_are_limited() {
     let settings = [ALLOWED[0], ("OAUTH__REGISTRATIONS_PER_HOUR", "2")];
-    let (server, site) = (Server::with(&settings).await, Site::start().await);
+    let (server, site) = (Server::start_with(&settings).await, Site::start().await);
     for n in 0..2 {
         let id = document(&site, &format!("/{n}.json"), json!({}));
         assert_eq!(asked(&server, &id).await.status, 200);
@@ -151,5 +151,5 @@ async fn client_document_fetches_are_limited() {
 
     assert_eq!(asked(&server, &third).await.status, 400);
 
-    assert_eq!(site.hits("/3.json"), 0);
+    assert_eq!(site.request_count("/3.json"), 0);
 }

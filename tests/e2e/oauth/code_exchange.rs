@@ -8,11 +8,11 @@ use base64::engine::general_purpose::STANDARD;
 use entity::plan::Plan;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Assistant, REDIRECT, Server, Tokens, VERIFIER};
+use crate::support::{CODE_VERIFIER, OAuthClient, REDIRECT_URI, Response, Server, Tokens};
 
-fn refused(answer: &Answer, status: u16, error: &str) {
+fn refused(answer: &Response, status: u16, error: &str) {
     assert_eq!((answer.status, &answer.body["error"]), (status, &json!(error)), "{}", answer.text);
-    assert_eq!(answer.said("cache-control"), "no-store");
+    assert_eq!(answer.header("cache-control"), "no-store");
     assert!(answer.body.get("access_token").is_none());
 }
 
@@ -21,19 +21,19 @@ fn refused(answer: &Answer, status: u16, error: &str) {
 async fn code_reuse_revokes_the_connection() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
-    let code = assistant.code(&browser, "read:library").await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
+    let code = assistant.obtain_code(&browser, "read:library").await;
 
     let answer = assistant.exchange(&code).await;
 
-    let tokens = Tokens::of(&answer);
+    let tokens = Tokens::from_response(&answer);
     assert_eq!((&answer.body["token_type"], &answer.body["expires_in"]), (&json!("Bearer"), &json!(3600)));
-    assert_eq!((answer.said("cache-control"), answer.said("pragma")), ("no-store", "no-cache"));
-    assert_eq!(assistant.call(&tokens.access).await, 200);
-    let newer = Tokens::of(&assistant.refresh(&tokens.refresh).await);
+    assert_eq!((answer.header("cache-control"), answer.header("pragma")), ("no-store", "no-cache"));
+    assert_eq!(assistant.call_status(&tokens.access).await, 200);
+    let newer = Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
     refused(&assistant.exchange(&code).await, 400, "invalid_grant");
     for access in [&tokens.access, &newer.access] {
-        assert_eq!(assistant.call(access).await, 401);
+        assert_eq!(assistant.call_status(access).await, 401);
     }
     refused(&assistant.refresh(&newer.refresh).await, 400, "invalid_grant");
 }
@@ -43,16 +43,16 @@ async fn code_reuse_revokes_the_connection() {
 async fn clock_set_back_revives_no_code_or_refresh_token() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
-    let code = assistant.code(&browser, "read:library").await;
-    let tokens = Tokens::of(&assistant.exchange(&code).await);
-    let newer = Tokens::of(&assistant.refresh(&tokens.refresh).await);
+    let assistant = OAuthClient::new(server.anonymous()).await;
+    let code = assistant.obtain_code(&browser, "read:library").await;
+    let tokens = Tokens::from_response(&assistant.exchange(&code).await);
+    let newer = Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
 
     server.clock.set_back(Duration::from_secs(3600));
 
     refused(&assistant.refresh(&tokens.refresh).await, 400, "invalid_grant");
     for access in [&tokens.access, &newer.access] {
-        assert_eq!(assistant.call(access).await, 401);
+        assert_eq!(assistant.call_status(access).await, 401);
     }
     refused(&assistant.exchange(&code).await, 400, "invalid_grant");
     refused(&assistant.refresh(&newer.refresh).await, 400, "invalid_grant");
@@ -63,15 +63,15 @@ async fn clock_set_back_revives_no_code_or_refresh_token() {
 async fn concurrent_exchanges_succeed_once_and_end_revoked() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
-    let code = assistant.code(&browser, "read:library").await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
+    let code = assistant.obtain_code(&browser, "read:library").await;
 
     let answers = futures_util::future::join_all((0..12).map(|_| assistant.exchange(&code))).await;
 
     let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 200);
     assert_eq!((won.len(), lost.len()), (1, 11));
     lost.iter().for_each(|answer| refused(answer, 400, "invalid_grant"));
-    assert_eq!(assistant.call(&Tokens::of(&won[0]).access).await, 401);
+    assert_eq!(assistant.call_status(&Tokens::from_response(&won[0]).access).await, 401);
 }
 
 /// Of the threat table (row O3).
@@ -79,7 +79,7 @@ async fn concurrent_exchanges_succeed_once_and_end_revoked() {
 async fn failed_exchange_spends_the_code() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     for (change, error) in [
         (("code_verifier", "another-verifier-another-verifier-another-verifier"), "invalid_grant"),
         (("code_verifier", ""), "invalid_request"),
@@ -89,14 +89,14 @@ async fn failed_exchange_spends_the_code() {
         (("redirect_uri", ""), "invalid_grant"),
         (("redirect_uri", "http://127.0.0.1:43117/other"), "invalid_grant"),
     ] {
-        let code = assistant.code(&browser, "read:library").await;
+        let code = assistant.obtain_code(&browser, "read:library").await;
         refused(&assistant.exchange_with(&code, &[change]).await, 400, error);
         refused(&assistant.exchange(&code).await, 400, "invalid_grant");
     }
-    let code = assistant.code(&browser, "read:library").await;
+    let code = assistant.obtain_code(&browser, "read:library").await;
     let elsewhere = [("resource", "https://other.example/mcp")];
     refused(&assistant.exchange_with(&code, &elsewhere).await, 400, "invalid_target");
-    let thief = Assistant::new(server.stranger()).await;
+    let thief = OAuthClient::new(server.anonymous()).await;
     refused(&thief.exchange(&code).await, 400, "invalid_grant");
     refused(&assistant.exchange(&code).await, 400, "invalid_grant");
 }
@@ -106,53 +106,53 @@ async fn failed_client_authentication_spends_no_code() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let said = json!({ "token_endpoint_auth_method": "client_secret_post" });
-    let assistant = Assistant::registered(server.stranger(), said).await;
-    let code = assistant.code(&browser, "read:library").await;
-    let wrong = |secret: Option<&str>| Assistant { secret: secret.map(str::to_owned), ..assistant.clone() };
+    let assistant = OAuthClient::register(server.anonymous(), said).await;
+    let code = assistant.obtain_code(&browser, "read:library").await;
+    let wrong = |secret: Option<&str>| OAuthClient { secret: secret.map(str::to_owned), ..assistant.clone() };
 
     refused(&wrong(Some("wrong")).exchange(&code).await, 401, "invalid_client");
     refused(&wrong(None).exchange(&code).await, 401, "invalid_client");
 
-    Tokens::of(&assistant.exchange(&code).await);
+    Tokens::from_response(&assistant.exchange(&code).await);
 }
 
 #[actix_web::test]
 async fn client_must_use_its_registered_authentication_method() {
     let server = Server::start().await;
-    let stranger = server.stranger();
-    let basic = Assistant::registered(stranger.clone(), json!({})).await;
+    let anonymous = server.anonymous();
+    let basic = OAuthClient::register(anonymous.clone(), json!({})).await;
     let secret = basic.secret.clone().unwrap();
     let header = |id: &str, secret: &str| {
         let value = format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")));
-        stranger.clone().with("authorization", &value)
+        anonymous.clone().with("authorization", &value)
     };
     let refresh = [("grant_type", "refresh_token"), ("refresh_token", "cr_nothing")];
 
     let percent = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
-    let good = header(&percent(&basic.id), &percent(&secret)).form("/oauth/token", &refresh).await;
+    let good = header(&percent(&basic.id), &percent(&secret)).post_form("/oauth/token", &refresh).await;
     refused(&good, 400, "invalid_grant");
-    let posted = basic.ask(&refresh).await;
+    let posted = basic.request_token(&refresh).await;
     refused(&posted, 401, "invalid_client");
     assert!(!posted.headers.contains_key("www-authenticate"));
-    let wrong = header(&basic.id, "wrong").form("/oauth/token", &refresh).await;
+    let wrong = header(&basic.id, "wrong").post_form("/oauth/token", &refresh).await;
     refused(&wrong, 401, "invalid_client");
-    assert!(wrong.said("www-authenticate").starts_with("Basic"));
+    assert!(wrong.header("www-authenticate").starts_with("Basic"));
     let both = header(&basic.id, &secret)
-        .form("/oauth/token", &[refresh[0], refresh[1], ("client_secret", "x")])
+        .post_form("/oauth/token", &[refresh[0], refresh[1], ("client_secret", "x")])
         .await;
     refused(&both, 400, "invalid_request");
-    let public = Assistant::new(stranger.clone()).await;
-    let with_secret = Assistant { secret: Some(secret), ..public };
-    refused(&with_secret.ask(&refresh).await, 401, "invalid_client");
-    let unknown = Assistant { id: "unknown".to_owned(), secret: None, ..with_secret };
-    refused(&unknown.ask(&refresh).await, 401, "invalid_client");
+    let public = OAuthClient::new(anonymous.clone()).await;
+    let with_secret = OAuthClient { secret: Some(secret), ..public };
+    refused(&with_secret.request_token(&refresh).await, 401, "invalid_client");
+    let unknown = OAuthClient { id: "unknown".to_owned(), secret: None, ..with_secret };
+    refused(&unknown.request_token(&refresh).await, 401, "invalid_client");
 }
 
 #[actix_web::test]
 async fn repeated_client_failures_get_429() {
     let server = Server::start().await;
-    let assistant = Assistant::new(server.stranger()).await;
-    let unknown = Assistant { id: "unknown".to_owned(), ..assistant.clone() };
+    let assistant = OAuthClient::new(server.anonymous()).await;
+    let unknown = OAuthClient { id: "unknown".to_owned(), ..assistant.clone() };
     for _ in 0..20 {
         refused(&unknown.refresh("cr_x").await, 401, "invalid_client");
     }
@@ -160,19 +160,19 @@ async fn repeated_client_failures_get_429() {
     let waits = unknown.refresh("cr_x").await;
 
     assert_eq!(waits.status, 429);
-    assert!((1..=60).contains(&waits.number("retry-after")));
+    assert!((1..=60).contains(&waits.header_number("retry-after")));
     assert_eq!(assistant.refresh("cr_x").await.status, 429, "a guess from there waits too");
 }
 
 #[actix_web::test]
 async fn token_guesses_get_429_and_valid_tokens_still_work() {
     let server = Server::start().await;
-    let person = server.user(Plan::Pro).await;
-    let assistant = Assistant::new(server.stranger()).await;
-    let browser = person.sign_in().await;
+    let user = server.user(Plan::Pro).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
+    let browser = user.sign_in().await;
     let tokens = assistant.connect(&browser, "read:library").await;
-    let other = Assistant::new(server.stranger()).await;
-    let code = other.code(&browser, "read:library").await;
+    let other = OAuthClient::new(server.anonymous()).await;
+    let code = other.obtain_code(&browser, "read:library").await;
     for n in 0..10 {
         refused(&assistant.exchange(&format!("cc_{n:043}")).await, 400, "invalid_grant");
         refused(&assistant.refresh(&format!("cr_{n:043}")).await, 400, "invalid_grant");
@@ -181,24 +181,24 @@ async fn token_guesses_get_429_and_valid_tokens_still_work() {
     let waits = assistant.refresh(&format!("cr_{:043}", 99)).await;
 
     assert_eq!((waits.status, waits.body["error"].as_str()), (429, Some("temporarily_unavailable")));
-    assert!((1..=60).contains(&waits.number("retry-after")));
+    assert!((1..=60).contains(&waits.header_number("retry-after")));
     assert_eq!(assistant.exchange(&format!("cc_{:043}", 99)).await.status, 429);
-    let fresh = Tokens::of(&assistant.refresh(&tokens.refresh).await);
+    let fresh = Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
     // What was good once is no guess, however often it is shown.
-    assistant.as_itself("/oauth/revoke", &[("token", &fresh.refresh)]).await;
+    assistant.post_as_client("/oauth/revoke", &[("token", &fresh.refresh)]).await;
     for _ in 0..25 {
         refused(&assistant.refresh(&fresh.refresh).await, 400, "invalid_grant");
     }
     let without_verifier =
-        [("grant_type", "authorization_code"), ("code", "cc_x"), ("redirect_uri", REDIRECT)];
-    assert_eq!(assistant.ask(&without_verifier).await.status, 429);
+        [("grant_type", "authorization_code"), ("code", "cc_x"), ("redirect_uri", REDIRECT_URI)];
+    assert_eq!(assistant.request_token(&without_verifier).await.status, 429);
     assert_eq!(other.exchange(&code).await.status, 200);
 }
 
 #[actix_web::test]
 async fn invalid_requests_get_rfc_error_codes() {
     let server = Server::start().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     for (fields, error) in [
         (&[][..], "invalid_request"),
         (&[("grant_type", "password"), ("username", "a")][..], "unsupported_grant_type"),
@@ -223,7 +223,7 @@ async fn invalid_requests_get_rfc_error_codes() {
                 ("grant_type", "authorization_code"),
                 ("code", "cc_x"),
                 ("code", "cc_x"),
-                ("code_verifier", VERIFIER),
+                ("code_verifier", CODE_VERIFIER),
             ][..],
             "invalid_request",
         ),
@@ -231,8 +231,8 @@ async fn invalid_requests_get_rfc_error_codes() {
             &[
                 ("grant_type", "authorization_code"),
                 ("code", "cc_x"),
-                ("code_verifier", VERIFIER),
-                ("code_verifier", VERIFIER),
+                ("code_verifier", CODE_VERIFIER),
+                ("code_verifier", CODE_VERIFIER),
             ][..],
             "invalid_request",
         ),
@@ -242,12 +242,12 @@ async fn invalid_requests_get_rfc_error_codes() {
                 ("code", "cc_x"),
                 ("redirect_uri", "https://a/"),
                 ("redirect_uri", "https://a/"),
-                ("code_verifier", VERIFIER),
+                ("code_verifier", CODE_VERIFIER),
             ][..],
             "invalid_request",
         ),
         (
-            &[("grant_type", "authorization_code"), ("code", "cc_x"), ("code_verifier", VERIFIER)][..],
+            &[("grant_type", "authorization_code"), ("code", "cc_x"), ("code_verifier", CODE_VERIFIER)][..],
             "invalid_grant",
         ),
         (
@@ -255,47 +255,47 @@ async fn invalid_requests_get_rfc_error_codes() {
             "invalid_target",
         ),
     ] {
-        refused(&assistant.ask(fields).await, 400, error);
+        refused(&assistant.request_token(fields).await, 400, error);
     }
-    let stranger = server.stranger();
+    let anonymous = server.anonymous();
     refused(
-        &stranger.post("/oauth/token", json!({ "grant_type": "refresh_token" })).await,
+        &anonymous.post("/oauth/token", json!({ "grant_type": "refresh_token" })).await,
         400,
         "invalid_request",
     );
     let in_address =
         format!("/oauth/token?grant_type=refresh_token&refresh_token=x&client_id={}", assistant.id);
-    refused(&stranger.form(&in_address, &[]).await, 400, "invalid_request");
-    let got = stranger.get("/oauth/token").await;
-    assert_eq!((got.status, got.said("allow")), (405, "POST, OPTIONS"));
-    assert_eq!(stranger.form("/oauth/token", &[("x", &"y".repeat(40_000))]).await.status, 413);
+    refused(&anonymous.post_form(&in_address, &[]).await, 400, "invalid_request");
+    let got = anonymous.get("/oauth/token").await;
+    assert_eq!((got.status, got.header("allow")), (405, "POST, OPTIONS"));
+    assert_eq!(anonymous.post_form("/oauth/token", &[("x", &"y".repeat(40_000))]).await.status, 413);
 }
 
 #[actix_web::test]
 async fn exchange_grants_only_the_consented_scope() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
-    let code = assistant.code(&browser, "read:library").await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
+    let code = assistant.obtain_code(&browser, "read:library").await;
 
     let answer = assistant.exchange_with(&code, &[("scope", "read:library write:notes")]).await;
 
-    assert_eq!(Tokens::of(&answer).scope, "read:library");
-    assert_eq!(answer.said("content-type"), "application/json");
+    assert_eq!(Tokens::from_response(&answer).scope, "read:library");
+    assert_eq!(answer.header("content-type"), "application/json");
 }
 
 #[actix_web::test]
 async fn exchange_after_downgrade_is_limited_to_the_plan() {
     let server = Server::start().await;
-    let person = server.user(Plan::Pro).await;
-    let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);
-    let code = assistant.code(&browser, "read:library write:notes").await;
-    accounts::set_plan(server.app(), person.id(), Plan::Free).await.unwrap();
+    let user = server.user(Plan::Pro).await;
+    let (browser, assistant) = (user.sign_in().await, OAuthClient::new(server.anonymous()).await);
+    let code = assistant.obtain_code(&browser, "read:library write:notes").await;
+    accounts::set_plan(server.app(), user.id(), Plan::Free).await.unwrap();
     server.app().keys.forget();
 
-    let tokens = Tokens::of(&assistant.exchange(&code).await);
+    let tokens = Tokens::from_response(&assistant.exchange(&code).await);
 
-    let listed = assistant.list(&tokens.access).await.text;
+    let listed = assistant.list_tools(&tokens.access).await.text;
     assert!(listed.contains("search_library") && !listed.contains("create_note"), "{listed}");
 }
 
@@ -304,13 +304,13 @@ async fn exchange_after_downgrade_is_limited_to_the_plan() {
 async fn code_expires_after_sixty_seconds() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     let (late, early) =
-        (assistant.code(&browser, "read:library").await, Assistant::new(server.stranger()).await);
-    let in_time = early.code(&browser, "read:library").await;
+        (assistant.obtain_code(&browser, "read:library").await, OAuthClient::new(server.anonymous()).await);
+    let in_time = early.obtain_code(&browser, "read:library").await;
 
     server.clock.advance(Duration::from_millis(59_999));
-    Tokens::of(&early.exchange(&in_time).await);
+    Tokens::from_response(&early.exchange(&in_time).await);
     server.clock.advance(Duration::from_millis(1));
 
     refused(&assistant.exchange(&late).await, 400, "invalid_grant");
@@ -319,18 +319,18 @@ async fn code_expires_after_sixty_seconds() {
 #[actix_web::test]
 async fn code_of_disabled_or_disconnected_user_is_refused() {
     let server = Server::start().await;
-    let person = server.user(Plan::Pro).await;
-    let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);
+    let user = server.user(Plan::Pro).await;
+    let (browser, assistant) = (user.sign_in().await, OAuthClient::new(server.anonymous()).await);
     assistant.connect(&browser, "read:library").await;
-    let code = assistant.code(&browser, "read:library").await;
+    let code = assistant.obtain_code(&browser, "read:library").await;
     let apps = browser.get("/app/api/connected-apps").await.data(200)["apps"].clone();
     browser.delete(&format!("/app/api/connected-apps/{}", apps[0]["id"].as_str().unwrap())).await.data(200);
     refused(&assistant.exchange(&code).await, 400, "invalid_grant");
 
-    let code = assistant.code(&browser, "read:library").await;
-    accounts::set_disabled(server.app(), person.id(), true).await.unwrap();
+    let code = assistant.obtain_code(&browser, "read:library").await;
+    accounts::set_disabled(server.app(), user.id(), true).await.unwrap();
     refused(&assistant.exchange(&code).await, 400, "invalid_grant");
-    accounts::set_disabled(server.app(), person.id(), false).await.unwrap();
+    accounts::set_disabled(server.app(), user.id(), false).await.unwrap();
 
     refused(&assistant.exchange(&code).await, 400, "invalid_grant");
 }
@@ -339,9 +339,9 @@ async fn code_of_disabled_or_disconnected_user_is_refused() {
 async fn each_connection_makes_one_notice_and_a_refusal_none() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     assistant.decide(&browser, "read:library", &[]).await;
-    let unused = assistant.code(&browser, "read:library").await;
+    let unused = assistant.obtain_code(&browser, "read:library").await;
     let notices = async || browser.get("/app/api/notices").await.data(200)["notices"].clone();
     assert_eq!(notices().await, Value::Array(Vec::new()));
     drop(unused);

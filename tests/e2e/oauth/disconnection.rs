@@ -5,15 +5,15 @@ use entity::plan::Plan;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Assistant, Client, PASSWORD, Server, Tokens};
+use crate::support::{Client, OAuthClient, PASSWORD, Server, Tokens};
 
 async fn apps(browser: &Client) -> Value {
     browser.get("/app/api/connected-apps").await.data(200)["apps"].clone()
 }
 
-async fn is_dead(assistant: &Assistant, tokens: &Tokens) {
-    let refused = assistant.list(&tokens.access).await;
-    let challenge = refused.said("www-authenticate");
+async fn is_dead(assistant: &OAuthClient, tokens: &Tokens) {
+    let refused = assistant.list_tools(&tokens.access).await;
+    let challenge = refused.header("www-authenticate");
     assert_eq!(refused.status, 401);
     assert!(
         challenge.contains(r#"error="invalid_token""#) && challenge.contains("resource_metadata="),
@@ -26,15 +26,15 @@ async fn is_dead(assistant: &Assistant, tokens: &Tokens) {
 async fn revocation_of_any_token_ends_the_connection() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     for by_access in [true, false] {
         let tokens = assistant.connect(&browser, "read:library").await;
         let token = if by_access { &tokens.access } else { &tokens.refresh };
         let hint = ("token_type_hint", if by_access { "refresh_token" } else { "nonsense" });
         for _ in 0..2 {
-            let answer = assistant.as_itself("/oauth/revoke", &[("token", token), hint]).await;
+            let answer = assistant.post_as_client("/oauth/revoke", &[("token", token), hint]).await;
             assert_eq!((answer.status, answer.text.as_str()), (200, ""));
-            assert_eq!(answer.said("cache-control"), "no-store");
+            assert_eq!(answer.header("cache-control"), "no-store");
         }
         is_dead(&assistant, &tokens).await;
     }
@@ -45,40 +45,40 @@ async fn revocation_of_a_foreign_token_changes_nothing() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let (assistant, other) =
-        (Assistant::new(server.stranger()).await, Assistant::new(server.stranger()).await);
+        (OAuthClient::new(server.anonymous()).await, OAuthClient::new(server.anonymous()).await);
     let tokens = assistant.connect(&browser, "read:library").await;
 
     for token in [tokens.access.as_str(), &tokens.refresh, "garbage"] {
-        assert_eq!(other.as_itself("/oauth/revoke", &[("token", token)]).await.status, 200);
+        assert_eq!(other.post_as_client("/oauth/revoke", &[("token", token)]).await.status, 200);
     }
 
-    assert_eq!(assistant.call(&tokens.access).await, 200);
-    let nothing = assistant.as_itself("/oauth/revoke", &[]).await;
+    assert_eq!(assistant.call_status(&tokens.access).await, 200);
+    let nothing = assistant.post_as_client("/oauth/revoke", &[]).await;
     assert_eq!((nothing.status, &nothing.body["error"]), (400, &json!("invalid_request")));
-    let unknown = Assistant { id: "unknown".to_owned(), ..assistant };
-    let refused = unknown.as_itself("/oauth/revoke", &[("token", &tokens.access)]).await;
+    let unknown = OAuthClient { id: "unknown".to_owned(), ..assistant };
+    let refused = unknown.post_as_client("/oauth/revoke", &[("token", &tokens.access)]).await;
     assert_eq!((refused.status, &refused.body["error"]), (401, &json!("invalid_client")));
-    assert_eq!(server.stranger().get("/oauth/revoke").await.status, 405);
+    assert_eq!(server.anonymous().get("/oauth/revoke").await.status, 405);
 }
 
 #[actix_web::test]
 async fn disconnected_app_is_refused_and_can_connect_again() {
     let server = Server::start().await;
-    let (browser, stranger) =
+    let (browser, other_user) =
         (server.user(Plan::Pro).await.sign_in().await, server.user(Plan::Pro).await.sign_in().await);
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     let tokens = assistant.connect(&browser, "read:library").await;
-    assert_eq!(assistant.call(&tokens.access).await, 200);
+    assert_eq!(assistant.call_status(&tokens.access).await, 200);
     let shown = apps(&browser).await;
     assert_eq!((&shown[0]["clientName"], &shown[0]["clientUri"]), (&json!("Heron"), &Value::Null));
     let path = format!("/app/api/connected-apps/{}", shown[0]["id"].as_str().unwrap());
-    assert_eq!(stranger.delete(&path).await.refused(404), "NOT_FOUND");
+    assert_eq!(other_user.delete(&path).await.error_code(404), "NOT_FOUND");
 
     browser.delete(&path).await.data(200);
 
     is_dead(&assistant, &tokens).await;
     assert_eq!(apps(&browser).await, json!([]));
-    assert_eq!(browser.delete(&path).await.refused(404), "NOT_FOUND");
+    assert_eq!(browser.delete(&path).await.error_code(404), "NOT_FOUND");
     assistant.connect(&browser, "read:projects").await;
     let again = apps(&browser).await;
     assert_eq!((&again[0]["id"], &again[0]["scopes"]), (&shown[0]["id"], &json!(["read:projects"])));
@@ -88,33 +88,39 @@ async fn disconnected_app_is_refused_and_can_connect_again() {
 async fn reconnection_ends_old_tokens_at_the_code_exchange() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     let first = assistant.connect(&browser, "read:library").await;
-    let spent = Tokens::of(&assistant.refresh(&first.refresh).await);
-    let (older, newer) =
-        (assistant.code(&browser, "read:library").await, assistant.code(&browser, "write:notes").await);
-    assert_eq!(assistant.call(&spent.access).await, 200);
+    let spent = Tokens::from_response(&assistant.refresh(&first.refresh).await);
+    let (older, newer) = (
+        assistant.obtain_code(&browser, "read:library").await,
+        assistant.obtain_code(&browser, "write:notes").await,
+    );
+    assert_eq!(assistant.call_status(&spent.access).await, 200);
 
-    let tokens = Tokens::of(&assistant.exchange(&newer).await);
+    let tokens = Tokens::from_response(&assistant.exchange(&newer).await);
 
     for token in [&first.access, &spent.access] {
-        assert_eq!(assistant.call(token).await, 401);
+        assert_eq!(assistant.call_status(token).await, 401);
     }
     for token in [&first.refresh, &spent.refresh] {
         assert_eq!(assistant.refresh(token).await.body["error"], "invalid_grant");
     }
     assert_eq!(assistant.exchange(&older).await.body["error"], "invalid_grant");
-    assert_eq!(assistant.call(&tokens.access).await, 200, "what was ended says nothing of the new one");
+    assert_eq!(
+        assistant.call_status(&tokens.access).await,
+        200,
+        "what was ended says nothing of the new one"
+    );
 }
 
 #[actix_web::test]
 async fn password_change_ends_every_connection() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     let tokens = assistant.connect(&browser, "read:library").await;
-    let code = assistant.code(&browser, "read:library").await;
-    assert_eq!(assistant.call(&tokens.access).await, 200);
+    let code = assistant.obtain_code(&browser, "read:library").await;
+    assert_eq!(assistant.call_status(&tokens.access).await, 200);
 
     let change = json!({ "current": PASSWORD, "new": "ten bitterns in the sedge" });
     browser.post("/app/api/password", change).await.data(200);
@@ -127,35 +133,35 @@ async fn password_change_ends_every_connection() {
 #[actix_web::test]
 async fn deleted_account_ends_its_connections() {
     let server = Server::start().await;
-    let person = server.user(Plan::Pro).await;
-    let (browser, key) = (person.sign_in().await, person.full_key().await);
-    let assistant = Assistant::new(server.stranger()).await;
+    let user = server.user(Plan::Pro).await;
+    let (browser, key) = (user.sign_in().await, user.full_key().await);
+    let assistant = OAuthClient::new(server.anonymous()).await;
     let tokens = assistant.connect(&browser, "read:library").await;
-    assert_eq!(assistant.call(&tokens.access).await, 200);
+    assert_eq!(assistant.call_status(&tokens.access).await, 200);
     let remove = async |password: &str| {
         browser.send(Method::DELETE, "/app/api/account", Some(json!({ "password": password }))).await
     };
-    assert_eq!(remove("wrong").await.refused(400), "VALIDATION_FAILED");
+    assert_eq!(remove("wrong").await.error_code(400), "VALIDATION_FAILED");
 
     remove(PASSWORD).await.data(200);
 
     is_dead(&assistant, &tokens).await;
-    assert_eq!(key.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
+    assert_eq!(key.get("/rest/v2/usage").await.error_code(401), "API_KEY_INVALID");
     assert_eq!(browser.get("/app/api/session").await.status, 401);
 }
 
 #[actix_web::test]
 async fn disabled_account_loses_its_connections() {
     let server = Server::start().await;
-    let person = server.user(Plan::Pro).await;
-    let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);
+    let user = server.user(Plan::Pro).await;
+    let (browser, assistant) = (user.sign_in().await, OAuthClient::new(server.anonymous()).await);
     let tokens = assistant.connect(&browser, "read:library").await;
-    accounts::set_disabled(server.app(), person.id(), true).await.unwrap();
+    accounts::set_disabled(server.app(), user.id(), true).await.unwrap();
     server.app().keys.forget();
 
     is_dead(&assistant, &tokens).await;
-    accounts::set_disabled(server.app(), person.id(), false).await.unwrap();
+    accounts::set_disabled(server.app(), user.id(), false).await.unwrap();
 
     is_dead(&assistant, &tokens).await;
-    assert_eq!(apps(&person.sign_in().await).await, json!([]));
+    assert_eq!(apps(&user.sign_in().await).await, json!([]));
 }

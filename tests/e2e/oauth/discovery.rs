@@ -3,12 +3,12 @@
 use reqwest::Method;
 use serde_json::json;
 
-use crate::support::{Assistant, REDIRECT, Server};
+use crate::support::{OAuthClient, REDIRECT_URI, Server};
 
 #[actix_web::test]
 async fn metadata_documents_use_the_configured_base_url() {
-    let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
-    let forged = server.stranger().with("x-forwarded-host", "evil.example").with("host", "evilhost");
+    let server = Server::start_with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
+    let forged = server.anonymous().with("x-forwarded-host", "evil.example").with("host", "evilhost");
     let scopes = ["read:library", "read:projects", "write:projects", "write:bookmarks", "write:notes"];
     let resource = json!({
         "resource": "https://carrel.example/mcp",
@@ -40,8 +40,8 @@ async fn metadata_documents_use_the_configured_base_url() {
         ("/.well-known/oauth-authorization-server/mcp", &service),
     ] {
         let answer = forged.get(path).await;
-        assert_eq!((&answer.body, answer.said("content-type")), (document, "application/json"), "{path}");
-        assert_eq!(answer.said("cache-control"), "public, max-age=300");
+        assert_eq!((&answer.body, answer.header("content-type")), (document, "application/json"), "{path}");
+        assert_eq!(answer.header("cache-control"), "public, max-age=300");
         let head = forged.send(Method::HEAD, path, None).await;
         assert_eq!((head.status, head.text.as_str()), (200, ""), "{path}");
     }
@@ -51,15 +51,15 @@ async fn metadata_documents_use_the_configured_base_url() {
 async fn unknown_well_known_path_gets_a_json_404() {
     let server = Server::start().await;
     for path in ["/.well-known/openid-configuration", "/.well-known/anything/else", "/mcp/.well-known/x"] {
-        let answer = server.stranger().get(path).await;
-        assert_eq!((answer.status, answer.said("content-type")), (404, "application/json"), "{path}");
+        let answer = server.anonymous().get(path).await;
+        assert_eq!((answer.status, answer.header("content-type")), (404, "application/json"), "{path}");
     }
 }
 
 #[actix_web::test]
 async fn cors_is_open_only_for_cookieless_endpoints() {
     let server = Server::start().await;
-    let page = server.stranger().with("origin", "https://inspector.example");
+    let page = server.anonymous().with("origin", "https://inspector.example");
     for path in [
         "/.well-known/oauth-protected-resource/mcp",
         "/.well-known/oauth-protected-resource",
@@ -70,23 +70,26 @@ async fn cors_is_open_only_for_cookieless_endpoints() {
         "/oauth/revoke",
     ] {
         let asked = page.send(Method::OPTIONS, path, None).await;
-        assert_eq!((asked.status, asked.said("access-control-allow-origin")), (204, "*"), "{path}");
+        assert_eq!((asked.status, asked.header("access-control-allow-origin")), (204, "*"), "{path}");
         assert!(!asked.headers.contains_key("access-control-allow-credentials"));
         let method = if path.starts_with("/.well-known") { "GET" } else { "POST" };
-        assert!(asked.said("access-control-allow-methods").contains(method), "{path}");
+        assert!(asked.header("access-control-allow-methods").contains(method), "{path}");
         for header in ["Authorization", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "X-API-Key"] {
-            assert!(asked.said("access-control-allow-headers").contains(header), "{path}: {header}");
+            assert!(asked.header("access-control-allow-headers").contains(header), "{path}: {header}");
         }
     }
-    let refused = page.form("/oauth/token", &[]).await;
-    assert_eq!((refused.status, refused.said("access-control-allow-origin")), (400, "*"));
+    let refused = page.post_form("/oauth/token", &[]).await;
+    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (400, "*"));
     for shown in ["WWW-Authenticate", "MCP-Protocol-Version", "Retry-After"] {
-        assert!(refused.said("access-control-expose-headers").contains(shown), "{shown}");
+        assert!(refused.header("access-control-expose-headers").contains(shown), "{shown}");
     }
-    let assistant = Assistant::new(server.stranger()).await;
-    for path in [assistant.address(&[]), assistant.address(&[("redirect_uri", REDIRECT), ("state", "")])] {
+    let assistant = OAuthClient::new(server.anonymous()).await;
+    for path in [
+        assistant.authorization_url(&[]),
+        assistant.authorization_url(&[("redirect_uri", REDIRECT_URI), ("state", "")]),
+    ] {
         for method in [Method::OPTIONS, Method::GET] {
-            assert_eq!(page.send(method, &path, None).await.said("access-control-allow-origin"), "");
+            assert_eq!(page.send(method, &path, None).await.header("access-control-allow-origin"), "");
         }
     }
 }

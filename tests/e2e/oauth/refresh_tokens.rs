@@ -6,11 +6,11 @@ use actors::auth::accounts;
 use entity::plan::Plan;
 use serde_json::json;
 
-use crate::support::{Answer, Assistant, Server, Tokens};
+use crate::support::{OAuthClient, Response, Server, Tokens};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-fn invalid(answer: &Answer) {
+fn invalid(answer: &Response) {
     assert_eq!((answer.status, &answer.body["error"]), (400, &json!("invalid_grant")), "{}", answer.text);
 }
 
@@ -18,12 +18,12 @@ fn invalid(answer: &Answer) {
 async fn activity_states_why_a_connection_ended() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     let tokens = assistant.connect(&browser, "read:library").await;
-    Tokens::of(&assistant.refresh(&tokens.refresh).await);
+    Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
     invalid(&assistant.refresh(&tokens.refresh).await);
-    let code = assistant.code(&browser, "read:library").await;
-    Tokens::of(&assistant.exchange(&code).await);
+    let code = assistant.obtain_code(&browser, "read:library").await;
+    Tokens::from_response(&assistant.exchange(&code).await);
     invalid(&assistant.exchange(&code).await);
 
     let lines = browser.get("/app/api/activity").await;
@@ -39,18 +39,18 @@ async fn activity_states_why_a_connection_ended() {
 async fn refresh_token_reuse_revokes_the_connection() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     let first = assistant.connect(&browser, "read:library read:projects").await;
-    let second = Tokens::of(&assistant.refresh(&first.refresh).await);
+    let second = Tokens::from_response(&assistant.refresh(&first.refresh).await);
     assert_ne!(first.refresh, second.refresh);
     assert_eq!(second.scope, "read:library read:projects");
-    assert_eq!(assistant.call(&first.access).await, 200, "an access token outlives a refresh");
+    assert_eq!(assistant.call_status(&first.access).await, 200, "an access token outlives a refresh");
 
     server.clock.advance(DAY);
-    let third = Tokens::of(&assistant.refresh(&second.refresh).await);
+    let third = Tokens::from_response(&assistant.refresh(&second.refresh).await);
     invalid(&assistant.refresh(&first.refresh).await);
 
-    assert_eq!(assistant.call(&third.access).await, 401);
+    assert_eq!(assistant.call_status(&third.access).await, 401);
     invalid(&assistant.refresh(&third.refresh).await);
     let apps = browser.get("/app/api/connected-apps").await;
     assert_eq!(apps.data(200)["apps"], json!([]));
@@ -63,14 +63,15 @@ async fn refresh_token_reuse_revokes_the_connection() {
 async fn concurrent_refreshes_leave_no_valid_token() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     let tokens = assistant.connect(&browser, "read:library").await;
 
     let answers = futures_util::future::join_all((0..12).map(|_| assistant.refresh(&tokens.refresh))).await;
 
-    let won: Vec<_> = answers.iter().filter(|answer| answer.status == 200).map(Tokens::of).collect();
+    let won: Vec<_> =
+        answers.iter().filter(|answer| answer.status == 200).map(Tokens::from_response).collect();
     assert_eq!(won.len(), 1);
-    assert_eq!(assistant.call(&won[0].access).await, 401);
+    assert_eq!(assistant.call_status(&won[0].access).await, 401);
     invalid(&assistant.refresh(&won[0].refresh).await);
 }
 
@@ -80,9 +81,9 @@ async fn token_of_another_client_is_refused_without_effect() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let (assistant, thief) =
-        (Assistant::new(server.stranger()).await, Assistant::new(server.stranger()).await);
+        (OAuthClient::new(server.anonymous()).await, OAuthClient::new(server.anonymous()).await);
     let first = assistant.connect(&browser, "read:library").await;
-    let second = Tokens::of(&assistant.refresh(&first.refresh).await);
+    let second = Tokens::from_response(&assistant.refresh(&first.refresh).await);
 
     let unknown = "cr_0000000000000000000000000000000000000000000".to_owned();
     let mut said = Vec::new();
@@ -93,39 +94,44 @@ async fn token_of_another_client_is_refused_without_effect() {
     }
     assert!(said.iter().all(|text| *text == said[0]), "whether a token is there is not told: {said:?}");
 
-    assert_eq!(assistant.call(&second.access).await, 200);
-    Tokens::of(&assistant.refresh(&second.refresh).await);
+    assert_eq!(assistant.call_status(&second.access).await, 200);
+    Tokens::from_response(&assistant.refresh(&second.refresh).await);
 }
 
 #[actix_web::test]
 async fn refresh_may_narrow_the_scope_but_not_widen_it() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     let whole = assistant.connect(&browser, "read:library read:projects").await;
     let with = async |token: &str, scope: &str| {
-        assistant.ask(&[("grant_type", "refresh_token"), ("refresh_token", token), ("scope", scope)]).await
+        assistant
+            .request_token(&[("grant_type", "refresh_token"), ("refresh_token", token), ("scope", scope)])
+            .await
     };
 
     let more = with(&whole.refresh, "read:library write:notes").await;
     assert_eq!((more.status, &more.body["error"]), (400, &json!("invalid_scope")));
-    let less = Tokens::of(&with(&whole.refresh, "read:projects offline_access").await);
+    let less = Tokens::from_response(&with(&whole.refresh, "read:projects offline_access").await);
     assert_eq!(less.scope, "read:projects");
-    let listed = assistant.list(&less.access).await.text;
+    let listed = assistant.list_tools(&less.access).await.text;
     assert!(listed.contains("list_projects") && !listed.contains("search_library"), "{listed}");
 
-    assert_eq!(Tokens::of(&assistant.refresh(&less.refresh).await).scope, "read:library read:projects");
+    assert_eq!(
+        Tokens::from_response(&assistant.refresh(&less.refresh).await).scope,
+        "read:library read:projects"
+    );
 }
 
 #[actix_web::test]
 async fn refresh_token_expires_ninety_days_after_last_use() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     let mut tokens = assistant.connect(&browser, "read:library").await;
 
     server.clock.advance(DAY * 90 - Duration::from_millis(1));
-    tokens = Tokens::of(&assistant.refresh(&tokens.refresh).await);
+    tokens = Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
     server.clock.advance(DAY * 90);
 
     invalid(&assistant.refresh(&tokens.refresh).await);
@@ -134,18 +140,18 @@ async fn refresh_token_expires_ninety_days_after_last_use() {
 #[actix_web::test]
 async fn tokens_after_a_downgrade_are_limited_to_the_plan() {
     let server = Server::start().await;
-    let person = server.user(Plan::Pro).await;
-    let (browser, assistant) = (person.sign_in().await, Assistant::new(server.stranger()).await);
+    let user = server.user(Plan::Pro).await;
+    let (browser, assistant) = (user.sign_in().await, OAuthClient::new(server.anonymous()).await);
     let tokens = assistant.connect(&browser, "read:library write:notes").await;
-    accounts::set_plan(server.app(), person.id(), Plan::Free).await.unwrap();
+    accounts::set_plan(server.app(), user.id(), Plan::Free).await.unwrap();
     server.app().keys.forget();
 
-    let newer = Tokens::of(&assistant.refresh(&tokens.refresh).await);
+    let newer = Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
 
-    let named = |answer: Answer| {
+    let named = |answer: Response| {
         let tools = answer.body["result"]["tools"].as_array().unwrap().clone();
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(named(assistant.list(&newer.access).await), ["search_library", "get_document"]);
+    assert_eq!(named(assistant.list_tools(&newer.access).await), ["search_library", "get_document"]);
     assert_eq!(newer.scope, "read:library write:notes");
 }

@@ -8,35 +8,37 @@ use entity::kind::{TokenKind, TokenState};
 use entity::oauth_token;
 use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 
-use crate::support::{Assistant, Client, Home, Program, Tokens, program};
+use crate::support::{Client, Home, OAuthClient, Program, Tokens, program};
 
 /// The address that both stand behind.
 const BASE: &str = "http://127.0.0.1:9";
 
 async fn sign_in(node: &Program) -> Client {
-    node.stranger().sign_in(program::EMAIL, program::PASSWORD).await
+    node.anonymous().sign_in(program::EMAIL, program::PASSWORD).await
 }
 
 /// Of the fault table (row 37).
 #[actix_web::test]
 async fn revocation_reaches_the_other_node_within_a_second() {
     let home = Home::new().await;
-    program::make_account(&home);
-    let (one, other) =
-        (Program::start_under(&home, "data", BASE).await, Program::start_under(&home, "second", BASE).await);
+    program::create_account(&home);
+    let (one, other) = (
+        Program::start_with_base_url(&home, "data", BASE).await,
+        Program::start_with_base_url(&home, "second", BASE).await,
+    );
     let browser = sign_in(&one).await;
-    let here = Assistant::new(one.stranger()).await;
-    let there = here.at(other.stranger());
+    let here = OAuthClient::new(one.anonymous()).await;
+    let there = here.with_client(other.anonymous());
     let tokens = here.connect(&browser, "read:library").await;
-    assert_eq!((here.call(&tokens.access).await, there.call(&tokens.access).await), (200, 200));
+    assert_eq!((here.call_status(&tokens.access).await, there.call_status(&tokens.access).await), (200, 200));
 
-    assert_eq!(here.as_itself("/oauth/revoke", &[("token", &tokens.refresh)]).await.status, 200);
+    assert_eq!(here.post_as_client("/oauth/revoke", &[("token", &tokens.refresh)]).await.status, 200);
     let ended = Instant::now();
 
-    assert_eq!(here.call(&tokens.access).await, 401);
+    assert_eq!(here.call_status(&tokens.access).await, 401);
     let last_admitted = loop {
         let asked = Instant::now();
-        if there.call(&tokens.access).await == 401 {
+        if there.call_status(&tokens.access).await == 401 {
             break asked;
         }
         assert!(asked.duration_since(ended) < Duration::from_secs(2), "it is admitted for ever");
@@ -48,15 +50,17 @@ async fn revocation_reaches_the_other_node_within_a_second() {
 #[actix_web::test]
 async fn concurrent_use_at_two_nodes_succeeds_once() {
     let home = Home::new().await;
-    program::make_account(&home);
-    let (one, other) =
-        (Program::start_under(&home, "data", BASE).await, Program::start_under(&home, "second", BASE).await);
+    program::create_account(&home);
+    let (one, other) = (
+        Program::start_with_base_url(&home, "data", BASE).await,
+        Program::start_with_base_url(&home, "second", BASE).await,
+    );
     let browser = sign_in(&one).await;
-    let here = Assistant::new(one.stranger()).await;
-    let there = here.at(other.stranger());
+    let here = OAuthClient::new(one.anonymous()).await;
+    let there = here.with_client(other.anonymous());
     for by_code in [true, false] {
-        let code = here.code(&browser, "read:library").await;
-        let token = if by_code { code } else { Tokens::of(&here.exchange(&code).await).refresh };
+        let code = here.obtain_code(&browser, "read:library").await;
+        let token = if by_code { code } else { Tokens::from_response(&here.exchange(&code).await).refresh };
 
         let tries =
             (0..8).map(|n| {
@@ -67,7 +71,8 @@ async fn concurrent_use_at_two_nodes_succeeds_once() {
             });
         let answers = futures_util::future::join_all(tries).await;
 
-        let won: Vec<_> = answers.iter().filter(|answer| answer.status == 200).map(Tokens::of).collect();
+        let won: Vec<_> =
+            answers.iter().filter(|answer| answer.status == 200).map(Tokens::from_response).collect();
         assert_eq!(won.len(), 1, "{:?}", answers.iter().map(|answer| &answer.text).collect::<Vec<_>>());
         assert!(answers.iter().all(|answer| answer.status == 200 || answer.body["error"] == "invalid_grant"));
         for assistant in [&here, &there] {
@@ -80,16 +85,16 @@ async fn concurrent_use_at_two_nodes_succeeds_once() {
 #[actix_web::test]
 async fn kill_during_refresh_leaves_exactly_one_valid_token() {
     let home = Home::new().await;
-    program::make_account(&home);
+    program::create_account(&home);
     let mut rounds = Vec::new();
     for round in 0..6 {
-        let running = Program::start_under(&home, "data", BASE).await;
-        let assistant = Assistant::new(running.stranger()).await;
+        let running = Program::start_with_base_url(&home, "data", BASE).await;
+        let assistant = OAuthClient::new(running.anonymous()).await;
         let tokens = assistant.connect(&sign_in(&running).await, "read:library").await;
         let old = tokens.refresh;
         let fields =
             [("client_id", assistant.id.as_str()), ("grant_type", "refresh_token"), ("refresh_token", &old)];
-        let refreshed = assistant.client.try_form("/oauth/token", &fields);
+        let refreshed = assistant.client.try_post_form("/oauth/token", &fields);
         let killed = async {
             tokio::time::sleep(Duration::from_millis(round)).await;
             running.kill();
@@ -105,11 +110,13 @@ async fn kill_during_refresh_leaves_exactly_one_valid_token() {
     let unspent = unspent.all(&rows).await.unwrap();
     assert_eq!(unspent.iter().map(|token| token.grant_id).collect::<HashSet<_>>().len(), rounds.len());
     assert_eq!(unspent.len(), rounds.len(), "each connection has one token to go on with");
-    let running = Program::start_under(&home, "data", BASE).await;
+    let running = Program::start_with_base_url(&home, "data", BASE).await;
     for (assistant, old, answer) in rounds {
-        let assistant = assistant.at(running.stranger());
+        let assistant = assistant.with_client(running.anonymous());
         match answer {
-            Some(answer) => drop(Tokens::of(&assistant.refresh(&Tokens::of(&answer).refresh).await)),
+            Some(answer) => {
+                drop(Tokens::from_response(&assistant.refresh(&Tokens::from_response(&answer).refresh).await))
+            }
             // Whether it was spent is not known to who got no answer; never is it good and spent.
             None => assert!(matches!(assistant.refresh(&old).await.status, 200 | 400)),
         }
@@ -122,7 +129,7 @@ async fn base_url_without_https_is_warned_of_at_start() {
         [("http://library.example.org", true), ("https://library.example.org", false), (BASE, false)]
     {
         let home = Home::new().await;
-        let running = Program::start_under(&home, "data", base).await;
+        let running = Program::start_with_base_url(&home, "data", base).await;
         assert!(running.terminate().await.success());
 
         let log = std::fs::read_to_string(home.path("data.log")).unwrap();

@@ -4,10 +4,10 @@ use entity::plan::Plan;
 use runtime::Health;
 use serde_json::json;
 
-use crate::support::{Answer, Assistant, Reply, Server, Site, Tokens, article, eventually};
+use crate::support::{OAuthClient, Reply, Response, Server, Site, Tokens, article, eventually};
 
 /// Kills the actor until a request meets it dead; all other requests must be answered well.
-async fn meets_death(health: &Health, crash: impl Fn(), mut ask: impl AsyncFnMut() -> Answer) {
+async fn meets_death(health: &Health, crash: impl Fn(), mut ask: impl AsyncFnMut() -> Response) {
     for deaths in 1..=20 {
         crash();
         // The pause before a fresh one doubles each time, so that a request is soon sure to fall into it.
@@ -18,7 +18,7 @@ async fn meets_death(health: &Health, crash: impl Fn(), mut ask: impl AsyncFnMut
         .await;
         let answer = ask().await;
         if answer.status >= 400 {
-            let told = (answer.status, answer.refused(answer.status));
+            let told = (answer.status, answer.error_code(answer.status));
             assert!([(503, "OVERLOADED"), (500, "INTERNAL")].contains(&told), "{}", answer.body);
             return;
         }
@@ -89,7 +89,7 @@ async fn limits_actor_keeps_the_daily_count_after_a_crash() {
 async fn oauth_connection_survives_a_grants_actor_crash() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
     let mut tokens = assistant.connect(&browser, "read:library").await;
     let port = server.app().grants.port();
 
@@ -101,13 +101,13 @@ async fn oauth_connection_survives_a_grants_actor_crash() {
         })
         .await;
 
-        assert_eq!(assistant.call(&tokens.access).await, 200);
+        assert_eq!(assistant.call_status(&tokens.access).await, 200);
         let refreshed = eventually("the token is refreshed", async || {
             let answer = assistant.refresh(&tokens.refresh).await;
             (answer.status == 200).then_some(answer)
         })
         .await;
-        tokens = Tokens::of(&refreshed);
+        tokens = Tokens::from_response(&refreshed);
         lives(port.health(), deaths).await;
     }
 }
@@ -119,7 +119,7 @@ async fn retrieval_actor_finds_documents_after_a_crash() {
     let port = server.app().retrieval.port();
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = key.save_text("https://example.org/heron", "The heron stands still in the water.").await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
 
     meets_death(port.health(), || port.crash(), async || key.get("/rest/v2/search?q=heron").await).await;
 
@@ -155,7 +155,7 @@ async fn ingest_actor_crash_is_invisible_to_callers() {
     server.app().ingest.port().crash();
     let saved = key.save_text("https://example.org/heron", "The heron stands still in the water.").await;
 
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     assert_eq!(server.app().ingest.port().health().report().restarts, 1);
 }
 
@@ -168,7 +168,7 @@ async fn actor_restart_is_shown_by_readyz() {
     port.crash();
     lives(port.health(), 1).await;
 
-    let ready = server.stranger().get("/readyz").await;
+    let ready = server.anonymous().get("/readyz").await;
     assert_eq!(ready.status, 200, "{}", ready.body);
     let notices =
         ready.body["actors"].as_array().unwrap().iter().find(|actor| actor["name"] == "notices").unwrap();
@@ -182,16 +182,16 @@ async fn job_of_crashed_actor_runs_again_after_its_lease() {
     let key = server.user(Plan::Pro).await.full_key().await;
     let url = site.page("/slow", [Reply::Never, article("Slow", "a heron")]);
     let saved = key.save(json!({ "url": url })).await;
-    eventually("the page is being fetched", async || (site.hits("/slow") == 1).then_some(())).await;
+    eventually("the page is being fetched", async || (site.request_count("/slow") == 1).then_some(())).await;
 
     server.app().ingest.port().crash();
     lives(server.app().ingest.port().health(), 1).await;
     let other = key.save_text("https://example.org/other", "Another one, of a kingfisher.").await;
-    key.once(&other, "ready").await;
-    assert_eq!(site.hits("/slow"), 1, "the lease of the dead still holds");
+    key.wait_for(&other, "ready").await;
+    assert_eq!(site.request_count("/slow"), 1, "the lease of the dead still holds");
     server.clock.advance(std::time::Duration::from_secs(13));
 
-    key.once(&saved, "ready").await;
-    assert_eq!(site.hits("/slow"), 2);
+    key.wait_for(&saved, "ready").await;
+    assert_eq!(site.request_count("/slow"), 2);
     assert_eq!(key.search("heron").await, [saved["documentId"].as_str().unwrap()]);
 }

@@ -13,9 +13,9 @@ const PARALLEL_REQUESTS: usize = 40;
 const REQUESTS_TIMEOUT: Duration = Duration::from_secs(60);
 
 async fn send_requests(running: &Program) {
-    let stranger = running.stranger();
+    let anonymous = running.anonymous();
     for _ in 0..REQUESTS / PARALLEL_REQUESTS {
-        let answers = (0..PARALLEL_REQUESTS).map(|_| stranger.get("/healthz"));
+        let answers = (0..PARALLEL_REQUESTS).map(|_| anonymous.get("/healthz"));
         for answer in futures_util::future::join_all(answers).await {
             assert_eq!(answer.status, 200);
         }
@@ -26,11 +26,11 @@ async fn send_requests(running: &Program) {
 #[actix_web::test]
 async fn unread_stderr_delays_no_response_and_no_shutdown() {
     let home = Home::new().await;
-    let running = Program::start_unread(&home, "data", &[("LOG__LEVEL", "debug")]).await;
+    let running = Program::start_with_unread_stderr(&home, "data", &[("LOG__LEVEL", "debug")]).await;
 
     timeout(REQUESTS_TIMEOUT, send_requests(&running)).await.expect("requests wait for the log");
-    let metrics = running.stranger().get("/metrics").await.text;
-    let (ended, held) = running.terminate_unread().await;
+    let metrics = running.anonymous().get("/metrics").await.text;
+    let (ended, held) = running.terminate_and_read_stderr().await;
 
     assert_eq!(ended.code(), Some(0));
     let written = held.matches("answered").count();
@@ -42,12 +42,12 @@ async fn unread_stderr_delays_no_response_and_no_shutdown() {
 #[actix_web::test]
 async fn closed_stderr_stops_nothing_and_counts_lost_lines() {
     let home = Home::new().await;
-    let mut running = Program::start_unread(&home, "data", &[("LOG__LEVEL", "debug")]).await;
+    let mut running = Program::start_with_unread_stderr(&home, "data", &[("LOG__LEVEL", "debug")]).await;
     running.close_stderr();
 
-    let stranger = running.stranger();
+    let anonymous = running.anonymous();
     let lost = eventually("a lost line is counted", async || {
-        let metrics = stranger.get("/metrics").await.text;
+        let metrics = anonymous.get("/metrics").await.text;
         let line = metrics.lines().find(|line| line.contains("reason=\"write_failed\""))?.to_owned();
         line.rsplit(' ').next()?.parse::<u64>().ok().filter(|lost| *lost > 0)
     })

@@ -26,7 +26,7 @@ use crate::support::{Client, Home, Key, Program, Server, eventually, files, prog
 async fn save(key: &Key, bird: &str) -> Value {
     let text = format!("The {bird} stands still in the water for an hour, waiting for a fish to come by.");
     let saved = key.save_text(&format!("https://example.org/{bird}"), &text).await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     assert!(finds(key, bird, &saved).await, "{bird}");
     saved
 }
@@ -41,16 +41,16 @@ async fn eventually_finds(key: &Key, words: &str, saved: &Value) {
 }
 
 /// What `/readyz` says of the index; it is 200 throughout.
-async fn index_of(stranger: &Client) -> Value {
-    let ready = stranger.get("/readyz").await;
+async fn index_of(anonymous: &Client) -> Value {
+    let ready = anonymous.get("/readyz").await;
     assert_eq!(ready.status, 200, "{}", ready.body);
     ready.body["index"].clone()
 }
 
 /// Waits until the index is complete and holds so many passages. Their number is told half a second late.
-async fn complete(stranger: &Client, passages: u64) {
+async fn complete(anonymous: &Client, passages: u64) {
     eventually("the index is complete", async || {
-        let index = index_of(stranger).await;
+        let index = index_of(anonymous).await;
         (index["state"] == "complete" && index["passages"] == passages).then_some(())
     })
     .await;
@@ -97,65 +97,65 @@ async fn index_jobs(home: &Home) -> u64 {
 #[actix_web::test]
 async fn removed_index_is_rebuilt_at_start() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
     let (heron, kingfisher) = (save(&key, "heron").await, save(&key, "kingfisher").await);
-    complete(&running.stranger(), 2).await;
+    complete(&running.anonymous(), 2).await;
     assert!(running.terminate().await.success());
 
     fs::remove_dir_all(home.path("data/index")).unwrap();
-    let (state, found, advice) = doctor(&program::run(&home, &["doctor"], ""));
+    let (state, found, advice) = doctor(&program::run_command(&home, &["doctor"], ""));
     assert_eq!(state, "warning");
     assert!(found.ends_with("is not there, and 2 passages should be in it"), "{found}");
     assert!(advice.starts_with("start the service"), "{advice}");
     let running = Program::start(&home, "data").await;
 
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
     eventually_finds(&key, "heron", &heron).await;
     eventually_finds(&key, "kingfisher", &kingfisher).await;
-    complete(&running.stranger(), 2).await;
-    assert_eq!(doctor(&running.beside(&home, &["doctor"])).0, "ok");
+    complete(&running.anonymous(), 2).await;
+    assert_eq!(doctor(&running.run_command(&home, &["doctor"])).0, "ok");
 }
 
 /// Of the fault table (row 19).
 #[actix_web::test]
 async fn older_index_copy_is_updated_and_shows_nothing_deleted() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let (index, copied) = (home.path("data/index"), home.path("copy"));
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
     let heron = save(&key, "heron").await;
     let deleted = [save(&key, "bittern").await, save(&key, "egret").await];
     assert!(running.terminate().await.success());
     copy(&index, &copied);
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
     let kingfisher = save(&key, "kingfisher").await;
     let path = |saved: &Value| format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
     key.patch(&path(&heron), json!({ "title": "Spoonbill" })).await.data(200);
     eventually_finds(&key, "spoonbill", &heron).await;
-    complete(&running.stranger(), 4).await;
+    complete(&running.anonymous(), 4).await;
     for saved in &deleted {
         key.delete(&path(saved)).await.data(200);
     }
-    complete(&running.stranger(), 2).await;
+    complete(&running.anonymous(), 2).await;
     assert!(running.terminate().await.success());
 
     fs::remove_dir_all(&index).unwrap();
     copy(&copied, &index);
-    let (state, found, _) = doctor(&program::run(&home, &["doctor"], ""));
+    let (state, found, _) = doctor(&program::run_command(&home, &["doctor"], ""));
     assert_eq!(state, "warning");
     assert!(found.ends_with("is an older copy"), "{found}");
     let running = Program::start(&home, "data").await;
 
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
     assert!(key.search("bittern").await.is_empty());
     eventually_finds(&key, "kingfisher", &kingfisher).await;
     eventually_finds(&key, "spoonbill", &heron).await;
     // The deleted passages are not even in the index: with them it would hold four.
-    complete(&running.stranger(), 2).await;
+    complete(&running.anonymous(), 2).await;
     assert!(key.search("bittern").await.is_empty());
 }
 
@@ -179,9 +179,9 @@ fn truncate(index: &Path) {
 #[actix_web::test]
 async fn damaged_index_is_moved_aside_and_rebuilt() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let heron = save(&running.holder(&id, &secret), "heron").await;
+    let heron = save(&running.client_with_key(&id, &secret), "heron").await;
     assert!(running.terminate().await.success());
     let damages: [fn(&Path); 2] = [overwrite, truncate];
     for damage in damages {
@@ -189,11 +189,11 @@ async fn damaged_index_is_moved_aside_and_rebuilt() {
 
         let running = Program::start(&home, "data").await;
 
-        let key = running.holder(&id, &secret);
+        let key = running.client_with_key(&id, &secret);
         eventually_finds(&key, "heron", &heron).await;
-        complete(&running.stranger(), 1).await;
+        complete(&running.anonymous(), 1).await;
         assert_eq!(set_aside(&home.path("data")).len(), 1, "only the newest is kept");
-        let (state, found, _) = doctor(&running.beside(&home, &["doctor"]));
+        let (state, found, _) = doctor(&running.run_command(&home, &["doctor"]));
         assert_eq!(state, "warning");
         assert!(found.contains("a damaged one was moved aside"), "{found}");
         assert!(running.terminate().await.success());
@@ -203,16 +203,16 @@ async fn damaged_index_is_moved_aside_and_rebuilt() {
 #[actix_web::test]
 async fn index_damaged_after_a_kill_does_not_prevent_the_start() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let heron = save(&running.holder(&id, &secret), "heron").await;
+    let heron = save(&running.client_with_key(&id, &secret), "heron").await;
     running.kill();
     fs::write(home.path("data/index/edge_config.json"), b"garbage").unwrap();
 
     let running = Program::start(&home, "data").await;
 
-    eventually_finds(&running.holder(&id, &secret), "heron", &heron).await;
-    complete(&running.stranger(), 1).await;
+    eventually_finds(&running.client_with_key(&id, &secret), "heron", &heron).await;
+    complete(&running.anonymous(), 1).await;
     assert_eq!(set_aside(&home.path("data")).len(), 1);
 }
 
@@ -220,9 +220,9 @@ async fn index_damaged_after_a_kill_does_not_prevent_the_start() {
 #[actix_web::test]
 async fn index_removed_while_running_is_rebuilt() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
     let heron = save(&key, "heron").await;
 
     fs::remove_dir_all(home.path("data/index")).unwrap();
@@ -233,13 +233,13 @@ async fn index_removed_while_running_is_rebuilt() {
         home.path("data/index/edge_config.json").exists().then_some(())
     })
     .await;
-    complete(&running.stranger(), 2).await;
+    complete(&running.anonymous(), 2).await;
     eventually_finds(&key, "kingfisher", &kingfisher).await;
     eventually_finds(&key, "heron", &heron).await;
     assert!(running.terminate().await.success());
     let running = Program::start(&home, "data").await;
     assert!(
-        finds(&running.holder(&id, &secret), "heron", &heron).await,
+        finds(&running.client_with_key(&id, &secret), "heron", &heron).await,
         "the new index outlives the service"
     );
 }
@@ -247,16 +247,16 @@ async fn index_removed_while_running_is_rebuilt() {
 #[actix_web::test]
 async fn intact_index_is_not_rebuilt_after_stop_or_kill() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let heron = save(&running.holder(&id, &secret), "heron").await;
+    let heron = save(&running.client_with_key(&id, &secret), "heron").await;
     let jobs = index_jobs(&home).await;
 
     assert!(running.terminate().await.success());
     for is_killed in [true, false, true] {
         let running = Program::start(&home, "data").await;
-        assert_eq!(index_of(&running.stranger()).await["state"], "complete");
-        assert!(finds(&running.holder(&id, &secret), "heron", &heron).await);
+        assert_eq!(index_of(&running.anonymous()).await["state"], "complete");
+        assert!(finds(&running.client_with_key(&id, &secret), "heron", &heron).await);
         if is_killed { running.kill() } else { assert!(running.terminate().await.success()) }
     }
 
@@ -267,9 +267,9 @@ async fn intact_index_is_not_rebuilt_after_stop_or_kill() {
 #[actix_web::test]
 async fn shutdown_while_the_index_opens_is_graceful() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let heron = save(&running.holder(&id, &secret), "heron").await;
+    let heron = save(&running.client_with_key(&id, &secret), "heron").await;
     running.kill();
     // The engine waits until the pipe has a writer, so opening the index never completes.
     let config = home.path("data/index/edge_config.json");
@@ -279,7 +279,7 @@ async fn shutdown_while_the_index_opens_is_graceful() {
 
     // More often than the number of crashes while opening after which the index is moved aside.
     for _ in 0..5 {
-        let opening = Program::begin(&home, "data");
+        let opening = Program::launch(&home, "data");
         eventually("the index is being opened", async || {
             home.path("data/index.opening").exists().then_some(())
         })
@@ -291,7 +291,7 @@ async fn shutdown_while_the_index_opens_is_graceful() {
     fs::remove_file(&config).unwrap();
     fs::write(&config, content).unwrap();
     let running = Program::start(&home, "data").await;
-    assert!(finds(&running.holder(&id, &secret), "heron", &heron).await);
+    assert!(finds(&running.client_with_key(&id, &secret), "heron", &heron).await);
     assert!(set_aside(&home.path("data")).is_empty());
 }
 
@@ -358,7 +358,7 @@ async fn search_is_degraded_until_lost_documents_are_restored() {
     fs::remove_dir_all(index_folder(&server.app().data_dir)).unwrap();
     repair::check_index(server.app()).await.unwrap();
 
-    let index = index_of(&server.stranger()).await;
+    let index = index_of(&server.anonymous()).await;
     let told = (&index["state"], &index["documentsLeft"], &index["documentsTotal"], &index["passages"]);
     assert_eq!(told, (&json!("rebuilding"), &json!(1), &json!(1), &json!(0)));
     assert_eq!(degraded(&key).await, "lexical");
@@ -373,12 +373,12 @@ async fn search_is_degraded_until_lost_documents_are_restored() {
     .await;
     assert!(finds(&key, "heron", &heron).await);
     repair::check_index(server.app()).await.unwrap();
-    let index = index_of(&server.stranger()).await;
+    let index = index_of(&server.anonymous()).await;
     assert_eq!((&index["state"], &index["documentsLeft"]), (&json!("rebuilding"), &json!(1)));
     assert_eq!(degraded(&key).await, "lexical");
 
     model.hold(false);
-    complete(&server.stranger(), 1).await;
+    complete(&server.anonymous(), 1).await;
     assert_eq!(document_of(&server, owner.id()).await.vectors_of.as_deref(), Some("all-minilm-l6-v2"));
     assert_eq!(degraded(&key).await, Value::Null);
 }
@@ -406,7 +406,7 @@ async fn index_moved_away_and_back_is_used_again() {
     assert!(server.app().retrieval.is_in_place());
     server.app().ingest.port().crash();
     let kingfisher = save(&key, "kingfisher").await;
-    complete(&server.stranger(), 2).await;
+    complete(&server.anonymous(), 2).await;
     assert!(finds(&key, "heron", &heron).await && finds(&key, "kingfisher", &kingfisher).await);
     assert!(set_aside(&server.app().data_dir).is_empty());
 }
@@ -434,7 +434,7 @@ async fn partial_index_restores_only_lost_documents() {
     server.clock.advance(Duration::from_secs(601));
 
     eventually_finds(&key, "heron", &heron).await;
-    complete(&server.stranger(), 2).await;
+    complete(&server.anonymous(), 2).await;
     assert!(finds(&key, "kingfisher", &kingfisher).await);
     assert_eq!(jobs_of(&server).await, jobs + 1);
 }
@@ -452,7 +452,7 @@ async fn document_indexed_before_clock_set_back_is_restored() {
     server.clock.advance(Duration::from_secs(601));
 
     eventually_finds(&key, "heron", &heron).await;
-    complete(&server.stranger(), 1).await;
+    complete(&server.anonymous(), 1).await;
 }
 
 #[actix_web::test]
@@ -462,7 +462,7 @@ async fn lost_last_passage_of_a_long_text_is_restored() {
     let key = owner.full_key().await;
     let text = format!("{}\n\nThe spoonbill comes last.", "7 ".repeat(600_000));
     let long = key.save_text("https://example.org/long", &text).await;
-    key.once(&long, "ready").await;
+    key.wait_for(&long, "ready").await;
     let passages = chunk::Entity::owned_by(owner.id()).order_by_desc(chunk::Column::Ordinal);
     let last = passages.one(server.app().db.read()).await.unwrap().unwrap();
     assert!(last.ordinal > 1000, "its rows are read in more than one slice");
@@ -595,7 +595,7 @@ async fn index_that_cannot_be_moved_aside_is_moved_on_retry() {
     server.app().retrieval.replace_index(Arc::new(Failing(damaged)));
     for _ in 0..3 {
         let answer = key.get("/rest/v2/search?q=heron").await;
-        assert_eq!((answer.refused(503), answer.number("retry-after")), ("OVERLOADED", 5));
+        assert_eq!((answer.error_code(503), answer.header_number("retry-after")), ("OVERLOADED", 5));
     }
     // Fails here, or has failed in the background just before.
     let _ = repair::check_index(server.app()).await;
@@ -633,11 +633,11 @@ async fn only_search_is_refused_while_the_index_reloads() {
 
     server.app().retrieval.replace_index(Arc::new(Failing(|| IndexError::Blocked)));
     let searched = key.get("/rest/v2/search?q=heron").await;
-    let index = index_of(&server.stranger()).await;
+    let index = index_of(&server.anonymous()).await;
     repair::check_index(server.app()).await.unwrap();
 
-    assert_eq!(searched.refused(503), "OVERLOADED");
-    assert_eq!(searched.number("retry-after"), 2);
+    assert_eq!(searched.error_code(503), "OVERLOADED");
+    assert_eq!(searched.header_number("retry-after"), 2);
     assert_eq!((&index["ok"], &index["passages"]), (&json!(true), &Value::Null));
     assert_eq!(server.app().retrieval.failures(), 0);
     assert!(set_aside(&server.app().data_dir).is_empty());

@@ -58,11 +58,11 @@ async fn save_all(key: &Key, site: &Site, round: usize) -> Vec<(String, Value)> 
 #[actix_web::test]
 async fn acknowledged_saves_outlive_ten_kills_and_are_found_once() {
     let (home, site) = (Home::new().await, Site::start().await);
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let mut acknowledged = Vec::new();
     for round in 0..ROUNDS {
         let running = Program::start(&home, "data").await;
-        let key = running.holder(&id, &secret);
+        let key = running.client_with_key(&id, &secret);
         let killed = async {
             tokio::time::sleep(moment()).await;
             running.kill();
@@ -72,10 +72,10 @@ async fn acknowledged_saves_outlive_ten_kills_and_are_found_once() {
     }
 
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
     assert!(!acknowledged.is_empty());
     for (word, bookmark) in &acknowledged {
-        key.once(bookmark, "ready").await;
+        key.wait_for(bookmark, "ready").await;
         assert_eq!(key.search(word).await, [bookmark["documentId"].as_str().unwrap()], "{word}");
     }
     assert!(running.terminate().await.success());
@@ -90,7 +90,7 @@ enum Step {
     /// A job was claimed for it.
     Begun,
     /// Its site was asked for it.
-    Asked,
+    RouteRequest,
     /// Its text was written.
     Written,
     /// The job of its passages was claimed.
@@ -101,7 +101,7 @@ enum Step {
 
 impl Step {
     const ALL: [Step; 6] =
-        [Self::Acknowledged, Self::Begun, Self::Asked, Self::Written, Self::Indexing, Self::Ready];
+        [Self::Acknowledged, Self::Begun, Self::RouteRequest, Self::Written, Self::Indexing, Self::Ready];
 
     async fn of(id: DocumentId, rows: &DatabaseConnection, hits: usize) -> Self {
         let document = document::Entity::find_by_id(id).one(rows).await.unwrap().unwrap();
@@ -111,7 +111,7 @@ impl Step {
             () if document.status == DocumentStatus::Ready => Self::Ready,
             () if begun("index") => Self::Indexing,
             () if document.version > 0 => Self::Written,
-            () if hits > 0 => Self::Asked,
+            () if hits > 0 => Self::RouteRequest,
             () if begun("page") => Self::Begun,
             () => Self::Acknowledged,
         }
@@ -130,19 +130,23 @@ async fn killed_at(
     let running = Program::start(home, "data").await;
     let (word, path) = (format!("zx{page}w"), format!("/{page}"));
     let (silent, whole) = (Reply::Never, article("Heron", &word));
-    let url = if step == Step::Asked { site.page(&path, [silent, whole]) } else { site.page(&path, [whole]) };
-    let saved = running.holder(id, secret).save(json!({ "url": url })).await;
+    let url = if step == Step::RouteRequest {
+        site.page(&path, [silent, whole])
+    } else {
+        site.page(&path, [whole])
+    };
+    let saved = running.client_with_key(id, secret).save(json!({ "url": url })).await;
     let document: DocumentId = saved["documentId"].as_str().unwrap().parse().unwrap();
     let rows = Database::connect(home.database_url()).await.unwrap();
     let began = Instant::now();
     let seen = loop {
-        let seen = Step::of(document, &rows, site.hits(&path)).await;
+        let seen = Step::of(document, &rows, site.request_count(&path)).await;
         if seen >= step {
             break seen;
         }
         assert!(began.elapsed() < Duration::from_secs(60), "it never came to {step:?}");
     };
-    assert!(step != Step::Asked || seen == Step::Asked, "{seen:?}");
+    assert!(step != Step::RouteRequest || seen == Step::RouteRequest, "{seen:?}");
     running.kill();
     rows.close().await.unwrap();
     (word, saved)
@@ -152,22 +156,22 @@ async fn killed_at(
 #[actix_web::test]
 async fn save_and_deletion_outlive_a_kill_at_any_step() {
     let (home, site) = (Home::new().await, Site::start().await);
-    let account = program::make_account(&home);
+    let account = program::create_account(&home);
     let mut saved = Vec::new();
     for (page, step) in Step::ALL.into_iter().enumerate() {
         saved.push(killed_at(step, page, &home, &site, &account).await);
     }
     let (word, gone) = killed_at(Step::Ready, saved.len(), &home, &site, &account).await;
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&account.0, &account.1);
+    let key = running.client_with_key(&account.0, &account.1);
     let removed = key.delete(&format!("/rest/v1/bookmarks/{}", gone["bookmarkId"].as_str().unwrap())).await;
     running.kill();
 
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&account.0, &account.1);
+    let key = running.client_with_key(&account.0, &account.1);
     removed.data(200);
     for (word, bookmark) in &saved {
-        key.once(bookmark, "ready").await;
+        key.wait_for(bookmark, "ready").await;
         assert_eq!(key.search(word).await, [bookmark["documentId"].as_str().unwrap()], "{word}");
     }
     assert!(key.search(&word).await.is_empty());
@@ -189,25 +193,25 @@ async fn lengthen_leases(home: &Home) -> u64 {
 #[actix_web::test]
 async fn job_of_a_killed_service_is_claimed_at_its_next_start() {
     let (home, site) = (Home::new().await, Site::start().await);
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
     let url = site.page("/heron", [Reply::Never, article("Heron", "a heron")]);
-    let saved = running.holder(&id, &secret).save(json!({ "url": url })).await;
-    eventually("the page is asked for", async || (site.hits("/heron") > 0).then_some(())).await;
+    let saved = running.client_with_key(&id, &secret).save(json!({ "url": url })).await;
+    eventually("the page is asked for", async || (site.request_count("/heron") > 0).then_some(())).await;
     running.kill();
     assert!(lengthen_leases(&home).await > 0);
 
     // Another folder's service has no right to it, though it works on the same database.
     let other = Program::start(&home, "second").await;
-    let key = other.holder(&id, &secret);
+    let key = other.client_with_key(&id, &secret);
     let beside = key.save(json!({ "url": site.page("/beside", [article("Beside", "a reed")]) })).await;
-    key.once(&beside, "ready").await;
+    key.wait_for(&beside, "ready").await;
     assert!(other.terminate().await.success());
-    assert_eq!(site.hits("/heron"), 1);
+    assert_eq!(site.request_count("/heron"), 1);
 
     let running = Program::start(&home, "data").await;
-    running.holder(&id, &secret).once(&saved, "ready").await;
-    assert_eq!(site.hits("/heron"), 2);
+    running.client_with_key(&id, &secret).wait_for(&saved, "ready").await;
+    assert_eq!(site.request_count("/heron"), 2);
 }
 
 /// SQLite says so itself; PostgreSQL was never killed.

@@ -74,7 +74,7 @@ async fn panic_of_rest_operation_is_recorded_in_the_activity() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let client = Client::of(&serve(server.app()));
+    let client = Client::new(&serve(server.app()));
     let client = client.with("authorization", &key.header("authorization")).with("idempotency-key", "once");
 
     let first = client.post("/panics", json!({})).await;
@@ -82,8 +82,8 @@ async fn panic_of_rest_operation_is_recorded_in_the_activity() {
 
     for answer in [first, second] {
         // The second one too: a request that failed may be tried again under its Idempotency-Key.
-        assert_eq!(answer.refused(500), "INTERNAL");
-        assert!(answer.number("x-ratelimit-remaining") > 0);
+        assert_eq!(answer.error_code(500), "INTERNAL");
+        assert!(answer.header_number("x-ratelimit-remaining") > 0);
     }
     let lines = activity(&server, &session).await;
     assert_eq!(lines.len(), 2, "{lines:?}");

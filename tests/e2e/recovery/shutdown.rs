@@ -12,9 +12,9 @@ use crate::support::{Home, Program, eventually, program};
 #[actix_web::test]
 async fn sigterm_exits_with_status_0_and_keeps_counts() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
     for count in 1..=5 {
         assert_eq!(key.get("/rest/v2/usage").await.data(200)["rest"]["today"], count);
     }
@@ -25,7 +25,7 @@ async fn sigterm_exits_with_status_0_and_keeps_counts() {
     assert_eq!(ended.code(), Some(0));
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
     assert_eq!(key.get("/rest/v2/usage").await.data(200)["rest"]["today"], 6);
     assert_eq!(lines(&running, "GET /usage").await, 6);
     assert!(running.terminate().await.success());
@@ -35,9 +35,9 @@ async fn sigterm_exits_with_status_0_and_keeps_counts() {
 #[actix_web::test]
 async fn text_saved_before_sigterm_is_ready_after_restart() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
     let mut saved = Vec::new();
     for n in 0..10 {
         saved.push(
@@ -48,9 +48,9 @@ async fn text_saved_before_sigterm_is_ready_after_restart() {
     assert!(running.terminate().await.success());
 
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
     for (n, bookmark) in saved.iter().enumerate() {
-        key.once(bookmark, "ready").await;
+        key.wait_for(bookmark, "ready").await;
         assert_eq!(key.search(&format!("n{n}n")).await, [bookmark["documentId"].as_str().unwrap()]);
     }
 }
@@ -59,28 +59,28 @@ async fn text_saved_before_sigterm_is_ready_after_restart() {
 #[actix_web::test]
 async fn service_during_shutdown_is_alive_and_not_ready() {
     let home = Home::new().await;
-    program::make_account(&home);
+    program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let stranger = running.stranger();
-    let address = stranger.base().trim_start_matches("http://").to_owned();
+    let anonymous = running.anonymous();
+    let address = anonymous.base_url().trim_start_matches("http://").to_owned();
     let mut slow = TcpStream::connect(&address).await.unwrap();
     let head = "POST /app/api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
     slow.write_all(head.as_bytes()).await.unwrap();
     // It is in progress once the service has read of it.
-    stranger.get("/healthz").await;
+    anonymous.get("/healthz").await;
 
     let asked = async {
         let not_ready = eventually("it ends", async || {
-            let answer = stranger.try_send(Method::GET, "/readyz", None).await.ok()?;
+            let answer = anonymous.try_send(Method::GET, "/readyz", None).await.ok()?;
             (answer.status == 503).then_some(answer)
         })
         .await;
         // A connection may be closed under a request.
         let alive =
-            eventually("it is alive", async || stranger.try_send(Method::GET, "/healthz", None).await.ok());
+            eventually("it is alive", async || anonymous.try_send(Method::GET, "/healthz", None).await.ok());
         let alive = alive.await;
         let call = eventually("it takes no more calls", async || {
-            let answer = stranger.try_send(Method::GET, "/rest/v2/search?q=x", None).await.ok()?;
+            let answer = anonymous.try_send(Method::GET, "/rest/v2/search?q=x", None).await.ok()?;
             (answer.status == 503).then_some(answer)
         })
         .await;
@@ -93,7 +93,7 @@ async fn service_during_shutdown_is_alive_and_not_ready() {
 
     assert!(ended.success());
     assert_eq!((&not_ready.body["ready"], alive), (&serde_json::json!(false), 200));
-    assert_eq!(call.number("retry-after"), 1);
+    assert_eq!(call.header_number("retry-after"), 1);
     assert!(answer.starts_with("HTTP/1.1 400"), "what was in progress was not answered: {answer}");
 }
 
@@ -102,16 +102,16 @@ async fn service_during_shutdown_is_alive_and_not_ready() {
 async fn requests_on_busy_connections_are_answered_during_a_drain() {
     const CONNECTIONS: usize = 64;
     let home = Home::new().await;
-    program::make_account(&home);
+    program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let address = running.stranger().base().trim_start_matches("http://").to_owned();
+    let address = running.anonymous().base_url().trim_start_matches("http://").to_owned();
     let mut busy = Vec::new();
     for _ in 0..CONNECTIONS {
         busy.push(actix_web::rt::spawn(ask_until_closed(address.clone())));
     }
     // Each is in the middle of its requests once others have been answered.
     for _ in 0..20 {
-        running.stranger().get("/healthz").await;
+        running.anonymous().get("/healthz").await;
     }
 
     let ended = running.terminate().await;
@@ -156,10 +156,10 @@ async fn read_answer(stream: &mut TcpStream) -> Result<String, String> {
 /// Lines of the activity with this route, once they have been written.
 async fn lines(running: &Program, route: &str) -> usize {
     let credentials = serde_json::json!({ "email": program::EMAIL, "password": program::PASSWORD });
-    let signed_in = running.stranger().post("/app/api/session", credentials).await;
+    let signed_in = running.anonymous().post("/app/api/session", credentials).await;
     signed_in.data(200);
     let cookie = signed_in.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
-    let session = running.stranger().with("cookie", &cookie);
+    let session = running.anonymous().with("cookie", &cookie);
     // The last call is written within a second.
     let mut seen = 0;
     eventually("the activity comes to rest", async || {

@@ -24,11 +24,11 @@ async fn activity_row_is_deleted_after_ninety_days() {
 
     server.clock.advance(DAY * 90);
     let (home, clock) = server.stop().await;
-    let server = Server::at(home, clock, &[]).await;
+    let server = Server::start_in(home, clock, &[]).await;
     assert_eq!(lines_of(&server, owner).await, 1);
     server.clock.advance(Duration::from_millis(1));
     let (home, clock) = server.stop().await;
-    let server = Server::at(home, clock, &[]).await;
+    let server = Server::start_in(home, clock, &[]).await;
 
     eventually("the old line is gone", async || (lines_of(&server, owner).await == 0).then_some(())).await;
 }

@@ -20,7 +20,7 @@ async fn revoked_key_is_refused_immediately() {
 
     session.delete(&format!("/app/api/keys/{}", key.id)).await.data(200);
 
-    assert_eq!(key.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
+    assert_eq!(key.get("/rest/v2/usage").await.error_code(401), "API_KEY_INVALID");
     other.get("/rest/v2/usage").await.data(200);
 }
 
@@ -35,8 +35,8 @@ async fn regenerated_key_works_with_its_new_secret_only() {
     let answer = session.post(&format!("/app/api/keys/{}/regenerate", key.id), json!({})).await;
     let secret = answer.data(200)["secret"].as_str().unwrap();
 
-    assert_eq!(key.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
-    server.stranger().with_key(secret).get("/rest/v2/usage").await.data(200);
+    assert_eq!(key.get("/rest/v2/usage").await.error_code(401), "API_KEY_INVALID");
+    server.anonymous().with_key(secret).get("/rest/v2/usage").await.data(200);
 }
 
 /// Of the fault table (row 43).
@@ -56,7 +56,7 @@ async fn removed_scope_is_refused_immediately() {
         .await;
     changed.data(200);
 
-    assert_eq!(key.get("/rest/v1/user").await.refused(403), "SCOPE_REQUIRED");
+    assert_eq!(key.get("/rest/v1/user").await.error_code(403), "SCOPE_REQUIRED");
 }
 
 #[actix_web::test]
@@ -65,13 +65,13 @@ async fn key_is_refused_from_its_expiry_time() {
     let session = server.user(Plan::Pro).await.sign_in().await;
     let wish = json!({ "name": "for a day", "kind": "rest", "expiresAt": "2024-05-07T12:00:00Z" });
     let made = session.post("/app/api/keys", wish).await;
-    let key = server.stranger().with_key(made.data(201)["secret"].as_str().unwrap());
+    let key = server.anonymous().with_key(made.data(201)["secret"].as_str().unwrap());
 
     server.clock.advance(Duration::from_secs(86_400) - Duration::from_millis(1));
     key.get("/rest/v2/usage").await.data(200);
     server.clock.advance(Duration::from_millis(1));
 
-    assert_eq!(key.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
+    assert_eq!(key.get("/rest/v2/usage").await.error_code(401), "API_KEY_INVALID");
 }
 
 /// Of the fault table (row 43).
@@ -97,18 +97,18 @@ async fn keys_of_disabled_account_are_refused_until_enabled() {
 async fn repeated_wrong_keys_get_429_and_a_valid_key_works() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let wrong = server.stranger().with_key("no key at all");
+    let wrong = server.anonymous().with_key("no key at all");
 
     for _ in 0..20 {
-        assert_eq!(wrong.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
+        assert_eq!(wrong.get("/rest/v2/usage").await.error_code(401), "API_KEY_INVALID");
     }
     let refused = wrong.get("/rest/v2/usage").await;
 
-    assert_eq!(refused.refused(429), "RATE_LIMITED");
-    assert!((1..=60).contains(&refused.number("retry-after")));
+    assert_eq!(refused.error_code(429), "RATE_LIMITED");
+    assert!((1..=60).contains(&refused.header_number("retry-after")));
     key.get("/rest/v2/usage").await.data(200);
     server.clock.advance(Duration::from_secs(60));
-    assert_eq!(wrong.get("/rest/v2/usage").await.refused(401), "API_KEY_INVALID");
+    assert_eq!(wrong.get("/rest/v2/usage").await.error_code(401), "API_KEY_INVALID");
 }
 
 /// Of the threat table (row X6).
@@ -120,14 +120,18 @@ async fn deceptive_names_are_refused_with_all_other_faults() {
     for name in ["a\u{202e}gpj.exe", "a\nb", "a\u{7}", "a\u{2066}b", "a\u{200f}", "a\u{200b}b"] {
         let asked = json!({ "name": name, "kind": "rest", "hourlyLimit": 0 });
         let made = session.post("/app/api/keys", asked).await;
-        assert_eq!(made.refused(400), "VALIDATION_FAILED", "{name:?}");
+        assert_eq!(made.error_code(400), "VALIDATION_FAILED", "{name:?}");
         let mut faults = made.faults();
         faults.sort_unstable();
         assert_eq!(faults, ["hourlyLimit", "name"], "{name:?}");
 
         let path = format!("/app/api/keys/{}", key.id);
         let renamed = session.patch(&path, json!({ "name": name })).await;
-        assert_eq!((renamed.refused(400), renamed.faults()), ("VALIDATION_FAILED", vec!["name"]), "{name:?}");
+        assert_eq!(
+            (renamed.error_code(400), renamed.faults()),
+            ("VALIDATION_FAILED", vec!["name"]),
+            "{name:?}"
+        );
     }
 
     session.post("/app/api/keys", json!({ "name": "👩\u{200d}🔬 مفتاح", "kind": "rest" })).await.data(201);
@@ -136,13 +140,13 @@ async fn deceptive_names_are_refused_with_all_other_faults() {
 /// Of the threat table (row X6).
 #[actix_web::test]
 async fn deceptive_email_addresses_are_refused() {
-    let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
+    let server = Server::start_with(&[("ACCOUNTS__SIGNUP", "open")]).await;
     for path in ["/app/api/setup", "/app/api/signup"] {
         for email in ["a\u{202e}b@reader.example", "a\u{200b}@reader.example", "a\u{7}b@reader.example"] {
             let asked = json!({ "email": email, "password": PASSWORD, "name": "A" });
-            let answer = server.stranger().post(path, asked).await;
+            let answer = server.anonymous().post(path, asked).await;
             assert_eq!(
-                (answer.refused(400), answer.faults()),
+                (answer.error_code(400), answer.faults()),
                 ("VALIDATION_FAILED", vec!["email"]),
                 "{email:?}"
             );

@@ -8,16 +8,16 @@ use database::Db;
 use entity::plan::Plan;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Key, Model, Server, Turn};
+use crate::support::{ChatEndpoint, ChatReply, Key, Response, Server};
 
 const SENTENCE: &str = "The quagga of Artis died on the twelfth of August 1883.";
-const SAYS: Turn = Turn::Says("\"The quagga of Artis died\" [1].", 600);
+const CORRECT_ANSWER: ChatReply = ChatReply::Text("\"The quagga of Artis died\" [1].", 600);
 
-async fn ask(key: &Key, question: &str) -> Answer {
+async fn ask(key: &Key, question: &str) -> Response {
     key.post("/rest/v2/ask", json!({ "question": question })).await
 }
 
-async fn ask_of_the_quagga(key: &Key) -> Answer {
+async fn ask_of_the_quagga(key: &Key) -> Response {
     ask(key, "When did the quagga of Artis die?").await
 }
 
@@ -31,7 +31,7 @@ async fn reader(server: &Server) -> (Key, Value) {
 async fn save(key: &Key) -> Value {
     let text = format!("Artis had many animals. {SENTENCE} It was the last of its kind.\n\nTea was served.");
     let saved = key.save_text("https://example.org/quagga", &text).await;
-    key.once(&saved, "ready").await
+    key.wait_for(&saved, "ready").await
 }
 
 async fn answers_and_share(key: &Key) -> (i64, f64) {
@@ -99,10 +99,12 @@ async fn question_without_answer_in_the_library_counts() {
 
 #[actix_web::test]
 async fn endpoint_answer_is_verified_and_its_tokens_are_counted() {
-    let model =
-        Model::start([Turn::Says("\"It was the last\" [1], \"of the moon\" [1], nonsense [9].", 250_000)])
-            .await;
-    let server = Server::with(&model.settings()).await;
+    let model = ChatEndpoint::start([ChatReply::Text(
+        "\"It was the last\" [1], \"of the moon\" [1], nonsense [9].",
+        250_000,
+    )])
+    .await;
+    let server = Server::start_with(&model.settings()).await;
     let (key, _) = reader(&server).await;
 
     let answer = ask_of_the_quagga(&key).await.data(200).clone();
@@ -119,14 +121,14 @@ async fn endpoint_answer_is_verified_and_its_tokens_are_counted() {
 /// Of the fault table (row 17).
 #[actix_web::test]
 async fn absurd_total_tokens_fail_the_call_and_charge_nothing() {
-    let told = |tokens| Turn::Tells("\"The quagga of Artis died\" [1].", tokens);
+    let told = |tokens| ChatReply::TextWithUsage("\"The quagga of Artis died\" [1].", tokens);
     let absurd = [json!(-1), json!(10_000_001), json!(i64::MAX), json!(u64::MAX), json!(1e300)];
-    let model = Model::start(absurd.map(told)).await;
-    let server = Server::with(&model.settings()).await;
+    let model = ChatEndpoint::start(absurd.map(told)).await;
+    let server = Server::start_with(&model.settings()).await;
     let (key, _) = reader(&server).await;
 
     for asked in 1..=5 {
-        assert_eq!(ask_of_the_quagga(&key).await.refused(503), "AI_UNAVAILABLE");
+        assert_eq!(ask_of_the_quagga(&key).await.error_code(503), "AI_UNAVAILABLE");
         assert_eq!(model.prompts().len(), asked, "it was asked again");
     }
 
@@ -136,8 +138,9 @@ async fn absurd_total_tokens_fail_the_call_and_charge_nothing() {
 /// Of the fault table (row 17).
 #[actix_web::test]
 async fn busy_endpoint_is_retried() {
-    let model = Model::start([Turn::Status(429, "0"), Turn::BreaksOff, SAYS]).await;
-    let server = Server::with(&model.settings()).await;
+    let model =
+        ChatEndpoint::start([ChatReply::Status(429, "0"), ChatReply::Truncated, CORRECT_ANSWER]).await;
+    let server = Server::start_with(&model.settings()).await;
     let (key, _) = reader(&server).await;
 
     ask_of_the_quagga(&key).await.data(200);
@@ -149,14 +152,16 @@ async fn busy_endpoint_is_retried() {
 /// Of the fault table (row 17).
 #[actix_web::test]
 async fn failing_endpoint_costs_nothing() {
-    for (turn, times) in
-        [(Turn::Status(429, "3600"), 1), (Turn::Status(401, "0"), 1), (Turn::Status(500, "0"), 3)]
-    {
-        let model = Model::start([turn]).await;
-        let server = Server::with(&model.settings()).await;
+    for (turn, times) in [
+        (ChatReply::Status(429, "3600"), 1),
+        (ChatReply::Status(401, "0"), 1),
+        (ChatReply::Status(500, "0"), 3),
+    ] {
+        let model = ChatEndpoint::start([turn]).await;
+        let server = Server::start_with(&model.settings()).await;
         let (key, _) = reader(&server).await;
 
-        assert_eq!(ask_of_the_quagga(&key).await.refused(503), "AI_UNAVAILABLE");
+        assert_eq!(ask_of_the_quagga(&key).await.error_code(503), "AI_UNAVAILABLE");
 
         assert_eq!(model.prompts().len(), times);
         assert_eq!(answers_and_share(&key).await, (0, 0.0));
@@ -165,14 +170,14 @@ async fn failing_endpoint_costs_nothing() {
 
 #[actix_web::test]
 async fn daily_token_limit_pauses_ai_for_all_until_midnight() {
-    let model = Model::start([SAYS]).await;
+    let model = ChatEndpoint::start([CORRECT_ANSWER]).await;
     let [url, name, secret] = model.settings();
-    let server = Server::with(&[url, name, secret, ("AI__DAILY_TOKENS", "1000")]).await;
+    let server = Server::start_with(&[url, name, secret, ("AI__DAILY_TOKENS", "1000")]).await;
     let ((one, _), (other, _)) = (reader(&server).await, reader(&server).await);
     ask_of_the_quagga(&one).await.data(200);
     ask_of_the_quagga(&other).await.data(200);
 
-    assert_eq!(ask_of_the_quagga(&one).await.refused(503), "AI_PAUSED");
+    assert_eq!(ask_of_the_quagga(&one).await.error_code(503), "AI_PAUSED");
 
     assert_eq!(answers_and_share(&one).await.0, 1);
     let found = one.get("/rest/v2/search?q=quagga").await.data(200).clone();
@@ -183,12 +188,13 @@ async fn daily_token_limit_pauses_ai_for_all_until_midnight() {
 
 #[actix_web::test]
 async fn concurrent_questions_stop_exactly_at_the_monthly_limit() {
-    let server = Server::with(&[("PLANS__PRO__ANSWERS_PER_MONTH", "5")]).await;
+    let server = Server::start_with(&[("PLANS__PRO__ANSWERS_PER_MONTH", "5")]).await;
     let (key, _) = reader(&server).await;
 
     let all = futures_util::future::join_all((0..20).map(|_| ask_of_the_quagga(&key))).await;
 
-    let refused: Vec<_> = all.iter().filter(|answer| answer.status != 200).map(|a| a.refused(402)).collect();
+    let refused: Vec<_> =
+        all.iter().filter(|answer| answer.status != 200).map(|a| a.error_code(402)).collect();
     assert_eq!(refused, ["PLAN_LIMIT_REACHED"; 15]);
     assert_eq!(answers_and_share(&key).await.0, 5);
 }
@@ -224,20 +230,20 @@ async fn claims_of_two_nodes_stop_exactly_at_the_monthly_limit() {
 
 #[actix_web::test]
 async fn claim_of_a_dead_process_is_returned_after_its_lease() {
-    let server = Server::with(&[("PLANS__PRO__ANSWERS_PER_MONTH", "1")]).await;
-    let person = server.user(Plan::Pro).await;
-    let (user, key) = (person.id(), person.full_key().await);
+    let server = Server::start_with(&[("PLANS__PRO__ANSWERS_PER_MONTH", "1")]).await;
+    let user = server.user(Plan::Pro).await;
+    let (user, key) = (user.id(), user.full_key().await);
     save(&key).await;
     let limits = server.app().plans.limits(Plan::Pro).clone();
     answers::claim(&server.app().db, user, &limits, server.app().clock.now()).await.unwrap();
-    assert_eq!(ask_of_the_quagga(&key).await.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(ask_of_the_quagga(&key).await.error_code(402), "PLAN_LIMIT_REACHED");
     assert_eq!(answers_and_share(&key).await.0, 1);
 
     server.clock.advance(answers::LEASE);
 
     assert_eq!(answers_and_share(&key).await.0, 0);
     ask_of_the_quagga(&key).await.data(200);
-    assert_eq!(ask_of_the_quagga(&key).await.refused(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(ask_of_the_quagga(&key).await.error_code(402), "PLAN_LIMIT_REACHED");
     assert_eq!(answers_and_share(&key).await.0, 1);
 }
 
@@ -247,7 +253,7 @@ async fn question_reads_only_own_selected_bookmarks() {
     let ((key, saved), (_, theirs)) = (reader(&server).await, reader(&server).await);
     let other =
         key.save_text("https://example.org/other", "The quagga of Artis died of age, says this.").await;
-    key.once(&other, "ready").await;
+    key.wait_for(&other, "ready").await;
     let ask = |ids: Value| {
         let body = json!({ "question": "When did the quagga of Artis die?", "bookmarkIds": ids });
         let key = &key;
@@ -258,20 +264,20 @@ async fn question_reads_only_own_selected_bookmarks() {
 
     assert_eq!(answer["passagesRead"], 1);
     assert_eq!(answer["citations"][0]["bookmarkId"], saved["bookmarkId"]);
-    assert_eq!(ask(json!([saved["bookmarkId"], theirs["bookmarkId"]])).await.refused(404), "NOT_FOUND");
+    assert_eq!(ask(json!([saved["bookmarkId"], theirs["bookmarkId"]])).await.error_code(404), "NOT_FOUND");
     assert_eq!(ask(json!([])).await.faults(), ["bookmarkIds"]);
     assert_eq!(answers_and_share(&key).await.0, 1);
 }
 
 #[actix_web::test]
 async fn short_passage_is_read_with_its_neighbours() {
-    let model = Model::start([Turn::Says("\"Bruno was fed hay\" [2].", 1)]).await;
-    let server = Server::with(&model.settings()).await;
+    let model = ChatEndpoint::start([ChatReply::Text("\"Bruno was fed hay\" [2].", 1)]).await;
+    let server = Server::start_with(&model.settings()).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let long = "Bruno was fed hay and stood in the yard all day, whatever the weather was like. ".repeat(30);
     let text = format!("{long}\n\n# The quagga of Artis\n\n{}", "It had a name and a stable. ".repeat(16));
     let saved = key.save_text("https://example.org/bruno", &text).await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
 
     let answer = ask_of_the_quagga(&key).await.data(200).clone();
 

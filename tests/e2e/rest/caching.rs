@@ -4,26 +4,26 @@ use carrel::{app, rest};
 use entity::plan::Plan;
 use reqwest::Method;
 
-use crate::support::route_table::{self, Asked};
-use crate::support::{Answer, Server};
+use crate::support::route_table::{self, RouteRequest};
+use crate::support::{Response, Server};
 
 /// The names that `Vary` lists, in lower case.
-fn varies_by(answer: &Answer) -> Vec<String> {
-    answer.said("vary").split(',').map(|name| name.trim().to_ascii_lowercase()).collect()
+fn varies_by(answer: &Response) -> Vec<String> {
+    answer.header("vary").split(',').map(|name| name.trim().to_ascii_lowercase()).collect()
 }
 
 #[track_caller]
-fn is_private(answer: &Answer, by: &[&str], what: &str) {
-    assert_eq!(answer.said("cache-control"), "no-store", "{what}");
+fn is_private(answer: &Response, by: &[&str], what: &str) {
+    assert_eq!(answer.header("cache-control"), "no-store", "{what}");
     let named = varies_by(answer);
     assert!(by.iter().all(|name| named.iter().any(|named| named == name)), "{what}: {named:?}");
 }
 
-fn routes(mounted: &str) -> Vec<Asked> {
+fn routes(mounted: &str) -> Vec<RouteRequest> {
     match mounted {
-        "/app/api" => route_table::all(mounted, app::ROUTES),
-        "/rest/v1" | "/app/api/library" => route_table::all(mounted, rest::V1),
-        _ => route_table::all(mounted, rest::V2),
+        "/app/api" => route_table::requests(mounted, app::ROUTES),
+        "/rest/v1" | "/app/api/library" => route_table::requests(mounted, rest::V1),
+        _ => route_table::requests(mounted, rest::V2),
     }
 }
 
@@ -31,11 +31,11 @@ fn routes(mounted: &str) -> Vec<Asked> {
 #[actix_web::test]
 async fn rest_responses_vary_by_key_and_are_not_stored() {
     let server = Server::start().await;
-    let (stranger, key) = (server.stranger(), server.user(Plan::Pro).await.full_key().await);
+    let (anonymous, key) = (server.anonymous(), server.user(Plan::Pro).await.full_key().await);
 
-    for asked in [routes("/rest/v1"), routes("/rest/v2")].into_iter().flatten() {
-        for client in [&stranger, &*key] {
-            is_private(&asked.by(client).await, &["authorization", "x-api-key"], asked.route.name);
+    for request in [routes("/rest/v1"), routes("/rest/v2")].into_iter().flatten() {
+        for client in [&anonymous, &*key] {
+            is_private(&request.send(client).await, &["authorization", "x-api-key"], request.route.name);
         }
     }
     for path in ["/rest/nothing", "/rest/v2/nothing", "/rest/v3/search", "/rest/v2/usage?zap=1"] {
@@ -50,17 +50,17 @@ async fn rest_responses_vary_by_key_and_are_not_stored() {
 #[actix_web::test]
 async fn app_responses_vary_by_cookie_and_are_not_stored() {
     let server = Server::start().await;
-    let (stranger, browser) = (server.stranger(), server.user(Plan::Pro).await.sign_in().await);
+    let (anonymous, browser) = (server.anonymous(), server.user(Plan::Pro).await.sign_in().await);
 
     let all = [routes("/app/api"), routes("/app/api/library")];
-    for asked in all.into_iter().flatten().filter(|asked| asked.route.method.as_str() == "GET") {
-        for client in [&stranger, &browser] {
-            is_private(&asked.by(client).await, &["cookie"], asked.route.name);
+    for request in all.into_iter().flatten().filter(|request| request.route.method.as_str() == "GET") {
+        for client in [&anonymous, &browser] {
+            is_private(&request.send(client).await, &["cookie"], request.route.name);
         }
     }
     for path in ["/app/api/session", "/app/api/nowhere", "/app/api/exports/none/file"] {
         is_private(&browser.get(path).await, &["cookie"], path);
-        is_private(&stranger.get(path).await, &["cookie"], path);
+        is_private(&anonymous.get(path).await, &["cookie"], path);
     }
 }
 
@@ -72,6 +72,6 @@ async fn mcp_responses_vary_by_origin_and_key_and_are_not_stored() {
     let by = ["origin", "authorization", "x-api-key"];
 
     is_private(&assistant.send("tools/list", serde_json::json!({})).await, &by, "tools/list");
-    is_private(&server.stranger().get("/mcp").await, &by, "without a key");
-    is_private(&server.stranger().send(Method::OPTIONS, "/mcp", None).await, &by, "preflight");
+    is_private(&server.anonymous().get("/mcp").await, &by, "without a key");
+    is_private(&server.anonymous().send(Method::OPTIONS, "/mcp", None).await, &by, "preflight");
 }

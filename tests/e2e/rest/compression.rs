@@ -50,7 +50,7 @@ impl Received {
 
 /// Sends a request with this `Accept-Encoding`; with none if it is empty.
 async fn send(client: &Client, method: Method, path: &str, accepted: &str, body: Option<Value>) -> Received {
-    let mut client = client.undecoded();
+    let mut client = client.without_decoding();
     if !accepted.is_empty() {
         client = client.with("accept-encoding", accepted);
     }
@@ -66,7 +66,7 @@ async fn get(client: &Client, path: &str, accepted: &str) -> Received {
 async fn long_document(server: &Server) -> (Key, String) {
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = key.save_text("https://example.org/a", &"A heron in the reeds. ".repeat(2000)).await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     (key, format!("/rest/v2/documents/{}?maxChars=20000", saved["documentId"].as_str().unwrap()))
 }
 
@@ -105,12 +105,12 @@ async fn long_response_is_compressed_as_the_client_accepts() {
 #[actix_web::test]
 async fn public_documents_are_compressed() {
     let server = Server::start().await;
-    let stranger = server.stranger();
+    let anonymous = server.anonymous();
 
     for path in ["/openapi.json", "/docs", "/docs/docs.css"] {
-        let plain = get(&stranger, path, "").await;
+        let plain = get(&anonymous, path, "").await;
         for coding in ["gzip", "br", "gzip"] {
-            let received = get(&stranger, path, coding).await;
+            let received = get(&anonymous, path, coding).await;
 
             assert_eq!((received.status, received.coding()), (200, coding), "{path}");
             assert!(received.decoded() == plain.body && received.varies_by_coding(), "{path}");
@@ -182,7 +182,7 @@ async fn response_to_a_cookie_is_compressed_for_own_pages_only() {
 async fn oauth_responses_are_not_compressed() {
     let server = Server::start().await;
 
-    let style = get(&server.stranger(), "/oauth/style.css", "gzip, br").await;
+    let style = get(&server.anonymous(), "/oauth/style.css", "gzip, br").await;
 
     assert!(style.status == 200 && style.body.len() >= 1024 && style.coding().is_empty());
 }

@@ -30,7 +30,7 @@ impl Nfc for String {
 
 async fn saved(key: &Key, text: &str) -> String {
     let saved = key.save_text("https://example.org/long", text).await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     saved["documentId"].as_str().unwrap().to_owned()
 }
 

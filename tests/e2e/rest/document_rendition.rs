@@ -3,7 +3,7 @@
 use entity::plan::Plan;
 use serde_json::{Value, json};
 
-use crate::export::exports::paper;
+use crate::export::exports::pdf_with_text;
 use crate::support::{Key, Reply, Server, Site, article, eventually};
 
 const PAGE: &str = "<html><head><title>Patience of birds</title></head><body><nav><a href=/>navnoise</a></nav><main><article>\
@@ -28,7 +28,7 @@ async fn html_has_no_active_content_and_states_text_offsets() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = key.save(json!({ "url": "https://site.example/birds/heron", "html": PAGE })).await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
 
     let (html, outline, text) = shown(&key, &saved).await;
 
@@ -49,13 +49,13 @@ async fn html_has_no_active_content_and_states_text_offsets() {
 
 #[actix_web::test]
 async fn html_follows_the_current_text_and_is_private() {
-    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let site = Site::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let url = site
         .page("/page", [article("Herons", "herons in the reeds"), article("Storks", "storks on the roofs")]);
     let saved = key.save(json!({ "url": url })).await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     let (before, _, _) = shown(&key, &saved).await;
     assert!(before.contains("herons in the reeds"), "{before}");
 
@@ -68,16 +68,16 @@ async fn html_follows_the_current_text_and_is_private() {
         (html.contains("storks on the roofs") && !html.contains("herons")).then_some(())
     })
     .await;
-    let stranger = server.user(Plan::Pro).await.full_key().await;
+    let other_user = server.user(Plan::Pro).await.full_key().await;
     for part in ["html", "outline"] {
         let path = format!("/rest/v1/documents/{}/{part}", saved["documentId"].as_str().unwrap());
-        assert_eq!(stranger.get(&path).await.status, 404);
+        assert_eq!(other_user.get(&path).await.status, 404);
     }
 }
 
 #[actix_web::test]
 async fn feed_entry_html_keeps_its_markup() {
-    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let site = Site::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let feed = "<rss version=\"2.0\" xmlns:content=\"http://purl.org/rss/1.0/modules/content/\"><channel><title>Birds</title><item><title>Heron</title>\
@@ -108,7 +108,7 @@ async fn plain_text_has_no_html() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = key.save_text("https://site.example/plain", "Plain words.").await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     let document = saved["documentId"].as_str().unwrap();
 
     assert_eq!(key.get(&format!("/rest/v1/documents/{document}/html")).await.data(200)["html"], Value::Null);
@@ -120,15 +120,15 @@ async fn plain_text_has_no_html() {
 
 #[actix_web::test]
 async fn title_falls_back_to_page_title_or_filename() {
-    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let site = Site::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let pictures = "<html><head><title>Herons in pictures</title></head><body><img src=a.jpg></body></html>";
     let page = key.save(json!({ "url": site.page("/pictures", [Reply::Html(pictures.to_owned())]) })).await;
-    let paper = Reply::File("application/pdf", paper("A paper about herons"));
+    let paper = Reply::File("application/pdf", pdf_with_text("A paper about herons"));
     let file = key.save(json!({ "url": site.page("/files/On%20herons.pdf", [paper]) })).await;
 
-    let (page, file) = (key.once(&page, "failed").await, key.once(&file, "ready").await);
+    let (page, file) = (key.wait_for(&page, "failed").await, key.wait_for(&file, "ready").await);
 
     assert_eq!(
         (&page["title"], &page["error"]),
@@ -139,7 +139,7 @@ async fn title_falls_back_to_page_title_or_filename() {
 
 #[actix_web::test]
 async fn meta_refresh_is_followed_to_its_target() {
-    let server = Server::with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
+    let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let site = Site::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     site.page("/new", [article("Herons", "herons in the reeds")]);
@@ -154,9 +154,9 @@ async fn meta_refresh_is_followed_to_its_target() {
     let inside = key.save(json!({ "url": site.page("/inside", [sends("http://10.0.0.1/secret")]) })).await;
 
     let (moved, circle, inside) = (
-        key.once(&moved, "ready").await,
-        key.once(&circle, "failed").await,
-        key.once(&inside, "failed").await,
+        key.wait_for(&moved, "ready").await,
+        key.wait_for(&circle, "failed").await,
+        key.wait_for(&inside, "failed").await,
     );
 
     assert_eq!(moved["title"], "Herons");
@@ -170,13 +170,13 @@ async fn unreadable_given_html_is_replaced_by_the_fetched_page() {
     let key = server.user(Plan::Pro).await.full_key().await;
     let url = site.page("/herons", [article("Herons", "herons in the reeds")]);
     let saved = key.save(json!({ "url": url, "html": "<p></p>" })).await;
-    key.once(&saved, "failed").await;
+    key.wait_for(&saved, "failed").await;
 
     key.post(&format!("/rest/v1/bookmarks/{}/refetch", saved["bookmarkId"].as_str().unwrap()), json!({}))
         .await
         .data(202);
 
-    assert_eq!(key.once(&saved, "ready").await["title"], "Herons");
+    assert_eq!(key.wait_for(&saved, "ready").await["title"], "Herons");
 }
 
 #[actix_web::test]
@@ -185,7 +185,7 @@ async fn unread_given_text_is_processed_on_restore() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = key.save(json!({ "url": site.page("/herons", [Reply::Status(404)]) })).await;
-    key.once(&saved, "failed").await;
+    key.wait_for(&saved, "failed").await;
     // As if it had been deleted before what was given was read.
     let (db, id) = (server.app().db.write(), saved["documentId"].as_str().unwrap().parse().unwrap());
     let id = entity::id::DocumentId(id);
@@ -205,8 +205,8 @@ async fn unread_given_text_is_processed_on_restore() {
 
     key.post(&format!("{bookmark}/restore"), json!({})).await.data(200);
 
-    key.once(&saved, "ready").await;
-    assert_eq!(site.hits("/herons"), 1);
+    key.wait_for(&saved, "ready").await;
+    assert_eq!(site.request_count("/herons"), 1);
 }
 
 #[actix_web::test]
@@ -223,7 +223,7 @@ async fn highlight_moves_with_its_words_on_refetch() {
     };
     let url = site.page("/heron", [page("")]);
     let saved = key.save(json!({ "url": url })).await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     let document = format!("/rest/v2/documents/{}", saved["documentId"].as_str().unwrap());
     let text = async || key.get(&document).await.data(200)["text"].as_str().unwrap().to_owned();
     let at = text().await.find("reeds").unwrap();

@@ -55,14 +55,14 @@ async fn first_use_notice_is_sent_once_over_a_restart() {
     let made = session.post("/app/api/keys", serde_json::json!({ "name": "reader", "kind": "rest" })).await;
     let secret = made.data(201)["secret"].as_str().unwrap().to_owned();
     let cookie = session.header("cookie");
-    server.stranger().with_key(&secret).get("/rest/v2/usage").await.data(200);
+    server.anonymous().with_key(&secret).get("/rest/v2/usage").await.data(200);
 
     let (home, clock) = server.stop().await;
-    let server = Server::at(home, clock, &[]).await;
-    server.stranger().with_key(&secret).get("/rest/v2/usage").await.data(200);
+    let server = Server::start_in(home, clock, &[]).await;
+    server.anonymous().with_key(&secret).get("/rest/v2/usage").await.data(200);
     written(&server).await;
 
-    assert_eq!(first_uses(&server.stranger().with("cookie", &cookie)).await, 1);
+    assert_eq!(first_uses(&server.anonymous().with("cookie", &cookie)).await, 1);
 }
 
 #[actix_web::test]

@@ -11,8 +11,8 @@ use entity::scope::Scope;
 use sea_orm::{ConnectionTrait, EntityTrait, PaginatorTrait};
 use serde_json::{Value, json};
 
-use crate::rest::projects::project;
-use crate::support::{Answer, Client, Key, Server, eventually};
+use crate::rest::projects::create_project;
+use crate::support::{Client, Key, Response, Server, eventually};
 
 const NOTE: &str = r#"{"title":"T","bodyMd":"B"}"#;
 
@@ -30,13 +30,13 @@ impl Writer {
     async fn of(server: &Server, plan: Plan) -> Self {
         let user = server.user(plan).await;
         let (key, session) = (user.full_key().await, user.sign_in().await);
-        let id = project(&session, "P").await;
+        let id = create_project(&session, "P").await;
         let path = format!("/rest/v2/projects/{id}/notes");
         Self { owner: user.id(), key, session, id, path }
     }
 }
 
-fn replayed(answer: &Answer) -> bool {
+fn replayed(answer: &Response) -> bool {
     answer.headers.get("idempotency-replayed").is_some_and(|value| value == "true")
 }
 
@@ -78,7 +78,7 @@ async fn other_body_or_route_conflicts_and_other_api_key_does_not() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, other, session) = (user.full_key().await, user.full_key().await, user.sign_in().await);
-    let (id, beside) = (project(&session, "P").await, project(&session, "Q").await);
+    let (id, beside) = (create_project(&session, "P").await, create_project(&session, "Q").await);
     let path = |project: &str| format!("/rest/v2/projects/{project}/notes");
     let once = with(&key, "once");
     once.post_text(&path(&id), NOTE).await.data(201);
@@ -86,9 +86,9 @@ async fn other_body_or_route_conflicts_and_other_api_key_does_not() {
     for body in
         [r#"{"title":"T","bodyMd":"C"}"#, r#"{"title": "T","bodyMd":"B"}"#, r#"{"bodyMd":"B","title":"T"}"#]
     {
-        assert_eq!(once.post_text(&path(&id), body).await.refused(409), "CONFLICT");
+        assert_eq!(once.post_text(&path(&id), body).await.error_code(409), "CONFLICT");
     }
-    assert_eq!(once.post_text(&path(&beside), NOTE).await.refused(409), "CONFLICT");
+    assert_eq!(once.post_text(&path(&beside), NOTE).await.error_code(409), "CONFLICT");
     assert!(replayed(&once.post_text(&path(&id), NOTE).await));
     let of_another = with(&other, "once").post_text(&path(&id), NOTE).await;
     of_another.data(201);
@@ -99,10 +99,10 @@ async fn other_body_or_route_conflicts_and_other_api_key_does_not() {
 
 #[actix_web::test]
 async fn permanent_refusals_are_replayed() {
-    let server = Server::with(&[("PLANS__PRO__ITEMS_PER_PROJECT", "1")]).await;
+    let server = Server::start_with(&[("PLANS__PRO__ITEMS_PER_PROJECT", "1")]).await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let (id, old) = (project(&session, "P").await, project(&session, "Q").await);
+    let (id, old) = (create_project(&session, "P").await, create_project(&session, "Q").await);
     let archive = async |status: &str| {
         session.patch(&format!("/app/api/projects/{old}"), json!({ "status": status })).await.data(200);
     };
@@ -119,12 +119,12 @@ async fn permanent_refusals_are_replayed() {
 
     for (path, body, status, code) in &refusals {
         let first = with(&key, code).post_text(path, body).await;
-        assert_eq!((first.refused(*status), replayed(&first)), (*code, false));
+        assert_eq!((first.error_code(*status), replayed(&first)), (*code, false));
     }
     archive("active").await;
     for (path, body, status, code) in &refusals {
         let again = with(&key, code).post_text(path, body).await;
-        assert_eq!((again.refused(*status), replayed(&again)), (*code, true));
+        assert_eq!((again.error_code(*status), replayed(&again)), (*code, true));
     }
 }
 
@@ -134,18 +134,18 @@ async fn faults_missing_scopes_and_limits_can_be_retried() {
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
     let key = user.key([Scope::ReadUser]).await;
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let path = format!("/rest/v2/projects/{id}/notes");
     let again = with(&key, "again");
 
-    assert_eq!(again.post_text(&path, NOTE).await.refused(403), "SCOPE_REQUIRED");
+    assert_eq!(again.post_text(&path, NOTE).await.error_code(403), "SCOPE_REQUIRED");
     let change = async |change: Value| {
         session.patch(&format!("/app/api/keys/{}", key.id), change).await.data(200);
     };
     change(json!({ "scopes": ["write:projects"] })).await;
-    assert_eq!(again.post_text(&path, "{}").await.refused(400), "VALIDATION_FAILED");
+    assert_eq!(again.post_text(&path, "{}").await.error_code(400), "VALIDATION_FAILED");
     change(json!({ "hourlyLimit": 1 })).await;
-    assert_eq!(again.post_text(&path, NOTE).await.refused(429), "RATE_LIMITED");
+    assert_eq!(again.post_text(&path, NOTE).await.error_code(429), "RATE_LIMITED");
     change(json!({ "hourlyLimit": 100 })).await;
 
     let done = again.post_text(&path, NOTE).await;
@@ -153,7 +153,7 @@ async fn faults_missing_scopes_and_limits_can_be_retried() {
     assert!(!replayed(&done));
     // Everything up to the scope check comes before the replay.
     change(json!({ "scopes": ["read:user"] })).await;
-    assert_eq!(again.post_text(&path, NOTE).await.refused(403), "SCOPE_REQUIRED");
+    assert_eq!(again.post_text(&path, NOTE).await.error_code(403), "SCOPE_REQUIRED");
     change(json!({ "scopes": ["write:projects"] })).await;
     assert!(replayed(&again.post_text(&path, NOTE).await));
 }
@@ -170,12 +170,12 @@ async fn abandoned_request_frees_its_name_after_a_minute() {
     drop(claim);
 
     let running = with(&key, "slow").post_text(&path, NOTE).await;
-    assert_eq!((running.refused(409), running.number("retry-after")), ("CONFLICT", 1));
+    assert_eq!((running.error_code(409), running.header_number("retry-after")), ("CONFLICT", 1));
     let other = with(&key, "slow").post_text(&path, r#"{"title":"U","bodyMd":"B"}"#).await;
-    assert_eq!(other.refused(409), "CONFLICT");
+    assert_eq!(other.error_code(409), "CONFLICT");
 
     server.clock.advance(Duration::from_secs(60));
-    assert_eq!(with(&key, "slow").post_text(&path, NOTE).await.refused(409), "CONFLICT");
+    assert_eq!(with(&key, "slow").post_text(&path, NOTE).await.error_code(409), "CONFLICT");
     server.clock.advance(Duration::from_millis(1));
     with(&key, "slow").post_text(&path, NOTE).await.data(201);
     assert_eq!(notes(&session, &id).await, 1);
@@ -199,7 +199,7 @@ async fn heartbeat_keeps_the_name_of_a_long_request() {
             (row.running_at == app.clock.now()).then_some(())
         })
         .await;
-        assert_eq!(with(&key, "slow").post_text(&path, NOTE).await.refused(409), "CONFLICT");
+        assert_eq!(with(&key, "slow").post_text(&path, NOTE).await.error_code(409), "CONFLICT");
     }
 
     drop(claim);
@@ -211,11 +211,11 @@ async fn heartbeat_keeps_the_name_of_a_long_request() {
 async fn two_idempotency_keys_are_reported_with_other_faults() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let twice = with(&key, "one").and("idempotency-key", "other");
+    let twice = with(&key, "one").with_additional("idempotency-key", "other");
 
     let refused = twice.post_text("/rest/v2/uploads", r#"{"filename": "a.pdf", "bytes": 0}"#).await;
 
-    assert_eq!(refused.refused(400), "VALIDATION_FAILED");
+    assert_eq!(refused.error_code(400), "VALIDATION_FAILED");
     let mut faults = refused.faults();
     faults.sort_unstable();
     assert_eq!(faults, ["Idempotency-Key", "bytes", "contentType"]);
@@ -231,8 +231,8 @@ async fn concurrent_repetitions_execute_once() {
 
     assert_eq!(answers.iter().filter(|answer| answer.status == 201 && !replayed(answer)).count(), 1);
     for answer in answers.iter().filter(|answer| answer.status != 201) {
-        assert_eq!(answer.refused(409), "CONFLICT");
-        assert!(answer.number("retry-after") >= 1);
+        assert_eq!(answer.error_code(409), "CONFLICT");
+        assert!(answer.header_number("retry-after") >= 1);
     }
     assert_eq!(notes(&session, &id).await, 1);
 }
@@ -245,17 +245,17 @@ async fn stored_responses_outlive_restart_and_regenerated_secret() {
     let wish = json!({ "name": "reader", "kind": "rest", "scopes": ["write:projects"] });
     let made = session.post("/app/api/keys", wish).await;
     let made = made.data(201);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let path = format!("/rest/v2/projects/{id}/notes");
     let holder = |server: &Server, secret: &Value| {
-        server.stranger().with_key(secret.as_str().unwrap()).with("idempotency-key", "once")
+        server.anonymous().with_key(secret.as_str().unwrap()).with("idempotency-key", "once")
     };
     let first = holder(&server, &made["secret"]).post_text(&path, NOTE).await;
     first.data(201);
 
     let (home, clock) = server.stop().await;
-    let server = Server::at(home, clock, &[]).await;
-    let session = server.stranger().with("cookie", &cookie);
+    let server = Server::start_in(home, clock, &[]).await;
+    let session = server.anonymous().with("cookie", &cookie);
     let again = format!("/app/api/keys/{}/regenerate", made["key"]["id"].as_str().unwrap());
     let again = session.post(&again, json!({})).await;
     let second = holder(&server, &again.data(200)["secret"]).post_text(&path, NOTE).await;
@@ -271,7 +271,7 @@ async fn idempotency_key_is_1_to_255_visible_chars_on_posts_only() {
 
     for name in ["", "two words", &"x".repeat(256)] {
         let answer = with(&key, name).post_text(&path, NOTE).await;
-        assert_eq!((answer.refused(400), answer.faults()), ("VALIDATION_FAILED", vec!["Idempotency-Key"]));
+        assert_eq!((answer.error_code(400), answer.faults()), ("VALIDATION_FAILED", vec!["Idempotency-Key"]));
     }
     assert_eq!(notes(&session, &id).await, 0);
     with(&key, &"~".repeat(255)).post_text(&path, NOTE).await.data(201);
@@ -300,11 +300,11 @@ async fn large_response_is_stored_without_body_and_executed_once() {
 
     assert!(first.text.len() > 256 << 10);
     assert!(first.data(200)["results"].as_array().unwrap().iter().all(|result| result["ok"] == true));
-    assert_eq!(second.refused(409), "CONFLICT");
+    assert_eq!(second.error_code(409), "CONFLICT");
     assert!(second.body["error"]["message"].as_str().unwrap().contains("was carried out"));
-    assert_eq!(second.said("retry-after"), "");
+    assert_eq!(second.header("retry-after"), "");
     let other = once.post_text("/rest/v1/bookmarks/batch", r#"{"operations":[]}"#).await;
-    assert_eq!(other.refused(409), "CONFLICT");
+    assert_eq!(other.error_code(409), "CONFLICT");
 }
 
 /// The answers of one key, kept within bounds.
@@ -453,7 +453,7 @@ async fn response_that_could_not_be_stored_is_stored_later() {
     repair_writes(&server).await;
 
     first.data(201);
-    assert_eq!((running.refused(409), running.number("retry-after")), ("CONFLICT", 1));
+    assert_eq!((running.error_code(409), running.header_number("retry-after")), ("CONFLICT", 1));
     let second = eventually("the answer is stored", async || {
         let again = once.post_text(&path, NOTE).await;
         (again.status != 409).then_some(again)
@@ -495,13 +495,13 @@ async fn retry_after_a_lost_response_does_not_write_twice() {
     // The process ends before the answer is stored.
     let (home, clock) = server.stop().await;
     clock.advance(Duration::from_secs(61));
-    let server = Server::at(home, clock, &[]).await;
-    let again = server.stranger().with("authorization", &secret).with("idempotency-key", "lost");
+    let server = Server::start_in(home, clock, &[]).await;
+    let again = server.anonymous().with("authorization", &secret).with("idempotency-key", "lost");
     let again = again.post_text(&path, NOTE).await;
 
-    assert_eq!((again.refused(409), again.said("retry-after")), ("CONFLICT", ""));
+    assert_eq!((again.error_code(409), again.header("retry-after")), ("CONFLICT", ""));
     assert!(again.body["error"]["message"].as_str().unwrap().contains("was carried out"));
-    let session = server.stranger().with("cookie", &cookie);
+    let session = server.anonymous().with("cookie", &cookie);
     assert_eq!(notes(&session, &id).await, 1);
 }
 
@@ -519,7 +519,7 @@ async fn batch_with_lost_response_is_not_repeated() {
 
     let row = entity::idempotency::Entity::find().one(server.app().db.read()).await.unwrap().unwrap();
     assert_eq!((row.committed, row.status), (true, None));
-    assert_eq!(once.post_text("/rest/v1/bookmarks/batch", &body).await.refused(409), "CONFLICT");
+    assert_eq!(once.post_text("/rest/v1/bookmarks/batch", &body).await.error_code(409), "CONFLICT");
 }
 
 #[actix_web::test]
@@ -544,9 +544,9 @@ async fn committed_claim_without_response_is_refused() {
     server.clock.advance(Duration::from_secs(3600));
     let next_day = with(&key, name).post_text(&path, NOTE).await;
 
-    assert_eq!((running.refused(409), running.said("retry-after")), ("CONFLICT", "1"));
-    assert_eq!((ended.refused(409), ended.said("retry-after")), ("CONFLICT", ""));
-    assert_eq!((later.refused(409), later.said("retry-after")), ("CONFLICT", ""));
+    assert_eq!((running.error_code(409), running.header("retry-after")), ("CONFLICT", "1"));
+    assert_eq!((ended.error_code(409), ended.header("retry-after")), ("CONFLICT", ""));
+    assert_eq!((later.error_code(409), later.header("retry-after")), ("CONFLICT", ""));
     next_day.data(201);
     assert_eq!(notes(&session, &id).await, 1);
 }
@@ -574,8 +574,8 @@ async fn requests_abandoned_before_clock_set_back_do_not_run() {
     let committed = with(&key, "committed").post_text(&path, NOTE).await;
     let uncommitted = with(&key, "uncommitted").post_text(&path, NOTE).await;
 
-    assert_eq!((running.refused(409), running.said("retry-after")), ("CONFLICT", "1"));
-    assert_eq!((committed.refused(409), committed.said("retry-after")), ("CONFLICT", ""));
+    assert_eq!((running.error_code(409), running.header("retry-after")), ("CONFLICT", "1"));
+    assert_eq!((committed.error_code(409), committed.header("retry-after")), ("CONFLICT", ""));
     uncommitted.data(201);
     assert_eq!(notes(&session, &id).await, 1);
 }
@@ -648,13 +648,13 @@ async fn full_disk_replays_responses_and_claims_no_name() {
     with(&key, "before").post_text(&path, NOTE).await.data(201);
 
     let (home, clock) = server.stop().await;
-    let server = Server::at(home, clock, &[("STORAGE__MIN_FREE_BYTES", "1099511627776")]).await;
-    let holder = |name: &str| server.stranger().with("authorization", &secret).with("idempotency-key", name);
+    let server = Server::start_in(home, clock, &[("STORAGE__MIN_FREE_BYTES", "1099511627776")]).await;
+    let holder = |name: &str| server.anonymous().with("authorization", &secret).with("idempotency-key", name);
     let (before, new) =
         (holder("before").post_text(&path, NOTE).await, holder("new").post_text(&path, NOTE).await);
 
     before.data(201);
     assert!(replayed(&before));
-    assert_eq!(new.refused(507), "STORAGE_FULL");
+    assert_eq!(new.error_code(507), "STORAGE_FULL");
     assert_eq!(entity::idempotency::Entity::find().count(server.app().db.read()).await.unwrap(), 1);
 }

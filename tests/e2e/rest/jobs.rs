@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::import::imports::{begin, once};
+use crate::import::imports::{start_import, wait_for};
 use crate::ingest::uploads;
 use crate::support::{Client, Home, Program, Reply, Server, Site, article, eventually, program};
 
@@ -26,7 +26,7 @@ async fn failed_job_is_listed_with_reason_and_can_be_retried() {
     let (session, key) = (user.sign_in().await, user.full_key().await);
     let url = site.page("/heron", [Reply::Status(404), article("Herons", "a heron")]);
     let saved = key.save(json!({ "url": url })).await;
-    key.once(&saved, "failed").await;
+    key.wait_for(&saved, "failed").await;
 
     let work = shown(&session).await;
 
@@ -35,7 +35,7 @@ async fn failed_job_is_listed_with_reason_and_can_be_retried() {
     assert_eq!((&failed["stage"], &failed["documentId"]), (&json!("failed"), &saved["documentId"]));
     assert!(failed["reason"].as_str().is_some_and(|reason| reason.contains("404")), "{failed}");
     let other = key.save(json!({ "url": site.page("/bittern", [Reply::Status(404)]) })).await;
-    key.once(&other, "failed").await;
+    key.wait_for(&other, "failed").await;
     let listed = async |more: &str| {
         session.get(&format!("/app/api/work?stage=failed&limit=1{more}")).await.data(200).clone()
     };
@@ -47,18 +47,18 @@ async fn failed_job_is_listed_with_reason_and_can_be_retried() {
         [&other, &saved].map(|saved| (saved["documentId"].clone(), 1))
     );
     assert_eq!((&second["nextCursor"], &second["failed"]), (&json!(null), &json!(2)));
-    session.get("/app/api/work?cursor=x").await.refused(400);
+    session.get("/app/api/work?cursor=x").await.error_code(400);
     session
         .delete(&format!("/app/api/library/bookmarks/{}", other["bookmarkId"].as_str().unwrap()))
         .await
         .data(200);
     let retry = format!("/app/api/work/{}/retry", saved["documentId"].as_str().unwrap());
-    let stranger = server.user(Plan::Pro).await.sign_in().await;
-    assert_eq!(stranger.post(&retry, json!({})).await.refused(404), "NOT_FOUND");
-    assert_eq!(shown(&stranger).await["work"], json!([]));
+    let other_user = server.user(Plan::Pro).await.sign_in().await;
+    assert_eq!(other_user.post(&retry, json!({})).await.error_code(404), "NOT_FOUND");
+    assert_eq!(shown(&other_user).await["work"], json!([]));
     session.post(&retry, json!({})).await.data(202);
-    key.once(&saved, "ready").await;
-    assert_eq!(session.post(&retry, json!({})).await.refused(409), "CONFLICT");
+    key.wait_for(&saved, "ready").await;
+    assert_eq!(session.post(&retry, json!({})).await.error_code(409), "CONFLICT");
     eventually("nothing is left to do", async || (shown(&session).await["work"] == json!([])).then_some(()))
         .await;
 }
@@ -116,7 +116,7 @@ async fn full_queue_of_one_user_refuses_saves_of_that_user_only() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    key.once(&key.save_text("https://site.example/known", "Known.").await, "ready").await;
+    key.wait_for(&key.save_text("https://site.example/known", "Known.").await, "ready").await;
     let subject = worked_on(&server, user.id()).await;
     wait(&server, user.id(), subject, 0, 1..queue::MOST_WAITING).await;
     let new = |n: u32| json!({ "url": format!("https://site.example/{n}"), "text": "A heron." });
@@ -124,7 +124,7 @@ async fn full_queue_of_one_user_refuses_saves_of_that_user_only() {
     wait(&server, user.id(), subject, 0, 0..1).await;
 
     let full = key.post("/rest/v1/bookmarks", new(2)).await;
-    assert_eq!((full.refused(503), full.said("retry-after")), ("OVERLOADED", "60"));
+    assert_eq!((full.error_code(503), full.header("retry-after")), ("OVERLOADED", "60"));
     key.post("/rest/v1/bookmarks", json!({ "url": "https://site.example/known", "text": "Known." }))
         .await
         .data(200);
@@ -132,9 +132,9 @@ async fn full_queue_of_one_user_refuses_saves_of_that_user_only() {
     other.post("/rest/v1/bookmarks", new(3)).await.data(201);
     wait(&server, user.id(), subject, 10, 0..queue::MOST_WAITING).await;
     let file: &[u8] = b"{\"url\": \"https://site.example/4\", \"text\": \"Imported.\"}\n";
-    let looked = begin(&session, file, &[("dryRun", "true")]).await;
-    once(&session, &looked, "checked").await;
-    let import = begin(&session, file, &[]).await;
+    let looked = start_import(&session, file, &[("dryRun", "true")]).await;
+    wait_for(&session, &looked, "checked").await;
+    let import = start_import(&session, file, &[]).await;
     eventually("the import waits", async || {
         let rows = job::Entity::find().filter(job::Column::Kind.eq("import")).all(server.app().db.read());
         rows.await.unwrap().iter().any(|row| row.error.is_some()).then_some(())
@@ -148,24 +148,24 @@ async fn full_queue_of_one_user_refuses_saves_of_that_user_only() {
         .await
         .unwrap();
     server.clock.advance(Duration::from_secs(61));
-    assert_eq!(once(&session, &import, "done").await["report"]["created"], 1);
+    assert_eq!(wait_for(&session, &import, "done").await["report"]["created"], 1);
     key.post("/rest/v1/bookmarks", new(2)).await.data(201);
 }
 
 #[actix_web::test]
 async fn given_up_jobs_are_counted_in_metrics() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
 
-    let ticket = uploads::uploaded(&key, "application/pdf", b"no paper at all").await;
+    let ticket = uploads::upload(&key, "application/pdf", b"no paper at all").await;
     eventually("it is given up", async || {
         (key.get(&uploads::path(&ticket)).await.data(200)["status"] == "failed").then_some(())
     })
     .await;
 
-    let (_, _, metrics) = running.stranger().download("/metrics").await;
+    let (_, _, metrics) = running.anonymous().download("/metrics").await;
     let metrics = String::from_utf8(metrics).unwrap();
     assert!(metrics.contains("carrel_jobs_given_up_total{work=\"file\"} 1"), "{metrics}");
     running.terminate().await;

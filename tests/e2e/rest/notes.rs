@@ -3,7 +3,7 @@
 use entity::plan::Plan;
 use serde_json::{Value, json};
 
-use crate::rest::projects::project;
+use crate::rest::projects::create_project;
 use crate::support::{Key, Server, eventually};
 
 async fn found(key: &Key, word: &str, document: &Value) {
@@ -19,7 +19,7 @@ async fn note_is_found_by_its_current_text_until_deleted() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let body = json!({ "title": "Birds", "bodyMd": "A heron in the reeds." });
     let note = key.post(&format!("/rest/v2/projects/{id}/notes"), body).await.data(201)["note"].clone();
     assert_eq!((&note["pinned"], &note["projectId"]), (&json!(true), &json!(id)));
@@ -40,7 +40,7 @@ async fn note_is_found_by_its_current_text_until_deleted() {
 
     session.delete(&path).await.data(200);
     assert_eq!(key.search("carp").await, [""; 0]);
-    assert_eq!(session.patch(&path, json!({ "title": "T" })).await.refused(404), "NOT_FOUND");
+    assert_eq!(session.patch(&path, json!({ "title": "T" })).await.error_code(404), "NOT_FOUND");
 }
 
 #[actix_web::test]
@@ -91,7 +91,7 @@ async fn note_of_assistant_gets_its_title_from_its_first_words() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (session, assistant) = (user.sign_in().await, user.assistant().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
 
     let arguments = json!({ "projectId": id, "body": "# Herons\n\nThey stand." });
     let note = assistant.call("create_note", arguments).await.unwrap();

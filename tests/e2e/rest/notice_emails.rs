@@ -17,7 +17,7 @@ fn letters(folder: &Path) -> Vec<String> {
 #[actix_web::test]
 async fn notice_is_written_as_one_email_file() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::with(&[("MAIL__URL", &format!("file://{}", folder.path().display()))]).await;
+    let server = Server::start_with(&[("MAIL__URL", &format!("file://{}", folder.path().display()))]).await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
     for _ in 0..3 {
@@ -40,7 +40,7 @@ async fn undelivered_email_is_sent_after_a_restart() {
     // Nobody listens there by the time that a letter is sent.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (home, clock) = {
-        let server = Server::with(&[("MAIL__URL", &format!("smtp://{silent}"))]).await;
+        let server = Server::start_with(&[("MAIL__URL", &format!("smtp://{silent}"))]).await;
         let key = server.user(Plan::Pro).await.full_key().await;
         key.get("/rest/v2/usage").await.data(200);
         server.app().keys.flush().await.unwrap();
@@ -50,7 +50,7 @@ async fn undelivered_email_is_sent_after_a_restart() {
 
     clock.advance(Duration::from_secs(3 * 60));
     let folder_url = format!("file://{}", folder.path().display());
-    let server = Server::at(home, clock, &[("MAIL__URL", &folder_url)]).await;
+    let server = Server::start_in(home, clock, &[("MAIL__URL", &folder_url)]).await;
 
     eventually("the letter", async || letters(folder.path()).pop()).await;
     assert_eq!(letters(folder.path()).len(), 1);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use entity::plan::Plan;
 use serde_json::{Value, json};
 
-use crate::rest::projects::project;
+use crate::rest::projects::create_project;
 use crate::support::{Client, Key, Server, eventually};
 
 async fn context(client: &Client, project: &str, query: &str) -> Value {
@@ -32,7 +32,7 @@ async fn rest_lists_all_notes_and_assistants_see_pinned_ones() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session, assistant) = (user.full_key().await, user.sign_in().await, user.assistant().await);
-    let (id, other) = (project(&session, "P").await, project(&session, "Q").await);
+    let (id, other) = (create_project(&session, "P").await, create_project(&session, "Q").await);
     for (title, pinned) in [("old pin", true), ("loose", false), ("new pin", true)] {
         note(&session, &id, title, pinned).await;
         server.clock.advance(Duration::from_secs(1));
@@ -57,7 +57,7 @@ async fn passages_come_from_current_project_items() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let inside =
         json!({ "url": "https://example.org/in", "text": "The heron inside.", "notes": "My heron." });
     let inside = key.save(inside).await;
@@ -120,7 +120,7 @@ async fn pinned_sources_are_first_and_cut_last() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let pages: Vec<Value> = (0..30).map(|n| json!({ "url": format!("https://example.org/{n}") })).collect();
     let added = add(&key, &id, json!(pages)).await;
     for n in [17, 29] {

@@ -3,12 +3,12 @@
 use entity::plan::Plan;
 use serde_json::{Value, json};
 
-use crate::rest::projects::{listed, project};
-use crate::support::{Answer, Client, Key, Reply, Server, Site, article, eventually};
+use crate::rest::projects::{create_project, find_project};
+use crate::support::{Client, Key, Reply, Response, Server, Site, article, eventually};
 
 const FIVE: &[(&str, &str)] = &[("PLANS__RESEARCH__ITEMS_PER_PROJECT", "5")];
 
-async fn add(client: &Client, project: &str, items: Value) -> Answer {
+async fn add(client: &Client, project: &str, items: Value) -> Response {
     client.post(&format!("/rest/v2/projects/{project}/items"), json!({ "items": items })).await
 }
 
@@ -16,24 +16,24 @@ async fn bookmarks(key: &Key) -> usize {
     key.get("/rest/v1/bookmarks").await.data(200)["bookmarks"].as_array().unwrap().len()
 }
 
-fn counts(answer: &Answer) -> [usize; 2] {
+fn counts(answer: &Response) -> [usize; 2] {
     ["added", "alreadyPresent"].map(|list| answer.data(201)[list].as_array().unwrap().len())
 }
 
 #[actix_web::test]
 async fn concurrent_additions_stop_at_the_plan_limit() {
-    let server = Server::with(FIVE).await;
+    let server = Server::start_with(FIVE).await;
     let user = server.user(Plan::Research).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
 
     let one = async |n: usize| add(&key, &id, json!([{ "url": format!("https://example.org/{n}") }])).await;
     let answers = futures_util::future::join_all((0..12).map(one)).await;
 
     assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 5);
     let refused = answers.iter().filter(|answer| answer.status != 201);
-    assert!(refused.clone().all(|answer| answer.refused(402) == "PROJECT_LIMIT_REACHED"));
-    assert_eq!(listed(&key, &id).await["itemCount"], 5);
+    assert!(refused.clone().all(|answer| answer.error_code(402) == "PROJECT_LIMIT_REACHED"));
+    assert_eq!(find_project(&key, &id).await["itemCount"], 5);
     assert_eq!(bookmarks(&key).await, 5);
 }
 
@@ -42,14 +42,14 @@ async fn concurrent_additions_of_same_page_add_it_once() {
     let server = Server::start().await;
     let user = server.user(Plan::Research).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
 
     let same = (0..10).map(|_| add(&key, &id, json!([{ "url": "https://example.org/same" }])));
     let answers = futures_util::future::join_all(same).await;
 
     assert_eq!(answers.iter().filter(|answer| counts(answer) == [1, 0]).count(), 1);
     assert_eq!(answers.iter().filter(|answer| counts(answer) == [0, 1]).count(), 9);
-    assert_eq!((bookmarks(&key).await, &listed(&key, &id).await["itemCount"]), (1, &json!(1)));
+    assert_eq!((bookmarks(&key).await, &find_project(&key, &id).await["itemCount"]), (1, &json!(1)));
 }
 
 #[actix_web::test]
@@ -61,7 +61,7 @@ async fn concurrent_additions_in_other_orders_all_succeed() {
     let backwards: Vec<Value> = urls.iter().rev().cloned().collect();
     let mut ids = Vec::new();
     for name in ["a", "b", "c", "d"] {
-        ids.push(project(&session, name).await);
+        ids.push(create_project(&session, name).await);
     }
 
     let orders = [&urls, &backwards, &urls, &backwards];
@@ -74,34 +74,37 @@ async fn concurrent_additions_in_other_orders_all_succeed() {
 
 #[actix_web::test]
 async fn refused_addition_adds_and_saves_nothing() {
-    let server = Server::with(FIVE).await;
+    let server = Server::start_with(FIVE).await;
     let user = server.user(Plan::Research).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let page = |n: usize| json!({ "url": format!("https://example.org/{n}") });
     let nobodys = "01890000-0000-7000-8000-000000000000";
 
     let many: Vec<Value> = (0..6).map(page).collect();
-    assert_eq!(add(&key, &id, json!(many)).await.refused(402), "PROJECT_LIMIT_REACHED");
+    assert_eq!(add(&key, &id, json!(many)).await.error_code(402), "PROJECT_LIMIT_REACHED");
     let foreign = add(&key, &id, json!([page(0), { "noteId": nobodys }])).await;
-    assert_eq!(foreign.refused(404), "NOT_FOUND");
+    assert_eq!(foreign.error_code(404), "NOT_FOUND");
     let local =
         add(&key, &id, json!([page(0), { "url": "http://127.1/" }, { "url": "http://10.0.0.1/" }])).await;
-    assert_eq!(local.refused(422), "URL_REJECTED");
-    assert_eq!(add(&key, nobodys, json!([page(0)])).await.refused(404), "NOT_FOUND");
+    assert_eq!(local.error_code(422), "URL_REJECTED");
+    assert_eq!(add(&key, nobodys, json!([page(0)])).await.error_code(404), "NOT_FOUND");
     let faulty =
         add(&key, &id, json!([page(0), {}, { "url": "https://a.example", "entryId": nobodys }])).await;
-    assert_eq!((faulty.refused(400), faulty.faults()), ("VALIDATION_FAILED", vec!["items[1]", "items[2]"]));
+    assert_eq!(
+        (faulty.error_code(400), faulty.faults()),
+        ("VALIDATION_FAILED", vec!["items[1]", "items[2]"])
+    );
 
-    assert_eq!((bookmarks(&key).await, &listed(&key, &id).await["itemCount"]), (0, &json!(0)));
+    assert_eq!((bookmarks(&key).await, &find_project(&key, &id).await["itemCount"]), (0, &json!(0)));
 }
 
 #[actix_web::test]
 async fn existing_item_is_reported_even_in_a_full_project() {
-    let server = Server::with(FIVE).await;
+    let server = Server::start_with(FIVE).await;
     let user = server.user(Plan::Research).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let pages: Vec<Value> = (0..5).map(|n| json!({ "url": format!("https://example.org/{n}") })).collect();
     add(&key, &id, json!(pages)).await.data(201);
 
@@ -110,7 +113,7 @@ async fn existing_item_is_reported_even_in_a_full_project() {
     assert_eq!(counts(&again), [0, 1]);
     assert_eq!(again.data(201)["alreadyPresent"][0]["role"], "source");
     let mixed = add(&key, &id, json!([pages[0], { "url": "https://example.org/new" }])).await;
-    assert_eq!(mixed.refused(402), "PROJECT_LIMIT_REACHED");
+    assert_eq!(mixed.error_code(402), "PROJECT_LIMIT_REACHED");
 }
 
 #[actix_web::test]
@@ -118,9 +121,9 @@ async fn one_object_is_one_item_however_referenced() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let saved = key.save_text("https://example.org/a", "A heron stands in the reeds.").await;
-    let bookmark = key.once(&saved, "ready").await;
+    let bookmark = key.wait_for(&saved, "ready").await;
     let path = format!("/rest/v1/bookmarks/{}/highlights", bookmark["bookmarkId"].as_str().unwrap());
     let mark = json!({ "text": "heron", "startOffset": 2, "endOffset": 7 });
     let mark = key.post(&path, mark).await.data(201)["highlight"]["highlightId"].clone();
@@ -142,7 +145,7 @@ async fn one_object_is_one_item_however_referenced() {
     assert_eq!(kinds, ["bookmark", "highlight", "url"]);
     assert_eq!(added[0]["role"], "background");
     assert_eq!(added[1]["bookmarkId"], bookmark["bookmarkId"]);
-    let shown = listed(&key, &id).await;
+    let shown = find_project(&key, &id).await;
     assert_eq!((&shown["itemCount"], &shown["sourceCount"]), (&json!(3), &json!(3)));
     let again = add(&key, &id, json!([{ "url": "https://example.org/a" }])).await;
     assert_eq!(again.data(201)["alreadyPresent"][0]["itemId"], added[0]["itemId"]);
@@ -153,7 +156,7 @@ async fn entry_and_its_bookmark_are_one_item() {
     let (server, site) = (Server::start().await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let (first, second) = (project(&session, "P").await, project(&session, "Q").await);
+    let (first, second) = (create_project(&session, "P").await, create_project(&session, "Q").await);
     let page = site.page("/one", [article("One", "the heron")]);
     let item = format!("<item><title>One</title><link>{page}</link><guid>one</guid></item>");
     let feed = format!("<rss version=\"2.0\"><channel><title>Reeds</title>{item}</channel></rss>");
@@ -165,7 +168,7 @@ async fn entry_and_its_bookmark_are_one_item() {
     })
     .await;
     let by_entry = json!([{ "entryId": entry["entryId"] }]);
-    let count = async |project: &str| listed(&key, project).await["itemCount"].clone();
+    let count = async |project: &str| find_project(&key, project).await["itemCount"].clone();
 
     let added = add(&key, &first, by_entry.clone()).await;
     let added = &added.data(201)["added"][0];
@@ -189,17 +192,17 @@ async fn deleted_bookmark_leaves_projects_until_restored() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let body = json!({ "url": "https://example.org/a", "text": "The heron.", "notes": "Seen by me." });
     let bookmark = key.save(body).await;
-    key.once(&bookmark, "ready").await;
+    key.wait_for(&bookmark, "ready").await;
     add(&key, &id, json!([{ "bookmarkId": bookmark["bookmarkId"] }])).await.data(201);
     let one = format!("/rest/v1/bookmarks/{}", bookmark["bookmarkId"].as_str().unwrap());
     let seen = async || {
         let answer = key.get(&format!("/rest/v2/projects/{id}/context?q=heron")).await;
         let data = answer.data(200);
         let count = |list: &str| data[list].as_array().unwrap().len();
-        let shown = listed(&key, &id).await;
+        let shown = find_project(&key, &id).await;
         (count("sources"), count("passages"), shown["itemCount"].clone(), shown["sourceCount"].clone())
     };
     assert_eq!(seen().await, (1, 1, json!(1), json!(1)));
@@ -207,10 +210,10 @@ async fn deleted_bookmark_leaves_projects_until_restored() {
     key.delete(&one).await.data(200);
     assert_eq!(seen().await, (0, 0, json!(0), json!(0)));
     let gone = add(&key, &id, json!([{ "bookmarkId": bookmark["bookmarkId"] }])).await;
-    assert_eq!(gone.refused(404), "NOT_FOUND");
+    assert_eq!(gone.error_code(404), "NOT_FOUND");
 
     key.post(&format!("{one}/restore"), json!({})).await.data(200);
-    key.once(&bookmark, "ready").await;
+    key.wait_for(&bookmark, "ready").await;
     assert_eq!(seen().await, (1, 1, json!(1), json!(1)));
 }
 
@@ -219,17 +222,17 @@ async fn item_is_changed_only_through_its_own_project() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let (id, other) = (project(&session, "P").await, project(&session, "Q").await);
+    let (id, other) = (create_project(&session, "P").await, create_project(&session, "Q").await);
     let added = add(&key, &id, json!([{ "url": "https://example.org/a" }])).await;
     let item = added.data(201)["added"][0]["itemId"].as_str().unwrap().to_owned();
     let path = |project: &str| format!("/app/api/projects/{project}/items/{item}");
 
-    assert_eq!(session.patch(&path(&other), json!({ "pinned": true })).await.refused(404), "NOT_FOUND");
+    assert_eq!(session.patch(&path(&other), json!({ "pinned": true })).await.error_code(404), "NOT_FOUND");
     let changed = session.patch(&path(&id), json!({ "pinned": true, "role": "background" })).await;
     assert_eq!(changed.data(200)["item"]["role"], "background");
     session.delete(&path(&id)).await.data(200);
 
-    assert_eq!(session.delete(&path(&id)).await.refused(404), "NOT_FOUND");
+    assert_eq!(session.delete(&path(&id)).await.error_code(404), "NOT_FOUND");
     let left = session.get(&format!("/app/api/projects/{id}/items")).await;
     assert_eq!(left.data(200)["items"], json!([]));
     assert_eq!(bookmarks(&key).await, 1);

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use crate::support::{Client, Server, eventually};
 
 /// A project of this name; its id.
-pub async fn project(session: &Client, name: &str) -> String {
+pub async fn create_project(session: &Client, name: &str) -> String {
     let made = session.post("/app/api/projects", json!({ "name": name })).await;
     made.data(201)["project"]["id"].as_str().unwrap().to_owned()
 }
 
 /// The project as the list of v2 shows it.
-pub async fn listed(client: &Client, id: &str) -> Value {
+pub async fn find_project(client: &Client, id: &str) -> Value {
     let answer = client.get("/rest/v2/projects?limit=50").await;
     let projects = answer.data(200)["projects"].as_array().unwrap();
     projects.iter().find(|project| project["id"] == id).unwrap().clone()
@@ -40,7 +40,7 @@ async fn project_written_last_is_listed_first() {
     let (key, session) = (user.full_key().await, user.sign_in().await);
     let mut ids = Vec::new();
     for name in ["a", "b", "c"] {
-        ids.push(project(&session, name).await);
+        ids.push(create_project(&session, name).await);
         server.clock.advance(Duration::from_secs(1));
     }
 
@@ -61,14 +61,14 @@ async fn pages_are_complete_and_distinct_during_changes() {
     let (key, session) = (user.full_key().await, user.sign_in().await);
     let mut ids = Vec::new();
     for n in 0..11 {
-        ids.push(project(&session, &format!("p{n}")).await);
+        ids.push(create_project(&session, &format!("p{n}")).await);
         server.clock.advance(Duration::from_secs(1));
     }
 
     let (mut read, mut cursor) = page(&key, "limit=3").await;
     let mut moved = [0, 10, 4, 1].into_iter();
     while let Some(at) = cursor {
-        project(&session, "new").await;
+        create_project(&session, "new").await;
         if let Some(n) = moved.next() {
             session
                 .patch(&format!("/app/api/projects/{}", ids[n]), json!({ "description": "d" }))
@@ -92,14 +92,14 @@ async fn cursor_is_valid_for_its_own_list_only() {
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
     for name in ["a", "b"] {
-        project(&session, name).await;
+        create_project(&session, name).await;
     }
     let cursor = page(&key, "limit=1").await.1.unwrap();
     let other = server.user(Plan::Pro).await.full_key().await;
 
     for (client, query) in [(&key, "status=archived&"), (&other, "")] {
         let answer = client.get(&format!("/rest/v2/projects?{query}cursor={cursor}")).await;
-        assert_eq!((answer.refused(400), answer.faults()), ("VALIDATION_FAILED", vec!["cursor"]));
+        assert_eq!((answer.error_code(400), answer.faults()), ("VALIDATION_FAILED", vec!["cursor"]));
     }
 }
 
@@ -108,7 +108,7 @@ async fn archived_project_refuses_changes_until_active() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let (rest, app) = (format!("/rest/v2/projects/{id}"), format!("/app/api/projects/{id}"));
     let bookmark = key.save_text("https://example.org/a", "Text.").await;
     let items = json!({ "items": [{ "bookmarkId": bookmark["bookmarkId"] }] });
@@ -134,7 +134,7 @@ async fn archived_project_refuses_changes_until_active() {
         session.patch(&decision, json!({ "status": "decided" })).await,
         session.delete(&decision).await,
     ] {
-        assert_eq!(refused.refused(409), "PROJECT_ARCHIVED");
+        assert_eq!(refused.error_code(409), "PROJECT_ARCHIVED");
     }
     session.patch(&app, json!({ "status": "archived" })).await.data(200);
     key.get(&format!("{rest}/context")).await.data(200);
@@ -149,7 +149,7 @@ async fn archived_project_gets_no_concurrent_note() {
     let server = Server::start().await;
     let user = server.user(Plan::Research).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let (notes, app) = (format!("/rest/v2/projects/{id}/notes"), format!("/app/api/projects/{id}"));
 
     let write = async |n: usize| key.post(&notes, json!({ "title": format!("T{n}"), "bodyMd": "B" })).await;
@@ -161,10 +161,12 @@ async fn archived_project_gets_no_concurrent_note() {
 
     archived.data(200);
     let added = written.iter().filter(|answer| answer.status == 201).count();
-    assert!(written.iter().all(|answer| answer.status == 201 || answer.refused(409) == "PROJECT_ARCHIVED"));
+    assert!(
+        written.iter().all(|answer| answer.status == 201 || answer.error_code(409) == "PROJECT_ARCHIVED")
+    );
     let shown = session.get(&format!("{app}/notes")).await;
     assert_eq!(shown.data(200)["notes"].as_array().unwrap().len(), added);
-    assert_eq!(write(99).await.refused(409), "PROJECT_ARCHIVED");
+    assert_eq!(write(99).await.error_code(409), "PROJECT_ARCHIVED");
 }
 
 #[actix_web::test]
@@ -172,7 +174,7 @@ async fn decision_has_a_time_only_while_decided() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let path = format!("/app/api/projects/{id}/decisions");
     let made = session.post(&path, json!({ "title": "D", "body": "B" })).await;
     let decision = &made.data(201)["decision"];
@@ -189,7 +191,7 @@ async fn decision_has_a_time_only_while_decided() {
     assert_eq!((&times[0], &times[2]), (&times[1], &Value::Null));
     assert!(times[3].as_str() > times[0].as_str());
     session.delete(&one).await.data(200);
-    assert_eq!(session.delete(&one).await.refused(404), "NOT_FOUND");
+    assert_eq!(session.delete(&one).await.error_code(404), "NOT_FOUND");
 }
 
 #[actix_web::test]
@@ -197,7 +199,7 @@ async fn deleted_project_removes_notes_and_keeps_bookmarks() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let bookmark = key.save_text("https://example.org/a", "A heron stands in the reeds.").await;
     let items = json!({ "items": [{ "bookmarkId": bookmark["bookmarkId"] }] });
     key.post(&format!("/rest/v2/projects/{id}/items"), items).await.data(201);
@@ -209,9 +211,9 @@ async fn deleted_project_removes_notes_and_keeps_bookmarks() {
 
     assert_eq!(key.search("heron").await, [bookmark["documentId"].as_str().unwrap()]);
     let document = format!("/rest/v2/documents/{}", note["documentId"].as_str().unwrap());
-    assert_eq!(key.get(&document).await.refused(404), "NOT_FOUND");
-    assert_eq!(session.get(&format!("/app/api/projects/{id}")).await.refused(404), "NOT_FOUND");
-    key.once(&bookmark, "ready").await;
+    assert_eq!(key.get(&document).await.error_code(404), "NOT_FOUND");
+    assert_eq!(session.get(&format!("/app/api/projects/{id}")).await.error_code(404), "NOT_FOUND");
+    key.wait_for(&bookmark, "ready").await;
 }
 
 #[actix_web::test]
@@ -219,7 +221,7 @@ async fn deleted_account_leaves_no_project_rows() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = project(&session, "P").await;
+    let id = create_project(&session, "P").await;
     let items = json!({ "items": [{ "url": "https://example.org/a" }] });
     key.post(&format!("/rest/v2/projects/{id}/items"), items).await.data(201);
     key.post(&format!("/rest/v2/projects/{id}/notes"), json!({ "title": "T", "bodyMd": "B" }))

@@ -9,7 +9,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::support::Server;
-use crate::support::route_table::{self, Asked, filled};
+use crate::support::route_table::{self, RouteRequest, fill_path};
 
 /// What each route needs (spec.md: Scopes; contract.md, section 6).
 fn scope_of(name: &str) -> Option<Scope> {
@@ -65,8 +65,9 @@ fn scope_of(name: &str) -> Option<Scope> {
 }
 
 /// Every route with the path of nothing that there is.
-fn routes() -> Vec<Asked> {
-    let (mut all, v2) = (route_table::all("/rest/v1", rest::V1), route_table::all("/rest/v2", rest::V2));
+fn routes() -> Vec<RouteRequest> {
+    let (mut all, v2) =
+        (route_table::requests("/rest/v1", rest::V1), route_table::requests("/rest/v2", rest::V2));
     all.extend(v2);
     all
 }
@@ -75,13 +76,13 @@ fn routes() -> Vec<Asked> {
 #[actix_web::test]
 async fn every_route_requires_a_key() {
     let server = Server::start().await;
-    let stranger = server.stranger();
+    let anonymous = server.anonymous();
 
-    for asked in routes() {
-        let answer = asked.by(&stranger).await;
+    for request in routes() {
+        let answer = request.send(&anonymous).await;
 
-        assert_eq!(answer.refused(401), "API_KEY_INVALID", "{}", asked.route.name);
-        assert_eq!(answer.headers["www-authenticate"], "Bearer", "{}", asked.route.name);
+        assert_eq!(answer.error_code(401), "API_KEY_INVALID", "{}", request.route.name);
+        assert_eq!(answer.headers["www-authenticate"], "Bearer", "{}", request.route.name);
     }
 }
 
@@ -91,10 +92,10 @@ async fn every_route_refuses_a_key_in_the_url() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
-    for asked in routes() {
-        let answer = asked.with(&key, "?api_key=", asked.body()).await;
+    for request in routes() {
+        let answer = request.send_with(&key, "?api_key=", request.body()).await;
 
-        assert_eq!(answer.refused(401), "API_KEY_IN_QUERY", "{}", asked.route.name);
+        assert_eq!(answer.error_code(401), "API_KEY_IN_QUERY", "{}", request.route.name);
     }
 }
 
@@ -104,11 +105,11 @@ async fn every_route_refuses_the_free_plan() {
     let server = Server::start().await;
     let key = server.user(Plan::Free).await.mcp_key().await;
 
-    for asked in routes() {
-        let answer = asked.by(&key).await;
+    for request in routes() {
+        let answer = request.send(&key).await;
 
-        assert_eq!(answer.refused(402), "PLAN_REQUIRED", "{}", asked.route.name);
-        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{}", asked.route.name);
+        assert_eq!(answer.error_code(402), "PLAN_REQUIRED", "{}", request.route.name);
+        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{}", request.route.name);
     }
 }
 
@@ -119,26 +120,31 @@ async fn every_route_requires_exactly_its_scope() {
     let user = server.user(Plan::Pro).await;
     let none = user.key([]).await;
 
-    for asked in routes() {
-        let answer = asked.by(&none).await;
-        let Some(scope) = scope_of(asked.route.name) else {
+    for request in routes() {
+        let answer = request.send(&none).await;
+        let Some(scope) = scope_of(request.route.name) else {
             answer.data(200);
             continue;
         };
-        assert_eq!(answer.refused(403), "SCOPE_REQUIRED", "{}", asked.route.name);
-        assert_eq!(answer.body["error"]["details"]["scopes"], json!([scope.name()]), "{}", asked.route.name);
+        assert_eq!(answer.error_code(403), "SCOPE_REQUIRED", "{}", request.route.name);
+        assert_eq!(
+            answer.body["error"]["details"]["scopes"],
+            json!([scope.name()]),
+            "{}",
+            request.route.name
+        );
     }
     for scope in Scope::ALL
         .iter()
         .copied()
-        .filter(|scope| routes().iter().any(|asked| scope_of(asked.route.name) == Some(*scope)))
+        .filter(|scope| routes().iter().any(|request| scope_of(request.route.name) == Some(*scope)))
     {
         // A person may have five keys.
         let key = server.user(Plan::Pro).await.key([scope]).await;
-        for asked in routes().into_iter().filter(|asked| scope_of(asked.route.name) == Some(scope)) {
-            let answer = asked.by(&key).await;
+        for request in routes().into_iter().filter(|request| scope_of(request.route.name) == Some(scope)) {
+            let answer = request.send(&key).await;
 
-            assert!([200, 201, 400, 404].contains(&answer.status), "{}: {}", asked.route.name, answer.body);
+            assert!([200, 201, 400, 404].contains(&answer.status), "{}: {}", request.route.name, answer.body);
         }
     }
 }
@@ -149,16 +155,16 @@ async fn every_route_refuses_unknown_parameters() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
-    for asked in routes() {
-        let answer = asked.with(&key, "?surprise=1", asked.body()).await;
+    for request in routes() {
+        let answer = request.send_with(&key, "?surprise=1", request.body()).await;
 
-        assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{}", asked.route.name);
-        assert!(answer.faults().contains(&"surprise"), "{}: {}", asked.route.name, answer.body);
-        if asked.body().is_some() {
-            let answer = asked.with(&key, "", Some(json!({ "surprise": 1 }))).await;
+        assert_eq!(answer.error_code(400), "VALIDATION_FAILED", "{}", request.route.name);
+        assert!(answer.faults().contains(&"surprise"), "{}: {}", request.route.name, answer.body);
+        if request.body().is_some() {
+            let answer = request.send_with(&key, "", Some(json!({ "surprise": 1 }))).await;
 
-            assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{}", asked.route.name);
-            assert!(answer.faults().contains(&"surprise"), "{}: {}", asked.route.name, answer.body);
+            assert_eq!(answer.error_code(400), "VALIDATION_FAILED", "{}", request.route.name);
+            assert!(answer.faults().contains(&"surprise"), "{}: {}", request.route.name, answer.body);
         }
     }
 }
@@ -167,16 +173,16 @@ async fn every_route_refuses_unknown_parameters() {
 async fn unknown_and_malformed_ids_get_the_same_404() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let with_id = routes().into_iter().filter(|asked| asked.route.pattern.contains('{'));
+    let with_id = routes().into_iter().filter(|request| request.route.pattern.contains('{'));
 
-    for asked in with_id.filter(|asked| asked.route.fields.iter().all(|field| !field.required)) {
-        let version = if asked.path.starts_with("/rest/v1") { "/rest/v1" } else { "/rest/v2" };
-        let malformed = filled("", asked.route.pattern).replace('-', "x");
-        let malformed = Asked { path: format!("{version}{malformed}"), ..asked };
-        for asked in [asked, malformed] {
-            let answer = asked.by(&key).await;
+    for request in with_id.filter(|request| request.route.fields.iter().all(|field| !field.required)) {
+        let version = if request.path.starts_with("/rest/v1") { "/rest/v1" } else { "/rest/v2" };
+        let malformed = fill_path("", request.route.pattern).replace('-', "x");
+        let malformed = RouteRequest { path: format!("{version}{malformed}"), ..request };
+        for request in [request, malformed] {
+            let answer = request.send(&key).await;
 
-            assert_eq!(answer.refused(404), "NOT_FOUND", "{} {}", asked.route.name, asked.path);
+            assert_eq!(answer.error_code(404), "NOT_FOUND", "{} {}", request.route.name, request.path);
         }
     }
 }
@@ -187,9 +193,9 @@ async fn compressed_and_faulty_bodies_are_refused_with_faults() {
     let key = server.user(Plan::Pro).await.full_key().await;
 
     let packed = key.clone().with("content-encoding", "gzip").post("/rest/v1/bookmarks", json!({})).await;
-    assert_eq!(packed.refused(415), "UNSUPPORTED_MEDIA_TYPE");
+    assert_eq!(packed.error_code(415), "UNSUPPORTED_MEDIA_TYPE");
     let plain = key.clone().with("content-encoding", "identity").post("/rest/v1/bookmarks", json!({})).await;
-    assert_eq!((plain.refused(400), plain.faults()), ("VALIDATION_FAILED", vec!["url"]));
+    assert_eq!((plain.error_code(400), plain.faults()), ("VALIDATION_FAILED", vec!["url"]));
     let faulty = key.post("/rest/v1/bookmarks?zap=1", json!({ "favorite": 3, "url": "" })).await;
     assert_eq!(faulty.faults(), ["zap", "favorite", "url"]);
 }
@@ -200,19 +206,19 @@ async fn unknown_routes_and_methods_require_a_key() {
     let key = server.user(Plan::Pro).await.full_key().await;
 
     for path in ["/rest/v2/nothing", "/rest/v1/nothing", "/rest/v3/search", "/rest"] {
-        assert_eq!(server.stranger().get(path).await.refused(401), "API_KEY_INVALID");
-        assert_eq!(key.get(path).await.refused(404), "NOT_FOUND");
+        assert_eq!(server.anonymous().get(path).await.error_code(401), "API_KEY_INVALID");
+        assert_eq!(key.get(path).await.error_code(404), "NOT_FOUND");
     }
-    assert_eq!(server.stranger().delete("/rest/v2/search").await.refused(401), "API_KEY_INVALID");
+    assert_eq!(server.anonymous().delete("/rest/v2/search").await.error_code(401), "API_KEY_INVALID");
     let answer = key.delete("/rest/v2/search").await;
-    assert_eq!(answer.refused(405), "METHOD_NOT_ALLOWED");
+    assert_eq!(answer.error_code(405), "METHOD_NOT_ALLOWED");
     assert_eq!(answer.headers["allow"], "GET, HEAD");
 }
 
 /// Of the threat table (row A9).
 #[actix_web::test]
 async fn checks_run_in_the_documented_order() {
-    let server = Server::with(&[("PLANS__PRO__REST_PER_DAY", "4")]).await;
+    let server = Server::start_with(&[("PLANS__PRO__REST_PER_DAY", "4")]).await;
     let nowhere = format!("/rest/v2/documents/{}", Uuid::now_v7());
     let faulty = format!("{nowhere}?surprise=1");
     let (tired, user) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
@@ -221,14 +227,14 @@ async fn checks_run_in_the_documented_order() {
         worn.get("/rest/v2/usage").await.data(200);
     }
 
-    assert_eq!(server.stranger().get(&faulty).await.refused(401), "API_KEY_INVALID");
-    assert_eq!(worn.get(&faulty).await.refused(429), "RATE_LIMITED");
+    assert_eq!(server.anonymous().get(&faulty).await.error_code(401), "API_KEY_INVALID");
+    assert_eq!(worn.get(&faulty).await.error_code(429), "RATE_LIMITED");
     accounts::set_plan(server.app(), tired.id(), Plan::Free).await.unwrap();
     server.app().keys.forget();
-    assert_eq!(worn.get(&faulty).await.refused(402), "PLAN_REQUIRED");
+    assert_eq!(worn.get(&faulty).await.error_code(402), "PLAN_REQUIRED");
     let bare = user.key([]).await;
-    assert_eq!(bare.get(&faulty).await.refused(403), "SCOPE_REQUIRED");
+    assert_eq!(bare.get(&faulty).await.error_code(403), "SCOPE_REQUIRED");
     let reader = user.key([Scope::ReadLibrary]).await;
-    assert_eq!(reader.get(&faulty).await.refused(400), "VALIDATION_FAILED");
-    assert_eq!(reader.get(&nowhere).await.refused(404), "NOT_FOUND");
+    assert_eq!(reader.get(&faulty).await.error_code(400), "VALIDATION_FAILED");
+    assert_eq!(reader.get(&nowhere).await.error_code(404), "NOT_FOUND");
 }

@@ -65,7 +65,7 @@ async fn renamed_tag_merges_also_in_restored_bookmarks() {
 
     assert_eq!(renamed.data(200)["tag"], json!({ "name": "new", "count": 1 }));
     assert_eq!(
-        key.send(Method::PATCH, "/rest/v1/tags/old", Some(json!({ "name": "x" }))).await.refused(404),
+        key.send(Method::PATCH, "/rest/v1/tags/old", Some(json!({ "name": "x" }))).await.error_code(404),
         "NOT_FOUND"
     );
     let back = key.post(&format!("{path}/restore"), json!({})).await;
@@ -160,7 +160,7 @@ async fn batch_continues_past_faults_and_names_their_index() {
         (json!({ "operations": [{ "op": "explode" }], "zap": 1 }), "zap"),
     ] {
         let refused = key.post("/rest/v1/bookmarks/batch", body).await;
-        assert_eq!(refused.refused(400), "VALIDATION_FAILED");
+        assert_eq!(refused.error_code(400), "VALIDATION_FAILED");
         assert_eq!(refused.faults(), [field]);
     }
 }
@@ -171,7 +171,7 @@ async fn highlight_can_be_moved_only_to_its_words() {
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let saved = key.save_text("https://example.com/1", "One two three two.").await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     let path = format!("/rest/v1/bookmarks/{}/highlights", saved["bookmarkId"].as_str().unwrap());
     let mark = json!({ "text": "two", "startOffset": 4, "endOffset": 7, "note": "n" });
     let made = key.post(&path, mark).await.data(201)["highlight"].clone();
@@ -182,9 +182,9 @@ async fn highlight_can_be_moved_only_to_its_words() {
     assert_eq!(moved.data(200)["highlight"]["startOffset"], 14);
     assert_eq!(moved.data(200)["highlight"]["note"], Value::Null);
     let refused = key.send(Method::PATCH, &one, Some(json!({ "startOffset": 13 }))).await;
-    assert_eq!((refused.refused(400), refused.faults()), ("VALIDATION_FAILED", vec!["text"]));
-    let stranger = server.user(Plan::Pro).await.full_key().await;
-    assert_eq!(stranger.delete(&one).await.refused(404), "NOT_FOUND");
+    assert_eq!((refused.error_code(400), refused.faults()), ("VALIDATION_FAILED", vec!["text"]));
+    let other_user = server.user(Plan::Pro).await.full_key().await;
+    assert_eq!(other_user.delete(&one).await.error_code(404), "NOT_FOUND");
     key.delete(&one).await.data(200);
     assert_eq!(key.get(&path).await.data(200)["highlights"], json!([]));
 }

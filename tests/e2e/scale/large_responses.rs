@@ -38,7 +38,7 @@ async fn ask_unread_with(key: &Key, times: usize, lines: &str) -> Vec<TcpStream>
     let authorization = key.header("authorization");
     let request =
         format!("GET {LARGE_LIST} HTTP/1.1\r\nHost: x\r\nAuthorization: {authorization}\r\n{lines}\r\n");
-    let address = key.base().trim_start_matches("http://").to_owned();
+    let address = key.base_url().trim_start_matches("http://").to_owned();
     let mut unread = Vec::new();
     for _ in 0..times {
         let mut stream = TcpStream::connect(&address).await.unwrap();
@@ -49,8 +49,8 @@ async fn ask_unread_with(key: &Key, times: usize, lines: &str) -> Vec<TcpStream>
 }
 
 /// The bytes of answers that the service has not sent yet.
-async fn unsent_bytes(stranger: &Client) -> usize {
-    let metrics = stranger.get("/metrics").await.text;
+async fn unsent_bytes(anonymous: &Client) -> usize {
+    let metrics = anonymous.get("/metrics").await.text;
     let value = metrics.lines().find_map(|line| line.strip_prefix("carrel_unsent_answer_bytes "));
     value.map_or(0.0, |value| value.trim().parse::<f64>().unwrap()) as usize
 }
@@ -59,15 +59,15 @@ async fn unsent_bytes(stranger: &Client) -> usize {
 async fn unread_responses_of_an_account_take_bounded_memory() {
     const READERS: usize = 40;
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let (key, stranger) = (running.holder(&id, &secret), running.stranger());
+    let (key, anonymous) = (running.client_with_key(&id, &secret), running.anonymous());
     fill(&key).await;
 
     let unread = ask_unread(&key, READERS).await;
 
     let held = eventually("no more answers are built", async || {
-        let held = unsent_bytes(&stranger).await;
+        let held = unsent_bytes(&anonymous).await;
         (held >= MAX_UNSENT_BYTES).then_some(held)
     })
     .await;
@@ -75,7 +75,8 @@ async fn unread_responses_of_an_account_take_bounded_memory() {
     key.get("/rest/v2/usage").await.data(200);
 
     drop(unread);
-    eventually("their memory is released", async || (unsent_bytes(&stranger).await == 0).then_some(())).await;
+    eventually("their memory is released", async || (unsent_bytes(&anonymous).await == 0).then_some(()))
+        .await;
     key.get(LARGE_LIST).await.data(200);
 }
 
@@ -83,9 +84,9 @@ async fn unread_responses_of_an_account_take_bounded_memory() {
 async fn compressed_responses_count_by_compressed_bytes() {
     const READERS: usize = 20;
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
-    let (key, stranger) = (running.holder(&id, &secret), running.stranger());
+    let (key, anonymous) = (running.client_with_key(&id, &secret), running.anonymous());
     fill(&key).await;
 
     let mut unread = ask_unread_with(&key, READERS, "Accept-Encoding: gzip\r\n").await;
@@ -95,7 +96,7 @@ async fn compressed_responses_count_by_compressed_bytes() {
         stream.read_exact(&mut status).await.unwrap();
         assert_eq!(&status, b"HTTP/1.1 200");
     }
-    let held = unsent_bytes(&stranger).await;
+    let held = unsent_bytes(&anonymous).await;
     assert!(held < LIST_BYTES, "{held}");
 }
 
@@ -103,23 +104,24 @@ async fn compressed_responses_count_by_compressed_bytes() {
 async fn refused_requests_do_not_wait_for_a_turn() {
     const READERS: usize = 20;
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let make_key = |options: &[&str]| {
         let create = ["key", "create", "--user", program::EMAIL, "--kind", "rest", "--name", "other"];
-        program::run(&home, &[&create[..], options].concat(), "")
+        program::run_command(&home, &[&create[..], options].concat(), "")
     };
     let writing = make_key(&["--scope", Scope::WriteCollections.name()]);
     let seldom = make_key(&["--scope", Scope::ReadCollections.name(), "--hourly-limit", "1"]);
     let running = Program::start(&home, "data").await;
-    let (key, stranger) = (running.holder(&id, &secret), running.stranger());
-    let holder =
-        |made: &Value| running.holder(made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
+    let (key, anonymous) = (running.client_with_key(&id, &secret), running.anonymous());
+    let holder = |made: &Value| {
+        running.client_with_key(made["id"].as_str().unwrap(), made["secret"].as_str().unwrap())
+    };
     let (writing, seldom) = (holder(&writing), holder(&seldom));
     fill(&key).await;
     seldom.get("/rest/v2/usage").await.data(200);
     let _unread = ask_unread(&key, READERS).await;
     eventually("the account has no more turns", async || {
-        (unsent_bytes(&stranger).await >= MAX_UNSENT_BYTES).then_some(())
+        (unsent_bytes(&anonymous).await >= MAX_UNSENT_BYTES).then_some(())
     })
     .await;
 
@@ -127,22 +129,23 @@ async fn refused_requests_do_not_wait_for_a_turn() {
     let over_the_limit = seldom.get(LARGE_LIST).await;
 
     // If they waited for a turn, they would get 503.
-    assert_eq!(without_scope.refused(403), "SCOPE_REQUIRED");
-    assert_eq!(over_the_limit.refused(429), "RATE_LIMITED");
+    assert_eq!(without_scope.error_code(403), "SCOPE_REQUIRED");
+    assert_eq!(over_the_limit.error_code(429), "RATE_LIMITED");
 }
 
 #[actix_web::test]
 async fn large_lists_of_one_account_leave_others_served() {
     const LISTS: usize = 60;
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
-    let (other_id, other_secret) = program::make_account_of(&home, "other@reader.example");
+    let (id, secret) = program::create_account(&home);
+    let (other_id, other_secret) = program::create_account_with_email(&home, "other@reader.example");
     let running = Program::start(&home, "data").await;
-    let (greedy, other) = (running.holder(&id, &secret), running.holder(&other_id, &other_secret));
-    let stranger = running.stranger();
+    let (greedy, other) =
+        (running.client_with_key(&id, &secret), running.client_with_key(&other_id, &other_secret));
+    let anonymous = running.anonymous();
     fill(&greedy).await;
     let bookmark = other.save_text("https://example.org/a", "A heron in the reeds.").await;
-    other.once(&bookmark, "ready").await;
+    other.wait_for(&bookmark, "ready").await;
 
     let unread = ask_unread(&greedy, LISTS / 2).await;
     let read = join_all((0..LISTS / 2).map(|_| greedy.get(LARGE_LIST)));
@@ -150,7 +153,7 @@ async fn large_lists_of_one_account_leave_others_served() {
         for _ in 0..5 {
             other.get("/rest/v1/bookmarks?limit=1").await.data(200);
             assert!(!other.search("heron").await.is_empty());
-            let held = unsent_bytes(&stranger).await;
+            let held = unsent_bytes(&anonymous).await;
             assert!(held <= MAX_COUNTED_BYTES, "{held}");
         }
         drop(unread);
@@ -159,7 +162,7 @@ async fn large_lists_of_one_account_leave_others_served() {
 
     for answer in read {
         // Those behind the unread ones may have waited too long.
-        assert!(answer.status == 200 || answer.refused(503) == "OVERLOADED", "{}", answer.status);
+        assert!(answer.status == 200 || answer.error_code(503) == "OVERLOADED", "{}", answer.status);
     }
-    eventually("all answers are sent", async || (unsent_bytes(&stranger).await == 0).then_some(())).await;
+    eventually("all answers are sent", async || (unsent_bytes(&anonymous).await == 0).then_some(())).await;
 }

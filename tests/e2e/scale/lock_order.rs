@@ -20,8 +20,8 @@ use sea_orm::{
 };
 use serde_json::json;
 
-use crate::import::imports::{begin, list, once, restore_file};
-use crate::support::{Answer, Client, Reply, Server, Site, eventually, has_postgres};
+use crate::import::imports::{bookmark_list, restore_file, start_import, wait_for};
+use crate::support::{Client, Reply, Response, Server, Site, eventually, has_postgres};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -46,7 +46,7 @@ fn page(n: usize) -> String {
 /// A bookmark list of all pages, each with this tag and a note.
 fn pages(tag: &str) -> Vec<u8> {
     let link = |n| format!("<DT><A HREF=\"{}\" TAGS=\"{tag}\">Page {n}</A>\n<DD>Note of {tag}\n", page(n));
-    list(&(0..PAGES).map(link).collect::<String>()).into_bytes()
+    bookmark_list(&(0..PAGES).map(link).collect::<String>()).into_bytes()
 }
 
 /// A list of feeds, in this order.
@@ -77,7 +77,7 @@ async fn change(session: &Client, bookmarks: &[(usize, BookmarkId)]) {
 }
 
 /// Sends a change until it is made. On a busy machine a lock may not be free within the time that a request waits for it.
-async fn until_served(send: impl AsyncFn() -> Answer) {
+async fn until_served(send: impl AsyncFn() -> Response) {
     eventually("the change is made", async || {
         let answer = send().await;
         (answer.status != 503).then(|| {
@@ -89,7 +89,7 @@ async fn until_served(send: impl AsyncFn() -> Answer) {
 
 /// Begins an import of all pages, pauses it at once and lets it go on, again and again; its id.
 async fn import_with_pauses(session: &Client, tag: &str) -> String {
-    let import = begin(session, &pages(tag), &[]).await;
+    let import = start_import(session, &pages(tag), &[]).await;
     for _ in 0..PAUSES {
         for step in ["pause", "resume"] {
             session.post(&format!("/app/api/imports/{import}/{step}"), json!({})).await.data(200);
@@ -157,8 +157,8 @@ async fn concurrent_work_on_one_library_does_not_deadlock() {
     let app = server.app();
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
-    let first = begin(&session, &pages("first"), &[]).await;
-    once(&session, &first, "done").await;
+    let first = start_import(&session, &pages("first"), &[]).await;
+    wait_for(&session, &first, "done").await;
     let all: Vec<_> = bookmarks(&server, user.id()).await.into_iter().enumerate().collect();
     assert_eq!(all.len(), PAGES);
     let mut removed = Vec::new();
@@ -180,7 +180,7 @@ async fn concurrent_work_on_one_library_does_not_deadlock() {
         removal.unwrap();
     }
     for import in &imports {
-        once(&session, import, "done").await;
+        wait_for(&session, import, "done").await;
     }
 
     assert_eq!(upload::Entity::owned_by(user.id()).one(app.db.read()).await.unwrap(), None);
@@ -201,10 +201,11 @@ async fn imports_of_feeds_in_opposite_orders_do_not_deadlock() {
     let (ada, bea) = ((ada.id(), ada.sign_in().await), (bea.id(), bea.sign_in().await));
 
     let (forward, backward) = (feeds(0..FEEDS), feeds((0..FEEDS).rev()));
-    let (first, second) = join(begin(&ada.1, &forward, &[]), begin(&bea.1, &backward, &[])).await;
+    let (first, second) =
+        join(start_import(&ada.1, &forward, &[]), start_import(&bea.1, &backward, &[])).await;
 
     for ((user, session), import) in [(ada, first), (bea, second)] {
-        once(&session, &import, "done").await;
+        wait_for(&session, &import, "done").await;
         let followed = feed::Entity::owned_by(user).all(server.app().db.read()).await.unwrap();
         assert_eq!(followed.len(), FEEDS);
     }
@@ -242,8 +243,8 @@ async fn import_columns_are_written_after_locking_the_count() {
     let session = user.sign_in().await;
     let lines: String =
         (0..5).map(|n| format!("{{\"url\": \"https://reeds.example/{n}\", \"text\": \"T\"}}\n")).collect();
-    let id = begin(&session, lines.as_bytes(), &[]).await;
-    once(&session, &id, "done").await;
+    let id = start_import(&session, lines.as_bytes(), &[]).await;
+    wait_for(&session, &id, "done").await;
     wait_until_idle(app).await;
     // As it was before its file was opened.
     restore_file(&server, &id, lines.as_bytes()).await;
@@ -266,7 +267,7 @@ async fn import_columns_are_written_after_locking_the_count() {
     let own = own.lock_with_behavior(LockType::Update, LockBehavior::Nowait).one(&pause).await.unwrap();
     assert!(own.is_some());
     pause.commit().await.unwrap();
-    once(&session, &id, "done").await;
+    wait_for(&session, &id, "done").await;
 }
 
 #[actix_web::test]

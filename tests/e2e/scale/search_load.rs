@@ -18,7 +18,7 @@ async fn five_hundred_concurrent_searches_are_all_answered() {
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let bookmark = key.save_text("https://example.org/a", "A heron in the reeds.").await;
-    key.once(&bookmark, "ready").await;
+    key.wait_for(&bookmark, "ready").await;
 
     let answers = join_all((0..SEARCHES).map(|_| server.app().retrieval.search(user.id(), wanted()))).await;
 
@@ -31,14 +31,14 @@ async fn five_hundred_http_searches_are_all_answered() {
     const SEARCHES: usize = 500;
     const DOCUMENTS: usize = 20;
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     // In a separate process: both ends of 500 connections exceed the default limit of open files of one process.
     let running = Program::start(&home, "data").await;
-    let key = running.holder(&id, &secret);
+    let key = running.client_with_key(&id, &secret);
     for number in 0..DOCUMENTS {
         let text = format!("A heron in the reeds, seen {number} times.");
         let bookmark = key.save_text(&format!("https://example.org/{number}"), &text).await;
-        key.once(&bookmark, "ready").await;
+        key.wait_for(&bookmark, "ready").await;
     }
 
     let answers = join_all((0..SEARCHES).map(|_| key.get("/rest/v2/search?q=heron"))).await;

@@ -12,13 +12,13 @@ use crate::support::{Home, Key, Program, eventually, program};
 #[actix_web::test]
 async fn revoked_key_is_refused_by_all_services_within_a_second() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let (one, other) = (Program::start(&home, "data").await, Program::start(&home, "second").await);
-    let (here, there) = (one.holder(&id, &secret), other.holder(&id, &secret));
+    let (here, there) = (one.client_with_key(&id, &secret), other.client_with_key(&id, &secret));
     here.get("/rest/v2/usage").await.data(200);
     there.get("/rest/v2/usage").await.data(200);
 
-    program::run(&home, &["key", "revoke", &id], "");
+    program::run_command(&home, &["key", "revoke", &id], "");
     let revoked = Instant::now();
 
     for key in [here, there] {
@@ -30,7 +30,7 @@ async fn revoked_key_is_refused_by_all_services_within_a_second() {
                     assert!(asked.duration_since(revoked) < Duration::from_secs(2), "it is admitted for ever")
                 }
                 _ => {
-                    assert_eq!(answer.refused(401), "API_KEY_INVALID");
+                    assert_eq!(answer.error_code(401), "API_KEY_INVALID");
                     break asked;
                 }
             }
@@ -43,18 +43,18 @@ async fn revoked_key_is_refused_by_all_services_within_a_second() {
 #[actix_web::test]
 async fn daily_count_is_shared_by_two_services() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let (one, other) = (Program::start(&home, "data").await, Program::start(&home, "second").await);
     for _ in 0..3 {
-        one.holder(&id, &secret).get("/rest/v2/usage").await.data(200);
-        other.holder(&id, &secret).get("/rest/v2/usage").await.data(200);
+        one.client_with_key(&id, &secret).get("/rest/v2/usage").await.data(200);
+        other.client_with_key(&id, &secret).get("/rest/v2/usage").await.data(200);
     }
 
     assert!(one.terminate().await.success());
     assert!(other.terminate().await.success());
 
     let third = Program::start(&home, "data").await;
-    assert_eq!(third.holder(&id, &secret).get("/rest/v2/usage").await.data(200)["rest"]["today"], 7);
+    assert_eq!(third.client_with_key(&id, &secret).get("/rest/v2/usage").await.data(200)["rest"]["today"], 7);
 }
 
 /// Of the fault table (row 37).
@@ -62,10 +62,10 @@ async fn daily_count_is_shared_by_two_services() {
 async fn two_services_can_start_together_on_an_empty_database() {
     let home = Home::new().await;
 
-    let (mut one, mut other) = (Program::begin(&home, "data"), Program::begin(&home, "second"));
+    let (mut one, mut other) = (Program::launch(&home, "data"), Program::launch(&home, "second"));
 
-    one.ready().await;
-    other.ready().await;
+    one.wait_until_ready().await;
+    other.wait_until_ready().await;
 }
 
 /// Saves a text about one bird.
@@ -82,7 +82,7 @@ async fn eventually_finds(key: &Key, bird: &str, saved: &Value) {
 }
 
 async fn index_state(service: &Program) -> Value {
-    service.stranger().get("/readyz").await.body["index"]["state"].clone()
+    service.anonymous().get("/readyz").await.body["index"]["state"].clone()
 }
 
 /// Number of documents that the rows mark as lost by the index.
@@ -97,17 +97,17 @@ async fn lost_documents(home: &Home) -> u64 {
 /// The second of two services leaves the index to the first. Once `end` has ended that one, it takes over.
 async fn second_service_takes_over_after(end: impl AsyncFnOnce(Program)) {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
+    let (id, secret) = program::create_account(&home);
     let one = Program::start(&home, "data").await;
-    let here = one.holder(&id, &secret);
+    let here = one.client_with_key(&id, &secret);
     let heron = save(&here, "heron").await;
     eventually_finds(&here, "heron", &heron).await;
 
     let other = Program::start(&home, "second").await;
-    let there = other.holder(&id, &secret);
+    let there = other.client_with_key(&id, &secret);
     assert_eq!(index_state(&other).await, "maintainedElsewhere");
     let kingfisher = save(&there, "kingfisher").await;
-    there.once(&kingfisher, "ready").await;
+    there.wait_for(&kingfisher, "ready").await;
 
     eventually_finds(&here, "kingfisher", &kingfisher).await;
     assert_eq!(lost_documents(&home).await, 0);

@@ -8,32 +8,32 @@ use serde_json::{Value, json};
 
 /// One answer of the endpoint.
 #[derive(Clone)]
-pub enum Turn {
+pub enum ChatReply {
     /// This text, streamed, for so many tokens.
-    Says(&'static str, u64),
+    Text(&'static str, u64),
     /// This text, streamed, with this as its `total_tokens`.
-    Tells(&'static str, Value),
+    TextWithUsage(&'static str, Value),
     /// A status, with this `Retry-After`.
     Status(u16, &'static str),
     /// A stream that ends in the middle.
-    BreaksOff,
+    Truncated,
 }
 
 /// See the file's head.
-pub struct Model {
+pub struct ChatEndpoint {
     url: String,
     inside: Arc<Mutex<Inside>>,
 }
 
 #[derive(Default)]
 struct Inside {
-    turns: Vec<Turn>,
+    turns: Vec<ChatReply>,
     prompts: Vec<Value>,
 }
 
-impl Model {
+impl ChatEndpoint {
     /// One that answers so, one turn after the other; the last one stays.
-    pub async fn start<const N: usize>(turns: [Turn; N]) -> Self {
+    pub async fn start<const N: usize>(turns: [ChatReply; N]) -> Self {
         let inside = Arc::new(Mutex::new(Inside { turns: turns.into(), prompts: Vec::new() }));
         let served = web::Data::from(inside.clone());
         let route = || web::post().to(answer);
@@ -79,12 +79,12 @@ async fn answer(
         stream(format!("{said}{end}data: [DONE]\n\n"))
     };
     match turn.unwrap() {
-        Turn::Says(text, tokens) => whole(text, tokens.into()),
-        Turn::Tells(text, tokens) => whole(text, tokens),
-        Turn::Status(status, after) => {
+        ChatReply::Text(text, tokens) => whole(text, tokens.into()),
+        ChatReply::TextWithUsage(text, tokens) => whole(text, tokens),
+        ChatReply::Status(status, after) => {
             let status = StatusCode::from_u16(status).unwrap();
             HttpResponse::build(status).insert_header(("Retry-After", after)).finish()
         }
-        Turn::BreaksOff => stream(event(json!({ "content": "It di" }), Value::Null, Value::Null)),
+        ChatReply::Truncated => stream(event(json!({ "content": "It di" }), Value::Null, Value::Null)),
     }
 }

@@ -6,7 +6,7 @@ use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 
 /// The type of [`form_with`].
-const FORM: &str = "multipart/form-data; boundary=reeds";
+const FORM_CONTENT_TYPE: &str = "multipart/form-data; boundary=reeds";
 
 /// Asks one service, with the same headers each time.
 #[derive(Clone)]
@@ -18,7 +18,7 @@ pub struct Client {
 
 impl Client {
     /// Presents nothing.
-    pub fn of(base: &str) -> Self {
+    pub fn new(base: &str) -> Self {
         // An Err says that the service of this process has installed one already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();
@@ -26,7 +26,7 @@ impl Client {
     }
 
     /// The same client, which leaves a compressed body as it comes and accepts what its headers say.
-    pub fn undecoded(&self) -> Self {
+    pub fn without_decoding(&self) -> Self {
         let plain = reqwest::Client::builder().no_proxy().redirect(Policy::none());
         Self { http: plain.no_gzip().no_deflate().no_zstd().build().unwrap(), ..self.clone() }
     }
@@ -38,7 +38,7 @@ impl Client {
     }
 
     /// Sends this header beside another of its name.
-    pub fn and(mut self, name: &'static str, value: &str) -> Self {
+    pub fn with_additional(mut self, name: &'static str, value: &str) -> Self {
         self.headers.append(HeaderName::from_static(name), HeaderValue::from_str(value).unwrap());
         self
     }
@@ -52,11 +52,11 @@ impl Client {
     pub async fn sign_in(&self, email: &str, password: &str) -> Self {
         let answer = self.post("/app/api/session", json!({ "email": email, "password": password })).await;
         answer.data(200);
-        self.clone().with("cookie", answer.said("set-cookie").split(';').next().unwrap())
+        self.clone().with("cookie", answer.header("set-cookie").split(';').next().unwrap())
     }
 
     /// Where it asks.
-    pub fn base(&self) -> &str {
+    pub fn base_url(&self) -> &str {
         &self.base
     }
 
@@ -65,73 +65,82 @@ impl Client {
         self.headers[name].to_str().unwrap().to_owned()
     }
 
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> Response {
         self.send(Method::GET, path, None).await
     }
 
-    pub async fn post(&self, path: &str, body: Value) -> Answer {
+    pub async fn post(&self, path: &str, body: Value) -> Response {
         self.send(Method::POST, path, Some(body)).await
     }
 
     /// Posts this text as it is.
-    pub async fn post_text(&self, path: &str, body: &str) -> Answer {
+    pub async fn post_text(&self, path: &str, body: &str) -> Response {
         self.with_text(Method::POST, path, Some(body.to_owned())).await.unwrap()
     }
 
-    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+    pub async fn patch(&self, path: &str, body: Value) -> Response {
         self.send(Method::PATCH, path, Some(body)).await
     }
 
-    pub async fn delete(&self, path: &str) -> Answer {
+    pub async fn delete(&self, path: &str) -> Response {
         self.send(Method::DELETE, path, None).await
     }
 
-    pub async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+    pub async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Response {
         self.try_send(method, path, body).await.unwrap()
     }
 
     /// As [`Self::send`], where the service may go away meanwhile.
-    pub async fn try_send(&self, method: Method, path: &str, body: Option<Value>) -> reqwest::Result<Answer> {
+    pub async fn try_send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> reqwest::Result<Response> {
         self.with_text(method, path, body.map(|body| body.to_string())).await
     }
 
-    async fn with_text(&self, method: Method, path: &str, body: Option<String>) -> reqwest::Result<Answer> {
+    async fn with_text(&self, method: Method, path: &str, body: Option<String>) -> reqwest::Result<Response> {
         let mut request = self.request(method, path);
         if let Some(body) = body {
             request = request.header(CONTENT_TYPE, "application/json").body(body);
         }
-        Answer::to(request).await
+        Response::receive(request).await
     }
 
     /// Sends a form as a browser does.
-    pub async fn form(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
-        self.try_form(path, fields).await.unwrap()
+    pub async fn post_form(&self, path: &str, fields: &[(&str, &str)]) -> Response {
+        self.try_post_form(path, fields).await.unwrap()
     }
 
     /// As [`Self::form`], where the service may go away meanwhile.
-    pub async fn try_form(&self, path: &str, fields: &[(&str, &str)]) -> reqwest::Result<Answer> {
+    pub async fn try_post_form(&self, path: &str, fields: &[(&str, &str)]) -> reqwest::Result<Response> {
         let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let kind = "application/x-www-form-urlencoded";
-        Answer::to(self.request(Method::POST, path).header(CONTENT_TYPE, kind).body(body)).await
+        Response::receive(self.request(Method::POST, path).header(CONTENT_TYPE, kind).body(body)).await
     }
 
     /// Sends a form with a file, as a browser does.
-    pub async fn file(&self, path: &str, file: &[u8], fields: &[(&str, &str)]) -> Answer {
-        self.body(path, FORM, form_with(file, fields)).await
+    pub async fn post_file(&self, path: &str, file: &[u8], fields: &[(&str, &str)]) -> Response {
+        self.post_bytes(path, FORM_CONTENT_TYPE, form_with(file, fields)).await
     }
 
     /// As [`Self::file`], without saying how long the form is.
-    pub async fn file_in_chunks(&self, path: &str, file: &[u8]) -> Answer {
+    pub async fn post_file_in_chunks(&self, path: &str, file: &[u8]) -> Response {
         let form = form_with(file, &[]);
         let chunks: Vec<_> =
             form.chunks(1 << 16).map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec())).collect();
         let body = reqwest::Body::wrap_stream(futures_util::stream::iter(chunks));
-        Answer::to(self.request(Method::POST, path).header(CONTENT_TYPE, FORM).body(body)).await.unwrap()
+        Response::receive(self.request(Method::POST, path).header(CONTENT_TYPE, FORM_CONTENT_TYPE).body(body))
+            .await
+            .unwrap()
     }
 
     /// Posts this body of this type.
-    pub async fn body(&self, path: &str, kind: &str, body: Vec<u8>) -> Answer {
-        Answer::to(self.request(Method::POST, path).header(CONTENT_TYPE, kind).body(body)).await.unwrap()
+    pub async fn post_bytes(&self, path: &str, kind: &str, body: Vec<u8>) -> Response {
+        Response::receive(self.request(Method::POST, path).header(CONTENT_TYPE, kind).body(body))
+            .await
+            .unwrap()
     }
 
     /// What an address gives, as it comes.
@@ -176,7 +185,7 @@ fn form_with(file: &[u8], fields: &[(&str, &str)]) -> Vec<u8> {
 
 /// What came back.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Value,
@@ -184,8 +193,8 @@ pub struct Answer {
     pub text: String,
 }
 
-impl Answer {
-    async fn to(request: reqwest::RequestBuilder) -> reqwest::Result<Self> {
+impl Response {
+    async fn receive(request: reqwest::RequestBuilder) -> reqwest::Result<Self> {
         let response = request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let text = response.text().await?;
@@ -193,7 +202,7 @@ impl Answer {
     }
 
     /// What a header says; nothing where it is not there.
-    pub fn said(&self, header: &str) -> &str {
+    pub fn header(&self, header: &str) -> &str {
         self.headers.get(header).map_or("", |value| value.to_str().unwrap())
     }
 
@@ -206,7 +215,7 @@ impl Answer {
 
     /// The code of a failure, whose envelope is looked at too.
     #[track_caller]
-    pub fn refused(&self, status: u16) -> &str {
+    pub fn error_code(&self, status: u16) -> &str {
         assert_eq!((self.status, &self.body["success"]), (status, &Value::Bool(false)), "{}", self.body);
         assert_eq!(self.body["data"], Value::Null);
         assert_eq!(self.body["meta"]["statusCode"], status);
@@ -221,7 +230,7 @@ impl Answer {
 
     /// A header's number.
     #[track_caller]
-    pub fn number(&self, header: &str) -> u64 {
+    pub fn header_number(&self, header: &str) -> u64 {
         self.headers[header].to_str().unwrap().parse().unwrap()
     }
 }

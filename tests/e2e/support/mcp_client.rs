@@ -2,27 +2,27 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Answer, Client};
+use super::client::{Client, Response};
 
 /// See the file's head.
-pub struct Mcp {
+pub struct McpClient {
     pub client: Client,
 }
 
-impl Mcp {
-    pub fn of(client: Client) -> Self {
+impl McpClient {
+    pub fn new(client: Client) -> Self {
         Self { client }
     }
 
     /// Calls a method of the older revisions; its result.
-    pub async fn ask(&self, method: &str, params: Value) -> Value {
+    pub async fn call_method(&self, method: &str, params: Value) -> Value {
         let answer = self.send(method, params).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.body["result"].clone()
     }
 
-    /// As [`Self::ask`], whatever comes.
-    pub async fn send(&self, method: &str, params: Value) -> Answer {
+    /// As [`Self::call_method`], whatever comes.
+    pub async fn send(&self, method: &str, params: Value) -> Response {
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         self.client.post("/mcp", request).await
     }
@@ -31,19 +31,19 @@ impl Mcp {
     pub async fn initialize(&self, name: &str, version: &str) {
         let client = json!({ "name": name, "version": version });
         let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-        self.ask("initialize", params).await;
+        self.call_method("initialize", params).await;
     }
 
     /// Names of the tools that are listed.
-    pub async fn tools(&self) -> Vec<String> {
-        let listed = self.ask("tools/list", json!({})).await;
+    pub async fn list_tools(&self) -> Vec<String> {
+        let listed = self.call_method("tools/list", json!({})).await;
         let tools = listed["tools"].as_array().unwrap().iter();
         tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
 
     /// Calls a tool: what it answers, or its error with a code.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Value> {
-        let result = self.ask("tools/call", json!({ "name": tool, "arguments": arguments })).await;
+        let result = self.call_method("tools/call", json!({ "name": tool, "arguments": arguments })).await;
         if result["isError"] == true {
             assert!(result.get("structuredContent").is_none());
             let text = result["content"][0]["text"].as_str().unwrap();
@@ -54,7 +54,7 @@ impl Mcp {
     }
 
     /// Calls a tool that refuses; the code.
-    pub async fn refused(&self, tool: &str, arguments: Value) -> String {
+    pub async fn call_error_code(&self, tool: &str, arguments: Value) -> String {
         let error = self.call(tool, arguments).await.unwrap_err();
         error["code"].as_str().unwrap().to_owned()
     }

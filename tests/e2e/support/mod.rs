@@ -18,23 +18,23 @@ mod websub_hub;
 
 use std::time::{Duration, Instant};
 
-pub use chat_endpoint::{Model, Turn};
-pub use client::{Answer, Client};
-pub use mcp_client::Mcp;
-pub use oauth_client::{Assistant, REDIRECT, Tokens, VERIFIER, sent_back, ticket};
+pub use chat_endpoint::{ChatEndpoint, ChatReply};
+pub use client::{Client, Response};
+pub use mcp_client::McpClient;
+pub use oauth_client::{CODE_VERIFIER, OAuthClient, REDIRECT_URI, Tokens, read_ticket, redirect_params};
 pub use program::Program;
-pub use reverse_proxy::Relay;
+pub use reverse_proxy::ReverseProxy;
 pub use s3_bucket::Store;
 pub use server::{NOON, Server};
 pub use service_home::{Home, files, has_postgres, holds};
 pub use site::{Reply, Site, article};
-pub use transcription_endpoint::Ears;
+pub use transcription_endpoint::TranscriptionEndpoint;
 pub use user::{Key, PASSWORD};
-pub use websub_hub::{Form, Hub};
+pub use websub_hub::{Hub, HubRequest};
 
 /// Longer than anything takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
-const LOOK_AFTER: Duration = Duration::from_millis(25);
+const EVENTUALLY_TIMEOUT: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Looks until there is something; the only place that waits. It looks ever more seldom: a key has only so many requests.
 pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
@@ -43,7 +43,7 @@ pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>)
         if let Some(found) = look().await {
             return found;
         }
-        assert!(began.elapsed() < PATIENCE, "it never came to this: {what}");
-        tokio::time::sleep(LOOK_AFTER.max(began.elapsed() / 20)).await;
+        assert!(began.elapsed() < EVENTUALLY_TIMEOUT, "it never came to this: {what}");
+        tokio::time::sleep(POLL_INTERVAL.max(began.elapsed() / 20)).await;
     }
 }

@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Answer, Client};
+use super::client::{Client, Response};
 
 /// Where assistants have people sent back to.
-pub const REDIRECT: &str = "http://127.0.0.1:43117/callback";
+pub const REDIRECT_URI: &str = "http://127.0.0.1:43117/callback";
 /// The verifier of RFC 7636, appendix B.
-pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+pub const CODE_VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 /// Its challenge.
-const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+const CODE_CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 /// See the file's head.
 #[derive(Clone)]
-pub struct Assistant {
+pub struct OAuthClient {
     pub client: Client,
     pub id: String,
     pub secret: Option<String>,
@@ -27,17 +27,17 @@ pub struct Tokens {
     pub scope: String,
 }
 
-impl Assistant {
+impl OAuthClient {
     /// Registers without a secret.
     pub async fn new(client: Client) -> Self {
-        Self::registered(client, json!({ "token_endpoint_auth_method": "none" })).await
+        Self::register(client, json!({ "token_endpoint_auth_method": "none" })).await
     }
 
     /// Registers with this said of itself besides where people are sent back to.
-    pub async fn registered(client: Client, said: Value) -> Self {
+    pub async fn register(client: Client, said: Value) -> Self {
         let mut said = said;
         let fields = said.as_object_mut().unwrap();
-        fields.entry("redirect_uris").or_insert(json!([REDIRECT]));
+        fields.entry("redirect_uris").or_insert(json!([REDIRECT_URI]));
         fields.entry("client_name").or_insert(json!("Heron"));
         let answer = client.post("/oauth/register", said).await;
         assert_eq!(answer.status, 201, "{}", answer.text);
@@ -46,14 +46,14 @@ impl Assistant {
     }
 
     /// The address of an authorization request, with these parameters changed; an empty value leaves one out.
-    pub fn address(&self, changes: &[(&str, &str)]) -> String {
+    pub fn authorization_url(&self, changes: &[(&str, &str)]) -> String {
         let mut fields = vec![
             ("response_type", "code"),
             ("client_id", self.id.as_str()),
-            ("redirect_uri", REDIRECT),
+            ("redirect_uri", REDIRECT_URI),
             ("scope", "read:library"),
             ("state", "xyz"),
-            ("code_challenge", CHALLENGE),
+            ("code_challenge", CODE_CHALLENGE),
             ("code_challenge_method", "S256"),
         ];
         for (name, value) in changes {
@@ -67,77 +67,77 @@ impl Assistant {
     }
 
     /// What a person allows of what is asked for; the answer to their click.
-    pub async fn decide(&self, browser: &Client, asked: &str, ticked: &[&str]) -> Answer {
-        let page = browser.get(&self.address(&[("scope", asked)])).await;
-        let ticket = ticket(&page);
+    pub async fn decide(&self, browser: &Client, asked: &str, ticked: &[&str]) -> Response {
+        let page = browser.get(&self.authorization_url(&[("scope", asked)])).await;
+        let ticket = read_ticket(&page);
         let mut fields = vec![("ticket", ticket.as_str()), ("decision", "allow")];
         fields.extend(ticked.iter().map(|scope| ("scope", *scope)));
-        browser.form("/oauth/consent", &fields).await
+        browser.post_form("/oauth/consent", &fields).await
     }
 
     /// A code for what a person allowed whole.
-    pub async fn code(&self, browser: &Client, scope: &str) -> String {
+    pub async fn obtain_code(&self, browser: &Client, scope: &str) -> String {
         let ticked: Vec<_> = scope.split(' ').collect();
         let answer = self.decide(browser, scope, &ticked).await;
-        sent_back(&answer)["code"].as_str().unwrap().to_owned()
+        redirect_params(&answer)["code"].as_str().unwrap().to_owned()
     }
 
     /// Asks the token endpoint, as the client that it is; an empty value leaves a field out.
-    pub async fn ask(&self, fields: &[(&str, &str)]) -> Answer {
-        self.as_itself("/oauth/token", fields).await
+    pub async fn request_token(&self, fields: &[(&str, &str)]) -> Response {
+        self.post_as_client("/oauth/token", fields).await
     }
 
-    /// As [`Self::ask`], of any address.
-    pub async fn as_itself(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    /// As [`Self::request_token`], of any address.
+    pub async fn post_as_client(&self, path: &str, fields: &[(&str, &str)]) -> Response {
         let mut all = vec![("client_id", self.id.as_str())];
         all.extend(self.secret.as_deref().map(|secret| ("client_secret", secret)));
         all.extend(fields.iter().copied().filter(|(_, value)| !value.is_empty()));
-        self.client.form(path, &all).await
+        self.client.post_form(path, &all).await
     }
 
     /// Exchanges a code.
-    pub async fn exchange(&self, code: &str) -> Answer {
+    pub async fn exchange(&self, code: &str) -> Response {
         self.exchange_with(code, &[]).await
     }
 
     /// Exchanges a code with these fields changed.
-    pub async fn exchange_with(&self, code: &str, changes: &[(&str, &str)]) -> Answer {
+    pub async fn exchange_with(&self, code: &str, changes: &[(&str, &str)]) -> Response {
         let mut fields = vec![
             ("grant_type", "authorization_code"),
             ("code", code),
-            ("redirect_uri", REDIRECT),
-            ("code_verifier", VERIFIER),
+            ("redirect_uri", REDIRECT_URI),
+            ("code_verifier", CODE_VERIFIER),
         ];
         for (name, value) in changes {
             fields.retain(|(kept, _)| kept != name);
             fields.push((name, value));
         }
-        self.ask(&fields).await
+        self.request_token(&fields).await
     }
 
     /// Exchanges a refresh token.
-    pub async fn refresh(&self, token: &str) -> Answer {
-        self.ask(&[("grant_type", "refresh_token"), ("refresh_token", token)]).await
+    pub async fn refresh(&self, token: &str) -> Response {
+        self.request_token(&[("grant_type", "refresh_token"), ("refresh_token", token)]).await
     }
 
     /// The whole way to tokens.
     pub async fn connect(&self, browser: &Client, scope: &str) -> Tokens {
-        Tokens::of(&self.exchange(&self.code(browser, scope).await).await)
+        Tokens::from_response(&self.exchange(&self.obtain_code(browser, scope).await).await)
     }
 
     /// The status of a call of the MCP server with an access token.
-    pub async fn call(&self, access: &str) -> u16 {
-        self.list(access).await.status
+    pub async fn call_status(&self, access: &str) -> u16 {
+        self.list_tools(access).await.status
     }
 
     /// Lists the tools with an access token.
-    pub async fn list(&self, access: &str) -> Answer {
+    pub async fn list_tools(&self, access: &str) -> Response {
         let asked = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
         self.client.clone().with_key(access).post("/mcp", asked).await
     }
 
     /// The same client, by way of another node.
-    pub fn at(&self, client: Client) -> Self {
+    pub fn with_client(&self, client: Client) -> Self {
         Self { client, ..self.clone() }
     }
 }
@@ -145,7 +145,7 @@ impl Assistant {
 impl Tokens {
     /// Those of a good answer.
     #[track_caller]
-    pub fn of(answer: &Answer) -> Self {
+    pub fn from_response(answer: &Response) -> Self {
         assert_eq!(answer.status, 200, "{}", answer.text);
         let text = |name: &str| answer.body[name].as_str().unwrap().to_owned();
         Self { access: text("access_token"), refresh: text("refresh_token"), scope: text("scope") }
@@ -154,7 +154,7 @@ impl Tokens {
 
 /// The ticket in a consent page.
 #[track_caller]
-pub fn ticket(page: &Answer) -> String {
+pub fn read_ticket(page: &Response) -> String {
     assert_eq!(page.status, 200, "{}", page.text);
     let (_, rest) = page.text.split_once("name=\"ticket\" value=\"").unwrap();
     rest.split('"').next().unwrap().to_owned()
@@ -162,10 +162,10 @@ pub fn ticket(page: &Answer) -> String {
 
 /// The parameters with which a person is sent back to the assistant, and to no other.
 #[track_caller]
-pub fn sent_back(answer: &Answer) -> Value {
+pub fn redirect_params(answer: &Response) -> Value {
     assert_eq!(answer.status, 303, "{}", answer.text);
-    let (address, query) = answer.said("location").split_once('?').unwrap();
-    assert_eq!(address, REDIRECT);
+    let (address, query) = answer.header("location").split_once('?').unwrap();
+    assert_eq!(address, REDIRECT_URI);
     url::form_urlencoded::parse(query.as_bytes())
         .map(|(name, value)| (name.into_owned(), Value::from(value.into_owned())))
         .collect::<serde_json::Map<_, _>>()

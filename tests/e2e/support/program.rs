@@ -19,7 +19,7 @@ use super::user::Key;
 
 pub use super::user::PASSWORD;
 
-/// The address of the account that [`make_account`] makes.
+/// The address of the account that [`create_account`] makes.
 pub const EMAIL: &str = "reader@reader.example";
 
 /// A free address whose port is below those that the system gives to clients: it could give one of theirs away before the program
@@ -27,11 +27,11 @@ pub const EMAIL: &str = "reader@reader.example";
 fn free_address() -> SocketAddr {
     const FIRST_PORT: u16 = 10_000;
     const PORTS: u32 = 20_000;
-    static TRIED: AtomicU32 = AtomicU32::new(0);
+    static TRIED_PORTS: AtomicU32 = AtomicU32::new(0);
     // Each test runs in a process of its own.
     let first = std::process::id().wrapping_mul(61);
     loop {
-        let offset = first.wrapping_add(TRIED.fetch_add(1, Ordering::Relaxed)) % PORTS;
+        let offset = first.wrapping_add(TRIED_PORTS.fetch_add(1, Ordering::Relaxed)) % PORTS;
         let address = SocketAddr::from(([127, 0, 0, 1], FIRST_PORT + u16::try_from(offset).unwrap()));
         if TcpListener::bind(address).is_ok() {
             return address;
@@ -49,42 +49,43 @@ pub struct Program {
 impl Program {
     /// Starts it and waits until it is ready.
     pub async fn start(home: &Home, name: &str) -> Self {
-        let mut started = Self::begin(home, name);
-        started.ready().await;
+        let mut started = Self::launch(home, name);
+        started.wait_until_ready().await;
         started
     }
 
     /// Starts it.
-    pub fn begin(home: &Home, name: &str) -> Self {
-        Self::begin_with(home, name, &[])
+    pub fn launch(home: &Home, name: &str) -> Self {
+        Self::launch_with(home, name, &[])
     }
 
     /// Starts it as one of those behind this address, and waits until it is ready.
-    pub async fn start_under(home: &Home, name: &str, base_url: &str) -> Self {
+    pub async fn start_with_base_url(home: &Home, name: &str, base_url: &str) -> Self {
         Self::start_with(home, name, &[("SERVER__BASE_URL", base_url)]).await
     }
 
     /// Starts it with these settings beside the home's, and waits until it is ready.
     pub async fn start_with(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
-        let mut started = Self::begin_with(home, name, settings);
-        started.ready().await;
+        let mut started = Self::launch_with(home, name, settings);
+        started.wait_until_ready().await;
         started
     }
 
-    fn begin_with(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
+    fn launch_with(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
         let log = home.path(&format!("{name}.log"));
-        Self::spawn(home, name, settled(command(home, name), settings), log_file(&log))
+        Self::spawn(home, name, serve_command(command(home, name), settings), log_file(&log))
     }
 
     /// Starts it with a pipe as its stderr that nobody reads while it runs, and waits until it is ready.
-    pub async fn start_unread(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
-        let mut started = Self::spawn(home, name, settled(command(home, name), settings), Stdio::piped());
-        started.ready().await;
+    pub async fn start_with_unread_stderr(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
+        let mut started =
+            Self::spawn(home, name, serve_command(command(home, name), settings), Stdio::piped());
+        started.wait_until_ready().await;
         started
     }
 
     /// Starts it with these settings where it may have so many files open, and waits until it is ready.
-    pub async fn start_with_files(
+    pub async fn start_with_max_files(
         home: &Home,
         name: &str,
         max_files: usize,
@@ -97,7 +98,7 @@ impl Program {
         command.args(["-c", &script, env!("CARGO_BIN_EXE_carrel")]);
         let log = home.path(&format!("{name}.log"));
         let mut started = Self::spawn(home, name, command, log_file(&log));
-        started.ready().await;
+        started.wait_until_ready().await;
         started
     }
 
@@ -110,36 +111,36 @@ impl Program {
     }
 
     /// Waits until it takes requests.
-    pub async fn ready(&mut self) {
-        let stranger = self.stranger();
+    pub async fn wait_until_ready(&mut self) {
+        let anonymous = self.anonymous();
         eventually("the program is ready", async || {
             let ended = self.child.try_wait().unwrap();
             assert!(ended.is_none(), "it ended: {}", std::fs::read_to_string(&self.log).unwrap_or_default());
-            let answer = stranger.try_send(reqwest::Method::GET, "/readyz", None).await;
+            let answer = anonymous.try_send(reqwest::Method::GET, "/readyz", None).await;
             answer.is_ok_and(|answer| answer.status == 200).then_some(())
         })
         .await;
     }
 
     /// Someone who presents nothing.
-    pub fn stranger(&self) -> Client {
-        Client::of(&self.base)
+    pub fn anonymous(&self) -> Client {
+        Client::new(&self.base)
     }
 
     /// A subcommand that knows where this runs; what it says.
-    pub fn beside(&self, home: &Home, args: &[&str]) -> Value {
-        self.beside_with(home, args, "")
+    pub fn run_command(&self, home: &Home, args: &[&str]) -> Value {
+        self.run_command_with_input(home, args, "")
     }
 
     /// The same with this on its standard input.
-    pub fn beside_with(&self, home: &Home, args: &[&str], input: &str) -> Value {
+    pub fn run_command_with_input(&self, home: &Home, args: &[&str], input: &str) -> Value {
         let mut command = command(home, "data");
         command.env("CARREL__SERVER__LISTEN", self.base.trim_start_matches("http://"));
-        said(command, args, input)
+        json_output(command, args, input)
     }
 
     /// A subcommand that knows where this runs, without `--json`: how it ended, and what it printed.
-    pub fn printed_beside(&self, home: &Home, args: &[&str], input: &str) -> CommandOutput {
+    pub fn command_output(&self, home: &Home, args: &[&str], input: &str) -> CommandOutput {
         let mut command = command(home, "data");
         command.env("CARREL__SERVER__LISTEN", self.base.trim_start_matches("http://"));
         output(command.args(args), input)
@@ -151,7 +152,7 @@ impl Program {
     }
 
     /// A subcommand with the data of another home, which is ended once it says this on stderr: that line.
-    pub fn ended_at(&self, home: &Home, args: &[&str], words: &str) -> String {
+    pub fn run_until_printed(&self, home: &Home, args: &[&str], words: &str) -> String {
         let mut command = command(home, "data");
         command.env("CARREL__SERVER__LISTEN", self.base.trim_start_matches("http://"));
         let piped = command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -164,8 +165,8 @@ impl Program {
     }
 
     /// Whoever holds this secret.
-    pub fn holder(&self, id: &str, secret: &str) -> Key {
-        Key::new(id, self.stranger().with_key(secret))
+    pub fn client_with_key(&self, id: &str, secret: &str) -> Key {
+        Key::new(id, self.anonymous().with_key(secret))
     }
 
     /// SIGKILL, here and now.
@@ -176,23 +177,23 @@ impl Program {
 
     /// SIGTERM, and how it ended.
     pub async fn terminate(mut self) -> ExitStatus {
-        self.ended_by_term().await
+        self.terminate_and_wait().await
     }
 
-    /// SIGTERM to one of [`Self::start_unread`]: how it ended, and what its pipe holds.
-    pub async fn terminate_unread(mut self) -> (ExitStatus, String) {
-        let status = self.ended_by_term().await;
+    /// SIGTERM to one of [`Self::start_with_unread_stderr`]: how it ended, and what its pipe holds.
+    pub async fn terminate_and_read_stderr(mut self) -> (ExitStatus, String) {
+        let status = self.terminate_and_wait().await;
         let mut held = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut held).unwrap();
         (status, held)
     }
 
-    /// Closes the pipe of [`Self::start_unread`].
+    /// Closes the pipe of [`Self::start_with_unread_stderr`].
     pub fn close_stderr(&mut self) {
         drop(self.child.stderr.take());
     }
 
-    async fn ended_by_term(&mut self) -> ExitStatus {
+    async fn terminate_and_wait(&mut self) -> ExitStatus {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         eventually("the program ends", async || self.child.try_wait().unwrap()).await
     }
@@ -206,7 +207,7 @@ impl Drop for Program {
 }
 
 /// `serve` with these settings.
-fn settled(mut command: Command, settings: &[(&str, &str)]) -> Command {
+fn serve_command(mut command: Command, settings: &[(&str, &str)]) -> Command {
     command.arg("serve").envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
     command
 }
@@ -216,25 +217,25 @@ fn log_file(log: &Path) -> Stdio {
 }
 
 /// Makes the one account, and a key of it with all scopes; the key's id and secret.
-pub fn make_account(home: &Home) -> (String, String) {
-    make_account_of(home, EMAIL)
+pub fn create_account(home: &Home) -> (String, String) {
+    create_account_with_email(home, EMAIL)
 }
 
 /// Makes an account with this e-mail address, and a key of it with all scopes; the key's id and secret.
-pub fn make_account_of(home: &Home, email: &str) -> (String, String) {
+pub fn create_account_with_email(home: &Home, email: &str) -> (String, String) {
     let plan = Plan::Research.to_string();
-    run(home, &["user", "add", "--email", email, "--plan", &plan, "--password-stdin"], PASSWORD);
+    run_command(home, &["user", "add", "--email", email, "--plan", &plan, "--password-stdin"], PASSWORD);
     let mut args = vec!["key", "create", "--user", email, "--kind", "rest", "--name", "all"];
     for scope in Scope::ALL.iter().filter(|scope| **scope != Scope::Mcp) {
         args.extend(["--scope", scope.name()]);
     }
-    let made = run(home, &args, "");
+    let made = run_command(home, &args, "");
     (made["id"].as_str().unwrap().to_owned(), made["secret"].as_str().unwrap().to_owned())
 }
 
 /// A subcommand of the program, beside whatever runs; what it says.
-pub fn run(home: &Home, args: &[&str], input: &str) -> Value {
-    said(command(home, "data"), args, input)
+pub fn run_command(home: &Home, args: &[&str], input: &str) -> Value {
+    json_output(command(home, "data"), args, input)
 }
 
 /// How a subcommand ended, and what it printed.
@@ -246,14 +247,14 @@ pub struct CommandOutput {
 }
 
 /// A subcommand with these settings over the home's, without `--json`.
-pub fn printed(home: &Home, args: &[&str], input: &str, settings: &[(&str, &str)]) -> CommandOutput {
+pub fn command_output(home: &Home, args: &[&str], input: &str, settings: &[(&str, &str)]) -> CommandOutput {
     let mut command = command(home, "data");
     command.envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
     output(command.args(args), input)
 }
 
 /// A subcommand on a terminal, on which this is typed. Its two streams are the terminal's.
-pub fn printed_on_terminal(home: &Home, args: &[&str], typed: &str) -> CommandOutput {
+pub fn command_output_on_terminal(home: &Home, args: &[&str], typed: &str) -> CommandOutput {
     let mut command = Command::new("/usr/bin/script");
     command.env_clear().envs(home.settings("data")).current_dir(home.folder());
     let line = format!("{} {}", env!("CARGO_BIN_EXE_carrel"), args.join(" "));
@@ -270,7 +271,7 @@ fn output(command: &mut Command, input: &str) -> CommandOutput {
     CommandOutput { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-fn said(mut command: Command, args: &[&str], input: &str) -> Value {
+fn json_output(mut command: Command, args: &[&str], input: &str) -> Value {
     let output = output(command.args(args).arg("--json"), input);
     assert_eq!(output.code, Some(0), "{args:?}: {}", output.stderr);
     serde_json::from_str(&output.stdout).unwrap()

@@ -7,7 +7,7 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 
 /// See the file's head.
-pub struct Relay {
+pub struct ReverseProxy {
     /// Its address.
     pub base: String,
     to: Arc<Mutex<State>>,
@@ -17,14 +17,14 @@ pub struct Relay {
 struct State {
     base: String,
     own: HashMap<String, (u16, String)>,
-    keeps_credentials: bool,
+    strips_credentials: bool,
     /// Whose answers get lost.
-    loses: Option<String>,
+    dropped_path: Option<String>,
     /// Every `Authorization` that came.
     credentials: Vec<String>,
 }
 
-impl Relay {
+impl ReverseProxy {
     /// One that leads nowhere yet.
     pub async fn start() -> Self {
         let to: Arc<Mutex<State>> = Arc::default();
@@ -38,23 +38,23 @@ impl Relay {
     }
 
     /// Leads to the service at this address.
-    pub fn lead_to(&self, base: &str) {
+    pub fn forward_to(&self, base: &str) {
         self.to.lock().unwrap().base = base.to_owned();
     }
 
     /// Answers this path itself, and no other.
-    pub fn answer_only(&self, path: &str, status: u16, body: &str) {
+    pub fn override_path(&self, path: &str, status: u16, body: &str) {
         self.to.lock().unwrap().own = HashMap::from([(path.to_owned(), (status, body.to_owned()))]);
     }
 
     /// Passes requests to this path on, and answers 502 instead of what comes back.
-    pub fn lose_answers_of(&self, path: &str) {
-        self.to.lock().unwrap().loses = Some(path.to_owned());
+    pub fn drop_responses_of(&self, path: &str) {
+        self.to.lock().unwrap().dropped_path = Some(path.to_owned());
     }
 
     /// Passes no `Authorization` on, as proxies do that have a sign-in of their own.
-    pub fn keep_credentials(&self) {
-        self.to.lock().unwrap().keeps_credentials = true;
+    pub fn strip_credentials(&self) {
+        self.to.lock().unwrap().strips_credentials = true;
     }
 
     /// Every `Authorization` that came, passed on or not.
@@ -64,19 +64,19 @@ impl Relay {
 }
 
 async fn pass(request: HttpRequest, body: web::Bytes, to: web::Data<Mutex<State>>) -> HttpResponse {
-    let (base, own, keeps_credentials, loses) = {
+    let (base, own, strips_credentials, dropped_path) = {
         let mut state = to.lock().unwrap();
         let credentials = request.headers().get_all(header::AUTHORIZATION);
         state.credentials.extend(credentials.map(|sent| sent.to_str().unwrap().to_owned()));
         (
             state.base.clone(),
             state.own.get(request.path()).cloned(),
-            state.keeps_credentials,
-            state.loses.as_deref() == Some(request.path()),
+            state.strips_credentials,
+            state.dropped_path.as_deref() == Some(request.path()),
         )
     };
     let dropped = |name: &header::HeaderName| {
-        *name == header::HOST || (keeps_credentials && *name == header::AUTHORIZATION)
+        *name == header::HOST || (strips_credentials && *name == header::AUTHORIZATION)
     };
     if let Some((status, body)) = own {
         return HttpResponse::build(StatusCode::from_u16(status).unwrap())
@@ -91,7 +91,7 @@ async fn pass(request: HttpRequest, body: web::Bytes, to: web::Data<Mutex<State>
         asked = asked.header(name.as_str(), value.as_bytes());
     }
     let Ok(came) = asked.send().await else { return HttpResponse::BadGateway().finish() };
-    if loses {
+    if dropped_path {
         return HttpResponse::BadGateway().finish();
     }
     let mut answer = HttpResponse::build(StatusCode::from_u16(came.status().as_u16()).unwrap());

@@ -18,13 +18,13 @@ const ACCESS_KEY: &str = "reader";
 const SECRET_KEY: &str = "a-secret-of-the-reader";
 
 /// See the file's head.
-pub struct Store {
+pub struct S3Bucket {
     pub endpoint: String,
     folder: TempDir,
     serving: AbortHandle,
 }
 
-impl Store {
+impl S3Bucket {
     /// An empty one.
     pub async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -57,7 +57,7 @@ impl Store {
     }
 }
 
-impl Drop for Store {
+impl Drop for S3Bucket {
     fn drop(&mut self) {
         self.serving.abort();
     }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::client::Client;
 use super::service_home::Home;
-use super::user::{PASSWORD, Person};
+use super::user::{PASSWORD, User};
 
 /// When every service begins: 2024-05-06T12:00:00Z.
 pub const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
@@ -29,16 +29,16 @@ pub struct Server {
 impl Server {
     /// With the built-in settings.
     pub async fn start() -> Self {
-        Self::with(&[]).await
+        Self::start_with(&[]).await
     }
 
     /// With these settings over the built-in ones, such as `("PLANS__PRO__REST_PER_DAY", "5")`.
-    pub async fn with(settings: &[(&str, &str)]) -> Self {
-        Self::at(Home::new().await, Arc::new(TestClock::at(NOON)), settings).await
+    pub async fn start_with(settings: &[(&str, &str)]) -> Self {
+        Self::start_in(Home::new().await, Arc::new(TestClock::at(NOON)), settings).await
     }
 
     /// Where another one was before.
-    pub async fn at(home: Home, clock: Arc<TestClock>, settings: &[(&str, &str)]) -> Self {
+    pub async fn start_in(home: Home, clock: Arc<TestClock>, settings: &[(&str, &str)]) -> Self {
         // The index of the one before is still open in this process: each has one of its own.
         let index = Uuid::now_v7().to_string();
         let own = settings.iter().map(|(name, value)| (format!("CARREL__{name}"), (*value).to_owned()));
@@ -71,14 +71,14 @@ impl Server {
     }
 
     /// Someone who presents nothing.
-    pub fn stranger(&self) -> Client {
-        Client::of(&format!("http://{}", self.running.address))
+    pub fn anonymous(&self) -> Client {
+        Client::new(&format!("http://{}", self.running.address))
     }
 
     /// Somebody new.
-    pub async fn user(&self, plan: Plan) -> Person<'_> {
+    pub async fn user(&self, plan: Plan) -> User<'_> {
         let email = format!("{}@reader.example", Uuid::now_v7().simple());
         let new = NewAccount { email, name: None, password: PASSWORD.to_owned(), plan };
-        Person::of(self, accounts::create(self.app(), new).await.unwrap())
+        User::of(self, accounts::create(self.app(), new).await.unwrap())
     }
 }

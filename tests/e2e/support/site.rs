@@ -63,17 +63,17 @@ impl Site {
     }
 
     /// How often it was asked whether the page had changed, and had not.
-    pub fn unchanged(&self, path: &str) -> usize {
+    pub fn not_modified_count(&self, path: &str) -> usize {
         self.pages.lock().unwrap()[path].unchanged
     }
 
     /// Whether the page was ever asked for.
-    pub fn was_asked(&self, path: &str) -> bool {
+    pub fn was_requested(&self, path: &str) -> bool {
         self.pages.lock().unwrap().get(path).is_some_and(|page| page.hits > 0)
     }
 
     /// How often the page was asked for.
-    pub fn hits(&self, path: &str) -> usize {
+    pub fn request_count(&self, path: &str) -> usize {
         self.pages.lock().unwrap()[path].hits
     }
 }

@@ -6,7 +6,7 @@ use actix_web::http::StatusCode;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 
 /// See the file's head.
-pub struct Ears {
+pub struct TranscriptionEndpoint {
     url: String,
     inside: Arc<Mutex<Inside>>,
 }
@@ -16,7 +16,7 @@ struct Inside {
     forms: Vec<String>,
 }
 
-impl Ears {
+impl TranscriptionEndpoint {
     /// One that answers so, with status and body, one after the other; the last one stays. A status of 0 is no answer.
     pub async fn start<const N: usize>(answers: [(u16, &'static str); N]) -> Self {
         let inside = Arc::new(Mutex::new(Inside { answers: answers.into(), forms: Vec::new() }));
@@ -43,7 +43,7 @@ impl Ears {
     }
 
     /// From now on it answers so.
-    pub fn answers<const N: usize>(&self, answers: [(u16, &'static str); N]) {
+    pub fn set_responses<const N: usize>(&self, answers: [(u16, &'static str); N]) {
         let mut inside = self.inside.lock().unwrap();
         inside.answers = answers.into();
         inside.forms.clear();

@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::eventually;
-use super::mcp_client::Mcp;
+use super::mcp_client::McpClient;
 use super::server::Server;
 
 /// Of every person.
 pub const PASSWORD: &str = "nine herons in the reeds";
 
 /// See the file's head.
-pub struct Person<'a> {
+pub struct User<'a> {
     server: &'a Server,
     row: user::Model,
 }
 
-impl<'a> Person<'a> {
+impl<'a> User<'a> {
     pub(super) fn of(server: &'a Server, row: user::Model) -> Self {
         Self { server, row }
     }
@@ -48,7 +48,7 @@ impl<'a> Person<'a> {
     }
 
     /// A REST key with so many requests an hour.
-    pub async fn key_of_an_hour(&self, hourly: i32) -> Key {
+    pub async fn key_with_hourly_limit(&self, hourly: i32) -> Key {
         self.make_key(KeyKind::Rest, &[Scope::ReadLibrary], Some(hourly)).await
     }
 
@@ -58,7 +58,7 @@ impl<'a> Person<'a> {
     }
 
     /// An assistant with all that one can be granted, and so many requests an hour.
-    pub async fn assistant_of_an_hour(&self, hourly: Option<i32>) -> Mcp {
+    pub async fn assistant_with_hourly_limit(&self, hourly: Option<i32>) -> McpClient {
         let all = [
             Scope::Mcp,
             Scope::ReadLibrary,
@@ -67,17 +67,17 @@ impl<'a> Person<'a> {
             Scope::WriteBookmarks,
             Scope::WriteNotes,
         ];
-        Mcp::of(self.make_key(KeyKind::Mcp, &all, hourly).await.client)
+        McpClient::new(self.make_key(KeyKind::Mcp, &all, hourly).await.client)
     }
 
     /// An assistant with all that one can be granted.
-    pub async fn assistant(&self) -> Mcp {
-        self.assistant_of_an_hour(None).await
+    pub async fn assistant(&self) -> McpClient {
+        self.assistant_with_hourly_limit(None).await
     }
 
     /// An assistant with these scopes.
-    pub async fn assistant_with<const N: usize>(&self, scopes: [Scope; N]) -> Mcp {
-        Mcp::of(self.make_key(KeyKind::Mcp, &scopes, None).await.client)
+    pub async fn assistant_with_scopes<const N: usize>(&self, scopes: [Scope; N]) -> McpClient {
+        McpClient::new(self.make_key(KeyKind::Mcp, &scopes, None).await.client)
     }
 
     async fn make_key(&self, kind: KeyKind, scopes: &[Scope], hourly_limit: Option<i32>) -> Key {
@@ -90,12 +90,12 @@ impl<'a> Person<'a> {
             expires_at: None,
         };
         let (row, secret) = app.keys.create(self.row.id, plan, app.plans.limits(plan), wish).await.unwrap();
-        Key::of(row.id, secret.expose(), &self.server.stranger())
+        Key::of(row.id, secret.expose(), &self.server.anonymous())
     }
 
     /// Signs in to the web app.
     pub async fn sign_in(&self) -> Client {
-        self.server.stranger().sign_in(&self.row.email, PASSWORD).await
+        self.server.anonymous().sign_in(&self.row.email, PASSWORD).await
     }
 }
 
@@ -114,8 +114,8 @@ impl Deref for Key {
 }
 
 impl Key {
-    fn of(id: KeyId, secret: &str, stranger: &Client) -> Self {
-        Self { id: id.to_string(), client: stranger.clone().with_key(secret) }
+    fn of(id: KeyId, secret: &str, anonymous: &Client) -> Self {
+        Self { id: id.to_string(), client: anonymous.clone().with_key(secret) }
     }
 
     /// Another way to hold one.
@@ -134,7 +134,7 @@ impl Key {
     }
 
     /// The bookmark, once its work has come to this status.
-    pub async fn once(&self, bookmark: &Value, status: &str) -> Value {
+    pub async fn wait_for(&self, bookmark: &Value, status: &str) -> Value {
         let path = format!("/rest/v1/bookmarks/{}", bookmark["bookmarkId"].as_str().unwrap());
         eventually(&format!("a bookmark is {status}"), async || {
             let shown = self.get(&path).await.data(200)["bookmark"].clone();

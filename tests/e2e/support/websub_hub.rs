@@ -7,7 +7,7 @@ use actix_web::http::StatusCode;
 use actix_web::{App, HttpResponse, HttpServer, web};
 
 /// What came in one form.
-pub type Form = HashMap<String, String>;
+pub type HubRequest = HashMap<String, String>;
 
 /// See the file's head.
 pub struct Hub {
@@ -18,13 +18,13 @@ pub struct Hub {
 
 struct State {
     status: u16,
-    asked: Vec<Form>,
+    requests: Vec<HubRequest>,
 }
 
 impl Hub {
     /// One that takes everybody.
     pub async fn start() -> Self {
-        let state = Arc::new(Mutex::new(State { status: 202, asked: Vec::new() }));
+        let state = Arc::new(Mutex::new(State { status: 202, requests: Vec::new() }));
         let served = web::Data::from(state.clone());
         let server = HttpServer::new(move || {
             App::new().app_data(served.clone()).default_service(web::post().to(take))
@@ -36,18 +36,18 @@ impl Hub {
     }
 
     /// From now on it answers so.
-    pub fn answer(&self, status: u16) {
+    pub fn set_status(&self, status: u16) {
         self.state.lock().unwrap().status = status;
     }
 
     /// What it was asked so far.
-    pub fn asked(&self) -> Vec<Form> {
-        self.state.lock().unwrap().asked.clone()
+    pub fn requests(&self) -> Vec<HubRequest> {
+        self.state.lock().unwrap().requests.clone()
     }
 }
 
-async fn take(form: web::Form<Form>, state: web::Data<Mutex<State>>) -> HttpResponse {
+async fn take(form: web::Form<HubRequest>, state: web::Data<Mutex<State>>) -> HttpResponse {
     let mut state = state.lock().unwrap();
-    state.asked.push(form.into_inner());
+    state.requests.push(form.into_inner());
     HttpResponse::new(StatusCode::from_u16(state.status).unwrap())
 }

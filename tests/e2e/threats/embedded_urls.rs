@@ -34,7 +34,7 @@ async fn urls_embedded_in_a_page_are_not_fetched() {
     let url = site.page("/page", [Reply::Html(page)]);
 
     let saved = key.save(serde_json::json!({ "url": url })).await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
 
-    assert_eq!(REFERRED.map(|path| site.hits(path)), [0; 9]);
+    assert_eq!(REFERRED.map(|path| site.request_count(path)), [0; 9]);
 }

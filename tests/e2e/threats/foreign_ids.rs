@@ -21,12 +21,12 @@ async fn ids_of_another_account_find_and_change_nothing() {
     let page = json!({
         "url": "https://example.org/heron", "text": "A heron in the reeds.", "collectionIds": [collection]
     });
-    let saved = theirs.once(&theirs.save(page).await, "ready").await;
+    let saved = theirs.wait_for(&theirs.save(page).await, "ready").await;
     let bookmark = saved["bookmarkId"].as_str().unwrap();
     let made = session.post("/app/api/projects", json!({ "name": "Herons" })).await.data(201).clone();
     let project = id(&made, "project", "id");
     let own = key.save_text("https://example.org/own", "A heron of mine.").await;
-    let own = key.once(&own, "ready").await["bookmarkId"].as_str().unwrap().to_owned();
+    let own = key.wait_for(&own, "ready").await["bookmarkId"].as_str().unwrap().to_owned();
 
     for path in [
         format!("/rest/v2/search?q=heron&collectionId={collection}"),
@@ -34,7 +34,7 @@ async fn ids_of_another_account_find_and_change_nothing() {
         format!("/rest/v1/bookmarks/{bookmark}"),
         format!("/rest/v2/projects/{project}/context"),
     ] {
-        assert_eq!(key.get(&path).await.refused(404), "NOT_FOUND", "{path}");
+        assert_eq!(key.get(&path).await.error_code(404), "NOT_FOUND", "{path}");
     }
     for (path, body) in [
         ("/rest/v2/ask".to_owned(), json!({ "question": "Where is the heron?", "bookmarkIds": [bookmark] })),
@@ -48,12 +48,12 @@ async fn ids_of_another_account_find_and_change_nothing() {
             json!({ "url": "https://a.example/", "collectionIds": [collection] }),
         ),
     ] {
-        assert_eq!(key.post(&path, body).await.refused(404), "NOT_FOUND", "{path}");
+        assert_eq!(key.post(&path, body).await.error_code(404), "NOT_FOUND", "{path}");
     }
     let made = browser.post("/app/api/projects", json!({ "name": "Mine" })).await.data(201).clone();
     let items = format!("/rest/v2/projects/{}/items", id(&made, "project", "id"));
     let added = key.post(&items, json!({ "items": [{ "bookmarkId": bookmark }] })).await;
-    assert_eq!(added.refused(404), "NOT_FOUND");
+    assert_eq!(added.error_code(404), "NOT_FOUND");
 
     let asked = key.post("/rest/v2/ask", json!({ "question": "Where is the heron in the reeds?" })).await;
     assert!(!asked.body.to_string().contains("example.org/heron"));

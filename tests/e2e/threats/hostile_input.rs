@@ -4,7 +4,7 @@ use entity::plan::Plan;
 use serde_json::{Value, json};
 
 use super::{HIGH_LIMITS, routes};
-use crate::support::{Answer, Client, Home, NOON, Server, files};
+use crate::support::{Client, Home, NOON, Response, Server, files};
 
 const JSON: &str = "application/json";
 
@@ -69,16 +69,22 @@ fn bodies() -> Vec<Vec<u8>> {
 /// Of the threat table (row J1).
 #[actix_web::test]
 async fn malformed_bodies_get_400_on_every_route() {
-    let server = Server::with(&HIGH_LIMITS).await;
+    let server = Server::start_with(&HIGH_LIMITS).await;
     let bodies = bodies();
 
     for (client, routes) in routes(&server).await {
         // The routes of the library are those of REST with another credential.
-        let posts = routes.iter().filter(|asked| asked.route.method.as_str() == "POST");
-        for asked in posts.filter(|asked| !asked.path.starts_with("/app/api/library/")) {
+        let posts = routes.iter().filter(|request| request.route.method.as_str() == "POST");
+        for request in posts.filter(|request| !request.path.starts_with("/app/api/library/")) {
             for body in &bodies {
-                let answer = client.body(&asked.path, JSON, body.clone()).await;
-                assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{}: {}", asked.route.name, start(body));
+                let answer = client.post_bytes(&request.path, JSON, body.clone()).await;
+                assert_eq!(
+                    answer.error_code(400),
+                    "VALIDATION_FAILED",
+                    "{}: {}",
+                    request.route.name,
+                    start(body)
+                );
             }
         }
     }
@@ -88,16 +94,16 @@ async fn malformed_bodies_get_400_on_every_route() {
 #[actix_web::test]
 async fn malformed_bodies_are_refused_without_a_key_too() {
     let settings = [("AUTH__FAILURES_PER_MINUTE", "100000"), ("ACCOUNTS__SIGNUP", "open")];
-    let server = Server::with(&settings).await;
+    let server = Server::start_with(&settings).await;
     let assistant = server.user(Plan::Pro).await.mcp_key().await;
-    let stranger = server.stranger();
+    let anonymous = server.anonymous();
 
     for body in bodies() {
         for path in ["/app/api/session", "/app/api/setup", "/app/api/signup", "/oauth/register"] {
-            let answer = stranger.body(path, JSON, body.clone()).await;
+            let answer = anonymous.post_bytes(path, JSON, body.clone()).await;
             assert!([400, 413].contains(&answer.status), "{path}: {}: {}", start(&body), answer.text);
         }
-        let answer = assistant.body("/mcp", JSON, body.clone()).await;
+        let answer = assistant.post_bytes("/mcp", JSON, body.clone()).await;
         assert_eq!(answer.status, 400, "/mcp: {}: {}", start(&body), answer.text);
         assert!(answer.body["error"]["code"].is_i64(), "{}", answer.text);
     }
@@ -198,19 +204,19 @@ async fn addresses(client: &Client) -> Vec<Value> {
 
 /// Asserts that the answer has one of the expected statuses.
 #[track_caller]
-fn assert_status(answer: &Answer, statuses: &[u16], what: &str) {
+fn assert_status(answer: &Response, statuses: &[u16], what: &str) {
     assert!(statuses.contains(&answer.status), "{what}: {}", answer.text);
 }
 
 /// Of the threat table (rows D1, D2).
 #[actix_web::test]
 async fn operators_and_statements_in_parameters_are_only_text() {
-    let server = Server::with(&HIGH_LIMITS).await;
+    let server = Server::start_with(&HIGH_LIMITS).await;
     let user = server.user(Plan::Pro).await;
     let (key, browser) = (user.full_key().await, user.sign_in().await);
     let saved = key.save_text("https://example.org/herons", "Herons stand in the reeds.").await;
-    key.once(&saved, "ready").await;
-    let project = crate::rest::projects::project(&browser, "Birds").await;
+    key.wait_for(&saved, "ready").await;
+    let project = crate::rest::projects::create_project(&browser, "Birds").await;
     let before = addresses(&key).await;
 
     for text in texts() {
@@ -252,7 +258,7 @@ async fn filename_of_an_upload_is_not_used_as_a_path() {
     let home = Home::new().await;
     let folder = home.path("files");
     let clock = std::sync::Arc::new(library::clock::TestClock::at(NOON));
-    let server = Server::at(home, clock, &[("FILES__URL", &folder.display().to_string())]).await;
+    let server = Server::start_in(home, clock, &[("FILES__URL", &folder.display().to_string())]).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let announce = async |name: &str| {
         let file = json!({ "filename": name, "contentType": "application/pdf", "bytes": 9 });
@@ -276,7 +282,7 @@ async fn filename_of_an_upload_is_not_used_as_a_path() {
     ] {
         let refused = announce(name).await;
         assert_eq!(
-            (refused.refused(400), refused.faults()),
+            (refused.error_code(400), refused.faults()),
             ("VALIDATION_FAILED", vec!["filename"]),
             "{name:?}"
         );

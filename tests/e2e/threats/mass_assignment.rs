@@ -5,8 +5,8 @@ use reqwest::Method;
 use serde_json::{Map, Value, json};
 
 use super::routes;
-use crate::support::route_table::Asked;
-use crate::support::{Answer, PASSWORD, Server};
+use crate::support::route_table::RouteRequest;
+use crate::support::{PASSWORD, Response, Server};
 
 /// Names of columns that other services have accepted from a body.
 const EXTRA: [&str; 18] = [
@@ -31,8 +31,8 @@ const EXTRA: [&str; 18] = [
 ];
 
 /// Those of [`EXTRA`] that the route does not have.
-fn foreign(asked: &Asked) -> Vec<&'static str> {
-    EXTRA.into_iter().filter(|name| asked.route.fields.iter().all(|field| field.name != *name)).collect()
+fn foreign(request: &RouteRequest) -> Vec<&'static str> {
+    EXTRA.into_iter().filter(|name| request.route.fields.iter().all(|field| field.name != *name)).collect()
 }
 
 fn object(names: &[&str]) -> Value {
@@ -40,8 +40,8 @@ fn object(names: &[&str]) -> Value {
 }
 
 #[track_caller]
-fn names_all(answer: &Answer, names: &[&str], what: &str) {
-    assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{what}");
+fn names_all(answer: &Response, names: &[&str], what: &str) {
+    assert_eq!(answer.error_code(400), "VALIDATION_FAILED", "{what}");
     let faults = answer.faults();
     for name in names {
         assert!(faults.contains(name), "{what} takes {name}: {}", answer.body);
@@ -55,10 +55,10 @@ async fn every_body_refuses_foreign_columns() {
     let tables = routes(&server).await;
 
     for (client, routes) in &tables {
-        for asked in routes.iter().filter(|asked| asked.body().is_some()) {
-            let names = foreign(asked);
-            let answer = asked.with(client, "", Some(object(&names))).await;
-            names_all(&answer, &names, asked.route.name);
+        for request in routes.iter().filter(|request| request.body().is_some()) {
+            let names = foreign(request);
+            let answer = request.send_with(client, "", Some(object(&names))).await;
+            names_all(&answer, &names, request.route.name);
         }
     }
     let [_, (browser, _)] = &tables;
@@ -69,9 +69,9 @@ async fn every_body_refuses_foreign_columns() {
 /// Of the threat table (row T5).
 #[actix_web::test]
 async fn account_bodies_refuse_foreign_columns() {
-    let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
+    let server = Server::start_with(&[("ACCOUNTS__SIGNUP", "open")]).await;
     let account = json!({ "email": "a@reader.example", "password": PASSWORD, "name": "A" });
-    let signed_out = server.stranger();
+    let signed_out = server.anonymous();
     for path in ["/app/api/setup", "/app/api/signup"] {
         for (name, value) in [("plan", "research"), ("userId", "x"), ("passwordHash", "x")] {
             let mut body = account.clone();
@@ -98,7 +98,7 @@ async fn nested_objects_refuse_foreign_columns() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, browser, assistant) = (user.full_key().await, user.sign_in().await, user.assistant().await);
-    let project = crate::rest::projects::project(&browser, "P").await;
+    let project = crate::rest::projects::create_project(&browser, "P").await;
 
     let items = json!({ "items": [{ "url": "https://example.org/", "userId": "x" }] });
     let added = key.post(&format!("/rest/v2/projects/{project}/items"), items).await;
@@ -111,7 +111,7 @@ async fn nested_objects_refuse_foreign_columns() {
     for result in batch.data(200)["results"].as_array().unwrap() {
         assert_eq!((&result["ok"], &result["error"]["code"]), (&json!(false), &json!("VALIDATION_FAILED")));
     }
-    for tool in assistant.tools().await {
+    for tool in assistant.list_tools().await {
         let error = assistant.call(&tool, json!({ "userId": user.id().to_string() })).await.unwrap_err();
         assert_eq!(error["code"], "VALIDATION_FAILED", "{tool}");
         assert!(error["fields"].to_string().contains("userId"), "{tool}: {error}");

@@ -13,7 +13,7 @@ use carrel::http::table::Route;
 use carrel::{app, rest};
 use entity::plan::Plan;
 
-use crate::support::route_table::{self, Asked};
+use crate::support::route_table::{self, RouteRequest};
 use crate::support::{Client, Server};
 
 /// Settings with limits that no test of all routes reaches.
@@ -28,10 +28,10 @@ async fn key_and_browser(server: &Server) -> (Client, Client) {
 }
 
 /// Every route of the route tables, with a client that may call it: REST with a key, the web app with a session.
-async fn routes(server: &Server) -> [(Client, Vec<Asked>); 2] {
+async fn routes(server: &Server) -> [(Client, Vec<RouteRequest>); 2] {
     let (key, browser) = key_and_browser(server).await;
-    let all = |mounted: &[(&str, &'static [Route])]| -> Vec<Asked> {
-        mounted.iter().flat_map(|&(path, routes)| route_table::all(path, routes)).collect()
+    let all = |mounted: &[(&str, &'static [Route])]| -> Vec<RouteRequest> {
+        mounted.iter().flat_map(|&(path, routes)| route_table::requests(path, routes)).collect()
     };
     let of_key = all(&[("/rest/v1", rest::V1), ("/rest/v2", rest::V2)]);
     let of_browser =

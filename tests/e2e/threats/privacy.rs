@@ -9,7 +9,8 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::support::{
-    Client, Home, Key, Mcp, Model, Program, Reply, Server, Site, Turn, eventually, files, holds, program,
+    ChatEndpoint, ChatReply, Client, Home, Key, McpClient, Program, Reply, Server, Site, eventually, files,
+    holds, program,
 };
 
 /// Tables that hold nothing of what users read, write or ask.
@@ -93,14 +94,14 @@ fn canary(stem: &str) -> String {
 }
 
 /// An assistant with all that one can be granted.
-async fn assistant(browser: &Client, stranger: &Client) -> Mcp {
+async fn assistant(browser: &Client, anonymous: &Client) -> McpClient {
     let scopes = ["mcp", "read:library", "read:projects", "write:projects", "write:bookmarks", "write:notes"];
     let made = browser.post("/app/api/keys", json!({ "name": "A", "kind": "mcp", "scopes": scopes })).await;
-    Mcp::of(stranger.clone().with_key(made.data(201)["secret"].as_str().unwrap()))
+    McpClient::new(anonymous.clone().with_key(made.data(201)["secret"].as_str().unwrap()))
 }
 
 /// Asks for things by words that are kept nowhere, well and badly.
-async fn ask(key: &Key, stranger: &Client, assistant: &Mcp) {
+async fn ask(key: &Key, anonymous: &Client, assistant: &McpClient) {
     for path in ASKED {
         let answer = key.get(&format!("{path}{}", asked())).await;
         assert!(answer.status < 500, "{path}: {}", answer.text);
@@ -113,7 +114,7 @@ async fn ask(key: &Key, stranger: &Client, assistant: &Mcp) {
         Client::clone(key).with(name, &asked()).get("/rest/v2/usage").await.data(200);
     }
     let wrong = json!({ "email": format!("{}@reader.example", asked()), "password": asked() });
-    assert_eq!(stranger.post("/app/api/session", wrong).await.status, 401);
+    assert_eq!(anonymous.post("/app/api/session", wrong).await.status, 401);
     assistant.call("search_library", json!({ "query": asked() })).await.unwrap();
     for (tool, argument) in
         [("search_library", "limit"), ("get_document", "documentId"), ("add_bookmark", "url")]
@@ -132,7 +133,7 @@ async fn ask(key: &Key, stranger: &Client, assistant: &Mcp) {
 }
 
 /// Keeps words as content of every kind.
-async fn keep(key: &Key, browser: &Client, assistant: &Mcp) {
+async fn keep(key: &Key, browser: &Client, assistant: &McpClient) {
     let saved = key
         .save(json!({
             "url": format!("https://example.org/herons?session={}", kept()),
@@ -142,7 +143,7 @@ async fn keep(key: &Key, browser: &Client, assistant: &Mcp) {
             "notes": kept(),
         }))
         .await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     let bookmark = saved["bookmarkId"].as_str().unwrap();
     let mark = json!({ "text": "Herons", "note": kept(), "startOffset": 0, "endOffset": 6 });
     key.post(&format!("/rest/v1/bookmarks/{bookmark}/highlights"), mark).await.data(201);
@@ -183,7 +184,7 @@ async fn fail(key: &Key, site: &Site) {
     ] {
         let url = format!("{}?token={}", site.page(path, [reply]), kept());
         let saved = key.save(json!({ "url": url })).await;
-        key.once(&saved, "failed").await;
+        key.wait_for(&saved, "failed").await;
     }
     let name = format!("{}.pdf", kept());
     let file = json!({ "filename": name, "contentType": "application/pdf", "bytes": broken.len() });
@@ -201,14 +202,18 @@ async fn fail(key: &Key, site: &Site) {
 #[actix_web::test]
 async fn user_content_is_in_no_log_metric_or_bookkeeping_table() {
     let home = Home::new().await;
-    let (id, secret) = program::make_account(&home);
-    let model =
-        Model::start([Turn::Status(401, "0"), Turn::Says("\"Herons stand in the reeds\" [1].", 5)]).await;
+    let (id, secret) = program::create_account(&home);
+    let model = ChatEndpoint::start([
+        ChatReply::Status(401, "0"),
+        ChatReply::Text("\"Herons stand in the reeds\" [1].", 5),
+    ])
+    .await;
     let [url, name, word] = model.settings();
     let running = Program::start_with(&home, "data", &[("LOG__LEVEL", "trace"), url, name, word]).await;
-    let (stranger, key, site) = (running.stranger(), running.holder(&id, &secret), Site::start().await);
-    let browser = stranger.sign_in(program::EMAIL, program::PASSWORD).await;
-    let assistant = assistant(&browser, &stranger).await;
+    let (anonymous, key, site) =
+        (running.anonymous(), running.client_with_key(&id, &secret), Site::start().await);
+    let browser = anonymous.sign_in(program::EMAIL, program::PASSWORD).await;
+    let assistant = assistant(&browser, &anonymous).await;
     let secrets = [
         secret,
         assistant.client.header("authorization").replace("Bearer ", ""),
@@ -221,8 +226,8 @@ async fn user_content_is_in_no_log_metric_or_bookkeeping_table() {
 
     keep(&key, &browser, &assistant).await;
     fail(&key, &site).await;
-    ask(&key, &stranger, &assistant).await;
-    let metrics = stranger.get("/metrics").await.text;
+    ask(&key, &anonymous, &assistant).await;
+    let metrics = anonymous.get("/metrics").await.text;
     assert!(running.terminate().await.success());
 
     let log = std::fs::read_to_string(home.path("data.log")).unwrap();
@@ -263,7 +268,7 @@ async fn content_of_a_purged_bookmark_is_in_no_file() {
             "notes": kept(),
         }))
         .await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
     let path = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
     let mark = json!({ "text": "They", "note": kept(), "startOffset": 0, "endOffset": 4 });
     key.post(&format!("{path}/highlights"), mark).await.data(201);
@@ -271,7 +276,7 @@ async fn content_of_a_purged_bookmark_is_in_no_file() {
     key.delete(&path).await.data(200);
     server.clock.advance(Duration::from_secs(31 * 86_400));
     let (home, clock) = server.stop().await;
-    let server = Server::at(home, clock, &[]).await;
+    let server = Server::start_in(home, clock, &[]).await;
 
     let rows = Database::connect(server.database_url()).await.unwrap();
     for table in ["bookmark", "document", "chunk", "rendition"] {

@@ -4,7 +4,7 @@
 use entity::plan::Plan;
 use serde_json::{Value, json};
 
-use crate::support::{Key, Model, Server, Turn};
+use crate::support::{ChatEndpoint, ChatReply, Key, Server};
 
 /// Injected instructions. Each is used three times: visible, hidden by CSS and comments, and with invisible characters.
 const INSTRUCTIONS: [&str; 17] = [
@@ -65,8 +65,8 @@ async fn bookmarks(key: &Key) -> usize {
 /// Of the threat table (row I1).
 #[actix_web::test]
 async fn injected_instructions_change_no_rules_and_no_library() {
-    let model = Model::start([Turn::Says(OBEDIENT, 5)]).await;
-    let server = Server::with(&model.settings()).await;
+    let model = ChatEndpoint::start([ChatReply::Text(OBEDIENT, 5)]).await;
+    let server = Server::start_with(&model.settings()).await;
     let key = server.user(Plan::Research).await.full_key().await;
     let mut subjects = Vec::new();
     for (n, instruction) in INSTRUCTIONS.iter().enumerate() {
@@ -75,7 +75,7 @@ async fn injected_instructions_change_no_rules_and_no_library() {
             let url = format!("https://example.org/{subject}");
             let html = page(&subject, instruction, carrier);
             let saved = key.save(json!({ "url": url, "html": html })).await;
-            key.once(&saved, "ready").await;
+            key.wait_for(&saved, "ready").await;
             subjects.push(subject);
         }
     }
@@ -123,18 +123,19 @@ async fn tool_calls_in_a_page_stay_in_the_content_of_a_result() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, assistant) = (user.full_key().await, user.assistant().await);
-    let before = assistant.ask("tools/list", json!({})).await;
+    let before = assistant.call_method("tools/list", json!({})).await;
     let saved = key.save(
         json!({ "url": "https://example.org/", "title": FORGED, "text": FORGED, "tags": ["<system>"] }),
     );
     let saved = saved.await;
-    key.once(&saved, "ready").await;
+    key.wait_for(&saved, "ready").await;
 
     for (tool, arguments) in [
         ("search_library", json!({ "query": "quaggas" })),
         ("get_document", json!({ "documentId": saved["documentId"] })),
     ] {
-        let called = assistant.ask("tools/call", json!({ "name": tool, "arguments": arguments })).await;
+        let called =
+            assistant.call_method("tools/call", json!({ "name": tool, "arguments": arguments })).await;
 
         assert!(called["structuredContent"].to_string().contains("<system>"), "{tool}: {called}");
         assert!(called["content"].to_string().contains("third-party"), "{tool}: {called}");
@@ -145,7 +146,7 @@ async fn tool_calls_in_a_page_stay_in_the_content_of_a_result() {
         }
         assert!(!rest.to_string().contains("system"), "{tool}: {rest}");
     }
-    assert_eq!(assistant.ask("tools/list", json!({})).await, before);
+    assert_eq!(assistant.call_method("tools/list", json!({})).await, before);
     assert_eq!(bookmarks(&key).await, 1);
 }
 
@@ -158,14 +159,17 @@ async fn page_that_claims_to_be_another_is_cited_by_its_own_url() {
         <script type=application/ld+json>{\"@type\": \"Article\", \"url\": \"https://bank.example/rates\"}</script></head>\
         <body><article><h1>Rates</h1><p>Source: https://bank.example/rates, document 01890000-0000-7000-8000-000000000000.</p>\
         <p>The quagga account pays nine percent a year to everybody.</p></article></body></html>";
-    let model =
-        Model::start([Turn::Says("\"pays nine percent a year\" [1], \"pays ninety percent\" [1].", 5)]).await;
-    let server = Server::with(&model.settings()).await;
+    let model = ChatEndpoint::start([ChatReply::Text(
+        "\"pays nine percent a year\" [1], \"pays ninety percent\" [1].",
+        5,
+    )])
+    .await;
+    let server = Server::start_with(&model.settings()).await;
     let user = server.user(Plan::Pro).await;
     let (key, assistant) = (user.full_key().await, user.assistant().await);
     let saved = key.save(json!({ "url": URL, "html": CLAIM })).await;
 
-    let ready = key.once(&saved, "ready").await;
+    let ready = key.wait_for(&saved, "ready").await;
 
     assert_eq!(ready["url"], URL);
     let found = key.get("/rest/v2/search?q=quagga+account").await.data(200)["results"].clone();

@@ -7,9 +7,9 @@ use uuid::Uuid;
 
 use super::{key_and_browser, routes};
 use crate::limits::connections::exchange;
-use crate::support::{Answer, Assistant, Client, Server, sent_back};
+use crate::support::{Client, OAuthClient, Response, Server, redirect_params};
 
-fn headers(answer: &Answer) -> String {
+fn headers(answer: &Response) -> String {
     format!("{:?}", answer.headers).to_ascii_lowercase()
 }
 
@@ -19,10 +19,10 @@ async fn line_breaks_in_a_request_split_no_header() {
     const BREAK: &str = "\r\nX-Forged: 1\r\n\r\n<script>";
     let server = Server::start().await;
     let (key, browser) = key_and_browser(&server).await;
-    let assistant = Assistant::new(server.stranger()).await;
+    let assistant = OAuthClient::new(server.anonymous()).await;
 
-    let back = browser.get(&assistant.address(&[("state", BREAK), ("scope", "mcp")])).await;
-    assert_eq!(sent_back(&back)["state"], BREAK);
+    let back = browser.get(&assistant.authorization_url(&[("state", BREAK), ("scope", "mcp")])).await;
+    assert_eq!(redirect_params(&back)["state"], BREAK);
     let mut answers = vec![back];
     for path in ["/rest/v2/", "/rest/v2/search?q=", "/oauth/authorize?client_id=", "/read/", "/files/", "/"] {
         answers.push(key.get(&format!("{path}%0d%0aX-Forged:%201%0d%0a%0d%0a<script>")).await);
@@ -49,10 +49,10 @@ async fn request_id_of_a_client_is_replaced() {
     let server = Server::start().await;
 
     for sent in ["7", "0190a7c4-0000-7000-8000-000000000000", "a, b"] {
-        let answer = server.stranger().with("x-request-id", sent).get("/healthz").await;
+        let answer = server.anonymous().with("x-request-id", sent).get("/healthz").await;
 
-        assert_ne!(answer.said("x-request-id"), sent);
-        assert!(Uuid::parse_str(answer.said("x-request-id")).is_ok(), "{}", headers(&answer));
+        assert_ne!(answer.header("x-request-id"), sent);
+        assert!(Uuid::parse_str(answer.header("x-request-id")).is_ok(), "{}", headers(&answer));
     }
 }
 
@@ -98,7 +98,7 @@ async fn ambiguous_framing_gets_400_and_a_closed_connection() {
 /// Of the threat table (row H3).
 #[actix_web::test]
 async fn responses_do_not_contain_a_forged_host() {
-    let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
+    let server = Server::start_with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
     let forged = |client: &Client| {
         // A name of the local network: requests with it are served.
         let client = client.clone().with("host", "evilhost").with("x-forwarded-host", "evil.example");
@@ -108,8 +108,8 @@ async fn responses_do_not_contain_a_forged_host() {
     for (client, routes) in routes(&server).await {
         let client = forged(&client);
         // The self-test fetches the service by its configured name, which does not resolve here.
-        for asked in routes.iter().filter(|asked| asked.route.name != "POST /connection-test") {
-            answers.push(asked.by(&client).await);
+        for request in routes.iter().filter(|request| request.route.name != "POST /connection-test") {
+            answers.push(request.send(&client).await);
         }
         let file = json!({ "filename": "a.pdf", "contentType": "application/pdf", "bytes": 9 });
         if client.get("/rest/v2/usage").await.status == 200 {
@@ -118,32 +118,34 @@ async fn responses_do_not_contain_a_forged_host() {
             assert!(url.starts_with("https://carrel.example/files/"), "{url}");
         }
     }
-    let (stranger, assistant) = (forged(&server.stranger()), Assistant::new(server.stranger()).await);
-    for path in ["/", "/openapi.json", "/docs", "/nowhere", "/oauth/authorize", &assistant.address(&[])] {
-        answers.push(stranger.get(path).await);
+    let (anonymous, assistant) = (forged(&server.anonymous()), OAuthClient::new(server.anonymous()).await);
+    for path in
+        ["/", "/openapi.json", "/docs", "/nowhere", "/oauth/authorize", &assistant.authorization_url(&[])]
+    {
+        answers.push(anonymous.get(path).await);
     }
 
     for (answer, name) in answers.iter().flat_map(|answer| [(answer, "evilhost"), (answer, "evil.example")]) {
         assert!(!answer.text.contains(name), "{}", answer.text);
         assert!(!headers(answer).contains(name), "{}", headers(answer));
     }
-    let called = stranger.post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).await;
+    let called = anonymous.post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).await;
     assert_eq!(called.status, 403, "a page that rebinds a name sends the name as its host");
 }
 
 /// Of the threat table (row H3).
 #[actix_web::test]
 async fn unknown_host_is_refused_before_anything_else() {
-    let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
+    let server = Server::start_with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
     for (client, routes) in routes(&server).await {
         let rebound = client.with("host", "evil.example:8080");
-        for asked in &routes {
-            let refused = asked.by(&rebound).await;
-            assert_eq!(refused.refused(400), "VALIDATION_FAILED", "{}", asked.route.name);
-            assert_eq!(refused.faults(), ["Host"], "{}", asked.route.name);
+        for request in &routes {
+            let refused = request.send(&rebound).await;
+            assert_eq!(refused.error_code(400), "VALIDATION_FAILED", "{}", request.route.name);
+            assert_eq!(refused.faults(), ["Host"], "{}", request.route.name);
         }
     }
-    let status = async |host: &str, path: &str| server.stranger().with("host", host).get(path).await.status;
+    let status = async |host: &str, path: &str| server.anonymous().with("host", host).get(path).await.status;
 
     for path in
         ["/", "/openapi.json", "/metrics", "/oauth/style.css", "/.well-known/oauth-authorization-server"]
@@ -166,11 +168,13 @@ async fn routes_with_credentials_send_no_cors_headers() {
 
     for (client, routes) in routes(&server).await {
         let foreign = client.with("origin", "https://evil.example");
-        for asked in &routes {
-            let asking = foreign.clone().with("access-control-request-method", asked.route.method.as_str());
-            for answer in [asked.by(&foreign).await, asking.send(Method::OPTIONS, &asked.path, None).await] {
+        for request in &routes {
+            let asking = foreign.clone().with("access-control-request-method", request.route.method.as_str());
+            for answer in
+                [request.send(&foreign).await, asking.send(Method::OPTIONS, &request.path, None).await]
+            {
                 let shared = headers(&answer).contains("access-control-");
-                assert!(!shared, "{}: {}", asked.route.name, headers(&answer));
+                assert!(!shared, "{}: {}", request.route.name, headers(&answer));
             }
         }
     }
@@ -182,13 +186,13 @@ async fn api_responses_are_json_and_not_sniffed() {
     let server = Server::start().await;
 
     for (client, routes) in routes(&server).await {
-        for asked in &routes {
+        for request in &routes {
             for query in ["", "?q=%3Cscript%3Ealert(1)%3C/script%3E"] {
                 let browser = client.clone().with("accept", "text/html");
-                let answer = asked.with(&browser, query, asked.body()).await;
+                let answer = request.send_with(&browser, query, request.body()).await;
 
-                assert_eq!(answer.said("content-type"), "application/json", "{}", asked.route.name);
-                assert_eq!(answer.said("x-content-type-options"), "nosniff", "{}", asked.route.name);
+                assert_eq!(answer.header("content-type"), "application/json", "{}", request.route.name);
+                assert_eq!(answer.header("x-content-type-options"), "nosniff", "{}", request.route.name);
             }
         }
     }
@@ -203,25 +207,28 @@ async fn forwarded_ips_count_behind_a_trusted_proxy_only() {
         client.with("x-real-ip", &address).with("forwarded", &format!("for={address}"))
     };
     let direct = Server::start().await;
-    let proxied = Server::with(&[("SERVER__TRUSTED_PROXIES", "127.0.0.1/32")]).await;
+    let proxied = Server::start_with(&[("SERVER__TRUSTED_PROXIES", "127.0.0.1/32")]).await;
 
     for n in 0..20 {
         assert_eq!(
-            spoofed(&direct.stranger(), n).get("/rest/v2/usage").await.refused(401),
+            spoofed(&direct.anonymous(), n).get("/rest/v2/usage").await.error_code(401),
             "API_KEY_INVALID"
         );
     }
     for n in 20..60 {
-        assert_eq!(spoofed(&direct.stranger(), n).get("/rest/v2/usage").await.refused(429), "RATE_LIMITED");
         assert_eq!(
-            spoofed(&proxied.stranger(), n).get("/rest/v2/usage").await.refused(401),
+            spoofed(&direct.anonymous(), n).get("/rest/v2/usage").await.error_code(429),
+            "RATE_LIMITED"
+        );
+        assert_eq!(
+            spoofed(&proxied.anonymous(), n).get("/rest/v2/usage").await.error_code(401),
             "API_KEY_INVALID"
         );
     }
     // The addresses before the last one are sent by the client and not trusted.
     for n in 0..21 {
         let chain = format!("192.0.2.{n}, 198.51.100.200");
-        let client = proxied.stranger().with_key("no key at all").with("x-forwarded-for", &chain);
+        let client = proxied.anonymous().with_key("no key at all").with("x-forwarded-for", &chain);
         let refused = client.get("/rest/v2/usage").await;
         assert_eq!(refused.status, if n < 20 { 401 } else { 429 }, "{n}");
     }

@@ -8,7 +8,7 @@ use entity::{api_key, oauth_client};
 use sea_orm::{Database, EntityTrait, PaginatorTrait};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Mcp, Relay, Reply, Server, Site, eventually};
+use crate::support::{Client, McpClient, Reply, ReverseProxy, Server, Site, eventually};
 
 /// Runs a connection test. Returns whether it passed, each step with its outcome, and the message of the one that failed.
 async fn tested(browser: &Client) -> (bool, Vec<(String, String)>, String) {
@@ -68,21 +68,21 @@ async fn written(server: &Server) {
 
 #[actix_web::test]
 async fn connection_tests_run_one_at_a_time_and_are_not_counted() {
-    let server = Server::with(&[("OAUTH__REGISTRATIONS_PER_HOUR", "1")]).await;
+    let server = Server::start_with(&[("OAUTH__REGISTRATIONS_PER_HOUR", "1")]).await;
     let browser = server.user(Plan::Free).await.sign_in().await;
 
     assert!(tested(&browser).await.0);
     let again = browser.post("/app/api/connection-test", json!({})).await;
 
-    assert_eq!((again.refused(503), again.number("retry-after")), ("OVERLOADED", 5));
+    assert_eq!((again.error_code(503), again.header_number("retry-after")), ("OVERLOADED", 5));
     let said = json!({ "redirect_uris": ["https://heron.example/cb"], "client_name": "Connection test" });
-    assert_eq!(server.stranger().post("/oauth/register", said.clone()).await.status, 201);
-    assert_eq!(server.stranger().post("/oauth/register", said).await.status, 429);
+    assert_eq!(server.anonymous().post("/oauth/register", said.clone()).await.status, 201);
+    assert_eq!(server.anonymous().post("/oauth/register", said).await.status, 429);
 }
 
 #[actix_web::test]
 async fn closed_registration_is_named_with_its_setting() {
-    let server = Server::with(&[("OAUTH__REGISTRATION", "closed")]).await;
+    let server = Server::start_with(&[("OAUTH__REGISTRATION", "closed")]).await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
 
     let (passed, steps, why) = tested(&browser).await;
@@ -101,7 +101,7 @@ async fn unreachable_or_foreign_base_url_fails_with_reason() {
         ("http://nowhere.invalid", 0, "does not resolve"),
         (elsewhere, 1, "/mcp without a credential answered"),
     ] {
-        let server = Server::with(&[("SERVER__BASE_URL", base)]).await;
+        let server = Server::start_with(&[("SERVER__BASE_URL", base)]).await;
         let browser = server.user(Plan::Pro).await.sign_in().await;
 
         let (passed, steps, why) = tested(&browser).await;
@@ -120,8 +120,8 @@ async fn unreachable_or_foreign_base_url_fails_with_reason() {
 async fn tls_failure_is_reported_as_no_connection() {
     // A server without TLS, at an https URL.
     let plain = Server::start().await;
-    let base = plain.stranger().base().replace("http://", "https://");
-    let server = Server::with(&[("SERVER__BASE_URL", &base)]).await;
+    let base = plain.anonymous().base_url().replace("http://", "https://");
+    let server = Server::start_with(&[("SERVER__BASE_URL", &base)]).await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
 
     let (passed, steps, why) = tested(&browser).await;
@@ -156,12 +156,12 @@ const BROKEN: [(&str, u16, &str, &str, &str); 8] = [
 
 #[actix_web::test]
 async fn step_broken_by_a_proxy_is_named_with_its_response() {
-    let relay = Relay::start().await;
+    let proxy = ReverseProxy::start().await;
     for (path, status, body, step, said) in BROKEN {
         // A service of its own for each: tests take turns.
-        let server = Server::with(&[("SERVER__BASE_URL", &relay.base)]).await;
-        relay.lead_to(server.stranger().base());
-        relay.answer_only(path, status, body);
+        let server = Server::start_with(&[("SERVER__BASE_URL", &proxy.base)]).await;
+        proxy.forward_to(server.anonymous().base_url());
+        proxy.override_path(path, status, body);
         let browser = server.user(Plan::Pro).await.sign_in().await;
 
         let (passed, steps, why) = tested(&browser).await;
@@ -171,15 +171,15 @@ async fn step_broken_by_a_proxy_is_named_with_its_response() {
         assert!(why.contains(said), "{path} {status}: {why}");
         leaves_nothing(&server, &browser).await;
     }
-    assert!(relay.credentials().is_empty(), "a key was sent to something else");
+    assert!(proxy.credentials().is_empty(), "a key was sent to something else");
 }
 
 #[actix_web::test]
 async fn client_with_lost_registration_response_is_removed() {
-    let relay = Relay::start().await;
-    let server = Server::with(&[("SERVER__BASE_URL", &relay.base)]).await;
-    relay.lead_to(server.stranger().base());
-    relay.lose_answers_of("/oauth/register");
+    let proxy = ReverseProxy::start().await;
+    let server = Server::start_with(&[("SERVER__BASE_URL", &proxy.base)]).await;
+    proxy.forward_to(server.anonymous().base_url());
+    proxy.drop_responses_of("/oauth/register");
     let browser = server.user(Plan::Pro).await.sign_in().await;
 
     let (passed, steps, why) = tested(&browser).await;
@@ -191,27 +191,27 @@ async fn client_with_lost_registration_response_is_removed() {
 
 #[actix_web::test]
 async fn test_key_is_refused_after_the_test() {
-    for keeps_credentials in [false, true] {
-        let relay = Relay::start().await;
-        let server = Server::with(&[("SERVER__BASE_URL", &relay.base)]).await;
-        relay.lead_to(server.stranger().base());
-        if keeps_credentials {
-            relay.keep_credentials();
+    for strips_credentials in [false, true] {
+        let proxy = ReverseProxy::start().await;
+        let server = Server::start_with(&[("SERVER__BASE_URL", &proxy.base)]).await;
+        proxy.forward_to(server.anonymous().base_url());
+        if strips_credentials {
+            proxy.strip_credentials();
         }
         let browser = server.user(Plan::Pro).await.sign_in().await;
 
         let (passed, steps, why) = tested(&browser).await;
 
-        assert_eq!(passed, !keeps_credentials, "{steps:?} {why}");
-        if keeps_credentials {
+        assert_eq!(passed, !strips_credentials, "{steps:?} {why}");
+        if strips_credentials {
             assert_eq!(outcomes(&steps)[5], "failed", "{steps:?}");
             assert!(why.contains("answered 401"), "{why}");
         }
-        let credentials = relay.credentials();
+        let credentials = proxy.credentials();
         assert!(!credentials.is_empty());
         for credential in credentials {
-            let client = server.stranger().with("authorization", &credential);
-            assert_eq!(Mcp::of(client).send("tools/list", json!({})).await.status, 401);
+            let client = server.anonymous().with("authorization", &credential);
+            assert_eq!(McpClient::new(client).send("tools/list", json!({})).await.status, 401);
         }
         leaves_nothing(&server, &browser).await;
     }
@@ -219,15 +219,15 @@ async fn test_key_is_refused_after_the_test() {
 
 #[actix_web::test]
 async fn key_of_an_abandoned_test_is_hidden_and_expires() {
-    let server = Server::with(&[("PLANS__FREE__MCP_KEYS", "1")]).await;
+    let server = Server::start_with(&[("PLANS__FREE__MCP_KEYS", "1")]).await;
     let user = server.user(Plan::Free).await;
     let browser = user.sign_in().await;
     let app = server.app();
     let made = changes::create_test_key(&app.accounts_db, user.id(), Plan::Free, app.clock.now()).await;
     let secret = made.unwrap().1;
-    let assistant = Mcp::of(server.stranger().with_key(secret.expose()));
+    let assistant = McpClient::new(server.anonymous().with_key(secret.expose()));
 
-    assert!(!assistant.tools().await.is_empty());
+    assert!(!assistant.list_tools().await.is_empty());
     assert_eq!(browser.get("/app/api/keys").await.data(200)["keys"], json!([]));
     written(&server).await;
     assert_eq!(browser.get("/app/api/notices").await.data(200)["notices"], json!([]));
@@ -239,7 +239,7 @@ async fn key_of_an_abandoned_test_is_hidden_and_expires() {
     server.clock.advance(Duration::from_secs(120));
     assert_eq!(assistant.send("tools/list", json!({})).await.status, 401);
     let (home, clock) = server.stop().await;
-    let server = Server::at(home, clock, &[]).await;
+    let server = Server::start_in(home, clock, &[]).await;
     let rows = Database::connect(server.database_url()).await.unwrap();
     eventually("the expired key is removed", async || {
         let left = api_key::Entity::find().all(&rows).await.unwrap();
@@ -257,7 +257,7 @@ async fn assistant_instructions_contain_the_mcp_url() {
 
     let told = answer.data(200);
     let mcp = told["mcpUrl"].as_str().unwrap();
-    let metadata = server.stranger().get("/.well-known/oauth-protected-resource/mcp").await;
+    let metadata = server.anonymous().get("/.well-known/oauth-protected-resource/mcp").await;
     assert_eq!(metadata.body["resource"], mcp);
     let all = told["assistants"].as_array().unwrap();
     let ids: Vec<_> = all.iter().map(|one| one["id"].as_str().unwrap()).collect();

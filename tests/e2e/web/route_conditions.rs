@@ -5,29 +5,29 @@ use entity::plan::Plan;
 use sea_orm::ConnectionTrait;
 use serde_json::json;
 
-use crate::support::route_table::{self, Asked};
-use crate::support::{Assistant, PASSWORD, Server, ticket};
+use crate::support::route_table::{self, RouteRequest};
+use crate::support::{OAuthClient, PASSWORD, Server, read_ticket};
 
 /// Every route that a session opens.
-fn routes() -> Vec<Asked> {
-    let own = route_table::all("/app/api", app::ROUTES);
-    let library = [rest::V1, rest::V2].map(|routes| route_table::all("/app/api/library", routes));
+fn routes() -> Vec<RouteRequest> {
+    let own = route_table::requests("/app/api", app::ROUTES);
+    let library = [rest::V1, rest::V2].map(|routes| route_table::requests("/app/api/library", routes));
     own.into_iter().chain(library.into_iter().flatten()).collect()
 }
 
-fn changes(asked: &Asked) -> bool {
-    asked.route.method.as_str() != "GET"
+fn changes(request: &RouteRequest) -> bool {
+    request.route.method.as_str() != "GET"
 }
 
 #[actix_web::test]
 async fn every_route_requires_a_session_and_refuses_keys() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let made_up = server.stranger().with("cookie", "carrel_session=cs_made-up");
+    let made_up = server.anonymous().with("cookie", "carrel_session=cs_made-up");
 
-    for asked in routes() {
-        for client in [&server.stranger(), &made_up, &key] {
-            assert_eq!(asked.by(client).await.refused(401), "NOT_SIGNED_IN", "{}", asked.route.name);
+    for request in routes() {
+        for client in [&server.anonymous(), &made_up, &key] {
+            assert_eq!(request.send(client).await.error_code(401), "NOT_SIGNED_IN", "{}", request.route.name);
         }
     }
 }
@@ -44,32 +44,32 @@ async fn changes_from_foreign_origins_are_refused() {
         ("sec-fetch-site", "same-site"),
     ];
 
-    for asked in routes().iter().filter(|asked| changes(asked)) {
+    for request in routes().iter().filter(|request| changes(request)) {
         for (name, value) in foreign {
-            let answer = asked.by(&browser.clone().with(name, value)).await;
+            let answer = request.send(&browser.clone().with(name, value)).await;
 
-            assert_eq!(answer.refused(403), "FOREIGN_ORIGIN", "{} from {value}", asked.route.name);
+            assert_eq!(answer.error_code(403), "FOREIGN_ORIGIN", "{} from {value}", request.route.name);
         }
     }
     for path in ["setup", "signup", "session", "password"] {
-        let stranger = server.stranger().with("origin", "https://elsewhere.example");
-        let answer = stranger.post(&format!("/app/api/{path}"), json!({})).await;
-        assert_eq!(answer.refused(403), "FOREIGN_ORIGIN", "{path}");
+        let anonymous = server.anonymous().with("origin", "https://elsewhere.example");
+        let answer = anonymous.post(&format!("/app/api/{path}"), json!({})).await;
+        assert_eq!(answer.error_code(403), "FOREIGN_ORIGIN", "{path}");
     }
 }
 
 #[actix_web::test]
 async fn app_is_open_to_every_plan_and_counts_nothing() {
     let server = Server::start().await;
-    let person = server.user(Plan::Free).await;
-    let browser = person.sign_in().await.with("sec-fetch-site", "same-origin");
+    let user = server.user(Plan::Free).await;
+    let browser = user.sign_in().await.with("sec-fetch-site", "same-origin");
 
-    for asked in routes() {
-        let answer = asked.by(&browser).await;
+    for request in routes() {
+        let answer = request.send(&browser).await;
 
-        assert!(![401, 403, 429].contains(&answer.status), "{}: {}", asked.route.name, answer.body);
-        assert_ne!(answer.body["error"]["code"], "PLAN_REQUIRED", "{}", asked.route.name);
-        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{}", asked.route.name);
+        assert!(![401, 403, 429].contains(&answer.status), "{}: {}", request.route.name, answer.body);
+        assert_ne!(answer.body["error"]["code"], "PLAN_REQUIRED", "{}", request.route.name);
+        assert!(!answer.headers.contains_key("x-ratelimit-limit"), "{}", request.route.name);
     }
     let activity = browser.get("/app/api/activity").await;
     assert_eq!(activity.data(200)["activity"], json!([]));
@@ -81,10 +81,10 @@ async fn every_route_refuses_unknown_parameters() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
 
-    for asked in routes() {
-        let answer = asked.with(&browser, "?surprise=1", asked.body()).await;
-        assert_eq!(answer.refused(400), "VALIDATION_FAILED", "{}", asked.route.name);
-        assert!(answer.faults().contains(&"surprise"), "{}: {}", asked.route.name, answer.body);
+    for request in routes() {
+        let answer = request.send_with(&browser, "?surprise=1", request.body()).await;
+        assert_eq!(answer.error_code(400), "VALIDATION_FAILED", "{}", request.route.name);
+        assert!(answer.faults().contains(&"surprise"), "{}: {}", request.route.name, answer.body);
     }
 }
 
@@ -92,22 +92,22 @@ async fn every_route_refuses_unknown_parameters() {
 async fn unknown_ids_and_routes_are_not_found() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let with_id = routes().into_iter().filter(|asked| asked.route.pattern.contains('{'));
+    let with_id = routes().into_iter().filter(|request| request.route.pattern.contains('{'));
 
-    for asked in with_id.filter(|asked| asked.route.fields.iter().all(|field| !field.required)) {
-        assert_eq!(asked.by(&browser).await.refused(404), "NOT_FOUND", "{}", asked.route.name);
+    for request in with_id.filter(|request| request.route.fields.iter().all(|field| !field.required)) {
+        assert_eq!(request.send(&browser).await.error_code(404), "NOT_FOUND", "{}", request.route.name);
     }
-    assert_eq!(browser.get("/app/api/nothing").await.refused(404), "NOT_FOUND");
+    assert_eq!(browser.get("/app/api/nothing").await.error_code(404), "NOT_FOUND");
     let answer = browser.delete("/app/api/notices").await;
-    assert_eq!((answer.refused(405), answer.said("allow")), ("METHOD_NOT_ALLOWED", "GET, HEAD"));
+    assert_eq!((answer.error_code(405), answer.header("allow")), ("METHOD_NOT_ALLOWED", "GET, HEAD"));
 }
 
 #[actix_web::test]
 async fn sign_ups_per_ip_address_are_limited_per_hour() {
-    let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
-    let stranger = server.stranger();
+    let server = Server::start_with(&[("ACCOUNTS__SIGNUP", "open")]).await;
+    let anonymous = server.anonymous();
     let sign_up = async || {
-        stranger.post("/app/api/signup", json!({ "email": "a@b.example", "password": "short" })).await
+        anonymous.post("/app/api/signup", json!({ "email": "a@b.example", "password": "short" })).await
     };
 
     for _ in 0..30 {
@@ -115,7 +115,7 @@ async fn sign_ups_per_ip_address_are_limited_per_hour() {
     }
 
     let refused = sign_up().await;
-    assert_eq!((refused.refused(429), refused.number("retry-after")), ("RATE_LIMITED", 120));
+    assert_eq!((refused.error_code(429), refused.header_number("retry-after")), ("RATE_LIMITED", 120));
 }
 
 #[actix_web::test]
@@ -123,7 +123,7 @@ async fn database_failure_at_sign_in_is_no_wrong_password() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let credentials = json!({ "email": user.email(), "password": PASSWORD });
-    let sign_in = async || server.stranger().post("/app/api/session", credentials.clone()).await;
+    let sign_in = async || server.anonymous().post("/app/api/session", credentials.clone()).await;
     let rename = async |from: &str, to: &str| {
         let statement = format!("ALTER TABLE \"user\" RENAME COLUMN {from} TO {to}");
         server.app().db.write().execute_unprepared(&statement).await.unwrap();
@@ -131,7 +131,7 @@ async fn database_failure_at_sign_in_is_no_wrong_password() {
 
     rename("password_hash", "renamed").await;
     for _ in 0..6 {
-        assert_eq!(sign_in().await.refused(500), "INTERNAL");
+        assert_eq!(sign_in().await.error_code(500), "INTERNAL");
     }
     rename("renamed", "password_hash").await;
 
@@ -140,17 +140,17 @@ async fn database_failure_at_sign_in_is_no_wrong_password() {
 
 /// The `Set-Cookie` of a sign-in.
 async fn cookie_of(server: &Server) -> String {
-    let person = server.user(Plan::Pro).await;
-    let credentials = json!({ "email": person.email(), "password": PASSWORD });
-    let answer = server.stranger().post("/app/api/session", credentials).await;
+    let user = server.user(Plan::Pro).await;
+    let credentials = json!({ "email": user.email(), "password": PASSWORD });
+    let answer = server.anonymous().post("/app/api/session", credentials).await;
     answer.data(200);
-    answer.said("set-cookie").to_owned()
+    answer.header("set-cookie").to_owned()
 }
 
 /// Of the threat table (row C2).
 #[actix_web::test]
 async fn session_cookie_on_https_is_bound_to_the_host() {
-    let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
+    let server = Server::start_with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
 
     let cookie = cookie_of(&server).await;
 
@@ -158,13 +158,13 @@ async fn session_cookie_on_https_is_bound_to_the_host() {
     let value = pair.strip_prefix("__Host-carrel_session=").unwrap_or_else(|| panic!("{cookie}"));
     assert!(cookie.contains("; Secure") && cookie.contains("; Path=/;"), "{cookie}");
     assert!(!cookie.to_lowercase().contains("domain"), "{cookie}");
-    let signed_in = server.stranger().with("cookie", pair);
+    let signed_in = server.anonymous().with("cookie", pair);
     signed_in.get("/app/api/session").await.data(200);
-    let old_name = server.stranger().with("cookie", &format!("carrel_session={value}"));
-    assert_eq!(old_name.get("/app/api/session").await.refused(401), "NOT_SIGNED_IN");
+    let old_name = server.anonymous().with("cookie", &format!("carrel_session={value}"));
+    assert_eq!(old_name.get("/app/api/session").await.error_code(401), "NOT_SIGNED_IN");
     let gone = signed_in.delete("/app/api/session").await;
-    assert!(gone.said("set-cookie").starts_with("__Host-carrel_session=;"), "{:?}", gone.headers);
-    assert_eq!(signed_in.get("/app/api/session").await.refused(401), "NOT_SIGNED_IN");
+    assert!(gone.header("set-cookie").starts_with("__Host-carrel_session=;"), "{:?}", gone.headers);
+    assert_eq!(signed_in.get("/app/api/session").await.error_code(401), "NOT_SIGNED_IN");
 }
 
 #[actix_web::test]
@@ -174,7 +174,7 @@ async fn session_cookie_on_http_has_no_prefix() {
     let cookie = cookie_of(&server).await;
 
     assert!(cookie.starts_with("carrel_session=") && !cookie.contains("Secure"), "{cookie}");
-    let signed_in = server.stranger().with("cookie", cookie.split(';').next().unwrap());
+    let signed_in = server.anonymous().with("cookie", cookie.split(';').next().unwrap());
     signed_in.get("/app/api/session").await.data(200);
 }
 
@@ -182,31 +182,31 @@ async fn session_cookie_on_http_has_no_prefix() {
 #[actix_web::test]
 async fn session_presented_at_sign_in_ends() {
     let server = Server::start().await;
-    let (person, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
-    let assistant = Assistant::new(server.stranger()).await;
-    let (first, second) = (other.sign_in().await, person.sign_in().await);
+    let (user, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let assistant = OAuthClient::new(server.anonymous()).await;
+    let (first, second) = (other.sign_in().await, user.sign_in().await);
 
-    let renewed = first.sign_in(person.email(), PASSWORD).await;
-    let kept = ticket(&server.stranger().get(&assistant.address(&[])).await);
-    let fields = [("ticket", kept.as_str()), ("email", person.email()), ("password", PASSWORD)];
-    let signed_in = second.form("/oauth/sign-in", &fields).await;
+    let renewed = first.sign_in(user.email(), PASSWORD).await;
+    let kept = read_ticket(&server.anonymous().get(&assistant.authorization_url(&[])).await);
+    let fields = [("ticket", kept.as_str()), ("email", user.email()), ("password", PASSWORD)];
+    let signed_in = second.post_form("/oauth/sign-in", &fields).await;
 
     assert_eq!(signed_in.status, 303, "{}", signed_in.text);
     for ended in [&first, &second] {
-        assert_eq!(ended.get("/app/api/session").await.refused(401), "NOT_SIGNED_IN");
+        assert_eq!(ended.get("/app/api/session").await.error_code(401), "NOT_SIGNED_IN");
     }
     let who = renewed.get("/app/api/session").await;
-    assert_eq!(who.data(200)["user"]["email"], person.email());
+    assert_eq!(who.data(200)["user"]["email"], user.email());
 }
 
 /// Of the threat table (row C2).
 #[actix_web::test]
 async fn session_presented_at_sign_up_ends() {
-    let server = Server::with(&[("ACCOUNTS__SIGNUP", "open")]).await;
+    let server = Server::start_with(&[("ACCOUNTS__SIGNUP", "open")]).await;
     let signed_in = server.user(Plan::Pro).await.sign_in().await;
     let account = json!({ "email": "new@b.example", "password": PASSWORD });
 
     signed_in.post("/app/api/signup", account).await.data(201);
 
-    assert_eq!(signed_in.get("/app/api/session").await.refused(401), "NOT_SIGNED_IN");
+    assert_eq!(signed_in.get("/app/api/session").await.error_code(401), "NOT_SIGNED_IN");
 }

@@ -11,18 +11,18 @@ fn links(html: &str) -> Vec<&str> {
 
 #[actix_web::test]
 async fn start_page_links_to_docs_readiness_and_mcp() {
-    let server = Server::with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
-    let stranger = server.stranger();
+    let server = Server::start_with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
+    let anonymous = server.anonymous();
 
-    let page = stranger.get("/").await;
+    let page = anonymous.get("/").await;
 
-    assert_eq!((page.status, page.said("content-type")), (200, "text/html; charset=utf-8"));
+    assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
     assert!(page.text.contains("<code>https://carrel.example/mcp</code>"), "{}", page.text);
     assert!(page.text.contains("carrel user add --email "), "{}", page.text);
     let links = links(&page.text);
     assert!(links.contains(&"docs") && links.contains(&"readyz"), "{links:?}");
     for link in links {
-        assert_eq!(stranger.get(&format!("/{link}")).await.status, 200, "{link}");
+        assert_eq!(anonymous.get(&format!("/{link}")).await.status, 200, "{link}");
     }
 }
 
@@ -30,14 +30,14 @@ async fn start_page_links_to_docs_readiness_and_mcp() {
 async fn start_page_loads_only_its_stylesheet() {
     let server = Server::start().await;
 
-    let page = server.stranger().get("/").await;
+    let page = server.anonymous().get("/").await;
 
-    let policy = page.said("content-security-policy");
+    let policy = page.header("content-security-policy");
     for rule in ["default-src 'none'", "style-src 'self'", "form-action 'none'", "frame-ancestors 'none'"] {
         assert!(policy.contains(rule), "{policy}");
     }
     assert!(!policy.contains("unsafe"), "{policy}");
-    assert_eq!((page.said("referrer-policy"), page.said("x-frame-options")), ("no-referrer", "DENY"));
+    assert_eq!((page.header("referrer-policy"), page.header("x-frame-options")), ("no-referrer", "DENY"));
     for foreign in ["src=", "style=", "<style", "<script", "<form", "href=\"http", "href=\"/"] {
         assert!(!page.text.contains(foreign), "{foreign}");
     }
@@ -46,12 +46,12 @@ async fn start_page_loads_only_its_stylesheet() {
 #[actix_web::test]
 async fn start_page_is_the_same_for_every_caller_and_counts_nothing() {
     let server = Server::start().await;
-    let before = server.stranger().get("/").await;
+    let before = server.anonymous().get("/").await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
     let first = key.get("/rest/v2/usage").await.data(200)["rest"]["today"].as_u64().unwrap();
 
-    for answer in [server.stranger().get("/").await, key.get("/").await, session.get("/").await] {
+    for answer in [server.anonymous().get("/").await, key.get("/").await, session.get("/").await] {
         assert_eq!((answer.status, &answer.text), (200, &before.text));
         assert!(
             !answer.headers.contains_key("set-cookie") && !answer.headers.contains_key("x-ratelimit-limit")
