@@ -11,10 +11,10 @@ use crate::support::{Home, OAuthClient, Program, Reply, Site, eventually};
 /// SQLite in the data folder, whichever database the run selects.
 const OWN_DATABASE: (&str, &str) = ("DATABASE__URL", "");
 /// The address that an assistant is told.
-const BASE: &str = "http://127.0.0.1:9";
+const BASE_URL: &str = "http://127.0.0.1:9";
 
 #[track_caller]
-fn fails(output: &CommandOutput, words: &[&str]) {
+fn assert_fails(output: &CommandOutput, words: &[&str]) {
     assert_eq!(output.code, Some(1), "{output:?}");
     for word in words {
         assert!(output.stderr.contains(word), "{word}: {output:?}");
@@ -22,7 +22,7 @@ fn fails(output: &CommandOutput, words: &[&str]) {
 }
 
 #[track_caller]
-fn succeeds(output: &CommandOutput, words: &[&str]) {
+fn assert_succeeds(output: &CommandOutput, words: &[&str]) {
     assert_eq!(output.code, Some(0), "{output:?}");
     for word in words {
         assert!(output.stdout.contains(word), "{word}: {output:?}");
@@ -50,13 +50,16 @@ async fn command_without_database_names_the_searched_path() {
 
     for command in commands {
         let output = command_output(&home, command, "", &[OWN_DATABASE]);
-        fails(&output, &[file.to_str().unwrap(), "setting data_dir", "CARREL__DATA_DIR", "carrel user add"]);
+        assert_fails(
+            &output,
+            &[file.to_str().unwrap(), "setting data_dir", "CARREL__DATA_DIR", "carrel user add"],
+        );
     }
     assert!(!home.path("data").exists());
 
     let add = ["user", "add", "--email", EMAIL, "--plan", "pro", "--password-stdin"];
-    succeeds(&command_output(&home, &add, PASSWORD, &[OWN_DATABASE]), &[EMAIL]);
-    succeeds(&command_output(&home, &["user", "list"], "", &[OWN_DATABASE]), &[EMAIL]);
+    assert_succeeds(&command_output(&home, &add, PASSWORD, &[OWN_DATABASE]), &[EMAIL]);
+    assert_succeeds(&command_output(&home, &["user", "list"], "", &[OWN_DATABASE]), &[EMAIL]);
 }
 
 #[actix_web::test]
@@ -65,7 +68,7 @@ async fn database_without_tables_is_named_by_its_setting() {
 
     let output = command_output(&home, &["user", "list"], "", &[]);
 
-    fails(&output, &["there is no Carrel database", "setting database.url", "CARREL__DATABASE__URL"]);
+    assert_fails(&output, &["there is no Carrel database", "setting database.url", "CARREL__DATABASE__URL"]);
 }
 
 #[actix_web::test]
@@ -79,7 +82,7 @@ async fn unreachable_database_is_named_with_setting_and_cause() {
         let output = command_output(&home, command, "", &[("DATABASE__URL", &url)]);
 
         let place = format!("rows of PostgreSQL on {free} (setting database.url)");
-        fails(&output, &[&place, "refused"]);
+        assert_fails(&output, &[&place, "refused"]);
         assert!(!output.stderr.contains("canary"), "{output:?}");
     }
 }
@@ -111,7 +114,7 @@ async fn second_account_with_same_email_is_refused_with_the_email() {
     let output =
         command_output(&home, &["user", "add", "--email", "READER@reader.example", "--plan", "pro"], "", &[]);
 
-    fails(&output, &["an account with the e-mail address reader@reader.example exists already"]);
+    assert_fails(&output, &["an account with the e-mail address reader@reader.example exists already"]);
 }
 
 #[actix_web::test]
@@ -121,7 +124,7 @@ async fn account_deletion_is_confirmed_with_the_email() {
     let delete = ["user", "delete", "--email", EMAIL];
     let accounts = || run_command(&home, &["user", "list"], "")["users"].as_array().unwrap().len();
 
-    fails(&command_output(&home, &delete, &format!("{EMAIL}\n"), &[]), &["--yes"]);
+    assert_fails(&command_output(&home, &delete, &format!("{EMAIL}\n"), &[]), &["--yes"]);
     let refused = command_output_on_terminal(&home, &delete, "yes\n");
     assert_eq!(refused.code, Some(1), "{refused:?}");
     assert!(
@@ -145,7 +148,10 @@ async fn only_account_is_selected_without_email() {
     assert_eq!(run_command(&home, &["key", "list"], "")["keys"].as_array().unwrap().len(), 1);
     create_account_with_email(&home, "other@reader.example");
 
-    fails(&command_output(&home, &["key", "list"], "", &[]), &["there are 2 accounts", "--user EMAIL"]);
+    assert_fails(
+        &command_output(&home, &["key", "list"], "", &[]),
+        &["there are 2 accounts", "--user EMAIL"],
+    );
     let named = ["key", "list", "--user", "other@reader.example"];
     assert_eq!(run_command(&home, &named, "")["keys"].as_array().unwrap().len(), 1);
 }
@@ -160,11 +166,11 @@ async fn keys_are_shown_with_expiry_and_hourly_limit() {
     let bounded = command_output(&home, &[&create[..], &bounded].concat(), "", &[]);
     let free = command_output(&home, &create, "", &[]);
 
-    succeeds(&bounded, &["7 requests per hour, expires 2099-05-06T07:08:09.000Z"]);
+    assert_succeeds(&bounded, &["7 requests per hour, expires 2099-05-06T07:08:09.000Z"]);
     assert!(bounded.stdout.starts_with("pk_"), "{bounded:?}");
-    succeeds(&free, &["requests per hour, does not expire"]);
+    assert_succeeds(&free, &["requests per hour, does not expire"]);
     let listed = command_output(&home, &["key", "list"], "", &[]);
-    succeeds(&listed, &["EXPIRES", "PER HOUR", "2099-05-06T07:08:09.000Z"]);
+    assert_succeeds(&listed, &["EXPIRES", "PER HOUR", "2099-05-06T07:08:09.000Z"]);
 }
 
 #[actix_web::test]
@@ -175,7 +181,10 @@ async fn set_password_reports_its_effects() {
     let set = ["user", "set-password", "--email", EMAIL, "--password-stdin"];
     let output = command_output(&home, &set, "another long pass 9!\n", &[]);
 
-    succeeds(&output, &["set the password of reader@reader.example", "signed out", "API keys still work"]);
+    assert_succeeds(
+        &output,
+        &["set the password of reader@reader.example", "signed out", "API keys still work"],
+    );
     let set = run_command(&home, &set, PASSWORD);
     assert_eq!((&set["email"], &set["passwordSet"]), (&json!(EMAIL), &json!(true)));
 }
@@ -197,11 +206,14 @@ async fn import_output_names_file_texts_rows_and_faults() {
     let looked = running.command_output(&home, &["import", "--dry-run", file.to_str().unwrap()], "");
     let taken = running.command_output(&home, &["import", file.to_str().unwrap()], "");
 
-    succeeds(&looked, &["would create 1, update 0, skip 2"]);
-    succeeds(&taken, &["created 1, updated 0, skipped 2", "The server is now fetching and indexing them"]);
+    assert_succeeds(&looked, &["would create 1, update 0, skip 2"]);
+    assert_succeeds(
+        &taken,
+        &["created 1, updated 0, skipped 2", "The server is now fetching and indexing them"],
+    );
     for fault in faults {
-        succeeds(&looked, &[fault]);
-        succeeds(&taken, &[fault]);
+        assert_succeeds(&looked, &[fault]);
+        assert_succeeds(&taken, &[fault]);
     }
     eventually("the text is ready", async || {
         let listed = running.run_command(&home, &["imports", "list"])["imports"].clone();
@@ -212,12 +224,15 @@ async fn import_output_names_file_texts_rows_and_faults() {
     let id = |n: usize| listed[n]["importId"].as_str().unwrap();
     assert_eq!([&listed[0]["fileName"], &listed[1]["fileName"]], ["saves.jsonl"; 2]);
     let shown = running.command_output(&home, &["imports", "show", id(0)], "");
-    succeeds(&shown, &["of saves.jsonl: done, 3 rows", "texts: 0 waiting, 1 ready, 0 failed"]);
-    succeeds(&running.command_output(&home, &["imports", "list"], ""), &["saves.jsonl", "WAITING", "READY"]);
+    assert_succeeds(&shown, &["of saves.jsonl: done, 3 rows", "texts: 0 waiting, 1 ready, 0 failed"]);
+    assert_succeeds(
+        &running.command_output(&home, &["imports", "list"], ""),
+        &["saves.jsonl", "WAITING", "READY"],
+    );
     for import in [id(0), id(1)] {
         let rows = running.run_command(&home, &["imports", "rows", import])["rows"].clone();
         assert_eq!([&rows[0]["name"], &rows[1]["name"]], [&json!("Herons"), &Value::Null], "{rows}");
-        succeeds(
+        assert_succeeds(
             &running.command_output(&home, &["imports", "rows", import], ""),
             &["TITLE OR URL", "Herons"],
         );
@@ -233,7 +248,7 @@ async fn file_of_unknown_format_is_refused_with_the_formats() {
 
     let output = running.command_output(&home, &["import", "-"], "%PDF-1.7 words");
 
-    fails(&output, &["failed after 0 rows", "not recognised", "--format (carrel, jsonl, netscape,"]);
+    assert_fails(&output, &["failed after 0 rows", "not recognised", "--format (carrel, jsonl, netscape,"]);
     running.terminate().await;
 }
 
@@ -241,7 +256,7 @@ async fn file_of_unknown_format_is_refused_with_the_formats() {
 async fn connected_app_is_listed_and_disconnected() {
     let home = Home::new().await;
     create_account(&home);
-    let running = Program::start_with_base_url(&home, "data", BASE).await;
+    let running = Program::start_with_base_url(&home, "data", BASE_URL).await;
     let browser = running.anonymous().sign_in(EMAIL, PASSWORD).await;
     let assistant = OAuthClient::new(running.anonymous()).await;
     let tokens = assistant.connect(&browser, "read:library").await;
@@ -250,14 +265,14 @@ async fn connected_app_is_listed_and_disconnected() {
     let apps = run_command(&home, &["app", "list"], "")["apps"].clone();
     let id = apps[0]["id"].as_str().unwrap();
     assert_eq!((&apps[0]["clientName"], apps.as_array().unwrap().len()), (&json!("Heron"), 1));
-    succeeds(&command_output(&home, &["app", "disconnect", id], "", &[]), &["disconnected the app"]);
+    assert_succeeds(&command_output(&home, &["app", "disconnect", id], "", &[]), &["disconnected the app"]);
 
     eventually("the token is refused", async || {
         (assistant.call_status(&tokens.access).await == 401).then_some(())
     })
     .await;
     assert_eq!(run_command(&home, &["app", "list"], "")["apps"], json!([]));
-    fails(
+    assert_fails(
         &command_output(&home, &["app", "disconnect", id], "", &[]),
         &["no connected app", "carrel app list"],
     );
@@ -273,8 +288,8 @@ async fn projects_are_created_listed_and_archived() {
     let made = run_command(&home, &create, "")["project"].clone();
     let id = made["id"].as_str().unwrap();
     assert_eq!((&made["name"], &made["status"]), (&json!("A book"), &json!("active")));
-    fails(&command_output(&home, &["project", "create", "--name", ""], "", &[]), &["name"]);
-    succeeds(
+    assert_fails(&command_output(&home, &["project", "create", "--name", ""], "", &[]), &["name"]);
+    assert_succeeds(
         &command_output(&home, &["project", "archive", id], "", &[]),
         &["archived the project `A book`"],
     );
@@ -284,9 +299,9 @@ async fn projects_are_created_listed_and_archived() {
         listed["projects"].as_array().unwrap().len()
     };
     assert_eq!((listed("active"), listed("archived")), (0, 1));
-    succeeds(&command_output(&home, &["project", "list"], "", &[]), &["A book", "archived"]);
-    let nobodys = ["project", "archive", "018f4d5e-0000-7000-8000-000000000000"];
-    fails(&command_output(&home, &nobodys, "", &[]), &["no project", "carrel project list"]);
+    assert_succeeds(&command_output(&home, &["project", "list"], "", &[]), &["A book", "archived"]);
+    let unknown_id = ["project", "archive", "018f4d5e-0000-7000-8000-000000000000"];
+    assert_fails(&command_output(&home, &unknown_id, "", &[]), &["no project", "carrel project list"]);
 }
 
 #[actix_web::test]
@@ -294,7 +309,7 @@ async fn completions_need_no_database() {
     let home = Home::new().await;
 
     for (shell, word) in [("bash", "complete"), ("zsh", "#compdef carrel"), ("fish", "complete -c carrel")] {
-        succeeds(&command_output(&home, &["completions", shell], "", &[]), &[word, "disconnect"]);
+        assert_succeeds(&command_output(&home, &["completions", shell], "", &[]), &[word, "disconnect"]);
     }
     assert!(!home.path("data").exists());
 }

@@ -20,7 +20,7 @@ use crate::support::{Client, Home, Key, Program, Reply, Server, Site, article, e
 const LIBRARY: &str = "/app/api/library";
 
 /// Packs everything; the archive.
-async fn packed(session: &Client) -> Vec<u8> {
+async fn download_export(session: &Client) -> Vec<u8> {
     let begun = session.post("/app/api/exports", json!({})).await;
     let id = begun.data(202)["export"]["id"].as_str().unwrap().to_owned();
     let url = eventually("the export is packed", async || {
@@ -36,13 +36,13 @@ async fn packed(session: &Client) -> Vec<u8> {
     bytes
 }
 
-async fn all(client: &Client, path: &str, name: &str) -> Vec<Value> {
+async fn list_items(client: &Client, path: &str, name: &str) -> Vec<Value> {
     client.get(path).await.data(200)[name].as_array().unwrap().clone()
 }
 
 /// Without what is new in another account: ids, addresses of ours, and when rows were written.
-fn plain(value: &Value) -> Value {
-    const NEW: [&str; 19] = [
+fn without_ids(value: &Value) -> Value {
+    const NEW_FIELDS: [&str; 19] = [
         "itemId",
         "id",
         "bookmarkId",
@@ -65,10 +65,10 @@ fn plain(value: &Value) -> Value {
     ];
     match value {
         Value::Object(members) => {
-            let kept = members.iter().filter(|(name, _)| !NEW.contains(&name.as_str()));
-            kept.map(|(name, value)| (name.clone(), plain(value))).collect()
+            let kept = members.iter().filter(|(name, _)| !NEW_FIELDS.contains(&name.as_str()));
+            kept.map(|(name, value)| (name.clone(), without_ids(value))).collect()
         }
-        Value::Array(items) => items.iter().map(plain).collect(),
+        Value::Array(items) => items.iter().map(without_ids).collect(),
         Value::String(text) if text.contains("/read/") => Value::String("a page of ours".to_owned()),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
@@ -80,61 +80,62 @@ fn sorted(mut values: Vec<Value>) -> Vec<Value> {
 }
 
 /// The same, with the time when it was made.
-fn dated(value: &Value) -> Value {
-    json!({ "what": plain(value), "at": value["createdAt"].as_str().unwrap() })
+fn with_creation_time(value: &Value) -> Value {
+    json!({ "what": without_ids(value), "at": value["createdAt"].as_str().unwrap() })
 }
 
 /// A document in all forms in which it is read, whatever its ids.
-async fn read(session: &Client, document: &str) -> Value {
+async fn read_document(session: &Client, document: &str) -> Value {
     let mut forms = serde_json::Map::new();
     for form in ["", "/chunks?limit=50", "/html", "/outline", "/transcript"] {
         let answer = session.get(&format!("{LIBRARY}/documents/{document}{form}")).await;
-        forms.insert(form.to_owned(), plain(&answer.body["data"]));
+        forms.insert(form.to_owned(), without_ids(&answer.body["data"]));
     }
     forms.into()
 }
 
 /// Everything that a person sees, whatever its ids.
-async fn library(session: &Client) -> Value {
+async fn read_library(session: &Client) -> Value {
     let mut bookmarks = Vec::new();
-    for row in all(session, &format!("{LIBRARY}/bookmarks?limit=100"), "bookmarks").await {
+    for row in list_items(session, &format!("{LIBRARY}/bookmarks?limit=100"), "bookmarks").await {
         let id = row["bookmarkId"].as_str().or(row["id"].as_str()).unwrap().to_owned();
         let document = row["documentId"].as_str().unwrap();
-        let marked = all(session, &format!("{LIBRARY}/bookmarks/{id}/highlights"), "highlights").await;
+        let marked = list_items(session, &format!("{LIBRARY}/bookmarks/{id}/highlights"), "highlights").await;
         bookmarks.push(json!({
-            "row": plain(&row), "document": read(session, document).await,
-            "marked": sorted(marked.iter().map(dated).collect()),
+            "row": without_ids(&row), "document": read_document(session, document).await,
+            "marked": sorted(marked.iter().map(with_creation_time).collect()),
         }));
     }
     let mut collections = Vec::new();
-    for row in all(session, &format!("{LIBRARY}/collections"), "collections").await {
+    for row in list_items(session, &format!("{LIBRARY}/collections"), "collections").await {
         let id = row["collectionId"].as_str().or(row["id"].as_str()).unwrap().to_owned();
-        let inside = all(session, &format!("{LIBRARY}/bookmarks?collectionId={id}"), "bookmarks").await;
+        let inside =
+            list_items(session, &format!("{LIBRARY}/bookmarks?collectionId={id}"), "bookmarks").await;
         let inside = inside.iter().map(|row| row["title"].clone()).collect();
         collections.push(json!({ "name": row["name"], "about": row["description"], "inside": sorted(inside), "within": row["parentId"].is_string() }));
     }
     let mut projects = Vec::new();
-    for row in all(session, "/app/api/projects?limit=50", "projects").await {
+    for row in list_items(session, "/app/api/projects?limit=50", "projects").await {
         let id = row["id"].as_str().unwrap().to_owned();
         let context = session.get(&format!("{LIBRARY}/projects/{id}/context")).await;
-        let decisions = all(session, &format!("/app/api/projects/{id}/decisions"), "decisions").await;
-        let items = all(session, &format!("/app/api/projects/{id}/items"), "items").await;
-        let notes = all(session, &format!("/app/api/projects/{id}/notes"), "notes").await;
-        let mut context = plain(context.data(200));
+        let decisions = list_items(session, &format!("/app/api/projects/{id}/decisions"), "decisions").await;
+        let items = list_items(session, &format!("/app/api/projects/{id}/items"), "items").await;
+        let notes = list_items(session, &format!("/app/api/projects/{id}/notes"), "notes").await;
+        let mut context = without_ids(context.data(200));
         // Of one moment, in an order that their ids make.
         context["notes"] = sorted(context["notes"].as_array().unwrap().clone()).into();
         projects.push(json!({
-            "row": plain(&row), "context": context, "decisions": sorted(decisions.iter().map(dated).collect()),
-            "items": sorted(items.iter().map(plain).collect()), "notes": sorted(notes.iter().map(dated).collect()),
+            "row": without_ids(&row), "context": context, "decisions": sorted(decisions.iter().map(with_creation_time).collect()),
+            "items": sorted(items.iter().map(without_ids).collect()), "notes": sorted(notes.iter().map(with_creation_time).collect()),
         }));
     }
     let mut entries = Vec::new();
-    for row in all(session, &format!("{LIBRARY}/entries?limit=100"), "entries").await {
-        let mut entry = plain(&row);
-        entry["document"] = read(session, row["documentId"].as_str().unwrap()).await;
+    for row in list_items(session, &format!("{LIBRARY}/entries?limit=100"), "entries").await {
+        let mut entry = without_ids(&row);
+        entry["document"] = read_document(session, row["documentId"].as_str().unwrap()).await;
         entries.push(entry);
     }
-    let feeds = all(session, &format!("{LIBRARY}/feeds"), "feeds").await;
+    let feeds = list_items(session, &format!("{LIBRARY}/feeds"), "feeds").await;
     let feed = |row: &Value| json!({ "url": row["url"], "title": row["title"], "folder": row["folder"], "fullText": row["fullText"] });
     json!({
         "bookmarks": sorted(bookmarks), "collections": sorted(collections), "projects": sorted(projects),
@@ -212,7 +213,7 @@ async fn fill(server: &Server, session: &Client, key: &Key, site: &Site) {
         upload_and_wait(key, "application/pdf", &pdf_with_text("A paper about herons")).await;
     }
     upload_and_wait(key, "audio/wav", &std::fs::read(wav_recording(4).path()).unwrap()).await;
-    upload_and_wait(key, "audio/wav", &silence()).await;
+    upload_and_wait(key, "audio/wav", &silent_wav()).await;
     let feed = "<rss version=\"2.0\"><channel><title>The Reeds</title><item><title>Spring</title><link>/spring</link><guid>1</guid><description>They nest.</description></item><item><title>Autumn</title><link>/autumn</link><guid>2</guid><description>They leave.</description></item><item><title>Winter</title><link>/winter</link><guid>3</guid></item></channel></rss>";
     let reply = Reply::Plain {
         status: 200,
@@ -224,7 +225,7 @@ async fn fill(server: &Server, session: &Client, key: &Key, site: &Site) {
         .post(&format!("{LIBRARY}/feeds"), json!({ "url": url, "title": "Reeds", "folder": "Nature" }))
         .await
         .data(201);
-    let entries = all(session, &format!("{LIBRARY}/entries"), "entries").await;
+    let entries = list_items(session, &format!("{LIBRARY}/entries"), "entries").await;
     let entry = entries.iter().find(|entry| entry["title"] == "Spring").unwrap()["entryId"]
         .as_str()
         .unwrap()
@@ -277,7 +278,7 @@ async fn fill(server: &Server, session: &Client, key: &Key, site: &Site) {
 }
 
 /// A second in which nothing is to be heard.
-fn silence() -> Vec<u8> {
+fn silent_wav() -> Vec<u8> {
     let (rate, bytes) = (16_000_u32, 32_000_u32);
     let head = [
         &b"RIFF"[..],
@@ -305,10 +306,10 @@ async fn upload_and_wait(key: &Key, content_type: &str, bytes: &[u8]) {
 }
 
 /// Nothing is being worked on any more.
-async fn settled(session: &Client) {
+async fn wait_until_idle(session: &Client) {
     eventually("all texts are there", async || {
-        let mut rows = all(session, &format!("{LIBRARY}/bookmarks?limit=100"), "bookmarks").await;
-        for entry in all(session, &format!("{LIBRARY}/entries?limit=100"), "entries").await {
+        let mut rows = list_items(session, &format!("{LIBRARY}/bookmarks?limit=100"), "bookmarks").await;
+        for entry in list_items(session, &format!("{LIBRARY}/entries?limit=100"), "entries").await {
             let document = entry["documentId"].as_str().unwrap();
             rows.push(session.get(&format!("{LIBRARY}/documents/{document}")).await.data(200).clone());
         }
@@ -318,36 +319,36 @@ async fn settled(session: &Client) {
 }
 
 /// A service that fetches from sites of the tests, and hears.
-async fn served() -> Server {
+async fn start_server() -> Server {
     let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     server
 }
 
 /// Somebody who has one of each thing that there is, and all of it packed.
-async fn full_archive(server: &Server, site: &Site) -> (Client, Vec<u8>) {
+async fn export_full_library(server: &Server, site: &Site) -> (Client, Vec<u8>) {
     let user = server.user(Plan::Research).await;
     let (session, key) = (user.sign_in().await, user.full_key().await);
     fill(server, &session, &key, site).await;
-    settled(&session).await;
-    let archive = packed(&session).await;
+    wait_until_idle(&session).await;
+    let archive = download_export(&session).await;
     (session, archive)
 }
 
 /// Somebody else who took all of that in, the import, and its file.
-async fn moved_in(server: &Server, site: &Site) -> (Client, String, Vec<u8>) {
-    let (_, archive) = full_archive(server, site).await;
+async fn import_full_library(server: &Server, site: &Site) -> (Client, String, Vec<u8>) {
+    let (_, archive) = export_full_library(server, site).await;
     let other = server.user(Plan::Research).await.sign_in().await;
     let id = start_import(&other, &archive, &[]).await;
     wait_for(&other, &id, "done").await;
-    settled(&other).await;
+    wait_until_idle(&other).await;
     (other, id, archive)
 }
 
 #[actix_web::test]
 async fn export_imported_elsewhere_gives_the_same_library() {
-    let (server, site) = (served().await, Site::start().await);
-    let (session, archive) = full_archive(&server, &site).await;
+    let (server, site) = (start_server().await, Site::start().await);
+    let (session, archive) = export_full_library(&server, &site).await;
     let other = server.user(Plan::Research).await.sign_in().await;
     server.clock.advance(std::time::Duration::from_secs(5));
 
@@ -362,8 +363,8 @@ async fn export_imported_elsewhere_gives_the_same_library() {
         (&json!("carrel"), &json!(0), &json!(0)),
         "{done}"
     );
-    settled(&other).await;
-    let (here, there) = (library(&session).await, library(&other).await);
+    wait_until_idle(&other).await;
+    let (here, there) = (read_library(&session).await, read_library(&other).await);
     let heard = |library: &Value| {
         library["bookmarks"]
             .as_array()
@@ -389,7 +390,7 @@ async fn export_imported_elsewhere_gives_the_same_library() {
         "{again}"
     );
     assert_eq!(looked["report"], again["report"]);
-    assert_eq!(library(&other).await, there);
+    assert_eq!(read_library(&other).await, there);
     let found = async || {
         other.get(&format!("{LIBRARY}/search?q=parts%20heron%20nest%20patient")).await.data(200)["results"]
             .clone()
@@ -404,7 +405,7 @@ async fn export_imported_elsewhere_gives_the_same_library() {
             (undo["deleted"] != 0, &undo["kept"], &undo["additionsKept"]),
             (deletes, &json!(0), &json!(0))
         );
-        let empty = library(&other).await;
+        let empty = read_library(&other).await;
         assert!(empty.as_object().unwrap().values().all(|part| part == &json!([])), "{empty}");
     }
     eventually("nothing of it is found any more", async || (found().await == json!([])).then_some(())).await;
@@ -412,31 +413,31 @@ async fn export_imported_elsewhere_gives_the_same_library() {
 
 #[actix_web::test]
 async fn undo_of_imported_export_keeps_changed_items() {
-    let (server, site) = (served().await, Site::start().await);
-    let (other, id, _) = moved_in(&server, &site).await;
+    let (server, site) = (start_server().await, Site::start().await);
+    let (other, id, _) = import_full_library(&server, &site).await;
     server.clock.advance(std::time::Duration::from_secs(1));
 
-    let failed = all(&other, "/app/api/work?stage=failed", "work").await;
+    let failed = list_items(&other, "/app/api/work?stage=failed", "work").await;
     let gone = failed[0]["documentId"].as_str().unwrap();
     other.post(&format!("/app/api/work/{gone}/retry"), json!({})).await.data(202);
-    let entries = all(&other, &format!("{LIBRARY}/entries"), "entries").await;
+    let entries = list_items(&other, &format!("{LIBRARY}/entries"), "entries").await;
     let autumn =
         entries.iter().find(|entry| entry["title"] == "Autumn").unwrap()["entryId"].as_str().unwrap();
     other.patch(&format!("{LIBRARY}/entries/{autumn}"), json!({ "starred": true })).await.data(200);
-    let projects = all(&other, "/app/api/projects?limit=50", "projects").await;
+    let projects = list_items(&other, "/app/api/projects?limit=50", "projects").await;
     let book = projects.iter().find(|project| project["name"] == "A book").unwrap()["id"].as_str().unwrap();
     let path = format!("/app/api/projects/{book}/decisions");
-    let decision = all(&other, &path, "decisions").await[0]["id"].as_str().unwrap().to_owned();
+    let decision = list_items(&other, &path, "decisions").await[0]["id"].as_str().unwrap().to_owned();
     other.patch(&format!("{path}/{decision}"), json!({ "body": "The Bittern" })).await.data(200);
-    let herons = all(&other, &format!("{LIBRARY}/bookmarks?q=Herons&sort=title"), "bookmarks").await;
+    let herons = list_items(&other, &format!("{LIBRARY}/bookmarks?q=Herons&sort=title"), "bookmarks").await;
     let herons = herons.iter().find(|row| row["title"] == "Herons").unwrap()["bookmarkId"].as_str().unwrap();
-    let marked = all(&other, &format!("{LIBRARY}/bookmarks/{herons}/highlights"), "highlights").await;
+    let marked = list_items(&other, &format!("{LIBRARY}/bookmarks/{herons}/highlights"), "highlights").await;
     let twin = marked.iter().find(|one| one["note"] == "once more").unwrap()["highlightId"].as_str().unwrap();
     other.patch(&format!("{LIBRARY}/highlights/{twin}"), json!({ "note": "Mine" })).await.data(200);
     other.post(&format!("/app/api/imports/{id}/undo"), json!({})).await.data(200);
     wait_for(&other, &id, "undone").await;
 
-    let left = library(&other).await;
+    let left = read_library(&other).await;
     assert_eq!(
         (left["feeds"].as_array().unwrap().len(), left["bookmarks"].as_array().unwrap().len()),
         (1, 1),
@@ -473,7 +474,7 @@ async fn browser_bookmark_list_keeps_the_folders() {
         let page = json!({ "url": format!("https://l.example/{n}"), "title": format!("Page {n}"), "text": "T", "collectionIds": places });
         session.post(&format!("{LIBRARY}/bookmarks"), page).await.data(201);
     }
-    let mut zip = zip::ZipArchive::new(Cursor::new(packed(&session).await)).unwrap();
+    let mut zip = zip::ZipArchive::new(Cursor::new(download_export(&session).await)).unwrap();
     let mut list = String::new();
     zip.by_name("bookmarks.html").unwrap().read_to_string(&mut list).unwrap();
 
@@ -481,20 +482,20 @@ async fn browser_bookmark_list_keeps_the_folders() {
     let id = start_import(&taker, list.as_bytes(), &[]).await;
     assert_eq!(wait_for(&taker, &id, "done").await["report"]["skippedRows"], 0);
 
-    let (here, there) = (library(&session).await, library(&taker).await);
+    let (here, there) = (read_library(&session).await, read_library(&taker).await);
     assert_eq!(there["collections"].as_array().unwrap().len(), 3);
     assert_eq!(there["collections"], here["collections"], "{list}");
 }
 
 #[actix_web::test]
 async fn import_skips_rows_whose_parent_was_deleted_meanwhile() {
-    let (server, site) = (served().await, Site::start().await);
-    let (other, id, archive) = moved_in(&server, &site).await;
+    let (server, site) = (start_server().await, Site::start().await);
+    let (other, id, archive) = import_full_library(&server, &site).await;
     let id_of = |thing: &Value, name: &str| thing[name].as_str().unwrap().to_owned();
-    for feed in all(&other, &format!("{LIBRARY}/feeds"), "feeds").await {
+    for feed in list_items(&other, &format!("{LIBRARY}/feeds"), "feeds").await {
         other.delete(&format!("{LIBRARY}/feeds/{}", id_of(&feed, "feedId"))).await.data(200);
     }
-    let collections = all(&other, &format!("{LIBRARY}/collections"), "collections").await;
+    let collections = list_items(&other, &format!("{LIBRARY}/collections"), "collections").await;
     for collection in collections.iter().filter(|one| one["name"] == "Birds" || one["name"] == "Waders") {
         other.delete(&format!("{LIBRARY}/collections/{}", id_of(collection, "collectionId"))).await;
     }
@@ -541,8 +542,8 @@ async fn import_of_complete_items_ignores_forbidden_urls() {
     let headers = vec![("content-type", "application/rss+xml".to_owned())];
     let feed = site.page("/feed", [Reply::Plain { status: 200, headers, body }]);
     key.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
-    settled(&session).await;
-    let archive = packed(&session).await;
+    wait_until_idle(&session).await;
+    let archive = download_export(&session).await;
     let there = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "")]).await;
     let session = there.user(Plan::Pro).await.sign_in().await;
 
@@ -550,7 +551,7 @@ async fn import_of_complete_items_ignores_forbidden_urls() {
     let done = wait_for(&session, &id, "done").await;
 
     assert_eq!((&done["report"]["created"], &done["report"]["skipped"]), (&json!(4), &json!([])), "{done}");
-    settled(&session).await;
+    wait_until_idle(&session).await;
     for words in ["paper", "private", "inside"] {
         let found = session.get(&format!("{LIBRARY}/search?q={words}")).await;
         assert_eq!(found.data(200)["results"].as_array().unwrap().len(), 1, "{words}");
@@ -567,7 +568,7 @@ async fn export_is_readable_private_and_deleted_with_the_account() {
         .await;
     key.wait_for(&saved, "ready").await;
 
-    let archive = packed(&session).await;
+    let archive = download_export(&session).await;
 
     let mut zip = zip::ZipArchive::new(Cursor::new(&archive)).unwrap();
     let mut text = |name: &str| {
@@ -656,7 +657,7 @@ async fn export_command_is_run_by_the_service() {
     key.wait_for(&key.save_text("https://a.example/", "Words.").await, "ready").await;
     // The one that was left is packed, or is being packed; this one is of now.
     let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
-    packed(&session).await;
+    download_export(&session).await;
 
     let there = running.run_command(&home, &["export", "--user", program::EMAIL, to.to_str().unwrap()]);
 

@@ -11,11 +11,11 @@ use crate::support::{Key, Reply, Server, Site, article, eventually};
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// An entry: its name in the address, its title, and what the feed says of it.
-type Told<'a> = (&'a str, &'a str, &'a str);
+type EntryFields<'a> = (&'a str, &'a str, &'a str);
 
 /// A feed of these entries, of whose pages each is an hour older than the one before.
-fn rss(entries: &[Told]) -> Reply {
-    let item = |(n, (slug, title, text)): (usize, &Told)| {
+fn rss(entries: &[EntryFields]) -> Reply {
+    let item = |(n, (slug, title, text)): (usize, &EntryFields)| {
         format!(
             "<item><title>{title}</title><link>/{slug}</link><guid>{slug}</guid>\
              <pubDate>Mon, 06 May 2024 {:02}:00:00 GMT</pubDate><description>{text}</description></item>",
@@ -25,10 +25,10 @@ fn rss(entries: &[Told]) -> Reply {
     let items: String = entries.iter().enumerate().map(item).collect();
     let body = format!("<rss version=\"2.0\"><channel><title>The Reeds</title>{items}</channel></rss>");
     let etag = format!("\"{}\"", body.len());
-    sent(200, &[("content-type", "application/rss+xml"), ("etag", &etag)], &body)
+    raw_reply(200, &[("content-type", "application/rss+xml"), ("etag", &etag)], &body)
 }
 
-fn sent(status: u16, headers: &[(&'static str, &str)], body: &str) -> Reply {
+fn raw_reply(status: u16, headers: &[(&'static str, &str)], body: &str) -> Reply {
     let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
     Reply::Plain { status, headers, body: body.to_owned() }
 }
@@ -37,7 +37,7 @@ async fn key(server: &Server) -> Key {
     server.user(Plan::Pro).await.full_key().await
 }
 
-async fn follow(key: &Key, url: &str) -> Value {
+async fn follow_feed(key: &Key, url: &str) -> Value {
     key.post("/rest/v1/feeds", json!({ "url": url })).await.data(201)["feed"].clone()
 }
 
@@ -49,27 +49,27 @@ fn path(feed: &Value) -> String {
     format!("/rest/v1/feeds/{}", id(feed, "feedId"))
 }
 
-async fn feed(key: &Key, feed: &Value) -> Value {
+async fn show_feed(key: &Key, feed: &Value) -> Value {
     key.get(&path(feed)).await.data(200)["feed"].clone()
 }
 
-async fn refresh(key: &Key, feed: &Value) {
+async fn refresh_feed(key: &Key, feed: &Value) {
     key.post(&format!("{}/refresh", path(feed)), json!({})).await.data(202);
 }
 
-async fn entries(key: &Key) -> Vec<Value> {
+async fn list_entries(key: &Key) -> Vec<Value> {
     key.get("/rest/v1/entries").await.data(200)["entries"].as_array().unwrap().clone()
 }
 
-async fn entries_once(key: &Key, count: usize) -> Vec<Value> {
+async fn wait_for_entries(key: &Key, count: usize) -> Vec<Value> {
     eventually(&format!("there are {count} entries"), async || {
-        Some(entries(key).await).filter(|entries| entries.len() == count)
+        Some(list_entries(key).await).filter(|entries| entries.len() == count)
     })
     .await
 }
 
 /// The text of an entry's document, once it has these words.
-async fn text_with(key: &Key, entry: &Value, words: &str) -> String {
+async fn wait_for_text(key: &Key, entry: &Value, words: &str) -> String {
     let path = format!("/rest/v2/documents/{}", id(entry, "documentId"));
     eventually(&format!("the text has the words {words}"), async || {
         let document = key.get(&path).await.data(200).clone();
@@ -85,15 +85,15 @@ async fn one_fetch_serves_all_followers_with_separate_entries() {
     let (ada, bea) = (key(&server).await, key(&server).await);
     let address = site.page("/feed", [rss(&[("one", "One", "The first heron.")])]);
 
-    let adas = follow(&ada, &format!("{address}?utm_source=ada")).await;
-    let beas = follow(&bea, &address).await;
+    let adas = follow_feed(&ada, &format!("{address}?utm_source=ada")).await;
+    let beas = follow_feed(&bea, &address).await;
     assert_eq!(site.request_count("/feed"), 1);
     assert_eq!((adas["entryCount"].as_i64(), adas["unreadCount"].as_i64()), (Some(1), Some(1)));
     assert_eq!((id(&beas, "url"), id(&beas, "title")), (address.as_str(), "The Reeds"));
 
     site.page("/feed", [rss(&[("two", "Two", "The second heron."), ("one", "One", "The first heron.")])]);
-    refresh(&bea, &beas).await;
-    let (of_ada, of_bea) = (entries_once(&ada, 2).await, entries_once(&bea, 2).await);
+    refresh_feed(&bea, &beas).await;
+    let (of_ada, of_bea) = (wait_for_entries(&ada, 2).await, wait_for_entries(&bea, 2).await);
 
     assert_eq!(site.request_count("/feed"), 2);
     for name in ["entryId", "documentId", "feedId"] {
@@ -108,35 +108,35 @@ async fn one_fetch_serves_all_followers_with_separate_entries() {
 async fn feed_is_refetched_on_schedule_with_a_conditional_request() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
-    let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
+    let followed = follow_feed(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
 
     server.clock.advance(25 * HOUR);
     eventually("the feed is asked for", async || (site.not_modified_count("/feed") == 1).then_some(())).await;
     let again = eventually("the fetch is told", async || {
-        let now = feed(&key, &followed).await;
+        let now = show_feed(&key, &followed).await;
         (now["lastFetchedAt"] != followed["lastFetchedAt"]).then_some(now)
     })
     .await;
 
     assert_eq!(again["lastError"], Value::Null);
     assert!(id(&again, "nextFetchAt") > id(&again, "lastFetchedAt"));
-    assert_eq!(entries(&key).await.len(), 1);
+    assert_eq!(list_entries(&key).await.len(), 1);
 }
 
 #[actix_web::test]
 async fn failing_feed_keeps_its_entries_and_backs_off() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
-    let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
-    site.page("/feed", [sent(500, &[], "gone mad")]);
+    let followed = follow_feed(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
+    site.page("/feed", [raw_reply(500, &[], "gone mad")]);
 
     let mut waits = Vec::new();
     for failures in 1..=2 {
-        refresh(&key, &followed).await;
+        refresh_feed(&key, &followed).await;
         eventually("it is asked for", async || (site.request_count("/feed") == failures + 1).then_some(()))
             .await;
         let failed = eventually("the fault is told", async || {
-            let now = feed(&key, &followed).await;
+            let now = show_feed(&key, &followed).await;
             (now["lastError"].is_string() && !waits.contains(&now["nextFetchAt"])).then_some(now)
         })
         .await;
@@ -145,20 +145,22 @@ async fn failing_feed_keeps_its_entries_and_backs_off() {
     }
 
     assert!(waits[0].as_str() < waits[1].as_str());
-    assert_eq!(entries(&key).await.len(), 1);
+    assert_eq!(list_entries(&key).await.len(), 1);
 }
 
 #[actix_web::test]
 async fn retry_after_of_a_host_is_respected_for_all_users() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
-    let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
-    site.page("/feed", [sent(429, &[("retry-after", "7200")], "")]);
-    refresh(&key, &followed).await;
-    eventually("the fault is told", async || feed(&key, &followed).await["lastError"].as_str().map(drop))
-        .await;
+    let followed = follow_feed(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
+    site.page("/feed", [raw_reply(429, &[("retry-after", "7200")], "")]);
+    refresh_feed(&key, &followed).await;
+    eventually("the fault is told", async || {
+        show_feed(&key, &followed).await["lastError"].as_str().map(drop)
+    })
+    .await;
 
-    refresh(&key, &followed).await;
+    refresh_feed(&key, &followed).await;
     eventually("the second refresh has ended", async || queue_is_empty(&server).await.then_some(())).await;
 
     assert_eq!(site.request_count("/feed"), 2);
@@ -176,12 +178,12 @@ async fn queue_is_empty(server: &Server) -> bool {
 async fn feed_with_status_410_is_not_fetched_again() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
-    let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
+    let followed = follow_feed(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
     site.page("/feed", [Reply::Status(410)]);
 
-    refresh(&key, &followed).await;
+    refresh_feed(&key, &followed).await;
     let gone = eventually("the fault is told", async || {
-        Some(feed(&key, &followed).await).filter(|feed| feed["lastError"].is_string())
+        Some(show_feed(&key, &followed).await).filter(|feed| feed["lastError"].is_string())
     })
     .await;
 
@@ -193,17 +195,17 @@ async fn feed_with_status_410_is_not_fetched_again() {
 async fn permanently_moved_feed_is_followed_at_its_new_url() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
-    let followed = follow(&key, &site.page("/old", [rss(&[("one", "One", "A heron.")])])).await;
+    let followed = follow_feed(&key, &site.page("/old", [rss(&[("one", "One", "A heron.")])])).await;
     let new = site.page("/new", [rss(&[("one", "One", "A heron.")])]);
-    site.page("/old", [sent(301, &[("location", "/new")], "")]);
+    site.page("/old", [raw_reply(301, &[("location", "/new")], "")]);
 
-    refresh(&key, &followed).await;
+    refresh_feed(&key, &followed).await;
     eventually("the feed is at its new address", async || {
-        (id(&feed(&key, &followed).await, "url") == new).then_some(())
+        (id(&show_feed(&key, &followed).await, "url") == new).then_some(())
     })
     .await;
 
-    assert_eq!(entries(&key).await.len(), 1);
+    assert_eq!(list_entries(&key).await.len(), 1);
     assert_eq!(
         key.post("/rest/v1/feeds", json!({ "url": new })).await.data(200)["feed"]["feedId"],
         followed["feedId"]
@@ -215,18 +217,18 @@ async fn follower_of_moved_feed_gets_existing_entries() {
     let (server, site) = (Server::start().await, Site::start().await);
     let (ada, bea) = (key(&server).await, key(&server).await);
     let told = [("two", "Two", "The second heron."), ("one", "One", "The first heron.")];
-    follow(&ada, &site.page("/new", [rss(&told)])).await;
-    let beas = follow(&bea, &site.page("/old", [rss(&told[1..])])).await;
-    site.page("/old", [sent(301, &[("location", "/new")], "")]);
+    follow_feed(&ada, &site.page("/new", [rss(&told)])).await;
+    let beas = follow_feed(&bea, &site.page("/old", [rss(&told[1..])])).await;
+    site.page("/old", [raw_reply(301, &[("location", "/new")], "")]);
 
-    refresh(&bea, &beas).await;
+    refresh_feed(&bea, &beas).await;
 
-    entries_once(&bea, 2).await;
+    wait_for_entries(&bea, 2).await;
     eventually("the new address is asked whether it changed", async || {
         (site.not_modified_count("/new") > 0).then_some(())
     })
     .await;
-    assert_eq!(entries(&ada).await.len(), 2);
+    assert_eq!(list_entries(&ada).await.len(), 2);
 }
 
 #[actix_web::test]
@@ -235,14 +237,14 @@ async fn manual_refresh_of_unchanged_feed_adds_missing_entries() {
     let (server, site) = (Server::start().await, Site::start().await);
     let ada = server.user(Plan::Pro).await;
     let key = ada.full_key().await;
-    let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
-    entries_once(&key, 1).await;
+    let followed = follow_feed(&key, &site.page("/feed", [rss(&[("one", "One", "A heron.")])])).await;
+    wait_for_entries(&key, 1).await;
     let own = entity::entry::Column::UserId.eq(ada.id());
     entity::entry::Entity::delete_many().filter(own).exec(server.app().db.write()).await.unwrap();
 
-    refresh(&key, &followed).await;
+    refresh_feed(&key, &followed).await;
 
-    entries_once(&key, 1).await;
+    wait_for_entries(&key, 1).await;
     eventually("it is asked whether it changed", async || {
         (site.not_modified_count("/feed") == 1).then_some(())
     })
@@ -266,22 +268,22 @@ async fn entries_without_own_pages_keep_the_text_of_the_feed() {
         let body = format!(
             "<rss version=\"2.0\"><channel><title>Birds</title><link>{home}</link>{items}</channel></rss>"
         );
-        sent(200, &[("content-type", "application/rss+xml")], &body)
+        raw_reply(200, &[("content-type", "application/rss+xml")], &body)
     };
     let url = site.page("/feed", [status(&[1])]);
     let followed =
         key.post("/rest/v1/feeds", json!({ "url": url, "fullText": true })).await.data(201)["feed"].clone();
 
-    let first = entries_once(&key, 1).await.remove(0);
-    assert!(text_with(&key, &first, "Heron 1 flew.").await.contains("Heron 1"));
+    let first = wait_for_entries(&key, 1).await.remove(0);
+    assert!(wait_for_text(&key, &first, "Heron 1 flew.").await.contains("Heron 1"));
     assert_ne!(first["documentId"], saved["documentId"]);
     site.page("/feed", [status(&[2, 3])]);
     server.clock.advance(HOUR);
-    refresh(&key, &followed).await;
+    refresh_feed(&key, &followed).await;
 
-    let all = entries_once(&key, 3).await;
+    let all = wait_for_entries(&key, 3).await;
     for entry in &all {
-        text_with(&key, entry, "flew.").await;
+        wait_for_text(&key, entry, "flew.").await;
     }
     assert!(all.iter().any(|entry| entry["entryId"] == first["entryId"]));
     assert_eq!(site.request_count("/"), 1);
@@ -301,19 +303,19 @@ async fn entries_without_ids_keep_their_identity_in_any_feed() {
             };
             let items: String = numbers.iter().map(item).collect();
             let body = format!("<rss version=\"2.0\"><channel><title>X</title>{items}</channel></rss>");
-            sent(200, &[("content-type", "application/rss+xml")], &body)
+            raw_reply(200, &[("content-type", "application/rss+xml")], &body)
         };
         let path = format!("/feed{}", link.len());
-        let followed = follow(&key, &site.page(&path, [changes(&[1])])).await;
-        let before = entries(&key).await.len();
+        let followed = follow_feed(&key, &site.page(&path, [changes(&[1])])).await;
+        let before = list_entries(&key).await.len();
         for numbers in [&[2, 1][..], &[2], &[3, 2], &[3]] {
             site.page(&path, [changes(numbers)]);
             server.clock.advance(HOUR);
-            refresh(&key, &followed).await;
+            refresh_feed(&key, &followed).await;
             eventually("it is delivered", async || queue_is_empty(&server).await.then_some(())).await;
         }
 
-        let all = entries_once(&key, before + 2).await;
+        let all = wait_for_entries(&key, before + 2).await;
         let mut said: Vec<&str> = all
             .iter()
             .filter(|entry| entry["feedId"] == followed["feedId"])
@@ -337,17 +339,17 @@ async fn comments_with_same_title_and_page_are_separate_entries() {
         };
         let items: String = numbers.iter().map(item).collect();
         let body = format!("<rss version=\"2.0\"><channel><title>Comments</title>{items}</channel></rss>");
-        sent(200, &[("content-type", "application/rss+xml")], &body)
+        raw_reply(200, &[("content-type", "application/rss+xml")], &body)
     };
-    let followed = follow(&key, &site.page("/feed", [comments(&[7])])).await;
+    let followed = follow_feed(&key, &site.page("/feed", [comments(&[7])])).await;
 
     site.page("/feed", [comments(&[9, 7])]);
-    refresh(&key, &followed).await;
-    let both = entries_once(&key, 2).await;
+    refresh_feed(&key, &followed).await;
+    let both = wait_for_entries(&key, 2).await;
     site.page("/feed", [comments(&[11, 9])]);
     server.clock.advance(HOUR);
-    refresh(&key, &followed).await;
-    let all = entries_once(&key, 3).await;
+    refresh_feed(&key, &followed).await;
+    let all = wait_for_entries(&key, 3).await;
 
     let mut said: Vec<&str> = all.iter().map(|entry| id(entry, "summary")).collect();
     said.sort_unstable();
@@ -360,30 +362,30 @@ async fn full_text_setting_fetches_pages_of_summary_entries() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     site.page("/one", [article("One", "kingfishers")]);
-    let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "A few words.")])])).await;
-    let entry = entries(&key).await.remove(0);
+    let followed = follow_feed(&key, &site.page("/feed", [rss(&[("one", "One", "A few words.")])])).await;
+    let entry = list_entries(&key).await.remove(0);
 
-    assert_eq!(text_with(&key, &entry, "few words").await, "A few words.");
+    assert_eq!(wait_for_text(&key, &entry, "few words").await, "A few words.");
     assert_eq!(site.request_count("/one"), 0);
     let changed = key.send(reqwest::Method::PATCH, &path(&followed), Some(json!({ "fullText": true }))).await;
     assert_eq!(changed.data(200)["feed"]["fullText"], true);
 
-    text_with(&key, &entry, "kingfishers").await;
+    wait_for_text(&key, &entry, "kingfishers").await;
 }
 
 #[actix_web::test]
 async fn changed_entry_keeps_its_id_and_gets_the_new_text() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
-    let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "Before.")])])).await;
-    let before = entries(&key).await.remove(0);
-    text_with(&key, &before, "Before.").await;
+    let followed = follow_feed(&key, &site.page("/feed", [rss(&[("one", "One", "Before.")])])).await;
+    let before = list_entries(&key).await.remove(0);
+    wait_for_text(&key, &before, "Before.").await;
 
     site.page("/feed", [rss(&[("one", "One, mended", "After that.")])]);
-    refresh(&key, &followed).await;
-    text_with(&key, &before, "After that.").await;
+    refresh_feed(&key, &followed).await;
+    wait_for_text(&key, &before, "After that.").await;
 
-    let after = entries(&key).await;
+    let after = list_entries(&key).await;
     assert_eq!((after.len(), id(&after[0], "title")), (1, "One, mended"));
     assert_eq!(after[0]["entryId"], before["entryId"]);
 }
@@ -394,13 +396,13 @@ async fn saved_entry_keeps_its_document_after_unfollow() {
     let key = key(&server).await;
     site.page("/one", [article("One", "kingfishers")]);
     let told = [("one", "One", "A kingfisher."), ("two", "Two", "A kingfisher too.")];
-    let followed = follow(&key, &site.page("/feed", [rss(&told)])).await;
-    let [one, two] = entries(&key).await.try_into().unwrap();
-    text_with(&key, &two, "kingfisher too").await;
+    let followed = follow_feed(&key, &site.page("/feed", [rss(&told)])).await;
+    let [one, two] = list_entries(&key).await.try_into().unwrap();
+    wait_for_text(&key, &two, "kingfisher too").await;
 
     let saved = key.save(json!({ "url": one["url"] })).await;
     assert_eq!(saved["documentId"], one["documentId"]);
-    text_with(&key, &one, "remembers it").await;
+    wait_for_text(&key, &one, "remembers it").await;
     let shown = key.get(&format!("/rest/v1/entries/{}", id(&one, "entryId"))).await;
     assert_eq!(shown.data(200)["entry"]["bookmarkId"], saved["bookmarkId"]);
     let search = format!("/rest/v2/search?q=kingfisher&feedId={}", id(&followed, "feedId"));
@@ -409,7 +411,7 @@ async fn saved_entry_keeps_its_document_after_unfollow() {
     key.delete(&path(&followed)).await.data(200);
 
     assert_eq!(key.get(&search).await.error_code(404), "NOT_FOUND");
-    assert!(entries(&key).await.is_empty());
+    assert!(list_entries(&key).await.is_empty());
     let kept = key.get(&format!("/rest/v2/documents/{}", id(&one, "documentId"))).await;
     assert_eq!(
         (&kept.data(200)["bookmarkId"], &kept.data(200)["entryId"]),
@@ -426,13 +428,13 @@ async fn saved_entry_keeps_its_document_after_unfollow() {
 #[actix_web::test]
 async fn entries_saved_during_unfollow_become_bookmarks() {
     let slugs: Vec<String> = (0..8).map(|n| format!("heron-{n}")).collect();
-    let told: Vec<Told> =
+    let told: Vec<EntryFields> =
         slugs.iter().map(|slug| (slug.as_str(), "A heron", "A heron in the water.")).collect();
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let pages: Vec<String> =
         slugs.iter().map(|slug| site.page(&format!("/{slug}"), [article(slug, "a heron")])).collect();
-    let followed = path(&follow(&key, &site.page("/feed", [rss(&told)])).await);
+    let followed = path(&follow_feed(&key, &site.page("/feed", [rss(&told)])).await);
 
     let save = |url: &String| key.post("/rest/v1/bookmarks", json!({ "url": url }));
     let (saved, left) = join(join_all(pages.iter().map(save)), key.delete(&followed)).await;
@@ -442,7 +444,7 @@ async fn entries_saved_during_unfollow_become_bookmarks() {
         key.wait_for(&answer.data(201)["bookmark"], "ready").await;
     }
     eventually("all work has ended", async || queue_is_empty(&server).await.then_some(())).await;
-    assert!(entries(&key).await.is_empty());
+    assert!(list_entries(&key).await.is_empty());
     for answer in &saved {
         let document = id(&answer.data(201)["bookmark"], "documentId");
         let read = key.get(&format!("/rest/v2/documents/{document}")).await;
@@ -455,18 +457,18 @@ async fn entry_outlives_its_bookmark_and_is_linked_on_restore() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     site.page("/one", [article("One", "kingfishers")]);
-    let followed = follow(&key, &site.page("/feed", [rss(&[("one", "One", "A kingfisher.")])])).await;
-    let entry = entries(&key).await.remove(0);
+    let followed = follow_feed(&key, &site.page("/feed", [rss(&[("one", "One", "A kingfisher.")])])).await;
+    let entry = list_entries(&key).await.remove(0);
     let saved = key.save(json!({ "url": entry["url"] })).await;
     let bookmark = format!("/rest/v1/bookmarks/{}", id(&saved, "bookmarkId"));
 
     key.delete(&bookmark).await.data(200);
-    assert_eq!(entries(&key).await[0]["bookmarkId"], Value::Null);
+    assert_eq!(list_entries(&key).await[0]["bookmarkId"], Value::Null);
     let document = format!("/rest/v2/documents/{}", id(&entry, "documentId"));
     assert_eq!(key.get(&document).await.data(200)["entryId"], entry["entryId"]);
 
     key.post(&format!("{bookmark}/restore"), json!({})).await.data(200);
-    assert_eq!(entries(&key).await[0]["bookmarkId"], saved["bookmarkId"]);
+    assert_eq!(list_entries(&key).await[0]["bookmarkId"], saved["bookmarkId"]);
 
     key.delete(&bookmark).await.data(200);
     key.delete(&path(&followed)).await.data(200);
@@ -483,11 +485,11 @@ async fn page_saved_before_its_feed_entry_is_one_document() {
     let saved = key.save_text(&page, "As it was given.").await;
     key.wait_for(&saved, "ready").await;
 
-    follow(&key, &site.page("/feed", [rss(&[("one", "One", "A kingfisher.")])])).await;
+    follow_feed(&key, &site.page("/feed", [rss(&[("one", "One", "A kingfisher.")])])).await;
 
-    let entry = entries(&key).await.remove(0);
+    let entry = list_entries(&key).await.remove(0);
     assert_eq!((&entry["documentId"], &entry["bookmarkId"]), (&saved["documentId"], &saved["bookmarkId"]));
-    assert_eq!(text_with(&key, &entry, "given").await, "As it was given.");
+    assert_eq!(wait_for_text(&key, &entry, "given").await, "As it was given.");
 }
 
 #[actix_web::test]
@@ -503,11 +505,14 @@ async fn url_without_feed_is_refused() {
         (site.page("/names-empty", [naming("/empty.xml")]), "FEED_NOT_FOUND"),
         (site.page("/names-private", [naming("http://127.0.0.2/feed")]), "FEED_NOT_FOUND"),
         (
-            site.page("/broken", [sent(200, &[("content-type", "application/rss+xml")], "<rss><")]),
+            site.page("/broken", [raw_reply(200, &[("content-type", "application/rss+xml")], "<rss><")]),
             "FEED_NOT_FOUND",
         ),
         (site.page("/away", [Reply::Status(404)]), "FEED_NOT_FOUND"),
-        (site.page("/inside", [sent(302, &[("location", "http://127.0.0.2/feed")], "")]), "URL_REJECTED"),
+        (
+            site.page("/inside", [raw_reply(302, &[("location", "http://127.0.0.2/feed")], "")]),
+            "URL_REJECTED",
+        ),
         ("http://10.0.0.1/feed".to_owned(), "URL_REJECTED"),
         ("ftp://example.org/feed".to_owned(), "URL_REJECTED"),
     ] {
@@ -530,7 +535,7 @@ async fn feed_at_common_path_is_discovered_but_not_followed() {
     let found = key.post("/rest/v1/feeds/discover", json!({ "url": page })).await;
     assert_eq!(found.data(200)["candidates"][0]["url"], address);
     assert_eq!(key.post("/rest/v1/feeds", json!({ "url": page })).await.error_code(422), "FEED_NOT_FOUND");
-    assert_eq!(follow(&key, &address).await["url"], address);
+    assert_eq!(follow_feed(&key, &address).await["url"], address);
 }
 
 #[actix_web::test]
@@ -538,8 +543,8 @@ async fn entries_are_paged_newest_first_and_marked_read_before_a_time() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
     let told: Vec<(String, String)> = (0..7).map(|n| (format!("e{n}"), format!("Entry {n}"))).collect();
-    let told: Vec<Told> = told.iter().map(|(slug, title)| (&**slug, &**title, "Words.")).collect();
-    let followed = follow(&key, &site.page("/feed", [rss(&told)])).await;
+    let told: Vec<EntryFields> = told.iter().map(|(slug, title)| (&**slug, &**title, "Words.")).collect();
+    let followed = follow_feed(&key, &site.page("/feed", [rss(&told)])).await;
 
     let (mut titles, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -555,23 +560,23 @@ async fn entries_are_paged_newest_first_and_marked_read_before_a_time() {
     assert_eq!(key.post("/rest/v1/entries/read", before).await.data(200)["marked"], 4);
     let unread = key.get("/rest/v1/entries?unread=true&after=2024-05-06T09:30:00.000Z").await;
     assert_eq!(unread.data(200)["entries"].as_array().unwrap().len(), 2);
-    assert_eq!(feed(&key, &followed).await["unreadCount"], 3);
+    assert_eq!(show_feed(&key, &followed).await["unreadCount"], 3);
 }
 
 #[actix_web::test]
 async fn opml_export_keeps_folders_when_another_user_imports_it() {
     let (server, site) = (Server::start().await, Site::start().await);
     let (ada, bea) = (key(&server).await, key(&server).await);
-    let one = follow(&ada, &site.page("/one", [rss(&[("one", "One", "A heron.")])])).await;
-    let two = follow(&ada, &site.page("/two", [rss(&[("two", "Two", "A stork.")])])).await;
+    let one = follow_feed(&ada, &site.page("/one", [rss(&[("one", "One", "A heron.")])])).await;
+    let two = follow_feed(&ada, &site.page("/two", [rss(&[("two", "Two", "A stork.")])])).await;
     let named = json!({ "folder": "Birds & co", "title": "A \"quoted\" <title>" });
     ada.send(reqwest::Method::PATCH, &path(&one), Some(named)).await.data(200);
     let opml = ada.get("/rest/v1/feeds/opml").await.data(200)["opml"].as_str().unwrap().to_owned();
-    follow(&bea, id(&two, "url")).await;
+    follow_feed(&bea, id(&two, "url")).await;
 
     let told = bea.post("/rest/v1/feeds/opml", json!({ "opml": opml })).await.data(202).clone();
     assert_eq!((&told["found"], &told["new"], &told["alreadyFollowed"]), (&2.into(), &1.into(), &1.into()));
-    entries_once(&bea, 2).await;
+    wait_for_entries(&bea, 2).await;
     let feeds = bea.get("/rest/v1/feeds").await.data(200)["feeds"].as_array().unwrap().clone();
     assert!(
         feeds.iter().any(|feed| feed["folder"] == "Birds & co" && feed["title"] == "A \"quoted\" <title>")
@@ -593,11 +598,11 @@ async fn enclosure_is_listed_and_not_fetched_with_full_text() {
          <enclosure url=\"{sound}\" type=\"audio/mpeg\" length=\"77\"/></item>"
     );
     let body = format!("<rss version=\"2.0\"><channel><title>Talks</title>{item}</channel></rss>");
-    let address = site.page("/feed", [sent(200, &[("content-type", "application/rss+xml")], &body)]);
+    let address = site.page("/feed", [raw_reply(200, &[("content-type", "application/rss+xml")], &body)]);
 
     key.post("/rest/v1/feeds", json!({ "url": address, "fullText": true })).await.data(201);
-    let entry = entries(&key).await.remove(0);
-    text_with(&key, &entry, "reeds").await;
+    let entry = list_entries(&key).await.remove(0);
+    wait_for_text(&key, &entry, "reeds").await;
     eventually("all work has ended", async || queue_is_empty(&server).await.then_some(())).await;
 
     assert_eq!(entry["enclosure"], json!({ "url": sound, "type": "audio/mpeg", "bytes": 77 }));
@@ -634,7 +639,7 @@ async fn opml_import_is_reported_and_can_be_undone() {
 }
 
 /// The same, after a moment in which other requests arrive.
-fn delayed(reply: Reply) -> Reply {
+fn delayed_reply(reply: Reply) -> Reply {
     let Reply::Plain { body, .. } = reply else { panic!("only a plain reply can be delayed") };
     Reply::Slow(Duration::from_millis(300), body)
 }
@@ -643,7 +648,7 @@ fn delayed(reply: Reply) -> Reply {
 async fn parallel_follows_by_one_user_share_one_fetch() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
-    let url = site.page("/feed", [delayed(rss(&[("one", "One", "A heron.")]))]);
+    let url = site.page("/feed", [delayed_reply(rss(&[("one", "One", "A heron.")]))]);
     let body = json!({ "url": url });
 
     let answers = join_all((0..10).map(|_| key.post("/rest/v1/feeds", body.clone()))).await;
@@ -653,7 +658,7 @@ async fn parallel_follows_by_one_user_share_one_fetch() {
     assert_eq!(statuses, [200, 200, 200, 200, 200, 200, 200, 200, 200, 201]);
     let first = &answers[0].body["data"]["feed"]["feedId"];
     assert!(answers.iter().all(|answer| answer.body["data"]["feed"]["feedId"] == *first));
-    assert_eq!((site.request_count("/feed"), entries(&key).await.len()), (1, 1));
+    assert_eq!((site.request_count("/feed"), list_entries(&key).await.len()), (1, 1));
 }
 
 #[actix_web::test]
@@ -663,13 +668,14 @@ async fn parallel_follows_by_ten_users_share_one_fetch() {
     for _ in 0..10 {
         keys.push(key(&server).await);
     }
-    let url = site.page("/feed", [delayed(rss(&[("two", "Two", "A stork."), ("one", "One", "A heron.")]))]);
+    let url =
+        site.page("/feed", [delayed_reply(rss(&[("two", "Two", "A stork."), ("one", "One", "A heron.")]))]);
 
     let answers = join_all(keys.iter().map(|key| key.post("/rest/v1/feeds", json!({ "url": url })))).await;
 
     for (key, answer) in keys.iter().zip(&answers) {
         assert_eq!(answer.data(201)["feed"]["entryCount"], 2);
-        assert_eq!(entries(key).await.len(), 2);
+        assert_eq!(list_entries(key).await.len(), 2);
     }
     assert_eq!(site.request_count("/feed"), 1);
 }
@@ -678,7 +684,7 @@ async fn parallel_follows_by_ten_users_share_one_fetch() {
 async fn parallel_follows_of_many_feeds_wait_for_each_other() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = key(&server).await;
-    let page = |n| site.page(&format!("/feed{n}"), [delayed(rss(&[("one", "One", "A heron.")]))]);
+    let page = |n| site.page(&format!("/feed{n}"), [delayed_reply(rss(&[("one", "One", "A heron.")]))]);
     let urls: Vec<String> = (0..12).map(page).collect();
 
     let answers = join_all(urls.iter().map(|url| key.post("/rest/v1/feeds", json!({ "url": url })))).await;

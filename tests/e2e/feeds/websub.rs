@@ -12,7 +12,7 @@ use crate::support::{Client, Hub, HubRequest, Key, Reply, Server, Site, eventual
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// A feed of so many entries that names its hub.
-fn feed(hub: &Hub, own: &str, count: usize) -> Reply {
+fn feed_reply(hub: &Hub, own: &str, count: usize) -> Reply {
     let entry = |n: usize| {
         format!("<entry><id>e{n}</id><title>Entry {n}</title><content>Heron {n}.</content></entry>")
     };
@@ -27,40 +27,46 @@ fn feed(hub: &Hub, own: &str, count: usize) -> Reply {
 }
 
 /// Somebody follows a feed whose hub was asked; what it was asked.
-async fn followed(server: &Server, site: &Site, hub: &Hub) -> (Key, String, HubRequest) {
+async fn follow_feed(server: &Server, site: &Site, hub: &Hub) -> (Key, String, HubRequest) {
     let key = server.user(Plan::Pro).await.full_key().await;
     let own = site.page("/feed", [Reply::Status(404)]);
-    site.page("/feed", [feed(hub, &own, 1)]);
+    site.page("/feed", [feed_reply(hub, &own, 1)]);
     key.post("/rest/v1/feeds", json!({ "url": own })).await.data(201);
     let form = eventually("the hub is asked", async || hub.requests().first().cloned()).await;
     (key, own, form)
 }
 
 /// The path of the address that a hub was told.
-fn callback(server: &Server, form: &HubRequest) -> String {
+fn callback_path(server: &Server, form: &HubRequest) -> String {
     let address = form["hub.callback"].clone();
     address.strip_prefix(server.anonymous().base_url()).unwrap_or_else(|| panic!("{address}")).to_owned()
 }
 
 /// The hub asks back; status and body.
-async fn ask_back(server: &Server, form: &HubRequest, topic: &str, mode: &str, lease: &str) -> (u16, String) {
+async fn verify_intent(
+    server: &Server,
+    form: &HubRequest,
+    topic: &str,
+    mode: &str,
+    lease: &str,
+) -> (u16, String) {
     let query =
         [("hub.mode", mode), ("hub.topic", topic), ("hub.challenge", "c7"), ("hub.lease_seconds", lease)];
     let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
-    let answer = server.anonymous().get(&format!("{}?{query}", callback(server, form))).await;
+    let answer = server.anonymous().get(&format!("{}?{query}", callback_path(server, form))).await;
     (answer.status, answer.text)
 }
 
 /// The hub says that there is something new.
-async fn knock(server: &Server, form: &HubRequest, secret: &str) -> u16 {
+async fn send_notification(server: &Server, form: &HubRequest, secret: &str) -> u16 {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     mac.update(b"<feed/>");
     let tag: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     let hub: Client = server.anonymous().with("x-hub-signature", &format!("sha256={tag}"));
-    hub.post_bytes(&callback(server, form), "application/atom+xml", b"<feed/>".to_vec()).await.status
+    hub.post_bytes(&callback_path(server, form), "application/atom+xml", b"<feed/>".to_vec()).await.status
 }
 
-async fn titles(key: &Key) -> Vec<Value> {
+async fn list_titles(key: &Key) -> Vec<Value> {
     let entries = key.get("/rest/v1/entries").await.data(200)["entries"].clone();
     entries.as_array().unwrap().iter().map(|entry| entry["title"].clone()).collect()
 }
@@ -69,18 +75,19 @@ async fn titles(key: &Key) -> Vec<Value> {
 async fn signed_hub_notification_triggers_one_fetch() {
     let (site, hub) = (Site::start().await, Hub::start().await);
     let server = Server::start_with(&[("FEEDS__PUSH", "always")]).await;
-    let (key, own, form) = followed(&server, &site, &hub).await;
+    let (key, own, form) = follow_feed(&server, &site, &hub).await;
     assert_eq!((form["hub.mode"].as_str(), form["hub.topic"].as_str()), ("subscribe", own.as_str()));
     // Before the hub has asked back nobody is listened to.
-    assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 410);
-    assert_eq!(ask_back(&server, &form, "https://other.example/", "subscribe", "9").await.0, 410);
-    assert_eq!(ask_back(&server, &form, &own, "unsubscribe", "9").await.0, 410);
+    assert_eq!(send_notification(&server, &form, &form["hub.secret"]).await, 410);
+    assert_eq!(verify_intent(&server, &form, "https://other.example/", "subscribe", "9").await.0, 410);
+    assert_eq!(verify_intent(&server, &form, &own, "unsubscribe", "9").await.0, 410);
     let asked_back = eventually("the subscription was noted", async || {
-        Some(ask_back(&server, &form, &own, "subscribe", "864000").await).filter(|answer| answer.0 == 200)
+        Some(verify_intent(&server, &form, &own, "subscribe", "864000").await)
+            .filter(|answer| answer.0 == 200)
     });
     assert_eq!(asked_back.await, (200, "c7".to_owned()));
     // Another than the hub does not know where it is listened to.
-    let guessed = format!("{}x", callback(&server, &form));
+    let guessed = format!("{}x", callback_path(&server, &form));
     assert_eq!(
         server.anonymous().post_bytes(&guessed, "application/atom+xml", b"<feed/>".to_vec()).await.status,
         410
@@ -89,11 +96,11 @@ async fn signed_hub_notification_triggers_one_fetch() {
     // A feed is not fetched more often than once a minute, whatever a hub says.
     server.clock.advance(Duration::from_secs(61));
 
-    site.page("/feed", [feed(&hub, &own, 2)]);
-    assert_eq!(knock(&server, &form, "guessed").await, 202);
-    assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 202);
+    site.page("/feed", [feed_reply(&hub, &own, 2)]);
+    assert_eq!(send_notification(&server, &form, "guessed").await, 202);
+    assert_eq!(send_notification(&server, &form, &form["hub.secret"]).await, 202);
 
-    eventually("the new entry is there", async || (titles(&key).await.len() == 2).then_some(())).await;
+    eventually("the new entry is there", async || (list_titles(&key).await.len() == 2).then_some(())).await;
     assert_eq!(site.request_count("/feed"), hits + 1, "the unsigned one was listened to");
 }
 
@@ -101,17 +108,17 @@ async fn signed_hub_notification_triggers_one_fetch() {
 async fn hub_notification_during_a_fetch_is_not_lost() {
     let (site, hub) = (Site::start().await, Hub::start().await);
     let server = Server::start_with(&[("FEEDS__PUSH", "always")]).await;
-    let (key, own, form) = followed(&server, &site, &hub).await;
-    assert_eq!(ask_back(&server, &form, &own, "subscribe", "864000").await.0, 200);
+    let (key, own, form) = follow_feed(&server, &site, &hub).await;
+    assert_eq!(verify_intent(&server, &form, &own, "subscribe", "864000").await.0, 200);
     let feeds = key.get("/rest/v1/feeds").await.data(200)["feeds"].clone();
     let refresh = format!("/rest/v1/feeds/{}/refresh", feeds[0]["feedId"].as_str().unwrap());
-    let Reply::Plain { body, .. } = feed(&hub, &own, 1) else { panic!() };
+    let Reply::Plain { body, .. } = feed_reply(&hub, &own, 1) else { panic!() };
     let (slow, hits) = (Reply::Slow(Duration::from_secs(2), body), site.request_count("/feed"));
-    site.page("/feed", [slow, feed(&hub, &own, 2)]);
+    site.page("/feed", [slow, feed_reply(&hub, &own, 2)]);
 
     key.post(&refresh, json!({})).await.data(202);
     eventually("it is being fetched", async || (site.request_count("/feed") == hits + 1).then_some(())).await;
-    assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 202);
+    assert_eq!(send_notification(&server, &form, &form["hub.secret"]).await, 202);
     eventually("the fetch has ended", async || {
         use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
         let polls = entity::job::Entity::find().filter(entity::job::Column::Kind.eq("poll"));
@@ -121,43 +128,43 @@ async fn hub_notification_during_a_fetch_is_not_lost() {
     .await;
     server.clock.advance(Duration::from_secs(61));
 
-    eventually("the new entry is there", async || (titles(&key).await.len() == 2).then_some(())).await;
+    eventually("the new entry is there", async || (list_titles(&key).await.len() == 2).then_some(())).await;
 }
 
 #[actix_web::test]
 async fn subscription_is_renewed_early_and_ends_when_denied() {
     let (site, hub) = (Site::start().await, Hub::start().await);
     let server = Server::start_with(&[("FEEDS__PUSH", "always")]).await;
-    let (_, own, form) = followed(&server, &site, &hub).await;
-    assert_eq!(ask_back(&server, &form, &own, "subscribe", "864000").await.0, 200);
+    let (_, own, form) = follow_feed(&server, &site, &hub).await;
+    assert_eq!(verify_intent(&server, &form, &own, "subscribe", "864000").await.0, 200);
 
     server.clock.advance(DAY * 8);
 
     eventually("the hub is asked again", async || (hub.requests().len() == 2).then_some(())).await;
     assert_eq!(hub.requests()[1]["hub.callback"], form["hub.callback"]);
-    assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 202);
-    assert_eq!(ask_back(&server, &form, &own, "denied", "").await.0, 200);
-    assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 410);
+    assert_eq!(send_notification(&server, &form, &form["hub.secret"]).await, 202);
+    assert_eq!(verify_intent(&server, &form, &own, "denied", "").await.0, 200);
+    assert_eq!(send_notification(&server, &form, &form["hub.secret"]).await, 410);
 }
 
 #[actix_web::test]
 async fn feed_that_drops_its_hub_is_fetched_on_schedule_only() {
     let (site, hub) = (Site::start().await, Hub::start().await);
     let server = Server::start_with(&[("FEEDS__PUSH", "always")]).await;
-    let (key, own, form) = followed(&server, &site, &hub).await;
-    assert_eq!(ask_back(&server, &form, &own, "subscribe", "864000").await.0, 200);
+    let (key, own, form) = follow_feed(&server, &site, &hub).await;
+    assert_eq!(verify_intent(&server, &form, &own, "subscribe", "864000").await.0, 200);
     let body = "<rss version=\"2.0\"><channel><title>Reeds</title></channel></rss>".to_owned();
     let headers = vec![("content-type", "application/rss+xml".to_owned())];
     site.page("/feed", [Reply::Plain { status: 200, headers, body }]);
     server.clock.advance(Duration::from_secs(61));
 
-    assert_eq!(knock(&server, &form, &form["hub.secret"]).await, 202);
+    assert_eq!(send_notification(&server, &form, &form["hub.secret"]).await, 202);
 
     eventually("the hub is forgotten", async || {
-        (knock(&server, &form, &form["hub.secret"]).await == 410).then_some(())
+        (send_notification(&server, &form, &form["hub.secret"]).await == 410).then_some(())
     })
     .await;
-    assert_eq!(titles(&key).await.len(), 1);
+    assert_eq!(list_titles(&key).await.len(), 1);
 }
 
 #[actix_web::test]
@@ -167,7 +174,7 @@ async fn hub_is_not_asked_when_the_service_is_unreachable() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let own = site.page("/feed", [Reply::Status(404)]);
-    site.page("/feed", [feed(&hub, &own, 1)]);
+    site.page("/feed", [feed_reply(&hub, &own, 1)]);
     key.post("/rest/v1/feeds", json!({ "url": own })).await.data(201);
 
     server.clock.advance(DAY);
@@ -181,9 +188,9 @@ async fn refusing_hub_is_not_asked_for_a_week() {
     let (site, hub) = (Site::start().await, Hub::start().await);
     hub.set_status(404);
     let server = Server::start_with(&[("FEEDS__PUSH", "always")]).await;
-    let (_, own, form) = followed(&server, &site, &hub).await;
+    let (_, own, form) = follow_feed(&server, &site, &hub).await;
     eventually("the refusal is noted", async || {
-        (ask_back(&server, &form, &own, "subscribe", "9").await.0 == 410).then_some(())
+        (verify_intent(&server, &form, &own, "subscribe", "9").await.0 == 410).then_some(())
     })
     .await;
 

@@ -80,14 +80,14 @@ pub fn zip_archive(files: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 /// What a dry run says, and what then comes of it.
-async fn looked_and_taken(session: &Client, file: &[u8]) -> (Value, Value) {
+async fn dry_run_and_import(session: &Client, file: &[u8]) -> (Value, Value) {
     let looked = start_import(session, file, &[("dryRun", "true")]).await;
     let looked = wait_for(session, &looked, "checked").await;
     let id = start_import(session, file, &[]).await;
     (looked["report"].clone(), wait_for(session, &id, "done").await)
 }
 
-fn counts(import: &Value) -> [i64; 3] {
+fn report_counts(import: &Value) -> [i64; 3] {
     ["created", "updated", "skippedRows"].map(|name| import["report"][name].as_i64().unwrap())
 }
 
@@ -109,7 +109,7 @@ async fn browser_bookmark_list_is_imported_and_pages_are_fetched() {
     let id = start_import(&session, file.as_bytes(), &[]).await;
     let done = wait_for(&session, &id, "done").await;
 
-    assert_eq!((counts(&done), &done["format"]), ([1, 1, 1], &json!("netscape")));
+    assert_eq!((report_counts(&done), &done["format"]), ([1, 1, 1], &json!("netscape")));
     let skipped = &done["report"]["skipped"][0];
     assert_eq!((&skipped["line"], skipped["reason"].as_str().unwrap().contains("http")), (&json!(10), true));
     assert_eq!(collections(&session).await, ["Birds", "Waders"]);
@@ -199,13 +199,13 @@ async fn formats_are_detected_from_bytes() {
     for (format, file) in &files {
         let id = start_import(&session, file, &[]).await;
         let done = wait_for(&session, &id, "done").await;
-        assert_eq!((done["format"].as_str(), counts(&done)), (Some(*format), [1, 0, 0]), "{done}");
+        assert_eq!((done["format"].as_str(), report_counts(&done)), (Some(*format), [1, 0, 0]), "{done}");
         let named = start_import(&session, file, &[("format", format)]).await;
-        assert_eq!(counts(&wait_for(&session, &named, "done").await), [0, 1, 0], "{format}");
+        assert_eq!(report_counts(&wait_for(&session, &named, "done").await), [0, 1, 0], "{format}");
     }
     let opml = r#"<opml version="2.0"><body><outline text="F"><outline text="Feed" xmlUrl="https://f.example/feed"/></outline></body></opml>"#;
     let id = start_import(&session, opml.as_bytes(), &[]).await;
-    assert_eq!(counts(&wait_for(&session, &id, "done").await), [1, 0, 0]);
+    assert_eq!(report_counts(&wait_for(&session, &id, "done").await), [1, 0, 0]);
     let feeds = session.get("/app/api/library/feeds").await;
     assert_eq!(feeds.data(200)["feeds"][0]["folder"], "F");
     let mut expected: Vec<String> = files.iter().map(|(format, _)| (*format).to_owned()).collect();
@@ -226,12 +226,12 @@ async fn texts_without_a_page_become_notes() {
     let mymind =
         "id,type,title,url,content,note,tags,created\n1,Note,,,A bittern booms.,,,2023-11-14T22:13:20Z\n";
 
-    let (looked, first) = looked_and_taken(&session, karakeep.to_string().as_bytes()).await;
+    let (looked, first) = dry_run_and_import(&session, karakeep.to_string().as_bytes()).await;
     let rows = format!("/app/api/imports/{}/rows", first["id"].as_str().unwrap());
-    let (_, second) = looked_and_taken(&session, mymind.as_bytes()).await;
+    let (_, second) = dry_run_and_import(&session, mymind.as_bytes()).await;
 
-    assert_eq!((counts(&first), &first["report"]), ([1, 1, 1], &looked));
-    assert_eq!(counts(&second), [1, 0, 0]);
+    assert_eq!((report_counts(&first), &first["report"]), ([1, 1, 1], &looked));
+    assert_eq!(report_counts(&second), [1, 0, 0]);
     let page = session.get(&format!("{rows}?limit=2")).await.data(200).clone();
     let told = |row: &Value| {
         (row["line"].clone(), row["outcome"].clone(), row["kind"].clone(), row["reason"].clone())
@@ -269,8 +269,8 @@ async fn texts_without_a_page_become_notes() {
         (found.data(200)["results"].as_array().unwrap().len() == 1).then_some(())
     })
     .await;
-    let (_, third) = looked_and_taken(&session, mymind.as_bytes()).await;
-    assert_eq!(counts(&third), [0, 1, 0]);
+    let (_, third) = dry_run_and_import(&session, mymind.as_bytes()).await;
+    assert_eq!(report_counts(&third), [0, 1, 0]);
     // The project was made for the first, and stays because something is in it; the third found the second's note.
     for (import, left) in [(first, 1), (second, 0), (third, 0)] {
         let id = import["id"].as_str().unwrap().to_owned();
@@ -323,9 +323,9 @@ async fn pdfs_in_an_archive_are_read_with_page_numbers() {
     ]);
     let session = server.user(Plan::Pro).await.sign_in().await;
 
-    let (looked, done) = looked_and_taken(&session, &file).await;
+    let (looked, done) = dry_run_and_import(&session, &file).await;
 
-    assert_eq!((counts(&done), &done["report"]), ([1, 0, 0], &looked));
+    assert_eq!((report_counts(&done), &done["report"]), ([1, 0, 0], &looked));
     let read = eventually("the paper is read", async || {
         let listed = session.get("/app/api/library/bookmarks").await;
         let found = listed.data(200)["bookmarks"][0].clone();
@@ -345,12 +345,12 @@ async fn pdfs_in_an_archive_are_read_with_page_numbers() {
         chunks[0]["page"] == 1 && chunks[0]["text"].as_str().unwrap().contains("about herons"),
         "{chunks}"
     );
-    let (looked, again) = looked_and_taken(&session, &file).await;
-    assert_eq!((counts(&again), &again["report"]), ([0, 1, 0], &looked));
+    let (looked, again) = dry_run_and_import(&session, &file).await;
+    assert_eq!((report_counts(&again), &again["report"]), ([0, 1, 0], &looked));
     // Who may keep no files keeps the address.
     let free = server.user(Plan::Free).await.sign_in().await;
-    let (looked, done) = looked_and_taken(&free, &file).await;
-    assert_eq!((counts(&done), &done["report"]), ([1, 0, 0], &looked));
+    let (looked, done) = dry_run_and_import(&free, &file).await;
+    assert_eq!((report_counts(&done), &done["report"]), ([1, 0, 0], &looked));
     let listed = free.get("/app/api/library/bookmarks").await;
     assert_eq!(listed.data(200)["bookmarks"][0]["url"], "https://f.example/p.pdf");
 }
@@ -367,7 +367,7 @@ async fn dry_run_changes_nothing_until_it_is_started() {
     let id = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
     let looked = wait_for(&session, &id, "checked").await;
 
-    assert_eq!((counts(&looked), &looked["dryRun"]), ([1, 1, 1], &json!(true)));
+    assert_eq!((report_counts(&looked), &looked["dryRun"]), ([1, 1, 1], &json!(true)));
     let rows = session.get(&format!("/app/api/imports/{id}/rows")).await.data(200)["rows"].clone();
     let outcomes: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["outcome"].clone()).collect();
     assert_eq!(outcomes, ["created", "updated", "skipped"]);
@@ -380,7 +380,7 @@ async fn dry_run_changes_nothing_until_it_is_started() {
         );
     }
     post_step(&session, &id, "start").await;
-    assert_eq!(counts(&wait_for(&session, &id, "done").await), [1, 1, 1]);
+    assert_eq!(report_counts(&wait_for(&session, &id, "done").await), [1, 1, 1]);
     assert_eq!(
         (titles(&session).await, collections(&session).await),
         (vec!["One".to_owned()], vec!["F".to_owned()])
@@ -558,7 +558,7 @@ async fn dry_run_without_its_file_does_not_start() {
 
     assert_eq!(started.error_code(409), "CONFLICT");
     let kept = show_import(&session, &first).await;
-    assert_eq!((&kept["status"], counts(&kept)), (&json!("checked"), [1, 0, 0]), "its report went");
+    assert_eq!((&kept["status"], report_counts(&kept)), (&json!("checked"), [1, 0, 0]), "its report went");
 }
 
 #[actix_web::test]
@@ -576,7 +576,7 @@ async fn file_is_deleted_when_its_import_no_longer_needs_it() {
     post_step(&session, &looked, "start").await;
     let done = wait_for(&session, &looked, "done").await;
     is_deleted().await;
-    assert_eq!(counts(&done), [1, 0, 0]);
+    assert_eq!(report_counts(&done), [1, 0, 0]);
     assert_eq!(post_step(&session, &looked, "pause").await["status"], "paused");
     assert_eq!(post_step(&session, &looked, "resume").await["status"], "done");
 
@@ -665,7 +665,7 @@ async fn killed_import_continues_without_loss_or_repetition() {
 
     let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
     let done = wait_for(&session, &id, "done").await;
-    assert_eq!((counts(&done), &done["rows"]), ([2000, 0, 0], &json!(2000)), "{done}");
+    assert_eq!((report_counts(&done), &done["rows"]), ([2000, 0, 0], &json!(2000)), "{done}");
     assert_eq!(collections(&session).await, ["F0", "F1", "F2", "F3", "F4", "F5", "F6"]);
     running.terminate().await;
 }
@@ -699,7 +699,7 @@ async fn imported_annotations_become_highlights() {
     let file = file.to_string();
 
     let first = start_import(&session, file.as_bytes(), &[]).await;
-    assert_eq!(counts(&wait_for(&session, &first, "done").await), [1, 0, 0]);
+    assert_eq!(report_counts(&wait_for(&session, &first, "done").await), [1, 0, 0]);
     let bookmark = eventually("the page is read", async || {
         let listed =
             session.get("/app/api/library/bookmarks?q=Herons").await.data(200)["bookmarks"][0].clone();
@@ -718,7 +718,7 @@ async fn imported_annotations_become_highlights() {
     session.post(&format!("/app/api/library/bookmarks/{bookmark}/highlights"), own).await.data(201);
     let second = file.replace("Words that are nowhere", "for the fish of the evening");
     let second = start_import(&session, second.as_bytes(), &[]).await;
-    assert_eq!(counts(&wait_for(&session, &second, "done").await), [0, 1, 0]);
+    assert_eq!(report_counts(&wait_for(&session, &second, "done").await), [0, 1, 0]);
     let all = list_highlights(&session, &bookmark).await;
     assert_eq!(all.len(), 5, "{all:?}");
     assert!(all.contains(&("for the fish of the evening".to_owned(), Value::Null, [59, 86])), "{all:?}");
@@ -826,7 +826,7 @@ async fn import_command_without_server_runs_at_the_next_start() {
     let running = Program::start(&home, "data").await;
     let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
     let done = wait_for(&session, left["importId"].as_str().unwrap(), "done").await;
-    assert_eq!((counts(&done), &done["format"]), ([1, 0, 0], &json!("netscape")));
+    assert_eq!((report_counts(&done), &done["format"]), ([1, 0, 0], &json!("netscape")));
     running.terminate().await;
 }
 

@@ -19,7 +19,7 @@ const COLLECTIONS: &str = "/app/api/library/collections";
 const FEEDS: &str = "/app/api/library/feeds";
 
 /// Imports a file. Returns the import's id.
-async fn imported(server: &Server, session: &Client, file: &str) -> String {
+async fn run_import(server: &Server, session: &Client, file: &str) -> String {
     // Each at a time of its own.
     server.clock.advance(Duration::from_secs(1));
     let id = start_import(session, file.as_bytes(), &[]).await;
@@ -28,20 +28,20 @@ async fn imported(server: &Server, session: &Client, file: &str) -> String {
 }
 
 /// Undoes an import. Returns how many things it deleted and kept, and how many additions.
-async fn undone(session: &Client, id: &str) -> [i64; 3] {
+async fn run_undo(session: &Client, id: &str) -> [i64; 3] {
     post_step(session, id, "undo").await;
     let report = wait_for(session, id, "undone").await["report"]["undo"].clone();
     ["deleted", "kept", "additionsKept"].map(|name| report[name].as_i64().unwrap())
 }
 
-async fn bookmarks(session: &Client) -> Vec<Value> {
+async fn list_bookmarks(session: &Client) -> Vec<Value> {
     let listed = session.get(&format!("{BOOKMARKS}?sort=title&limit=100")).await;
     listed.data(200)["bookmarks"].as_array().unwrap().clone()
 }
 
 /// The only bookmark.
-async fn only(session: &Client) -> Value {
-    let all = bookmarks(session).await;
+async fn only_bookmark(session: &Client) -> Value {
+    let all = list_bookmarks(session).await;
     assert_eq!(all.len(), 1, "{all:?}");
     all[0].clone()
 }
@@ -51,9 +51,9 @@ fn path_of(bookmark: &Value) -> String {
 }
 
 /// The bookmarks once all of them are read.
-async fn ready(session: &Client) -> Vec<Value> {
+async fn wait_until_ready(session: &Client) -> Vec<Value> {
     eventually("all texts are ready", async || {
-        let all = bookmarks(session).await;
+        let all = list_bookmarks(session).await;
         all.iter().all(|bookmark| bookmark["status"] == "ready").then_some(all)
     })
     .await
@@ -71,16 +71,16 @@ async fn undo_deletes_unchanged_items_and_keeps_additions() {
          <DT><H3>Top</H3><DL><DT><H3>Sub</H3><DL><DT><A HREF=\"https://u.example/new\" TAGS=\"new\">New</A></DL></DL>\n\
          <DT><A FEEDURL=\"https://u.example/feed\" HREF=\"https://u.example/\">F</A>",
     );
-    let id = imported(&server, &session, &file).await;
+    let id = run_import(&server, &session, &file).await;
     assert_eq!(titles(&session).await, ["New", "There"]);
     assert_eq!(show_import(&session, &id).await["report"]["undo"], Value::Null);
 
     // New, Top, Sub and the feed; the row of There.
-    assert_eq!(undone(&session, &id).await, [4, 0, 1]);
+    assert_eq!(run_undo(&session, &id).await, [4, 0, 1]);
 
     assert_eq!(collections(&session).await, ["Kept"]);
     assert_eq!(session.get(FEEDS).await.data(200)["feeds"], json!([]));
-    let left = only(&session).await;
+    let left = only_bookmark(&session).await;
     let mut tags: Vec<String> = serde_json::from_value(left["tags"].clone()).unwrap();
     tags.sort();
     assert_eq!((&left["title"], tags.join(" ").as_str()), (&json!("There"), "new old"));
@@ -116,8 +116,8 @@ async fn undo_keeps_changed_bookmarks() {
         )
     };
     let file: String = names.map(line).collect();
-    let id = imported(&server, &session, &file).await;
-    let all = ready(&session).await;
+    let id = run_import(&server, &session, &file).await;
+    let all = wait_until_ready(&session).await;
     let path = |name: &str| path_of(all.iter().find(|bookmark| bookmark["title"] == name).unwrap());
 
     for (name, change) in &changes {
@@ -131,7 +131,7 @@ async fn undo_keeps_changed_bookmarks() {
         session.patch(&path("reverted"), json!({ "favorite": favorite })).await.data(200);
     }
 
-    assert_eq!(undone(&session, &id).await, [2, 10, 0]);
+    assert_eq!(run_undo(&session, &id).await, [2, 10, 0]);
     let left = [
         "archived",
         "collection",
@@ -153,14 +153,14 @@ async fn undo_leaves_a_kept_bookmark_unmodified() {
     let session = server.user(Plan::Pro).await.sign_in().await;
     let link =
         "<DT><H3>In</H3><DL><DT><A HREF=\"https://s.example/1\" TAGS=\"theirs\">One</A>\n<DD>Theirs\n</DL>";
-    let id = imported(&server, &session, &bookmark_list(link)).await;
+    let id = run_import(&server, &session, &bookmark_list(link)).await;
     let own = json!({ "notes": "Theirs\n\nMine", "tags": ["theirs", "mine"] });
-    session.patch(&path_of(&only(&session).await), own).await.data(200);
+    session.patch(&path_of(&only_bookmark(&session).await), own).await.data(200);
 
     // The collection is not empty.
-    assert_eq!(undone(&session, &id).await, [0, 2, 0]);
+    assert_eq!(run_undo(&session, &id).await, [0, 2, 0]);
 
-    let left = only(&session).await;
+    let left = only_bookmark(&session).await;
     assert_eq!((&left["notes"], left["tags"].as_array().unwrap().len()), (&json!("Theirs\n\nMine"), 2));
     assert_eq!(collections(&session).await, ["In"]);
 }
@@ -174,14 +174,14 @@ async fn undo_deletes_a_page_listed_twice_unless_changed() {
     let file = ["url,title,note\n".to_owned(), row("Of herons"), others.collect(), row("Of reeds")].concat();
     for (own, left) in [(None, 0), (Some("Of herons, mine\n\nOf reeds"), 1)] {
         let session = server.user(Plan::Pro).await.sign_in().await;
-        let id = imported(&server, &session, &file).await;
+        let id = run_import(&server, &session, &file).await;
         let found = session.get(&format!("{BOOKMARKS}?q=One")).await.data(200)["bookmarks"][0].clone();
         assert_eq!(found["notes"], "Of herons\n\nOf reeds");
         if let Some(own) = own {
             session.patch(&path_of(&found), json!({ "notes": own })).await.data(200);
         }
 
-        assert_eq!(undone(&session, &id).await, [251 - left, left, 0], "with {own:?}");
+        assert_eq!(run_undo(&session, &id).await, [251 - left, left, 0], "with {own:?}");
     }
 }
 
@@ -192,8 +192,8 @@ async fn undo_keeps_a_page_changed_between_its_rows() {
     let line =
         |tag: &str| format!("{{\"url\": \"https://s.example/1\", \"text\": \"T\", \"tags\": [\"{tag}\"]}}\n");
     let file = [line("one"), line("two")].concat();
-    let id = imported(&server, &session, &line("one")).await;
-    session.patch(&path_of(&only(&session).await), json!({ "favorite": true })).await.data(200);
+    let id = run_import(&server, &session, &line("one")).await;
+    session.patch(&path_of(&only_bookmark(&session).await), json!({ "favorite": true })).await.data(200);
     // As if the import had been paused before its second row.
     crate::import::imports::restore_file(&server, &id, file.as_bytes()).await;
     set_state(&server, ImportState::Failed).await;
@@ -204,9 +204,9 @@ async fn undo_keeps_a_page_changed_between_its_rows() {
     .await;
     wait_for(&session, &id, "done").await;
 
-    assert_eq!(undone(&session, &id).await, [0, 1, 0]);
+    assert_eq!(run_undo(&session, &id).await, [0, 1, 0]);
 
-    assert_eq!(only(&session).await["tags"].as_array().unwrap().len(), 2);
+    assert_eq!(only_bookmark(&session).await["tags"].as_array().unwrap().len(), 2);
 }
 
 /// Sets the state of the only import.
@@ -221,7 +221,7 @@ async fn set_state(server: &Server, state: ImportState) {
 }
 
 /// A page of Omnivore or wallabag with these annotations.
-fn annotated(annotations: &[(&str, &str)]) -> String {
+fn annotated_page(annotations: &[(&str, &str)]) -> String {
     let annotations: Vec<_> =
         annotations.iter().map(|(quote, text)| json!({ "quote": quote, "text": text })).collect();
     json!([{
@@ -252,12 +252,12 @@ const HIGHLIGHTS: [(&str, &str); 4] = [
 async fn page_deleted_by_undo_is_restored_with_its_highlights() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
-    let id = imported(&server, &session, &annotated(&HIGHLIGHTS)).await;
+    let id = run_import(&server, &session, &annotated_page(&HIGHLIGHTS)).await;
     // The highlights find their places, which is no change.
-    let page = ready(&session).await[0]["bookmarkId"].as_str().unwrap().to_owned();
+    let page = wait_until_ready(&session).await[0]["bookmarkId"].as_str().unwrap().to_owned();
     assert!(list_highlights(&session, &page).await.iter().all(|(.., [_, end])| *end > 0));
 
-    assert_eq!(undone(&session, &id).await, [1, 0, 0]);
+    assert_eq!(run_undo(&session, &id).await, [1, 0, 0]);
     assert!(titles(&session).await.is_empty());
     session.post(&format!("{BOOKMARKS}/{page}/restore"), json!({})).await.data(200);
 
@@ -269,14 +269,14 @@ async fn changed_highlights_keep_their_page_and_are_not_reimported() {
     let server = Server::start().await;
     for order in [[0, 1], [1, 0]] {
         let session = server.user(Plan::Pro).await.sign_in().await;
-        let first = imported(&server, &session, &annotated(&HIGHLIGHTS)).await;
-        let page = path_of(&ready(&session).await[0]);
+        let first = run_import(&server, &session, &annotated_page(&HIGHLIGHTS)).await;
+        let page = path_of(&wait_until_ready(&session).await[0]);
         change_highlight(&session, &page, "The grey", json!({ "note": "Mine" })).await;
         change_highlight(&session, &page, "stands in", json!({ "note": "In the reeds, mine" })).await;
         change_highlight(&session, &page, "It waits", json!({ "color": "yellow" })).await;
 
         let newer = [&HIGHLIGHTS[..], &[("The grey heron stands", "From there")]].concat();
-        let imports = [first, imported(&server, &session, &annotated(&newer)).await];
+        let imports = [first, run_import(&server, &session, &annotated_page(&newer)).await];
         let id = page.rsplit('/').next().unwrap();
         let all = list_highlights(&session, id).await;
         let notes: Vec<_> = all.iter().map(|(_, note, _)| note.clone()).collect();
@@ -285,12 +285,12 @@ async fn changed_highlights_keep_their_page_and_are_not_reimported() {
 
         let mut reports = Vec::new();
         for at in order {
-            reports.push((at, undone(&session, &imports[at]).await));
+            reports.push((at, run_undo(&session, &imports[at]).await));
         }
 
         reports.sort_unstable();
         assert_eq!(reports, [(0, [0, 1, 0]), (1, [0, 0, 1])], "undone in the order {order:?}");
-        only(&session).await;
+        only_bookmark(&session).await;
         assert_eq!(list_highlights(&session, id).await, all);
     }
 }
@@ -299,17 +299,17 @@ async fn changed_highlights_keep_their_page_and_are_not_reimported() {
 async fn highlight_in_a_project_keeps_its_page() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
-    let id = imported(&server, &session, &annotated(&HIGHLIGHTS)).await;
-    let page = path_of(&ready(&session).await[0]);
+    let id = run_import(&server, &session, &annotated_page(&HIGHLIGHTS)).await;
+    let page = path_of(&wait_until_ready(&session).await[0]);
     let all = session.get(&format!("{page}/highlights")).await.data(200)["highlights"].clone();
     let made = session.post("/app/api/projects", json!({ "name": "A book" })).await;
     let project = made.data(201)["project"]["id"].as_str().unwrap().to_owned();
     let item = json!({ "items": [{ "highlightId": all[0]["highlightId"] }] });
     session.post(&format!("/app/api/library/projects/{project}/items"), item).await.data(201);
 
-    assert_eq!(undone(&session, &id).await, [0, 1, 0]);
+    assert_eq!(run_undo(&session, &id).await, [0, 1, 0]);
 
-    only(&session).await;
+    only_bookmark(&session).await;
     let items = session.get(&format!("/app/api/projects/{project}/items")).await.data(200)["items"].clone();
     assert_eq!(items.as_array().unwrap().len(), 1);
 }
@@ -321,9 +321,9 @@ async fn undo_keeps_changed_collections_and_feeds() {
     let folder = |name: &str| {
         format!("<DT><H3>{name}</H3><DL><DT><A HREF=\"https://s.example/{name}\">{name}</A></DL>\n")
     };
-    let folders = imported(&server, &session, &bookmark_list(&(folder("One") + &folder("Two")))).await;
+    let folders = run_import(&server, &session, &bookmark_list(&(folder("One") + &folder("Two")))).await;
     let feeds = "<opml version=\"2.0\"><body><outline xmlUrl=\"https://s.example/a\"/><outline xmlUrl=\"https://s.example/b\"/></body></opml>";
-    let feeds = imported(&server, &session, feeds).await;
+    let feeds = run_import(&server, &session, feeds).await;
     let all = session.get(COLLECTIONS).await.data(200)["collections"].clone();
     let one = all.as_array().unwrap().iter().find(|one| one["name"] == "One").unwrap();
     let path = format!("{COLLECTIONS}/{}", one["collectionId"].as_str().unwrap());
@@ -332,8 +332,8 @@ async fn undo_keeps_changed_collections_and_feeds() {
     let feed = all[0]["feedId"].as_str().unwrap().to_owned();
     session.patch(&format!("{FEEDS}/{feed}"), json!({ "title": "Mine" })).await.data(200);
 
-    assert_eq!(undone(&session, &folders).await, [3, 1, 0]);
-    assert_eq!(undone(&session, &feeds).await, [1, 1, 0]);
+    assert_eq!(run_undo(&session, &folders).await, [3, 1, 0]);
+    assert_eq!(run_undo(&session, &feeds).await, [1, 1, 0]);
 
     assert_eq!(collections(&session).await, ["One"]);
     let left = session.get(FEEDS).await.data(200)["feeds"].clone();
@@ -346,7 +346,7 @@ async fn undo_keeps_a_collection_with_another_bookmark() {
     let session = server.user(Plan::Pro).await.sign_in().await;
     let link =
         "<DT><H3>Top</H3><DL><DT><H3>Sub</H3><DL><DT><A HREF=\"https://s.example/1\">One</A></DL></DL>";
-    let id = imported(&server, &session, &bookmark_list(link)).await;
+    let id = run_import(&server, &session, &bookmark_list(link)).await;
     let all = session.get(COLLECTIONS).await.data(200)["collections"].clone();
     let sub =
         all.as_array().unwrap().iter().find(|one| one["name"] == "Sub").unwrap()["collectionId"].clone();
@@ -354,7 +354,7 @@ async fn undo_keeps_a_collection_with_another_bookmark() {
         json!({ "url": "https://s.example/mine", "title": "Mine", "text": "T", "collectionIds": [sub] });
     session.post(BOOKMARKS, own).await.data(201);
 
-    assert_eq!(undone(&session, &id).await, [1, 2, 0]);
+    assert_eq!(run_undo(&session, &id).await, [1, 2, 0]);
 
     assert_eq!(
         (titles(&session).await, collections(&session).await),
@@ -370,17 +370,17 @@ async fn undo_treats_additions_of_another_import_as_changes() {
         |tags: &str| bookmark_list(&format!("<DT><A HREF=\"https://s.example/1\" TAGS=\"{tags}\">One</A>\n"));
 
     // The second one finds all of it there and adds nothing.
-    let first = imported(&server, &session, &page("a")).await;
-    let same = imported(&server, &session, &page("a")).await;
-    assert_eq!(undone(&session, &first).await, [1, 0, 0]);
-    assert_eq!(undone(&session, &same).await, [0, 0, 0]);
+    let first = run_import(&server, &session, &page("a")).await;
+    let same = run_import(&server, &session, &page("a")).await;
+    assert_eq!(run_undo(&session, &first).await, [1, 0, 0]);
+    assert_eq!(run_undo(&session, &same).await, [0, 0, 0]);
     assert!(titles(&session).await.is_empty());
 
-    let first = imported(&server, &session, &page("a")).await;
-    let more = imported(&server, &session, &page("a,b")).await;
-    assert_eq!(undone(&session, &first).await, [0, 1, 0]);
-    assert_eq!(undone(&session, &more).await, [0, 0, 1]);
-    assert_eq!(only(&session).await["tags"].as_array().unwrap().len(), 2);
+    let first = run_import(&server, &session, &page("a")).await;
+    let more = run_import(&server, &session, &page("a,b")).await;
+    assert_eq!(run_undo(&session, &first).await, [0, 1, 0]);
+    assert_eq!(run_undo(&session, &more).await, [0, 0, 1]);
+    assert_eq!(only_bookmark(&session).await["tags"].as_array().unwrap().len(), 2);
 }
 
 #[actix_web::test]
@@ -392,8 +392,8 @@ async fn concurrent_undos_delete_what_each_import_created() {
         bookmark_list(&format!("<DT><H3>F</H3><DL>{}</DL>", pages.iter().map(link).collect::<String>()))
     };
     let imports = [
-        imported(&server, &session, &folder(&[1, 2])).await,
-        imported(&server, &session, &folder(&[2, 3])).await,
+        run_import(&server, &session, &folder(&[1, 2])).await,
+        run_import(&server, &session, &folder(&[2, 3])).await,
     ];
 
     for id in &imports {
@@ -423,8 +423,8 @@ async fn undo_keeps_a_feed_with_starred_entry_and_a_changed_note() {
     );
     let text = |n: u8| json!({ "title": n.to_string(), "content": { "type": "text", "text": "Words." } });
     let notes = json!({ "bookmarks": [text(1), text(2)], "lists": [] }).to_string();
-    let feeds = imported(&server, &session, &feeds).await;
-    let notes = imported(&server, &session, &notes).await;
+    let feeds = run_import(&server, &session, &feeds).await;
+    let notes = run_import(&server, &session, &notes).await;
     let entries = eventually("the entries are there", async || {
         // One host is asked for one feed a second.
         server.clock.advance(Duration::from_secs(1));
@@ -442,9 +442,9 @@ async fn undo_keeps_a_feed_with_starred_entry_and_a_changed_note() {
     let changed = all().await[0]["noteId"].as_str().unwrap().to_owned();
     session.patch(&format!("/app/api/notes/{changed}"), json!({ "bodyMd": "My own words." })).await.data(200);
 
-    assert_eq!(undone(&session, &feeds).await, [1, 1, 0]);
+    assert_eq!(run_undo(&session, &feeds).await, [1, 1, 0]);
     // The project is not empty.
-    assert_eq!(undone(&session, &notes).await, [1, 2, 0]);
+    assert_eq!(run_undo(&session, &notes).await, [1, 2, 0]);
 
     let left = all().await;
     assert_eq!((left.len(), &left[0]["bodyMd"]), (1, &json!("My own words.")));
@@ -457,7 +457,7 @@ async fn import_is_undone_once_and_not_while_running() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let file = bookmark_list("<DT><A HREF=\"https://s.example/1\">One</A>\n");
-    let id = imported(&server, &session, &file).await;
+    let id = run_import(&server, &session, &file).await;
     let undo = async || session.post(&format!("/app/api/imports/{id}/undo"), json!({})).await;
 
     for state in [ImportState::Running, ImportState::Undoing] {
@@ -466,7 +466,7 @@ async fn import_is_undone_once_and_not_while_running() {
     }
     assert_eq!(titles(&session).await, ["One"]);
     set_state(&server, ImportState::Done).await;
-    assert_eq!(undone(&session, &id).await, [1, 0, 0]);
+    assert_eq!(run_undo(&session, &id).await, [1, 0, 0]);
 
     assert_eq!(undo().await.error_code(409), "CONFLICT");
     assert_eq!(show_import(&session, &id).await["report"]["undo"]["deleted"], 1);

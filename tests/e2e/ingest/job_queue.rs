@@ -78,7 +78,7 @@ impl Queue {
     }
 }
 
-/// Of the fault table (row 34).
+/// Covers the fault table (row 34).
 #[actix_web::test]
 async fn job_is_claimed_again_only_after_its_lease_expires() {
     let queue = Queue::new().await;
@@ -126,7 +126,7 @@ async fn renewed_lease_holds() {
     }
 }
 
-/// Of the fault table (row 34).
+/// Covers the fault table (row 34).
 #[actix_web::test]
 async fn attempt_without_lease_cannot_change_its_job() {
     let queue = Queue::new().await;
@@ -148,7 +148,7 @@ async fn attempt_without_lease_cannot_change_its_job() {
     assert_eq!(queue.row(&current).await.state, JobState::Done);
 }
 
-/// Of the fault table (row 35).
+/// Covers the fault table (row 35).
 #[actix_web::test]
 async fn job_whose_attempts_all_crash_becomes_dead() {
     let queue = Queue::new().await;
@@ -526,7 +526,7 @@ async fn index_jobs_are_left_to_the_maintainer() {
     assert_eq!(claim(Places::any(9)).await.len(), 4);
 }
 
-/// Of the fault table (row 6).
+/// Covers the fault table (row 6).
 #[actix_web::test]
 async fn only_deletions_are_claimed_below_the_disk_floor() {
     let queue = Queue::new().await;

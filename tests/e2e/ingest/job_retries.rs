@@ -26,7 +26,7 @@ async fn job_of(server: &Server, document: &str, kind: &str) -> job::Model {
 }
 
 /// All that is due has been claimed when this is ready.
-async fn another_is_ready(key: &Key, name: &str) {
+async fn wait_for_other_job(key: &Key, name: &str) {
     let other = key.save_text(&format!("https://example.org/{name}"), "Something else.").await;
     key.wait_for(&other, "ready").await;
 }
@@ -42,13 +42,13 @@ async fn missing_page_fails_with_reason_and_is_not_retried() {
 
     assert!(failed["error"].as_str().unwrap().contains("404"), "{failed}");
     server.clock.advance(Duration::from_secs(20 * 86_400));
-    another_is_ready(&key, "later").await;
+    wait_for_other_job(&key, "later").await;
     assert_eq!(site.request_count("/gone"), 1);
     assert_eq!(page_job(&server, &saved).await.state, JobState::Dead);
     assert!(key.search("gone").await.is_empty());
 }
 
-/// Of the threat table (row S1).
+/// Covers the threat table (row S1).
 #[actix_web::test]
 async fn forbidden_url_is_refused_on_save() {
     let server = Server::start().await;
@@ -71,7 +71,7 @@ async fn page_with_transient_failure_is_retried_after_a_minute() {
     assert_eq!((job.state, job.attempts), (JobState::Queued, 1));
 
     server.clock.advance(Duration::from_secs(59));
-    another_is_ready(&key, "too-soon").await;
+    wait_for_other_job(&key, "too-soon").await;
     assert_eq!(site.request_count("/busy"), 1);
     server.clock.advance(Duration::from_secs(17));
 
@@ -103,29 +103,30 @@ async fn page_that_keeps_failing_is_given_up_with_last_reason() {
 }
 
 /// A PDF of 5 KB whose one page unpacks to 3 GB: spaces, packed twice.
-const BOMB: &[u8] = include_bytes!("bomb.pdf");
+const PDF_BOMB: &[u8] = include_bytes!("bomb.pdf");
 
 /// Sends a PDF; the id of its document.
-async fn sent(key: &Key, bytes: &[u8]) -> String {
+async fn upload_pdf(key: &Key, bytes: &[u8]) -> String {
     let ticket = uploads::upload(key, "application/pdf", bytes).await;
     key.get(&uploads::path(&ticket)).await.data(200)["documentId"].as_str().unwrap().to_owned()
 }
 
-async fn stands(key: &Key, document: &str) -> Value {
+async fn document_status(key: &Key, document: &str) -> Value {
     key.get(&format!("/rest/v2/documents/{document}")).await.data(200)["status"].clone()
 }
 
-/// Of the fault table (row 35).
+/// Covers the fault table (row 35).
 #[actix_web::test]
 async fn file_that_crashes_its_parser_fails_after_three_attempts() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
 
-    let bomb = sent(&key, BOMB).await;
-    let paper = sent(&key, &pdf_with_text("A paper about herons")).await;
+    let bomb = upload_pdf(&key, PDF_BOMB).await;
+    let paper = upload_pdf(&key, &pdf_with_text("A paper about herons")).await;
 
-    eventually("the other is read", async || (stands(&key, &paper).await == "ready").then_some(())).await;
+    eventually("the other is read", async || (document_status(&key, &paper).await == "ready").then_some(()))
+        .await;
     for tries in 1..=3 {
         let job = eventually("it is tried", async || {
             let job = job_of(&server, &bomb, "file").await;
@@ -133,10 +134,10 @@ async fn file_that_crashes_its_parser_fails_after_three_attempts() {
         })
         .await;
         let last = if tries == 3 { JobState::Dead } else { JobState::Queued };
-        assert_eq!((job.state, stands(&key, &bomb).await), (last, json!("failed")));
+        assert_eq!((job.state, document_status(&key, &bomb).await), (last, json!("failed")));
         server.clock.advance(Duration::from_secs(86_400));
     }
-    another_is_ready(&key, "later").await;
+    wait_for_other_job(&key, "later").await;
     assert_eq!(job_of(&server, &bomb, "file").await.attempts, 3);
     let work = session.get("/app/api/work").await.data(200).clone();
     assert_eq!(

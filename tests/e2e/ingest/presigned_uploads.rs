@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use crate::ingest::uploads::{complete, path, put};
 use crate::support::{Client, S3Bucket, Server, eventually};
 
-const PAPER: &[u8] = b"%PDF-1.7 as far as its first bytes say";
+const PDF_BYTES: &[u8] = b"%PDF-1.7 as far as its first bytes say";
 
 async fn server(store: &S3Bucket) -> Server {
     Server::start_with(&store.settings()).await
 }
 
 async fn announce(key: &Client) -> Value {
-    let asked = json!({ "filename": "a.pdf", "contentType": "application/pdf", "bytes": PAPER.len() });
+    let asked = json!({ "filename": "a.pdf", "contentType": "application/pdf", "bytes": PDF_BYTES.len() });
     key.post("/rest/v2/uploads", asked).await.data(201).clone()
 }
 
@@ -31,9 +31,9 @@ async fn completed_upload_is_copied_within_the_bucket() {
     assert!(url.contains("X-Amz-Signature=") && url.contains("content-type"), "{url}");
 
     assert_eq!(complete(&key, &ticket).await.error_code(409), "UPLOAD_INCOMPLETE");
-    assert_eq!(put(&ticket, &PAPER[1..]).await, 200);
+    assert_eq!(put(&ticket, &PDF_BYTES[1..]).await, 200);
     assert_eq!(complete(&key, &ticket).await.error_code(409), "UPLOAD_INCOMPLETE");
-    assert_eq!(put(&ticket, PAPER).await, 200);
+    assert_eq!(put(&ticket, PDF_BYTES).await, 200);
     let wrong = key.post(&format!("{}/complete", path(&ticket)), json!({ "sha256": "0".repeat(64) })).await;
     assert_eq!(wrong.error_code(409), "UPLOAD_INCOMPLETE");
 
@@ -60,7 +60,7 @@ async fn upload_received_in_time_can_be_completed_late() {
     let server = server(&store).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let (came, never) = (announce(&key).await, announce(&key).await);
-    assert_eq!(put(&came, PAPER).await, 200);
+    assert_eq!(put(&came, PDF_BYTES).await, 200);
     server.clock.advance(Duration::from_secs(900));
 
     assert_eq!(key.get(&path(&came)).await.data(200)["status"], "awaiting");
@@ -69,7 +69,7 @@ async fn upload_received_in_time_can_be_completed_late() {
     assert_eq!(complete(&key, &never).await.error_code(410), "UPLOAD_EXPIRED");
 }
 
-/// Of the threat table (row U2).
+/// Covers the threat table (row U2).
 #[actix_web::test]
 async fn presigned_url_accepts_only_the_announced_type() {
     let store = S3Bucket::start().await;
@@ -89,8 +89,8 @@ async fn presigned_url_accepts_only_the_announced_type() {
         changed("/putUrl", "/incoming/", "/incoming/0"),
     ];
     for other in &others {
-        assert_eq!(put(other, PAPER).await, 403, "{other}");
+        assert_eq!(put(other, PDF_BYTES).await, 403, "{other}");
     }
     assert!(store.paths().is_empty());
-    assert_eq!(put(&ticket, PAPER).await, 200);
+    assert_eq!(put(&ticket, PDF_BYTES).await, 200);
 }

@@ -349,7 +349,7 @@ async fn transcribed_seconds_count_once_in_the_budget() {
     assert!(groups[2]["group"] == "transcription" && groups[2]["share"].as_f64().unwrap() > 0.0);
 }
 
-/// Of the fault table (row 34).
+/// Covers the fault table (row 34).
 #[actix_web::test]
 async fn transcription_without_lease_writes_nothing() {
     let server = Server::start().await;
@@ -409,7 +409,7 @@ async fn text_document_has_no_transcript() {
 }
 
 /// Uploads a file; its ticket.
-async fn status(key: &Client, ticket: &Value) -> Value {
+async fn upload_status(key: &Client, ticket: &Value) -> Value {
     key.get(&uploads::path(ticket)).await.data(200)["status"].clone()
 }
 
@@ -428,7 +428,7 @@ async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
     let short = upload(&other, "audio/wav", &bytes(2)).await;
     let read = upload(&other, "application/pdf", &pdf_with_text("A paper about herons")).await;
     eventually("the paper is read meanwhile", async || {
-        (status(&other, &read).await == "ready").then_some(())
+        (upload_status(&other, &read).await == "ready").then_some(())
     })
     .await;
     assert_eq!(hears.heard.load(Ordering::SeqCst), 1);
@@ -436,12 +436,13 @@ async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
     // A turn lasts longer where a recording was slow to open: windows are heard one by one until it is over.
     eventually("the short one is heard", async || {
         hears.permits.add_permits(1);
-        (status(&other, &short).await == "ready").then_some(())
+        (upload_status(&other, &short).await == "ready").then_some(())
     })
     .await;
-    assert_eq!(status(&one, &long).await, "processing");
+    assert_eq!(upload_status(&one, &long).await, "processing");
     hears.permits.add_permits(1000);
-    eventually("the long one goes on", async || (status(&one, &long).await == "ready").then_some(())).await;
+    eventually("the long one goes on", async || (upload_status(&one, &long).await == "ready").then_some(()))
+        .await;
 }
 
 #[actix_web::test]
@@ -470,7 +471,7 @@ async fn recording_with_progress_on_each_attempt_is_not_given_up() {
     }
     *counting.fails_at.lock().unwrap() = None;
     server.clock.advance(Duration::from_secs(120));
-    eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
+    eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
 }
 
 #[actix_web::test]
@@ -481,7 +482,7 @@ async fn truncated_recording_reports_the_missing_part() {
     let whole = std::fs::read(wav_recording(10).path()).unwrap();
     let ticket = upload(&key, "audio/wav", &whole[..whole.len() / 2]).await;
 
-    eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
+    eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
 
     let bookmark = key.get(&uploads::path(&ticket)).await.data(200)["bookmarkId"].clone();
     let shown = key.get(&format!("/rest/v1/bookmarks/{}", bookmark.as_str().unwrap())).await;
@@ -499,14 +500,14 @@ async fn recording_title_comes_from_its_id3_tag() {
 
     let ticket = upload(&key, "audio/mpeg", &[&tag[..], sound].concat()).await;
 
-    eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
+    eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
     let bookmark = key.get(&uploads::path(&ticket)).await.data(200)["bookmarkId"].clone();
     let shown = key.get(&format!("/rest/v1/bookmarks/{}", bookmark.as_str().unwrap())).await;
     assert_eq!(shown.data(200)["bookmark"]["title"], "Herons");
 }
 
 /// The address of a feed with these items.
-fn feed_of(site: &Site, items: &str) -> String {
+fn feed_url(site: &Site, items: &str) -> String {
     let body = format!("<rss version=\"2.0\"><channel><title>Talks</title>{items}</channel></rss>");
     let headers = vec![("content-type", "application/rss+xml".to_owned())];
     site.page("/feed", [Reply::Plain { status: 200, headers, body }])
@@ -520,7 +521,7 @@ async fn silent_host_delays_no_recording_of_other_users() {
     let other = server.user(Plan::Pro).await.full_key().await;
     let silent = site.page("/talk.mp3", [Reply::Never]);
     let item = format!("<item><title>Talk</title><enclosure url=\"{silent}\" type=\"audio/mpeg\"/></item>");
-    let feed = feed_of(&site, &item);
+    let feed = feed_url(&site, &item);
     one.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
     let entry = eventually("the entry is there", async || {
         let entries = one.get("/rest/v1/entries").await.data(200)["entries"].clone();
@@ -532,8 +533,10 @@ async fn silent_host_delays_no_recording_of_other_users() {
 
     let short = upload(&other, "audio/wav", &std::fs::read(wav_recording(2).path()).unwrap()).await;
 
-    eventually("the other's is heard", async || (status(&other, &short).await == "ready").then_some(()))
-        .await;
+    eventually("the other's is heard", async || {
+        (upload_status(&other, &short).await == "ready").then_some(())
+    })
+    .await;
     let hears = job::Entity::find().filter(job::Column::Kind.eq("hear"));
     let hears = hears.filter(job::Column::State.eq(JobState::Running));
     let fetched = hears.all(server.app().db.read()).await.unwrap();
@@ -555,7 +558,7 @@ async fn enclosure_is_transcribed_on_request() {
     };
     // No type is said: the address tells it.
     let (talk, text) = (item("/talk", &format!("<enclosure url=\"{sound}\" type=\"\"/>")), item("/text", ""));
-    let feed = feed_of(&site, &format!("{talk}{text}"));
+    let feed = feed_url(&site, &format!("{talk}{text}"));
     key.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
     let entries = eventually("the entries are there", async || {
         let entries = key.get("/rest/v1/entries").await.data(200)["entries"].clone();
@@ -589,22 +592,22 @@ async fn enclosure_is_transcribed_on_request() {
     assert!(text.as_str().unwrap().contains("This is heron number 0."), "{text}");
 }
 
-fn sound(seconds: u32) -> Reply {
+fn audio_reply(seconds: u32) -> Reply {
     Reply::File("audio/wav", std::fs::read(wav_recording(seconds).path()).unwrap())
 }
 
 /// The text of what was saved: of what a [`Counting`] hears, each hearing has other words.
-async fn text_of(key: &Key, saved: &Value) -> String {
+async fn read_text(key: &Key, saved: &Value) -> String {
     let document = key.get(&format!("/rest/v2/documents/{}", saved["documentId"].as_str().unwrap())).await;
     document.data(200)["text"].as_str().unwrap().to_owned()
 }
 
-async fn heard_again(key: &Key, saved: &Value) {
-    let before = text_of(key, saved).await;
+async fn refetch_and_wait(key: &Key, saved: &Value) {
+    let before = read_text(key, saved).await;
     let refetch = format!("/rest/v1/bookmarks/{}/refetch", saved["bookmarkId"].as_str().unwrap());
     key.post(&refetch, json!({})).await.data(202);
     let now = eventually("it is heard once more", async || {
-        Some(text_of(key, saved).await).filter(|now| *now != before)
+        Some(read_text(key, saved).await).filter(|now| *now != before)
     })
     .await;
     assert!(now.starts_with("This is heron number "), "{now}");
@@ -616,23 +619,23 @@ async fn page_that_redirects_to_audio_becomes_a_recording() {
     let (server, site) = (Server::start().await, Site::start().await);
     server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let key = server.user(Plan::Pro).await.full_key().await;
-    site.page("/talk.wav", [sound(2)]);
+    site.page("/talk.wav", [audio_reply(2)]);
     let sends = "<meta http-equiv=refresh content='0; url=/talk.wav'><title>A talk</title>".to_owned();
     let saved = key.save(json!({ "url": site.page("/talk", [Reply::Html(sends)]) })).await;
 
     assert_eq!(key.wait_for(&saved, "ready").await["contentType"], "audio");
     let asked = site.request_count("/talk");
-    heard_again(&key, &saved).await;
+    refetch_and_wait(&key, &saved).await;
     assert_eq!(site.request_count("/talk"), asked);
 }
 
 /// Follows a feed with one episode whose page answers 404; returns the entry and the URL of the page.
 async fn followed_episode(key: &Key, site: &Site) -> (Value, String) {
-    let (page, file) = (site.page("/talk", [Reply::Status(404)]), site.page("/a.wav", [sound(2)]));
+    let (page, file) = (site.page("/talk", [Reply::Status(404)]), site.page("/a.wav", [audio_reply(2)]));
     let item = format!(
         "<item><title>A talk</title><link>{page}</link><enclosure url=\"{file}\" type=\"audio/wav\"/></item>"
     );
-    key.post("/rest/v1/feeds", json!({ "url": feed_of(site, &item) })).await.data(201);
+    key.post("/rest/v1/feeds", json!({ "url": feed_url(site, &item) })).await.data(201);
     let entry = eventually("the entry is there", async || {
         key.get("/rest/v1/entries").await.data(200)["entries"].get(0).cloned()
     })
@@ -653,12 +656,12 @@ async fn saved_episode_can_be_transcribed_again_after_unfollow() {
     // It may be ready with the text of the feed before it is transcribed.
     key.wait_for(&saved, "ready").await;
     eventually("it is transcribed", async || {
-        text_of(&key, &saved).await.starts_with("This is heron number ").then_some(())
+        read_text(&key, &saved).await.starts_with("This is heron number ").then_some(())
     })
     .await;
     key.delete(&format!("/rest/v1/feeds/{}", entry["feedId"].as_str().unwrap())).await.data(200);
 
-    heard_again(&key, &saved).await;
+    refetch_and_wait(&key, &saved).await;
     assert!(!site.was_requested("/talk"), "its page replaced the transcript");
 }
 
@@ -669,11 +672,11 @@ async fn feed_update_keeps_a_concurrent_transcript() {
     let key = user.full_key().await;
     let (entry, page) = followed_episode(&key, &site).await;
     await_all_jobs(&server, user.id()).await;
-    let file = site.page("/a.wav", [sound(2)]);
+    let file = site.page("/a.wav", [audio_reply(2)]);
     let item = format!(
         "<item><title>A talk</title><link>{page}</link><description>Notes of it.</description><enclosure url=\"{file}\" type=\"audio/wav\"/></item>"
     );
-    feed_of(&site, &item);
+    feed_url(&site, &item);
 
     let refresh = format!("/rest/v1/feeds/{}/refresh", entry["feedId"].as_str().unwrap());
     let refresh = key.post(&refresh, json!({}));
@@ -789,7 +792,7 @@ fn gated_transcriber() -> Arc<GatedTranscriber> {
 }
 
 /// A recording of the person's that another node has begun; the job under which it hears it.
-async fn begun_elsewhere(server: &Server, user: UserId, key: &Key, n: usize) -> job::Model {
+async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize) -> job::Model {
     let saved = key.save_text(&format!("https://e.example/{n}"), "not heard yet").await;
     key.wait_for(&saved, "ready").await;
     let id = DocumentId(saved["documentId"].as_str().unwrap().parse::<Uuid>().unwrap());
@@ -827,15 +830,17 @@ async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
     let (key, others) = (one.full_key().await, other.full_key().await);
     let mut begun = Vec::new();
     for n in 0..4 {
-        begun.push(begun_elsewhere(&server, one.id(), &key, n).await);
+        begun.push(begin_on_other_node(&server, one.id(), &key, n).await);
     }
     let bytes = std::fs::read(wav_recording(2).path()).unwrap();
 
     let fifth = upload(&key, "audio/wav", &bytes).await;
     let of_another = upload(&others, "audio/wav", &bytes).await;
 
-    eventually("another's is heard", async || (status(&others, &of_another).await == "ready").then_some(()))
-        .await;
+    eventually("another's is heard", async || {
+        (upload_status(&others, &of_another).await == "ready").then_some(())
+    })
+    .await;
     let shown = eventually("it says for what it waits", async || {
         let shown = key.get(&uploads::path(&fifth)).await.data(200).clone();
         shown["error"].is_string().then_some(shown)
@@ -848,7 +853,7 @@ async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
     let db = server.app().db.write();
     assert!(queue::finish(db, &begun[0], server.app().clock.now()).await.unwrap());
     server.clock.advance(Duration::from_secs(61));
-    eventually("it is heard", async || (status(&key, &fifth).await == "ready").then_some(())).await;
+    eventually("it is heard", async || (upload_status(&key, &fifth).await == "ready").then_some(())).await;
 }
 
 #[actix_web::test]
@@ -874,16 +879,16 @@ async fn deleted_recording_stops_and_resumes_on_restore() {
     assert_eq!(hears.heard.load(Ordering::SeqCst), 1);
 
     key.post(&format!("{bookmark}/restore"), json!({})).await.data(200);
-    eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
+    eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
 }
 
-const HEARD: &str =
+const TRANSCRIPT_JSON: &str =
     r#"{"language": "english", "segments": [{"start": 0.5, "end": 1.5, "text": " A heron calls."}]}"#;
 
-/// Of the fault table (row 17).
+/// Covers the fault table (row 17).
 #[actix_web::test]
 async fn busy_transcription_endpoint_is_retried() {
-    let endpoint = TranscriptionEndpoint::start([(429, "{}"), (200, "{\"cut"), (200, HEARD)]).await;
+    let endpoint = TranscriptionEndpoint::start([(429, "{}"), (200, "{\"cut"), (200, TRANSCRIPT_JSON)]).await;
     let server = Server::start_with(&endpoint.settings()).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(2).path()).unwrap()).await;
@@ -913,7 +918,7 @@ async fn busy_transcription_endpoint_is_retried() {
     server.clock.advance(Duration::from_secs(86_400));
     asked(3).await;
 
-    eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
+    eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
     let document =
         key.get(&uploads::path(&ticket)).await.data(200)["documentId"].as_str().unwrap().to_owned();
     let transcript = key.get(&format!("/rest/v2/documents/{document}/transcript")).await.data(200).clone();
@@ -935,7 +940,8 @@ async fn permanent_endpoint_error_fails_with_reason() {
 
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(2).path()).unwrap()).await;
 
-    eventually("it has failed", async || (status(&key, &ticket).await == "failed").then_some(())).await;
+    eventually("it has failed", async || (upload_status(&key, &ticket).await == "failed").then_some(()))
+        .await;
     let shown = key.get(&uploads::path(&ticket)).await.data(200).clone();
     assert_eq!(
         shown["error"],
@@ -946,14 +952,15 @@ async fn permanent_endpoint_error_fails_with_reason() {
 
 #[actix_web::test]
 async fn refused_window_is_reported_missing_and_the_rest_is_kept() {
-    let endpoint = TranscriptionEndpoint::start([(200, HEARD), (400, "{}"), (200, HEARD)]).await;
+    let endpoint =
+        TranscriptionEndpoint::start([(200, TRANSCRIPT_JSON), (400, "{}"), (200, TRANSCRIPT_JSON)]).await;
     let server = Server::start_with(&endpoint.settings()).await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
     // More than twenty minutes: an endpoint hears ten at a time.
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(650).path()).unwrap()).await;
 
-    eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
+    eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
     let upload = key.get(&uploads::path(&ticket)).await.data(200).clone();
     let shown = key.get(&format!("/rest/v1/bookmarks/{}", upload["bookmarkId"].as_str().unwrap())).await;
     let lacks = shown.data(200)["bookmark"]["lacks"].clone();
@@ -966,10 +973,11 @@ async fn refused_window_is_reported_missing_and_the_rest_is_kept() {
     assert_eq!(transcript["segments"].as_array().unwrap().len(), 2, "{transcript}");
 }
 
-/// Of the fault table (row 1).
+/// Covers the fault table (row 1).
 #[actix_web::test]
 async fn transcription_resumes_after_a_kill() {
-    let endpoint = TranscriptionEndpoint::start([(200, HEARD), (200, HEARD), (0, "")]).await;
+    let endpoint =
+        TranscriptionEndpoint::start([(200, TRANSCRIPT_JSON), (200, TRANSCRIPT_JSON), (0, "")]).await;
     let home = Home::new().await;
     let (id, secret) = program::create_account(&home);
     let running = Program::start_with(&home, "data", &endpoint.settings()).await;
@@ -985,11 +993,11 @@ async fn transcription_resumes_after_a_kill() {
     }
     assert!(metrics.contains("carrel_jobs_late_seconds{track=\"recordings\"} 0"), "{metrics}");
     running.kill();
-    endpoint.set_responses([(200, HEARD)]);
+    endpoint.set_responses([(200, TRANSCRIPT_JSON)]);
     let running = Program::start_with(&home, "data", &endpoint.settings()).await;
     let key = running.client_with_key(&id, &secret);
 
-    eventually("it is heard", async || (status(&key, &ticket).await == "ready").then_some(())).await;
+    eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
     let document =
         key.get(&uploads::path(&ticket)).await.data(200)["documentId"].as_str().unwrap().to_owned();
     let transcript = key.get(&format!("/rest/v2/documents/{document}/transcript")).await.data(200).clone();
@@ -1006,8 +1014,10 @@ async fn transcription_resumes_after_a_kill() {
 
 #[actix_web::test]
 async fn fetched_recording_resumes_after_a_kill_from_its_stored_file() {
-    let (endpoint, site) =
-        (TranscriptionEndpoint::start([(200, HEARD), (200, HEARD), (0, "")]).await, Site::start().await);
+    let (endpoint, site) = (
+        TranscriptionEndpoint::start([(200, TRANSCRIPT_JSON), (200, TRANSCRIPT_JSON), (0, "")]).await,
+        Site::start().await,
+    );
     let home = Home::new().await;
     let (id, secret) = program::create_account(&home);
     let settings = [&endpoint.settings()[..], &[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]].concat();
@@ -1022,7 +1032,7 @@ async fn fetched_recording_resumes_after_a_kill_from_its_stored_file() {
     running.kill();
     site.page("/talk.wav", [file(660)]);
     let asked = site.request_count("/talk.wav");
-    endpoint.set_responses([(200, HEARD)]);
+    endpoint.set_responses([(200, TRANSCRIPT_JSON)]);
     let running = Program::start_with(&home, "data", &settings).await;
     let key = running.client_with_key(&id, &secret);
 

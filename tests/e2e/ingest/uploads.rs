@@ -15,16 +15,16 @@ use tokio::net::TcpStream;
 
 use crate::support::{Client, Home, Key, Program, Reply, Server, Site, eventually, files, program};
 
-const PAPER: &[u8] = b"%PDF-1.7 as far as its first bytes say";
+const PDF_BYTES: &[u8] = b"%PDF-1.7 as far as its first bytes say";
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);
 
-fn announced(bytes: usize) -> Value {
+fn announcement(bytes: usize) -> Value {
     json!({ "filename": "paper.pdf", "contentType": "application/pdf", "bytes": bytes })
 }
 
 async fn announce(key: &Client, bytes: usize) -> Value {
-    key.post("/rest/v2/uploads", announced(bytes)).await.data(201).clone()
+    key.post("/rest/v2/uploads", announcement(bytes)).await.data(201).clone()
 }
 
 /// Sends these bytes with a ticket; the status of the answer.
@@ -37,7 +37,7 @@ pub async fn put(ticket: &Value, bytes: &[u8]) -> u16 {
 
 /// Begins to send so many bytes with a ticket, and goes no further than these. Whoever waits for the answer must not block:
 /// connections to the database live on this thread too.
-async fn begin(ticket: &Value, bytes: &[u8], announced: usize) -> TcpStream {
+async fn begin_put(ticket: &Value, bytes: &[u8], announced: usize) -> TcpStream {
     let url = url::Url::parse(ticket["putUrl"].as_str().unwrap()).unwrap();
     let mut sender = TcpStream::connect((url.host_str().unwrap(), url.port().unwrap())).await.unwrap();
     let head = format!(
@@ -74,7 +74,7 @@ pub async fn complete(key: &Client, ticket: &Value) -> crate::support::Response 
     key.send(Method::POST, &format!("{}/complete", path(ticket)), None).await
 }
 
-async fn status(key: &Client, ticket: &Value) -> String {
+async fn upload_status(key: &Client, ticket: &Value) -> String {
     key.get(&path(ticket)).await.data(200)["status"].as_str().unwrap().to_owned()
 }
 
@@ -85,13 +85,13 @@ async fn server_with_files() -> Server {
     Server::start_in(home, clock, &[("FILES__URL", &folder)]).await
 }
 
-/// Of the fault table (row 33).
+/// Covers the fault table (row 33).
 #[actix_web::test]
 async fn concurrent_completions_make_one_bookmark() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let ticket = announce(&key, PAPER.len()).await;
-    assert_eq!(put(&ticket, PAPER).await, 200);
+    let ticket = announce(&key, PDF_BYTES.len()).await;
+    assert_eq!(put(&ticket, PDF_BYTES).await, 200);
 
     let answers = futures_util::future::join_all((0..20).map(|_| complete(&key, &ticket))).await;
 
@@ -103,17 +103,17 @@ async fn concurrent_completions_make_one_bookmark() {
     assert_eq!(bookmarks[0]["bookmarkId"], first["bookmarkId"]);
     let read = format!("/read/{}", first["documentId"].as_str().unwrap());
     assert!(bookmarks[0]["url"].as_str().unwrap().ends_with(&read));
-    assert_eq!(put(&ticket, PAPER).await, 409);
+    assert_eq!(put(&ticket, PDF_BYTES).await, 409);
     assert_eq!(files(&server.home().path("files")).len(), 1);
 }
 
-/// Of the fault table (row 32).
+/// Covers the fault table (row 32).
 #[actix_web::test]
 async fn interrupted_upload_leaves_nothing_and_can_be_sent_again() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let ticket = announce(&key, PAPER.len()).await;
-    let sender = begin(&ticket, &PAPER[..10], PAPER.len()).await;
+    let ticket = announce(&key, PDF_BYTES.len()).await;
+    let sender = begin_put(&ticket, &PDF_BYTES[..10], PDF_BYTES.len()).await;
     let folder = server.home().path("files");
     eventually("the bytes are being written", async || (files(&folder).len() == 1).then_some(())).await;
 
@@ -121,7 +121,7 @@ async fn interrupted_upload_leaves_nothing_and_can_be_sent_again() {
 
     eventually("nothing is left", async || (files(&folder).is_empty()).then_some(())).await;
     assert_eq!(complete(&key, &ticket).await.error_code(409), "UPLOAD_INCOMPLETE");
-    assert_eq!(put(&ticket, PAPER).await, 200);
+    assert_eq!(put(&ticket, PDF_BYTES).await, 200);
     complete(&key, &ticket).await.data(202);
 }
 
@@ -131,10 +131,10 @@ async fn repeated_upload_replaces_a_stalled_one() {
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, 3).await;
     let folder = server.home().path("files");
-    let mut stalled = begin(&ticket, b"o", 3).await;
+    let mut stalled = begin_put(&ticket, b"o", 3).await;
     eventually("it is being written", async || (files(&folder).len() == 1).then_some(())).await;
     for _ in 0..4 {
-        let newer = begin(&ticket, b"o", 3).await;
+        let newer = begin_put(&ticket, b"o", 3).await;
         assert_eq!(status_line(&mut stalled).await, "HTTP/1.1 409");
         stalled = newer;
     }
@@ -147,13 +147,13 @@ async fn repeated_upload_replaces_a_stalled_one() {
     key.post(&complete, json!({ "sha256": sha256(b"two") })).await.data(202);
 }
 
-/// Of the threat table (rows U2, U3).
+/// Covers the threat table (rows U2, U3).
 #[actix_web::test]
 async fn refused_upload_does_not_end_a_running_one() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, 3).await;
-    let mut first = begin(&ticket, b"o", 3).await;
+    let mut first = begin_put(&ticket, b"o", 3).await;
     let folder = server.home().path("files");
     eventually("it is being written", async || (files(&folder).len() == 1).then_some(())).await;
     let mut other = ticket.clone();
@@ -177,13 +177,13 @@ async fn upload_that_ends_late_counts_while_it_is_received() {
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, 3).await;
     server.clock.advance(15 * MINUTE - Duration::from_secs(5));
-    let mut late = begin(&ticket, b"o", 3).await;
+    let mut late = begin_put(&ticket, b"o", 3).await;
     let folder = server.home().path("files");
     eventually("it is being written", async || (files(&folder).len() == 1).then_some(())).await;
 
     server.clock.advance(Duration::from_secs(10));
-    let refused = key.post("/rest/v2/uploads", announced(3)).await;
-    assert_eq!(status(&key, &ticket).await, "awaiting");
+    let refused = key.post("/rest/v2/uploads", announcement(3)).await;
+    assert_eq!(upload_status(&key, &ticket).await, "awaiting");
     assert_eq!(complete(&key, &ticket).await.error_code(409), "UPLOAD_INCOMPLETE");
     late.write_all(b"ne").await.unwrap();
     let said = status_line(&mut late).await;
@@ -219,19 +219,19 @@ fn sha256(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// Of the threat table (row U2).
+/// Covers the threat table (row U2).
 #[actix_web::test]
 async fn upload_received_in_time_can_be_completed_late() {
     let server = server_with_files().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let (came, never) = (announce(&key, PAPER.len()).await, announce(&key, PAPER.len()).await);
+    let (came, never) = (announce(&key, PDF_BYTES.len()).await, announce(&key, PDF_BYTES.len()).await);
     server.clock.advance(15 * MINUTE - Duration::from_millis(1));
-    assert_eq!(put(&came, PAPER).await, 200);
+    assert_eq!(put(&came, PDF_BYTES).await, 200);
     server.clock.advance(Duration::from_millis(1));
 
-    assert_eq!((put(&came, PAPER).await, put(&never, PAPER).await), (403, 403));
+    assert_eq!((put(&came, PDF_BYTES).await, put(&never, PDF_BYTES).await), (403, 403));
     assert_eq!(
-        (status(&key, &came).await, status(&key, &never).await),
+        (upload_status(&key, &came).await, upload_status(&key, &never).await),
         ("awaiting".into(), "expired".into())
     );
     assert_eq!(complete(&key, &never).await.error_code(410), "UPLOAD_EXPIRED");
@@ -244,8 +244,8 @@ async fn abandoned_upload_is_deleted_with_its_bytes() {
     let server = server_with_files().await;
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
-    let ticket = announce(&key, PAPER.len()).await;
-    assert_eq!(put(&ticket, PAPER).await, 200);
+    let ticket = announce(&key, PDF_BYTES.len()).await;
+    assert_eq!(put(&ticket, PDF_BYTES).await, 200);
     server.clock.advance(8 * DAY);
     let folder = server.home().path("files").display().to_string();
     let secret = key.header("authorization");
@@ -263,7 +263,7 @@ async fn announced_bytes_count_until_the_upload_expires() {
     let limits = [("PLANS__PRO__UPLOAD_BYTES", "60"), ("PLANS__PRO__STORED_BYTES", "100")];
     let server = Server::start_with(&limits).await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let ask = || key.post("/rest/v2/uploads", announced(50));
+    let ask = || key.post("/rest/v2/uploads", announcement(50));
 
     let answers = futures_util::future::join_all((0..6).map(|_| ask())).await;
 
@@ -275,7 +275,7 @@ async fn announced_bytes_count_until_the_upload_expires() {
     assert_eq!(ask().await.error_code(402), "PLAN_LIMIT_REACHED");
     let usage = key.get("/rest/v2/usage").await;
     assert_eq!(usage.data(200)["uploads"], json!({ "storedBytes": 100, "limit": 100, "largest": 60 }));
-    assert_eq!(key.post("/rest/v2/uploads", announced(61)).await.error_code(413), "PAYLOAD_TOO_LARGE");
+    assert_eq!(key.post("/rest/v2/uploads", announcement(61)).await.error_code(413), "PAYLOAD_TOO_LARGE");
 }
 
 #[actix_web::test]
@@ -286,8 +286,8 @@ async fn file_is_deleted_with_its_purged_bookmark_or_its_account() {
     let mut kept = Vec::new();
     for user in [&one, &two] {
         let key = user.full_key().await;
-        let ticket = announce(&key, PAPER.len()).await;
-        assert_eq!(put(&ticket, PAPER).await, 200);
+        let ticket = announce(&key, PDF_BYTES.len()).await;
+        assert_eq!(put(&ticket, PDF_BYTES).await, 200);
         kept.push((complete(&key, &ticket).await.data(202).clone(), key));
     }
     let (done, key) = &kept[0];
@@ -315,9 +315,9 @@ async fn replayed_announcement_gets_a_newly_signed_url() {
         .anonymous()
         .with("authorization", &key.header("authorization"))
         .with("idempotency-key", "once");
-    let first = asking.post("/rest/v2/uploads", announced(3)).await;
+    let first = asking.post("/rest/v2/uploads", announcement(3)).await;
 
-    let again = asking.post("/rest/v2/uploads", announced(3)).await;
+    let again = asking.post("/rest/v2/uploads", announcement(3)).await;
 
     assert_eq!(again.headers["idempotency-replayed"], "true");
     assert_eq!(again.data(201), first.data(201));
@@ -345,34 +345,34 @@ async fn saved_file_urls_become_their_detected_type() {
 
     for (path, reply, kind) in pages {
         let saved = key.save(json!({ "url": site.page(path, [reply]) })).await;
-        let shown = eventually(path, async || told(&key, &saved).await).await;
+        let shown = eventually(path, async || find_failed(&key, &saved).await).await;
         assert_eq!(shown["contentType"], kind, "{path}: {shown}");
     }
     assert_eq!(files(&server.app().data_dir.join("scratch")).len(), 0);
 }
 
 /// The bookmark, once something is said of why it is not ready.
-async fn told(key: &Key, saved: &Value) -> Option<Value> {
+async fn find_failed(key: &Key, saved: &Value) -> Option<Value> {
     let path = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
     let shown = key.get(&path).await.data(200)["bookmark"].clone();
     shown["error"].is_string().then_some(shown)
 }
 
-/// Of the fault table (row 32).
+/// Covers the fault table (row 32).
 #[actix_web::test]
 async fn acknowledged_upload_outlives_a_kill() {
     let home = Home::new().await;
     let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
     let key = running.client_with_key(&id, &secret);
-    let ticket = announce(&key, PAPER.len()).await;
-    assert_eq!(put(&ticket, PAPER).await, 200);
+    let ticket = announce(&key, PDF_BYTES.len()).await;
+    assert_eq!(put(&ticket, PDF_BYTES).await, 200);
     running.kill();
 
     let running = Program::start(&home, "data").await;
 
     let key = running.client_with_key(&id, &secret);
-    assert_eq!(status(&key, &ticket).await, "awaiting");
+    assert_eq!(upload_status(&key, &ticket).await, "awaiting");
     let done = complete(&key, &ticket).await.data(202).clone();
     let shown = key.get(&format!("/rest/v2/documents/{}", done["documentId"].as_str().unwrap())).await;
     assert_eq!(shown.data(200)["contentType"], "pdf");
@@ -380,7 +380,7 @@ async fn acknowledged_upload_outlives_a_kill() {
     let within = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
     let file = std::fs::read_dir(within).unwrap().next().unwrap().unwrap().path();
     let kept = std::fs::read(file).unwrap();
-    assert_eq!(kept, PAPER);
+    assert_eq!(kept, PDF_BYTES);
 }
 
 #[actix_web::test]

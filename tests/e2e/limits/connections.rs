@@ -43,7 +43,7 @@ async fn is_served(stream: &mut TcpStream) -> bool {
         && answer == *b"HTTP/1.1 200"
 }
 
-/// Of the fault table (row 28).
+/// Covers the fault table (row 28).
 #[actix_web::test]
 async fn connections_over_the_limit_of_an_ip_address_are_closed() {
     let server = Server::start_with(&[("SERVER__MAX_CONNECTIONS_PER_ADDRESS", "3")]).await;
@@ -61,7 +61,7 @@ async fn connections_over_the_limit_of_an_ip_address_are_closed() {
         .await;
 }
 
-/// Of the fault table (row 28).
+/// Covers the fault table (row 28).
 #[actix_web::test]
 async fn flood_of_connections_leaves_files_to_the_database() {
     // 128 connections at once, and of each address 32.
@@ -122,7 +122,7 @@ async fn connections_of_one_ip_address_leave_room_for_others() {
     }
 }
 
-/// Of the threat table (row H2).
+/// Covers the threat table (row H2).
 #[actix_web::test]
 async fn bare_lf_in_a_head_gets_400_and_a_closed_connection() {
     let server = Server::start().await;
@@ -152,7 +152,7 @@ async fn pipelined_requests_are_answered_in_order() {
     assert_eq!(statuses, ["200", "404", "400", "200"], "{answer}");
 }
 
-/// Of the threat table (row H6).
+/// Covers the threat table (row H6).
 #[actix_web::test]
 async fn trace_and_connect_are_refused_with_allow_on_every_path() {
     const PATHS: [&str; 8] = [
@@ -186,7 +186,7 @@ async fn trace_and_connect_are_refused_with_allow_on_every_path() {
     }
 }
 
-/// Of the threat table (row H4).
+/// Covers the threat table (row H4).
 #[actix_web::test]
 async fn responses_vary_by_credential() {
     let server = Server::start().await;
@@ -198,7 +198,7 @@ async fn responses_vary_by_credential() {
     }
 }
 
-/// Of the fault table (row 26).
+/// Covers the fault table (row 26).
 #[actix_web::test]
 async fn client_that_does_not_read_is_closed() {
     const REQUESTS: usize = 2000;

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::import::imports::bookmark_list;
 use crate::support::{OAuthClient, PASSWORD, S3Bucket, Server};
 
-/// Of the fault table (row 6).
+/// Covers the fault table (row 6).
 #[actix_web::test]
 async fn unauthenticated_writes_are_refused_below_the_disk_floor() {
     let open = ("ACCOUNTS__SIGNUP", "open");

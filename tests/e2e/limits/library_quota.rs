@@ -23,31 +23,31 @@ use crate::support::{Client, Home, Key, Reply, Server, Site, eventually};
 
 const BOOKMARKS: &str = "/rest/v1/bookmarks";
 
-async fn server(library_bytes: &str) -> Server {
+async fn start_server(library_bytes: &str) -> Server {
     Server::start_with(&[("PLANS__PRO__LIBRARY_BYTES", library_bytes)]).await
 }
 
 /// Bytes of the library, and what the plan allows.
-async fn usage(client: &Client) -> (u64, u64) {
+async fn library_usage(client: &Client) -> (u64, u64) {
     let usage = client.get("/rest/v2/usage").await;
     let library = usage.data(200)["library"].clone();
     (library["bytes"].as_u64().unwrap(), library["limit"].as_u64().unwrap())
 }
 
-async fn bytes(client: &Client) -> u64 {
-    usage(client).await.0
+async fn used_bytes(client: &Client) -> u64 {
+    library_usage(client).await.0
 }
 
-fn words(bytes: usize) -> String {
+fn text_of_bytes(bytes: usize) -> String {
     "heron ".chars().cycle().take(bytes).collect()
 }
 
-fn saved(name: &str, bytes: usize) -> Value {
-    json!({ "url": format!("https://example.org/{name}"), "text": words(bytes) })
+fn bookmark_body(name: &str, bytes: usize) -> Value {
+    json!({ "url": format!("https://example.org/{name}"), "text": text_of_bytes(bytes) })
 }
 
 async fn save_when_ready(key: &Key, name: &str, bytes: usize) -> Value {
-    let bookmark = key.save(saved(name, bytes)).await;
+    let bookmark = key.save(bookmark_body(name, bytes)).await;
     key.wait_for(&bookmark, "ready").await
 }
 
@@ -55,12 +55,12 @@ fn path(bookmark: &Value) -> String {
     format!("{BOOKMARKS}/{}", bookmark["bookmarkId"].as_str().unwrap())
 }
 
-async fn count(client: &Client) -> usize {
+async fn count_bookmarks(client: &Client) -> usize {
     client.get(BOOKMARKS).await.data(200)["bookmarks"].as_array().unwrap().len()
 }
 
 /// A page of so many sentences about a subject.
-fn page(subject: &str, sentences: usize) -> Reply {
+fn page_reply(subject: &str, sentences: usize) -> Reply {
     let sentence =
         |n| format!("<p>On morning number {n} whoever has seen {subject} remembers it for long.</p>");
     let prose: String = (0..sentences).map(sentence).collect();
@@ -75,12 +75,12 @@ async fn upgrade(server: &Server, user: UserId) {
 
 #[actix_web::test]
 async fn save_over_the_limit_is_refused_and_keeps_nothing() {
-    let server = server("10000").await;
+    let server = start_server("10000").await;
     let key = server.user(Plan::Pro).await.full_key().await;
     save_when_ready(&key, "a", 4000).await;
-    let before = usage(&key).await;
+    let before = library_usage(&key).await;
 
-    let refused = key.post(BOOKMARKS, saved("b", 8000)).await;
+    let refused = key.post(BOOKMARKS, bookmark_body("b", 8000)).await;
 
     assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
     let details = &refused.body["error"]["details"];
@@ -88,12 +88,12 @@ async fn save_over_the_limit_is_refused_and_keeps_nothing() {
         (details["usedBytes"].as_u64(), details["limitBytes"].as_u64()),
         (Some(before.0), Some(10_000))
     );
-    assert_eq!((count(&key).await, usage(&key).await), (1, before));
+    assert_eq!((count_bookmarks(&key).await, library_usage(&key).await), (1, before));
     let exists = key.get(&format!("{BOOKMARKS}/exists?url=https://example.org/b")).await;
     assert_eq!(exists.data(200)["exists"], false);
     // What fits is taken, and an address that is there takes its tags however large what came with it is.
     save_when_ready(&key, "c", 4000).await;
-    let again = json!({ "url": "https://example.org/c", "text": words(8000), "tags": ["reeds"] });
+    let again = json!({ "url": "https://example.org/c", "text": text_of_bytes(8000), "tags": ["reeds"] });
     let again = key.post(BOOKMARKS, again).await;
     assert_eq!(
         (&again.data(200)["created"], &again.data(200)["bookmark"]["tags"]),
@@ -103,9 +103,9 @@ async fn save_over_the_limit_is_refused_and_keeps_nothing() {
 
 #[actix_web::test]
 async fn concurrent_saves_do_not_exceed_the_limit() {
-    let server = server("10000").await;
+    let server = start_server("10000").await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let bodies: Vec<Value> = (0..8).map(|n| saved(&n.to_string(), 4000)).collect();
+    let bodies: Vec<Value> = (0..8).map(|n| bookmark_body(&n.to_string(), 4000)).collect();
 
     let answers = join_all(bodies.into_iter().map(|body| key.post(BOOKMARKS, body))).await;
 
@@ -114,12 +114,12 @@ async fn concurrent_saves_do_not_exceed_the_limit() {
     for answer in answers.iter().filter(|answer| answer.status != 201) {
         assert_eq!(answer.error_code(402), "PLAN_LIMIT_REACHED");
     }
-    assert!(bytes(&key).await <= 10_000);
+    assert!(used_bytes(&key).await <= 10_000);
 }
 
 #[actix_web::test]
 async fn library_with_zero_bytes_accepts_nothing() {
-    let (server, site) = (server("0").await, Site::start().await);
+    let (server, site) = (start_server("0").await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
     let feed = site.page(
@@ -148,16 +148,16 @@ async fn library_with_zero_bytes_accepts_nothing() {
     let file = bookmark_list("<DT><A HREF=\"https://example.org/a\">A</A>");
     let import = session.post_file("/app/api/imports", file.as_bytes(), &[]).await;
     assert_eq!(import.error_code(402), "PLAN_LIMIT_REACHED");
-    assert_eq!((count(&key).await, usage(&key).await), (0, (0, 0)));
+    assert_eq!((count_bookmarks(&key).await, library_usage(&key).await), (0, (0, 0)));
 }
 
 #[actix_web::test]
 async fn tool_in_a_full_library_returns_plan_required() {
-    let server = server("1000").await;
+    let server = start_server("1000").await;
     let user = server.user(Plan::Pro).await;
     let (key, assistant) = (user.full_key().await, user.assistant().await);
     let bookmark = save_when_ready(&key, "a", 850).await;
-    let used = bytes(&key).await;
+    let used = used_bytes(&key).await;
 
     let page = json!({ "url": format!("https://example.org/{}", "b".repeat(100)) });
     let note = json!({ "bookmarkId": bookmark["bookmarkId"], "body": "n".repeat(200) });
@@ -169,34 +169,34 @@ async fn tool_in_a_full_library_returns_plan_required() {
             "{tool}"
         );
     }
-    assert_eq!((count(&key).await, bytes(&key).await), (1, used));
+    assert_eq!((count_bookmarks(&key).await, used_bytes(&key).await), (1, used));
 }
 
 #[actix_web::test]
 async fn note_can_be_shortened_but_not_grown_in_a_full_library() {
-    let server = server("2500").await;
+    let server = start_server("2500").await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
     let id = create_project(&session, "P").await;
     let notes = format!("/rest/v2/projects/{id}/notes");
-    let note = |bytes: usize| json!({ "title": "T", "bodyMd": words(bytes) });
+    let note = |bytes: usize| json!({ "title": "T", "bodyMd": text_of_bytes(bytes) });
     let made = key.post(&notes, note(2000)).await.data(201)["note"].clone();
     assert_eq!(key.post(&notes, note(2000)).await.error_code(402), "PLAN_LIMIT_REACHED");
 
     let one = format!("/app/api/notes/{}", made["noteId"].as_str().unwrap());
-    let change = async |bytes: usize| session.patch(&one, json!({ "bodyMd": words(bytes) })).await;
+    let change = async |bytes: usize| session.patch(&one, json!({ "bodyMd": text_of_bytes(bytes) })).await;
     change(1000).await.data(200);
     assert_eq!(change(2600).await.error_code(402), "PLAN_LIMIT_REACHED");
 
     let shown = session.get(&format!("/app/api/projects/{id}/notes")).await;
-    assert_eq!(shown.data(200)["notes"][0]["bodyMd"], words(1000));
+    assert_eq!(shown.data(200)["notes"][0]["bodyMd"], text_of_bytes(1000));
     session.delete(&one).await.data(200);
     key.post(&notes, note(2000)).await.data(201);
 }
 
 #[actix_web::test]
 async fn full_library_refuses_growing_tags_feeds_and_files() {
-    let (server, site) = (server("100").await, Site::start().await);
+    let (server, site) = (start_server("100").await, Site::start().await);
     let user = server.user(Plan::Research).await;
     let key = user.full_key().await;
     let bookmark = key.save(json!({ "url": "https://example.org/a", "text": "T", "tags": ["reeds"] })).await;
@@ -211,7 +211,7 @@ async fn full_library_refuses_growing_tags_feeds_and_files() {
     let ticket = key.post("/rest/v2/uploads", announced).await.data(201).clone();
     assert!(matches!(uploads::put(&ticket, paper).await, 200 | 201 | 204));
     accounts::set_plan(server.app(), user.id(), Plan::Pro).await.unwrap();
-    eventually("the smaller plan holds", async || (usage(&key).await.1 == 100).then_some(())).await;
+    eventually("the smaller plan holds", async || (library_usage(&key).await.1 == 100).then_some(())).await;
 
     let again = json!({ "url": "https://example.org/a", "tags": ["marsh"] });
     let refusals = [
@@ -231,7 +231,7 @@ async fn full_library_refuses_growing_tags_feeds_and_files() {
     key.patch(&feed, json!({ "title": "" })).await.data(200);
     key.delete("/rest/v1/tags/reed").await.data(200);
     upgrade(&server, user.id()).await;
-    eventually("the larger plan holds", async || (usage(&key).await.1 > 100).then_some(())).await;
+    eventually("the larger plan holds", async || (library_usage(&key).await.1 > 100).then_some(())).await;
     uploads::complete(&key, &ticket).await.data(202);
 }
 
@@ -242,26 +242,26 @@ async fn deleted_bookmark_frees_bytes_when_purged() {
     let key = server.user(Plan::Pro).await.full_key().await;
     let secret = key.header("authorization");
     let first = save_when_ready(&key, "a", 6000).await;
-    let used = bytes(&key).await;
+    let used = used_bytes(&key).await;
 
     key.delete(&path(&first)).await.data(200);
-    assert_eq!(bytes(&key).await, used);
-    assert_eq!(key.post(BOOKMARKS, saved("b", 6000)).await.error_code(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(used_bytes(&key).await, used);
+    assert_eq!(key.post(BOOKMARKS, bookmark_body("b", 6000)).await.error_code(402), "PLAN_LIMIT_REACHED");
     server.clock.advance(bookmark::RESTORABLE + Duration::from_millis(1));
     let (home, clock) = server.stop().await;
     let server = Server::start_in(home, clock, &settings).await;
     let key = server.anonymous().with("authorization", &secret);
 
-    eventually("the bookmark is gone for good", async || (bytes(&key).await == 0).then_some(())).await;
-    key.post(BOOKMARKS, saved("b", 6000)).await.data(201);
+    eventually("the bookmark is gone for good", async || (used_bytes(&key).await == 0).then_some(())).await;
+    key.post(BOOKMARKS, bookmark_body("b", 6000)).await.data(201);
 }
 
 #[actix_web::test]
 async fn fetched_text_over_the_limit_fails_and_can_be_refetched() {
-    let (server, site) = (server("3000").await, Site::start().await);
+    let (server, site) = (start_server("3000").await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
-    let address = site.page("/birds", [page("herons", 100)]);
+    let address = site.page("/birds", [page_reply("herons", 100)]);
 
     let bookmark = key.save(json!({ "url": address })).await;
     let failed = key.wait_for(&bookmark, "failed").await;
@@ -269,7 +269,7 @@ async fn fetched_text_over_the_limit_fails_and_can_be_refetched() {
     let reason = failed["error"].as_str().unwrap();
     assert!(reason.starts_with("the library of this account is full: "), "{reason}");
     assert!(reason.ends_with(" of 3000 bytes are used"), "{reason}");
-    assert!(bytes(&key).await < 3000);
+    assert!(used_bytes(&key).await < 3000);
     upgrade(&server, user.id()).await;
     key.post(&format!("{}/refetch", path(&bookmark)), json!({})).await.data(202);
     key.wait_for(&bookmark, "ready").await;
@@ -277,19 +277,19 @@ async fn fetched_text_over_the_limit_fails_and_can_be_refetched() {
 
 #[actix_web::test]
 async fn refetch_replaces_a_text_within_the_limit() {
-    let (server, site) = (server("30000").await, Site::start().await);
+    let (server, site) = (start_server("30000").await, Site::start().await);
     let key = server.user(Plan::Pro).await.full_key().await;
-    let address = site.page("/birds", [page("herons", 100)]);
+    let address = site.page("/birds", [page_reply("herons", 100)]);
     let bookmark = key.save(json!({ "url": address })).await;
     let bookmark = key.wait_for(&bookmark, "ready").await;
-    let left = 30_000 - usize::try_from(bytes(&key).await).unwrap();
+    let left = 30_000 - usize::try_from(used_bytes(&key).await).unwrap();
     save_when_ready(&key, "rest", left - 300).await;
     let document = format!("/rest/v2/documents/{}", bookmark["documentId"].as_str().unwrap());
     let refetch = async || {
         key.post(&format!("{}/refetch", path(&bookmark)), json!({})).await.data(202);
     };
 
-    site.page("/birds", [page("egrets", 100)]);
+    site.page("/birds", [page_reply("egrets", 100)]);
     refetch().await;
     eventually("the text is replaced", async || {
         key.get(&document).await.data(200)["text"].as_str().unwrap().contains("egrets").then_some(())
@@ -297,7 +297,7 @@ async fn refetch_replaces_a_text_within_the_limit() {
     .await;
     key.wait_for(&bookmark, "ready").await;
 
-    site.page("/birds", [page("plovers", 300)]);
+    site.page("/birds", [page_reply("plovers", 300)]);
     refetch().await;
     let kept = eventually("the larger text is refused", async || {
         let shown = key.get(&path(&bookmark)).await.data(200)["bookmark"].clone();
@@ -307,12 +307,12 @@ async fn refetch_replaces_a_text_within_the_limit() {
     assert_eq!(kept["status"], "ready");
     let text = key.get(&document).await.data(200)["text"].clone();
     assert!(text.as_str().unwrap().contains("egrets"));
-    assert!(bytes(&key).await <= 30_000);
+    assert!(used_bytes(&key).await <= 30_000);
 }
 
 #[actix_web::test]
 async fn entries_over_the_limit_are_delivered_when_there_is_room() {
-    let (server, site) = (server("4000").await, Site::start().await);
+    let (server, site) = (start_server("4000").await, Site::start().await);
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let feed = |second: &str| {
@@ -357,10 +357,10 @@ async fn entries_over_the_limit_are_delivered_when_there_is_room() {
 
 #[actix_web::test]
 async fn import_stops_before_rows_over_the_limit() {
-    let server = server("120000").await;
+    let server = start_server("120000").await;
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
-    let row = |n: usize| saved(&n.to_string(), 500).to_string() + "\n";
+    let row = |n: usize| bookmark_body(&n.to_string(), 500).to_string() + "\n";
     let file: String = (0..300).map(row).collect();
 
     let id = start_import(&session, file.as_bytes(), &[("format", "jsonl")]).await;
@@ -383,19 +383,19 @@ async fn count_equals_the_rows_after_a_mixed_load() {
     let (key, session) = (user.full_key().await, user.sign_in().await);
     let other = server.user(Plan::Pro).await.full_key().await;
     let db = &server.app().db;
-    let address = site.page("/birds", [page("herons", 20)]);
+    let address = site.page("/birds", [page_reply("herons", 20)]);
     let fetched = key.save(json!({ "url": address, "notes": "Of herons." })).await;
     let id = create_project(&session, "P").await;
 
     let (keys, others) = (&key, &other);
     let saves = join_all((0..10_usize).map(|n| async move {
         let (key, other) = (keys, others);
-        let bookmark = key.save(saved(&n.to_string(), 100 + n)).await;
+        let bookmark = key.save(bookmark_body(&n.to_string(), 100 + n)).await;
         let ready = key.wait_for(&bookmark, "ready").await;
         let mark = json!({ "text": "he", "startOffset": 0, "endOffset": 2, "note": "Twö." });
         key.post(&format!("{}/highlights", path(&ready)), mark).await.data(201);
         key.patch(&path(&ready), json!({ "title": "Another", "notes": "n".repeat(n) })).await.data(200);
-        other.save(saved(&n.to_string(), 10)).await;
+        other.save(bookmark_body(&n.to_string(), 10)).await;
         ready
     }))
     .await;
@@ -407,17 +407,17 @@ async fn count_equals_the_rows_after_a_mixed_load() {
     key.post("/rest/v1/collections", json!({ "name": "Birds", "description": "d" })).await.data(201);
     let decision = json!({ "title": "D", "body": "b", "status": "decided" });
     session.post(&format!("/app/api/projects/{id}/decisions"), decision).await.data(201);
-    let listed = site.page("/listed", [page("plovers", 10)]);
+    let listed = site.page("/listed", [page_reply("plovers", 10)]);
     let file =
         bookmark_list(&format!("<DT><A HREF=\"{listed}\">A</A>\n<DT><A HREF=\"javascript:b\">B</A>\n"));
     let import = start_import(&session, file.as_bytes(), &[]).await;
     imports::wait_for(&session, &import, "done").await;
     key.wait_for(&fetched, "ready").await;
-    site.page("/birds", [page("egrets", 30)]);
+    site.page("/birds", [page_reply("egrets", 30)]);
     key.post(&format!("{}/refetch", path(&fetched)), json!({})).await.data(202);
     key.delete(&path(&saves[0])).await.data(200);
 
-    assert!(bytes(&key).await > 1000);
+    assert!(used_bytes(&key).await > 1000);
     assert!(library_quota::differing(db).await.unwrap().is_empty());
     session.delete(&format!("/app/api/projects/{id}")).await.data(200);
     imports::post_step(&session, &import, "undo").await;
@@ -565,7 +565,7 @@ const INSERTS: [(&str, &str); 19] = [
 ];
 
 /// Columns whose texts are made longer.
-const GROWING: [(&str, &str); 13] = [
+const GROWING_COLUMNS: [(&str, &str); 13] = [
     ("document", "title"),
     ("chunk", "text"),
     ("source", "html"),
@@ -582,7 +582,7 @@ const GROWING: [(&str, &str); 13] = [
 ];
 
 /// Columns that are set to NULL.
-const NULLABLE: [(&str, &str); 8] = [
+const NULLABLE_COLUMNS: [(&str, &str); 8] = [
     ("document", "lacks"),
     ("source", "outline"),
     ("rendition", "html"),
@@ -594,11 +594,11 @@ const NULLABLE: [(&str, &str); 8] = [
 ];
 
 /// Columns that are not counted.
-const UNCOUNTED: [(&str, &str); 3] =
+const UNCOUNTED_COLUMNS: [(&str, &str); 3] =
     [("bookmark", "updated_at"), ("document", "updated_at"), ("entry", "sorted_at")];
 
 /// Columns by which rows are deleted, together with the rows that reference them.
-const DELETED: [(&str, &str); 18] = [
+const DELETION_KEYS: [(&str, &str); 18] = [
     ("user", "id"),
     ("document", "id"),
     ("chunk", "id"),
@@ -655,19 +655,19 @@ impl RandomLoad {
         match self.below(20) {
             0..11 => self.pick(&INSERTS).1.to_owned(),
             11..14 => {
-                let (table, column) = self.pick(&GROWING);
+                let (table, column) = self.pick(&GROWING_COLUMNS);
                 format!("UPDATE {table} SET {column} = COALESCE({column}, '') || {{text}} || {{hex}}")
             }
             14 => {
-                let (table, column) = self.pick(&NULLABLE);
+                let (table, column) = self.pick(&NULLABLE_COLUMNS);
                 format!("UPDATE {table} SET {column} = NULL")
             }
             15 => {
-                let (table, column) = self.pick(&UNCOUNTED);
+                let (table, column) = self.pick(&UNCOUNTED_COLUMNS);
                 format!("UPDATE {table} SET {column} = {column} + 1")
             }
             _ => {
-                let (table, column) = self.pick(&DELETED);
+                let (table, column) = self.pick(&DELETION_KEYS);
                 format!(
                     "DELETE FROM \"{table}\" WHERE {column} IN (SELECT {column} FROM \"{table}\" ORDER BY {column} LIMIT 1 OFFSET {{row}})"
                 )
@@ -725,7 +725,7 @@ async fn wrong_count_is_found_and_repaired_from_the_rows() {
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     save_when_ready(&key, "a", 500).await;
-    let (db, right) = (&server.app().db, bytes(&key).await);
+    let (db, right) = (&server.app().db, used_bytes(&key).await);
     Entity::update_many()
         .col_expr(Column::Bytes, Expr::value(7_i64))
         .filter(Column::UserId.eq(user.id()))
@@ -736,7 +736,7 @@ async fn wrong_count_is_found_and_repaired_from_the_rows() {
     assert_eq!(library_quota::differing(db).await.unwrap(), vec![user.id()]);
     library_quota::recount(db, user.id()).await.unwrap();
 
-    assert_eq!(bytes(&key).await, right);
+    assert_eq!(used_bytes(&key).await, right);
     assert!(library_quota::differing(db).await.unwrap().is_empty());
 }
 

@@ -43,7 +43,7 @@ async fn begin_own_post(key: &Key, length: usize) -> TcpStream {
 }
 
 /// Everything up to the end of the connection.
-async fn rest_of(stream: &mut TcpStream) -> String {
+async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     // The service may reset a connection on which it left bytes unread.
     let _ = stream.read_to_end(&mut answer).await;
@@ -51,13 +51,13 @@ async fn rest_of(stream: &mut TcpStream) -> String {
 }
 
 /// The status of the next answer; 0 if the connection ends before it.
-async fn status_of(stream: &mut TcpStream) -> u16 {
+async fn read_status(stream: &mut TcpStream) -> u16 {
     let mut begin = *b"HTTP/1.1 000";
     let _ = stream.read_exact(&mut begin).await;
     String::from_utf8_lossy(&begin[9..]).parse().unwrap_or_default()
 }
 
-/// Of the fault table (row 25).
+/// Covers the fault table (row 25).
 #[actix_web::test]
 async fn stalled_bodies_of_one_key_leave_others_served() {
     const STALLED: usize = 9;
@@ -87,7 +87,7 @@ async fn stalled_bodies_of_one_key_leave_others_served() {
     assert_eq!((small.status, large.status), (201, 201), "{} {}", small.body, large.body);
 }
 
-/// Of the fault table (row 25).
+/// Covers the fault table (row 25).
 #[actix_web::test]
 async fn stalled_posts_of_many_ips_leave_a_client_served() {
     // At most 384 connections at a time, whatever the number of workers: fewer than the test opens.
@@ -118,7 +118,7 @@ async fn stalled_posts_of_many_ips_leave_a_client_served() {
     })
     .await;
     for stream in &mut stalled {
-        let answer = rest_of(stream).await;
+        let answer = read_to_end(stream).await;
         assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     }
 }
@@ -149,7 +149,7 @@ async fn sign_in_works_while_stalled_bodies_fill_the_memory() {
         let from = Ipv4Addr::new(127, 0, 2, 1);
         let mut stream = begin_post_from(service, from, "/app/api/setup", SENT_BYTES).await;
         let _ = stream.write_all(&blank).await;
-        (status_of(&mut stream).await == 503).then_some(())
+        (read_status(&mut stream).await == 503).then_some(())
     })
     .await;
 
@@ -163,7 +163,7 @@ async fn sign_in_works_while_stalled_bodies_fill_the_memory() {
     drop(stalled);
 }
 
-/// Of the fault table (row 25).
+/// Covers the fault table (row 25).
 #[actix_web::test]
 async fn slow_body_gets_408_and_a_closed_connection() {
     let server = Server::start_with(&[("SERVER__BODY_GRACE_SECONDS", "1")]).await;
@@ -171,20 +171,20 @@ async fn slow_body_gets_408_and_a_closed_connection() {
     let mut stream = begin_own_post(&key, 1000).await;
     stream.write_all(b"{").await.unwrap();
 
-    let answer = rest_of(&mut stream).await;
+    let answer = read_to_end(&mut stream).await;
 
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     assert!(answer.contains("\"code\":\"REQUEST_TIMEOUT\""), "{answer}");
     assert!(answer.to_ascii_lowercase().contains("connection: close"), "{answer}");
 }
 
-/// Of the fault table (row 25).
+/// Covers the fault table (row 25).
 #[actix_web::test]
 async fn unauthenticated_body_is_not_awaited() {
     let server = Server::start().await;
     let mut stream = begin_post(&server.anonymous(), None, 1 << 20).await;
 
-    let answer = rest_of(&mut stream).await;
+    let answer = read_to_end(&mut stream).await;
 
     assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
 }

@@ -18,24 +18,24 @@ const IMPORTS: &str = "/app/api/imports";
 const EXPORTS: &str = "/app/api/exports";
 const DRY_RUN: &[(&str, &str)] = &[("dryRun", "true")];
 
-async fn server(transfer_bytes: &str) -> Server {
+async fn start_server(transfer_bytes: &str) -> Server {
     Server::start_with(&[("PLANS__FREE__TRANSFER_BYTES", transfer_bytes)]).await
 }
 
 /// A bookmark list of this many bytes.
-fn file(bytes: usize) -> Vec<u8> {
+fn file_of_bytes(bytes: usize) -> Vec<u8> {
     let mut file = bookmark_list("<DT><A HREF=\"https://a.example/\">A</A>\n").into_bytes();
     file.resize(bytes, b'\n');
     file
 }
 
-async fn used(server: &Server, user: UserId) -> u64 {
+async fn used_bytes(server: &Server, user: UserId) -> u64 {
     let app = server.app();
     transfer_quota::used_bytes(app.db.read(), user, app.clock.now()).await.unwrap()
 }
 
 /// How many files the store holds, also those that are written or deleted now.
-async fn stored_files(server: &Server) -> usize {
+async fn count_stored_files(server: &Server) -> usize {
     stored_file::Entity::find().all(server.app().db.read()).await.unwrap().len()
 }
 
@@ -56,86 +56,86 @@ async fn paused_import(server: &Server, session: &Client, file: &[u8]) -> String
 
 #[actix_web::test]
 async fn import_over_the_limit_is_refused_and_keeps_nothing() {
-    let server = server("100000").await;
+    let server = start_server("100000").await;
     let user = server.user(Plan::Free).await;
     let session = user.sign_in().await;
-    let first = paused_import(&server, &session, &file(60_000)).await;
+    let first = paused_import(&server, &session, &file_of_bytes(60_000)).await;
 
-    let refused = session.post_file(IMPORTS, &file(60_000), &[]).await;
+    let refused = session.post_file(IMPORTS, &file_of_bytes(60_000), &[]).await;
 
     assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
     let error = &refused.body["error"];
     assert_eq!(error["details"], json!({ "usedBytes": 60_000, "limitBytes": 100_000 }));
     assert!(error["message"].as_str().unwrap().contains("undo a paused import"), "{error}");
-    assert_eq!((used(&server, user.id()).await, stored_files(&server).await), (60_000, 1));
+    assert_eq!((used_bytes(&server, user.id()).await, count_stored_files(&server).await), (60_000, 1));
     assert_eq!(session.get(IMPORTS).await.data(200)["imports"].as_array().unwrap().len(), 1);
     // Beside it there is room for a smaller one, and for this one when the first is undone.
-    let smaller = start_import(&session, &file(40_000), &[]).await;
+    let smaller = start_import(&session, &file_of_bytes(40_000), &[]).await;
     wait_for(&session, &smaller, "done").await;
     post_step(&session, &first, "undo").await;
     wait_for(&session, &first, "undone").await;
-    let last = start_import(&session, &file(100_000), &[]).await;
+    let last = start_import(&session, &file_of_bytes(100_000), &[]).await;
     wait_for(&session, &last, "done").await;
 }
 
 #[actix_web::test]
 async fn finished_import_frees_its_bytes() {
-    let server = server("100000").await;
+    let server = start_server("100000").await;
     let user = server.user(Plan::Free).await;
     let session = user.sign_in().await;
 
     for _ in 0..3 {
-        let id = start_import(&session, &file(60_000), &[]).await;
+        let id = start_import(&session, &file_of_bytes(60_000), &[]).await;
         wait_for(&session, &id, "done").await;
-        assert_eq!(used(&server, user.id()).await, 0);
+        assert_eq!(used_bytes(&server, user.id()).await, 0);
     }
 }
 
 #[actix_web::test]
 async fn file_in_chunks_is_refused_when_it_outgrows_the_limit() {
-    let server = server("1500000").await;
+    let server = start_server("1500000").await;
     let user = server.user(Plan::Free).await;
     let session = user.sign_in().await;
 
-    let refused = session.post_file_in_chunks(IMPORTS, &file(2_100_000)).await;
+    let refused = session.post_file_in_chunks(IMPORTS, &file_of_bytes(2_100_000)).await;
 
     assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
-    assert_eq!((used(&server, user.id()).await, stored_files(&server).await), (0, 0));
-    session.post_file_in_chunks(IMPORTS, &file(1_200_000)).await.data(202);
+    assert_eq!((used_bytes(&server, user.id()).await, count_stored_files(&server).await), (0, 0));
+    session.post_file_in_chunks(IMPORTS, &file_of_bytes(1_200_000)).await.data(202);
 }
 
 #[actix_web::test]
 async fn plan_without_transfer_bytes_accepts_no_file() {
-    let server = server("0").await;
+    let server = start_server("0").await;
     let session = server.user(Plan::Free).await.sign_in().await;
 
-    let refused = session.post_file(IMPORTS, &file(200), &[]).await;
+    let refused = session.post_file(IMPORTS, &file_of_bytes(200), &[]).await;
 
     assert_eq!(refused.error_code(402), "PLAN_LIMIT_REACHED");
     assert_eq!(session.post(EXPORTS, json!({})).await.error_code(402), "PLAN_LIMIT_REACHED");
-    assert_eq!(stored_files(&server).await, 0);
+    assert_eq!(count_stored_files(&server).await, 0);
 }
 
 #[actix_web::test]
 async fn concurrent_files_do_not_exceed_the_limit() {
-    let server = server("1000").await;
+    let server = start_server("1000").await;
     let user = server.user(Plan::Free).await.id();
     let app = server.app();
 
     let held = join_all((0..8).map(|_| transfer_quota::hold(app, user, TransferKind::Import, 300))).await;
 
     assert_eq!(held.iter().filter(|held| held.is_ok()).count(), 3);
-    assert_eq!(used(&server, user).await, 900);
+    assert_eq!(used_bytes(&server, user).await, 900);
 }
 
 #[actix_web::test]
 async fn dry_run_file_is_replaced_by_a_new_one() {
-    let server = server("100000").await;
+    let server = start_server("100000").await;
     let session = server.user(Plan::Free).await.sign_in().await;
-    let first = start_import(&session, &file(60_000), DRY_RUN).await;
+    let first = start_import(&session, &file_of_bytes(60_000), DRY_RUN).await;
     wait_for(&session, &first, "checked").await;
 
-    let second = start_import(&session, &file(60_000), DRY_RUN).await;
+    let second = start_import(&session, &file_of_bytes(60_000), DRY_RUN).await;
     wait_for(&session, &second, "checked").await;
 
     let started = session.post(&format!("{IMPORTS}/{first}/start"), json!({})).await;
@@ -149,7 +149,7 @@ async fn usage_reports_transfer_bytes() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
-    let id = start_import(&session, &file(60_000), DRY_RUN).await;
+    let id = start_import(&session, &file_of_bytes(60_000), DRY_RUN).await;
     wait_for(&session, &id, "checked").await;
 
     let usage = key.get("/rest/v2/usage").await;
@@ -173,7 +173,7 @@ async fn save_noise(session: &Client, bytes: usize) {
 }
 
 /// Packs everything; the export, when it has come to this status.
-async fn export(session: &Client, status: &str) -> Value {
+async fn run_export(session: &Client, status: &str) -> Value {
     let begun = session.post(EXPORTS, json!({})).await.data(202)["export"].clone();
     let path = format!("{EXPORTS}/{}", begun["id"].as_str().unwrap());
     eventually(&format!("the export is {status}"), async || {
@@ -185,16 +185,16 @@ async fn export(session: &Client, status: &str) -> Value {
 
 #[actix_web::test]
 async fn export_that_outgrows_the_limit_fails_and_keeps_nothing() {
-    let server = server("20000").await;
+    let server = start_server("20000").await;
     let user = server.user(Plan::Free).await;
     let session = user.sign_in().await;
     save_noise(&session, 100_000).await;
 
-    let failed = export(&session, "failed").await;
+    let failed = run_export(&session, "failed").await;
 
     let error = failed["error"].as_str().unwrap();
     assert!(error.contains("does not fit") && error.contains("of 20000 bytes"), "{error}");
-    assert_eq!((used(&server, user.id()).await, stored_files(&server).await), (0, 0));
+    assert_eq!((used_bytes(&server, user.id()).await, count_stored_files(&server).await), (0, 0));
 }
 
 #[actix_web::test]
@@ -204,7 +204,7 @@ async fn export_that_outgrows_the_limit_keeps_the_latest_one() {
     let (id, email) = (user.id(), user.email().to_owned());
     let session = user.sign_in().await;
     save_noise(&session, 100_000).await;
-    let latest = export(&session, "done").await;
+    let latest = run_export(&session, "done").await;
     let bytes = latest["bytes"].as_u64().unwrap();
     let (home, clock) = server.stop().await;
     // The next one does not fit, even without the latest.
@@ -212,12 +212,12 @@ async fn export_that_outgrows_the_limit_keeps_the_latest_one() {
     let server = Server::start_in(home, clock, &[("PLANS__FREE__TRANSFER_BYTES", &limit)]).await;
     let session = server.anonymous().sign_in(&email, PASSWORD).await;
 
-    let failed = export(&session, "failed").await;
+    let failed = run_export(&session, "failed").await;
 
     assert!(failed["error"].as_str().unwrap().contains("does not fit"), "{failed}");
     let path = format!("{EXPORTS}/{}", latest["id"].as_str().unwrap());
     assert_eq!(session.get(&path).await.data(200)["export"]["status"], "done");
-    assert_eq!((used(&server, id).await, stored_files(&server).await), (bytes, 1));
+    assert_eq!((used_bytes(&server, id).await, count_stored_files(&server).await), (bytes, 1));
 }
 
 #[actix_web::test]
@@ -227,18 +227,18 @@ async fn export_counts_until_the_next_replaces_it() {
     let (id, email) = (user.id(), user.email().to_owned());
     let session = user.sign_in().await;
     save_noise(&session, 100_000).await;
-    let first = export(&session, "done").await;
+    let first = run_export(&session, "done").await;
     let bytes = first["bytes"].as_u64().unwrap();
     let (home, clock) = server.stop().await;
     let limit = (bytes + bytes / 2).to_string();
     let server = Server::start_in(home, clock, &[("PLANS__FREE__TRANSFER_BYTES", &limit)]).await;
     let session = server.anonymous().sign_in(&email, PASSWORD).await;
 
-    assert_eq!(used(&server, id).await, bytes);
-    let import = session.post_file(IMPORTS, &file(usize::try_from(bytes).unwrap()), &[]).await;
+    assert_eq!(used_bytes(&server, id).await, bytes);
+    let import = session.post_file(IMPORTS, &file_of_bytes(usize::try_from(bytes).unwrap()), &[]).await;
     assert_eq!(import.error_code(402), "PLAN_LIMIT_REACHED");
-    let second = export(&session, "done").await;
-    assert_eq!(used(&server, id).await, second["bytes"].as_u64().unwrap());
+    let second = run_export(&session, "done").await;
+    assert_eq!(used_bytes(&server, id).await, second["bytes"].as_u64().unwrap());
     let path = format!("{EXPORTS}/{}", first["id"].as_str().unwrap());
     assert_eq!(session.get(&path).await.error_code(404), "NOT_FOUND");
 }

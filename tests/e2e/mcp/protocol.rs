@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, McpClient, Response, Server};
 
-const MODERN: &str = "2026-07-28";
+const NEWEST_REVISION: &str = "2026-07-28";
 
 fn message(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": "a-7", "method": method, "params": params })
 }
 
 /// A message of the newest revision, as its body has it.
-fn modern(method: &str, params: Value) -> Value {
+fn modern_message(method: &str, params: Value) -> Value {
     let mut params = params;
     params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/protocolVersion": NEWEST_REVISION,
         "io.modelcontextprotocol/clientCapabilities": {},
     });
     message(method, params)
@@ -25,18 +25,18 @@ fn modern(method: &str, params: Value) -> Value {
 
 /// The headers that go with it.
 fn with_method(client: &Client, method: &str) -> Client {
-    client.clone().with("mcp-protocol-version", MODERN).with("mcp-method", method)
+    client.clone().with("mcp-protocol-version", NEWEST_REVISION).with("mcp-method", method)
 }
 
 async fn ask_modern(client: &Client, method: &str, params: Value) -> Response {
-    with_method(client, method).post("/mcp", modern(method, params)).await
+    with_method(client, method).post("/mcp", modern_message(method, params)).await
 }
 
-fn failed(answer: &Response, status: u16, code: i64) {
+fn assert_rpc_error(answer: &Response, status: u16, code: i64) {
     assert_eq!((answer.status, &answer.body["error"]["code"]), (status, &json!(code)), "{}", answer.text);
 }
 
-/// Of the threat table (row O9).
+/// Covers the threat table (row O9).
 #[actix_web::test]
 async fn only_own_and_listed_origins_may_send_requests() {
     let set =
@@ -111,7 +111,7 @@ async fn invalid_messages_are_refused_by_their_fault() {
         let answer = key.clone().with("accept", accept).post("/mcp", list.clone()).await;
         assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"), "{accept}");
     }
-    failed(&key.post_text("/mcp", "{\"jsonrpc\"").await, 400, -32700);
+    assert_rpc_error(&key.post_text("/mcp", "{\"jsonrpc\"").await, 400, -32700);
     for body in [
         json!([list]),
         json!([]),
@@ -122,7 +122,7 @@ async fn invalid_messages_are_refused_by_their_fault() {
         json!({ "jsonrpc": "2.0", "id": 1 }),
         json!({ "jsonrpc": "2.0", "id": {}, "method": "tools/list" }),
     ] {
-        failed(&key.post("/mcp", body).await, 400, -32600);
+        assert_rpc_error(&key.post("/mcp", body).await, 400, -32600);
     }
     let note = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     let noted = key.post("/mcp", note).await;
@@ -166,10 +166,10 @@ async fn initialize_negotiates_requested_or_newest_revision() {
         assert!(listed.get(modern_alone).is_none(), "{modern_alone}");
     }
     assert_eq!(mcp.call_method("ping", json!({})).await, json!({}));
-    failed(&mcp.send("prompts/list", json!({})).await, 200, -32601);
+    assert_rpc_error(&mcp.send("prompts/list", json!({})).await, 200, -32601);
     let unknown = mcp.client.clone().with("mcp-protocol-version", "1999-01-01");
     let unknown = unknown.post("/mcp", message("tools/list", json!({}))).await;
-    failed(&unknown, 400, -32022);
+    assert_rpc_error(&unknown, 400, -32022);
     assert_eq!(unknown.body["error"]["data"]["requested"], "1999-01-01");
     assert!(unknown.body["error"]["data"]["supported"].as_array().unwrap().contains(&json!("2025-11-25")));
 }
@@ -190,12 +190,12 @@ async fn modern_result_states_completeness_scope_and_ttl() {
     assert_eq!(listed.body["result"]["cacheScope"], "private");
     let call = json!({ "name": "search_library", "arguments": { "query": "herons" } });
     let called = with_method(&key, "tools/call").with("mcp-name", "search_library");
-    let called = called.post("/mcp", modern("tools/call", call)).await;
+    let called = called.post("/mcp", modern_message("tools/call", call)).await;
     assert_eq!(called.body["result"]["resultType"], "complete", "{}", called.text);
     for gone in
         ["ping", "initialize", "logging/setLevel", "prompts/list", "resources/list", "subscriptions/listen"]
     {
-        failed(&ask_modern(&key, gone, json!({})).await, 404, -32601);
+        assert_rpc_error(&ask_modern(&key, gone, json!({})).await, 404, -32601);
     }
 }
 
@@ -203,24 +203,26 @@ async fn modern_result_states_completeness_scope_and_ttl() {
 async fn headers_must_match_the_body() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.mcp_key().await;
-    let call = || modern("tools/call", json!({ "name": "search_library", "arguments": { "query": "x" } }));
+    let call =
+        || modern_message("tools/call", json!({ "name": "search_library", "arguments": { "query": "x" } }));
     let good = with_method(&key, "tools/call");
     for name in ["search_library", "  search_library ", "=?base64?c2VhcmNoX2xpYnJhcnk=?="] {
         let answer = good.clone().with("mcp-name", name).post("/mcp", call()).await;
         assert_eq!(answer.status, 200, "{name}: {}", answer.text);
     }
-    let list = |client: Client| async move { client.post("/mcp", modern("tools/list", json!({}))).await };
+    let list =
+        |client: Client| async move { client.post("/mcp", modern_message("tools/list", json!({}))).await };
     for answer in [
         good.post("/mcp", call()).await,
         good.clone().with("mcp-name", "Search_Library").post("/mcp", call()).await,
         good.clone().with("mcp-name", "=?base64?!?=").post("/mcp", call()).await,
         good.clone().with("mcp-name", "get_document").post("/mcp", call()).await,
         list(key.clone().with("mcp-method", "tools/list")).await,
-        list(key.clone().with("mcp-protocol-version", MODERN)).await,
+        list(key.clone().with("mcp-protocol-version", NEWEST_REVISION)).await,
         list(with_method(&key, "Tools/List")).await,
         list(with_method(&key, "tools/list").with("mcp-protocol-version", "2025-11-25")).await,
     ] {
-        failed(&answer, 400, -32020);
+        assert_rpc_error(&answer, 400, -32020);
         assert_eq!(answer.body["id"], "a-7");
     }
 }
@@ -263,13 +265,13 @@ async fn tools_declare_hints_and_accept_no_other_arguments() {
         assert_eq!(open, Some(name == "add_bookmark"), "{name}");
     }
     let unknown = mcp.send("tools/call", json!({ "name": "no_such_tool", "arguments": {} })).await;
-    failed(&unknown, 200, -32602);
+    assert_rpc_error(&unknown, 200, -32602);
     assert!(unknown.body["error"]["message"].as_str().unwrap().contains("Unknown tool: no_such_tool"));
     let refused = mcp.send("tools/call", json!({ "name": "get_document", "arguments": {} })).await;
     assert_eq!(refused.body["result"]["_meta"]["carrel/error"]["code"], "VALIDATION_FAILED");
 }
 
-/// Of the threat table (row I2).
+/// Covers the threat table (row I2).
 #[actix_web::test]
 async fn third_party_content_is_marked_by_every_tool() {
     let server = Server::start().await;

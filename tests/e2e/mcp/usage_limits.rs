@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use crate::rest::projects::create_project;
 use crate::support::{Client, McpClient, Server};
 
-const NOBODYS: &str = "01890000-0000-7000-8000-000000000000";
+const UNKNOWN_ID: &str = "01890000-0000-7000-8000-000000000000";
 
-async fn today(rest: &Client) -> u64 {
+async fn calls_today(rest: &Client) -> u64 {
     rest.get("/rest/v2/usage").await.data(200)["mcp"]["today"].as_u64().unwrap()
 }
 
-/// Of the threat table (row D3).
+/// Covers the threat table (row D3).
 #[actix_web::test]
 async fn tool_calls_count_by_weight_whatever_their_result() {
     let server = Server::start().await;
@@ -32,22 +32,22 @@ async fn tool_calls_count_by_weight_whatever_their_result() {
         ("list_projects", json!({}), 1),
         ("list_projects", json!({ "limit": 51 }), 1),
         ("get_project_context", json!({ "projectId": id, "maxChars": 32_000 }), 1),
-        ("get_project_context", json!({ "projectId": NOBODYS }), 1),
+        ("get_project_context", json!({ "projectId": UNKNOWN_ID }), 1),
         ("get_document", json!({ "documentId": document }), 1),
         ("get_document", json!({ "documentId": document, "maxChars": 12_000 }), 1),
         ("get_document", json!({ "documentId": document, "maxChars": 12_001 }), 2),
-        ("get_document", json!({ "documentId": NOBODYS, "maxChars": 20_000 }), 2),
+        ("get_document", json!({ "documentId": UNKNOWN_ID, "maxChars": 20_000 }), 2),
         ("get_document", json!({ "documentId": document, "maxChars": 20_001 }), 1),
         ("add_bookmark", json!({ "url": "https://example.org/a" }), 2),
         ("add_bookmark", json!({ "url": "ftp://example.org/a" }), 2),
         ("add_bookmark", json!({}), 2),
         ("create_note", json!({ "projectId": id, "body": "b" }), 2),
-        ("create_note", json!({ "bookmarkId": NOBODYS, "body": "b" }), 2),
+        ("create_note", json!({ "bookmarkId": UNKNOWN_ID, "body": "b" }), 2),
         ("create_note", json!({ "body": "b" }), 2),
     ] {
-        let before = today(&rest).await;
+        let before = calls_today(&rest).await;
         let _ = assistant.call(tool, arguments.clone()).await;
-        assert_eq!(today(&rest).await - before, calls, "{tool} {arguments}");
+        assert_eq!(calls_today(&rest).await - before, calls, "{tool} {arguments}");
     }
 }
 
@@ -63,12 +63,13 @@ async fn only_tool_calls_count_even_without_scope() {
     reader.list_tools().await;
     let unknown = reader.send("tools/call", json!({ "name": "drop_tables", "arguments": {} })).await;
     assert_eq!(unknown.body["error"]["code"], -32602);
-    assert_eq!(today(&rest).await, 0);
+    assert_eq!(calls_today(&rest).await, 0);
 
-    let refused = reader.call("create_note", json!({ "projectId": NOBODYS, "body": "b" })).await.unwrap_err();
+    let refused =
+        reader.call("create_note", json!({ "projectId": UNKNOWN_ID, "body": "b" })).await.unwrap_err();
     assert_eq!(refused["scopes"], json!(["write:projects", "write:notes"]));
     assert_eq!(reader.call_error_code("list_projects", json!({})).await, "SCOPE_REQUIRED");
-    assert_eq!(today(&rest).await, 3);
+    assert_eq!(calls_today(&rest).await, 3);
 }
 
 #[actix_web::test]
@@ -100,9 +101,9 @@ async fn call_over_the_daily_limit_is_refused_and_not_counted() {
         (&refused["code"], &refused["retryAfterSeconds"]),
         (&json!("RATE_LIMITED"), &json!(12 * 3600))
     );
-    let long = json!({ "documentId": NOBODYS, "maxChars": 12_001 });
+    let long = json!({ "documentId": UNKNOWN_ID, "maxChars": 12_001 });
     assert_eq!(assistant.call_error_code("get_document", long).await, "RATE_LIMITED");
-    assert_eq!(today(&rest).await, 2);
+    assert_eq!(calls_today(&rest).await, 2);
     assert_eq!(rest.get("/rest/v1/bookmarks").await.data(200)["bookmarks"].as_array().unwrap().len(), 1);
     other.call("list_projects", json!({})).await.unwrap();
     assert_eq!(assistant.call_error_code("list_projects", json!({})).await, "RATE_LIMITED");
@@ -123,7 +124,7 @@ async fn concurrent_writes_do_not_exceed_the_daily_limit() {
     let written = futures_util::future::join_all((0..20).map(write)).await;
 
     assert_eq!(written.iter().filter(|result| result.is_ok()).count(), 5);
-    assert_eq!(today(&rest).await, 10);
+    assert_eq!(calls_today(&rest).await, 10);
 }
 
 #[actix_web::test]

@@ -12,18 +12,18 @@ use crate::support::{
     program, read_ticket,
 };
 
-const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+const LIST_TOOLS_MESSAGE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 
-async fn post(client: &Client) -> Response {
-    client.post("/mcp", serde_json::from_str(LIST).unwrap()).await
+async fn list_tools(client: &Client) -> Response {
+    client.post("/mcp", serde_json::from_str(LIST_TOOLS_MESSAGE).unwrap()).await
 }
 
-async fn call(client: &Client, tool: &str) -> Response {
+async fn call_tool(client: &Client, tool: &str) -> Response {
     let params = json!({ "name": tool, "arguments": { "query": "herons" } });
     client.post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })).await
 }
 
-/// Of the threat table (row O7).
+/// Covers the threat table (row O7).
 #[actix_web::test]
 async fn access_token_is_valid_for_the_mcp_server_only() {
     let server = Server::start().await;
@@ -36,7 +36,7 @@ async fn access_token_is_valid_for_the_mcp_server_only() {
         assert_eq!(refused.error_code(401), "API_KEY_INVALID");
     }
     for wrong in [tokens.refresh.as_str(), &code, "ca_0000000000000000000000000000000000000000000"] {
-        let refused = post(&server.anonymous().with_key(wrong)).await;
+        let refused = list_tools(&server.anonymous().with_key(wrong)).await;
         assert_eq!(refused.status, 401);
         assert!(refused.header("www-authenticate").contains(r#"error="invalid_token""#));
     }
@@ -44,20 +44,21 @@ async fn access_token_is_valid_for_the_mcp_server_only() {
     assert_eq!(in_body.status, 401);
     let other = "Bearer ca_0000000000000000000000000000000000000000000";
     let twice = server.anonymous().with_key(&tokens.access).with_additional("authorization", other);
-    assert_eq!(post(&twice).await.status, 401);
+    assert_eq!(list_tools(&twice).await.status, 401);
     for scheme in ["Basic", "Token"] {
         let other = server.anonymous().with("authorization", &format!("{scheme} {}", tokens.access));
-        assert_eq!(post(&other).await.status, 401, "{scheme}");
+        assert_eq!(list_tools(&other).await.status, 401, "{scheme}");
     }
     for address in ["/mcp?access_token=", "/mcp?token="] {
         let in_address = format!("{address}{}", tokens.access);
-        let answer = server.anonymous().post(&in_address, serde_json::from_str(LIST).unwrap()).await;
+        let answer =
+            server.anonymous().post(&in_address, serde_json::from_str(LIST_TOOLS_MESSAGE).unwrap()).await;
         assert_eq!(answer.status, 401);
     }
     let two = server.anonymous().with_key(&tokens.access).with("x-api-key", "pk_other");
-    assert_eq!(post(&two).await.status, 401);
+    assert_eq!(list_tools(&two).await.status, 401);
     let by_other_header = server.anonymous().with("authorization", &format!("bearer   {}", tokens.access));
-    assert_eq!(post(&by_other_header).await.status, 200);
+    assert_eq!(list_tools(&by_other_header).await.status, 200);
 }
 
 #[actix_web::test]
@@ -91,7 +92,7 @@ async fn tools_outside_the_scope_are_hidden_and_challenged() {
     let tokens = assistant.connect(&browser, "write:notes").await;
 
     let listed = assistant.list_tools(&tokens.access).await;
-    let refused = call(&server.anonymous().with_key(&tokens.access), "search_library").await;
+    let refused = call_tool(&server.anonymous().with_key(&tokens.access), "search_library").await;
 
     assert!(!listed.text.contains("search_library"));
     let result = &refused.body["result"];
@@ -100,7 +101,7 @@ async fn tools_outside_the_scope_are_hidden_and_challenged() {
     assert!(result["_meta"]["mcp/www_authenticate"].to_string().contains("insufficient_scope"));
 }
 
-/// Of the threat table (row O7).
+/// Covers the threat table (row O7).
 #[actix_web::test]
 async fn token_of_another_base_url_is_refused() {
     let server = Server::start_with(&[("SERVER__BASE_URL", "http://127.0.0.1:9")]).await;
@@ -128,14 +129,14 @@ async fn connection_has_own_hourly_limit_and_shares_the_day() {
         (one.connect(&browser, "read:library").await, other.connect(&browser, "read:library").await);
     let mine = server.anonymous().with_key(&mine.access);
     for _ in 0..2 {
-        assert_ne!(call(&mine, "search_library").await.body["result"]["isError"], true);
+        assert_ne!(call_tool(&mine, "search_library").await.body["result"]["isError"], true);
     }
 
-    let refused = call(&mine, "search_library").await;
+    let refused = call_tool(&mine, "search_library").await;
 
     assert!(refused.body["result"]["content"][0]["text"].as_str().unwrap().contains("RATE_LIMITED"));
     let second = server.anonymous().with_key(&second.access);
-    assert_ne!(call(&second, "search_library").await.body["result"]["isError"], true);
+    assert_ne!(call_tool(&second, "search_library").await.body["result"]["isError"], true);
     assert_eq!(key.get("/rest/v2/usage").await.data(200)["mcp"]["today"], 3);
 }
 
@@ -147,7 +148,7 @@ async fn activity_lists_calls_by_app() {
     let code = assistant.obtain_code(&browser, "read:library").await;
     let tokens = Tokens::from_response(&assistant.exchange(&code).await);
     let client = server.anonymous().with_key(&tokens.access).with("user-agent", "curl/8");
-    call(&client, "search_library").await;
+    call_tool(&client, "search_library").await;
     let introduction = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
                                "clientInfo": { "name": "Bittern", "version": "2" } });
     client
@@ -160,7 +161,7 @@ async fn activity_lists_calls_by_app() {
     })
     .await;
     eventually("calls without a handshake are named by the latest one", async || {
-        call(&client, "search_library").await;
+        call_tool(&client, "search_library").await;
         server.app().activity.flush().await.unwrap();
         let lines = browser.get(&format!("/app/api/activity?appId={app}")).await;
         let lines = lines.data(200)["activity"].as_array().unwrap().clone();
@@ -174,7 +175,7 @@ async fn activity_lists_calls_by_app() {
     .await;
 }
 
-/// Of the threat table (rows A4, L2).
+/// Covers the threat table (rows A4, L2).
 #[actix_web::test]
 async fn secrets_are_in_no_row_file_log_or_activity() {
     let home = Home::new().await;
@@ -186,7 +187,7 @@ async fn secrets_are_in_no_row_file_log_or_activity() {
     let unused = read_ticket(&browser.get(&assistant.authorization_url(&[])).await);
     let code = assistant.obtain_code(&browser, "read:library").await;
     let tokens = Tokens::from_response(&assistant.exchange(&code).await);
-    call(&running.anonymous().with_key(&tokens.access), "search_library").await;
+    call_tool(&running.anonymous().with_key(&tokens.access), "search_library").await;
     let refused = assistant.exchange(&code).await;
     let sign_in = read_ticket(&running.anonymous().get(&assistant.authorization_url(&[])).await);
     let activity = browser.get("/app/api/activity").await;

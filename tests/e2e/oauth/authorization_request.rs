@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{OAuthClient, PASSWORD, REDIRECT_URI, Server, Tokens, read_ticket, redirect_params};
 
-/// Of the threat table (row O1).
+/// Covers the threat table (row O1).
 #[actix_web::test]
 async fn unregistered_redirect_uri_is_never_redirected_to() {
     let server = Server::start().await;
@@ -71,7 +71,7 @@ async fn oversized_parameters_are_not_stored() {
     assert!(browser.get(&both).await.text.contains("type=\"password\""), "sign-in was asked for anew");
 }
 
-/// Of the threat table (row O5).
+/// Covers the threat table (row O5).
 #[actix_web::test]
 async fn error_redirect_has_state_and_issuer() {
     let server = Server::start().await;
@@ -181,7 +181,7 @@ async fn sign_in_continues_the_same_request() {
     assert_eq!(redirect_params(&browser.post_form("/oauth/consent", &allowed).await)["state"], "a&b=c d");
 }
 
-/// Of the threat table (row C2).
+/// Covers the threat table (row C2).
 #[actix_web::test]
 async fn sign_in_sets_a_new_secure_session_cookie() {
     let server = Server::start_with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
@@ -209,7 +209,7 @@ async fn sign_in_sets_a_new_secure_session_cookie() {
     }
 }
 
-/// Of the threat table (row O8).
+/// Covers the threat table (row O8).
 #[actix_web::test]
 async fn sign_in_redirects_to_the_own_page_only() {
     let server = Server::start().await;
@@ -261,7 +261,7 @@ async fn sign_in_ticket_lasts_half_an_hour_and_survives_a_restart() {
     assert_eq!((sign_in(&early).await, sign_in(&late).await), (403, 303));
 }
 
-/// Of the threat table (row A7).
+/// Covers the threat table (row A7).
 #[actix_web::test]
 async fn wrong_password_is_shown_and_sixth_attempt_gets_429() {
     let server = Server::start().await;
@@ -283,7 +283,7 @@ async fn wrong_password_is_shown_and_sixth_attempt_gets_429() {
     assert!(refused.header_number("retry-after") > 0);
 }
 
-/// Of the threat table (row C1).
+/// Covers the threat table (row C1).
 #[actix_web::test]
 async fn sign_in_from_another_site_is_refused() {
     let server = Server::start().await;

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::support::{OAuthClient, REDIRECT_URI, Reply, Response, Server, Site, read_ticket};
 
-const ALLOWED: [(&str, &str); 1] = [("OAUTH__CLIENT_METADATA_DOCUMENTS", "true")];
+const DOCUMENTS_ALLOWED: [(&str, &str); 1] = [("OAUTH__CLIENT_METADATA_DOCUMENTS", "true")];
 
 /// The address of a document, with these members changed.
-fn document(site: &Site, path: &str, changes: Value) -> String {
+fn serve_document(site: &Site, path: &str, changes: Value) -> String {
     let id = site.page(path, [Reply::Never]);
     let mut said =
         json!({ "client_id": id, "client_name": "Heron by document", "redirect_uris": [REDIRECT_URI] });
@@ -18,22 +18,22 @@ fn document(site: &Site, path: &str, changes: Value) -> String {
     site.page(path, [Reply::File("application/json", said.to_string().into_bytes())])
 }
 
-fn named(server: &Server, id: &str) -> OAuthClient {
+fn client_with_id(server: &Server, id: &str) -> OAuthClient {
     OAuthClient { client: server.anonymous(), id: id.to_owned(), secret: None }
 }
 
-async fn asked(server: &Server, id: &str) -> Response {
-    server.anonymous().get(&named(server, id).authorization_url(&[])).await
+async fn open_authorization_page(server: &Server, id: &str) -> Response {
+    server.anonymous().get(&client_with_id(server, id).authorization_url(&[])).await
 }
 
 #[actix_web::test]
 async fn client_document_defines_the_client_and_is_refetched() {
-    let (server, site) = (Server::start_with(&ALLOWED).await, Site::start().await);
+    let (server, site) = (Server::start_with(&DOCUMENTS_ALLOWED).await, Site::start().await);
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let id = document(&site, "/client.json", json!({}));
+    let id = serve_document(&site, "/client.json", json!({}));
     let metadata = server.anonymous().get("/.well-known/oauth-authorization-server").await;
     assert_eq!(metadata.body["client_id_metadata_document_supported"], true);
-    let assistant = named(&server, &id);
+    let assistant = client_with_id(&server, &id);
 
     let tokens = assistant.connect(&browser, "read:library").await;
 
@@ -42,26 +42,34 @@ async fn client_document_defines_the_client_and_is_refetched() {
     let apps = browser.get("/app/api/connected-apps").await;
     assert_eq!(apps.data(200)["apps"][0]["clientName"], "Heron by document");
     assert_eq!(site.request_count("/client.json"), 1);
-    document(&site, "/client.json", json!({ "redirect_uris": ["https://heron.example/cb"] }));
-    assert_eq!(asked(&server, &id).await.status, 200, "it was read a moment ago");
+    serve_document(&site, "/client.json", json!({ "redirect_uris": ["https://heron.example/cb"] }));
+    assert_eq!(open_authorization_page(&server, &id).await.status, 200, "it was read a moment ago");
     server.clock.advance(Duration::from_secs(900));
-    assert_eq!(asked(&server, &id).await.status, 400, "its redirect address is another one now");
+    assert_eq!(
+        open_authorization_page(&server, &id).await.status,
+        400,
+        "its redirect address is another one now"
+    );
 }
 
 #[actix_web::test]
 async fn invalid_client_document_is_explained_without_redirect() {
-    let (server, site) = (Server::start_with(&ALLOWED).await, Site::start().await);
-    let good = document(&site, "/good.json", json!({}));
+    let (server, site) = (Server::start_with(&DOCUMENTS_ALLOWED).await, Site::start().await);
+    let good = serve_document(&site, "/good.json", json!({}));
     let moved = Reply::Plain { status: 302, headers: vec![("location", good.clone())], body: String::new() };
     let faulty = [
-        (document(&site, "/other.json", json!({ "client_id": good })), "that of another app"),
-        (document(&site, "/secret.json", json!({ "client_secret": "s" })), "contains a client secret"),
+        (serve_document(&site, "/other.json", json!({ "client_id": good })), "that of another app"),
+        (serve_document(&site, "/secret.json", json!({ "client_secret": "s" })), "contains a client secret"),
         (
-            document(&site, "/method.json", json!({ "token_endpoint_auth_method": "client_secret_post" })),
+            serve_document(
+                &site,
+                "/method.json",
+                json!({ "token_endpoint_auth_method": "client_secret_post" }),
+            ),
             "token_endpoint_auth_method must be none",
         ),
         (
-            document(&site, "/cursor.json", json!({ "redirect_uris": ["myapp://cb"] })),
+            serve_document(&site, "/cursor.json", json!({ "redirect_uris": ["myapp://cb"] })),
             "redirect_uris must be",
         ),
         (site.page("/page.json", [Reply::Html("<p>No client.</p>".into())]), "not sent as application/json"),
@@ -78,20 +86,20 @@ async fn invalid_client_document_is_explained_without_redirect() {
         ("https://heron.example".to_owned(), "not an https URL"),
     ];
     for (id, reason) in &faulty {
-        let page = asked(&server, id).await;
+        let page = open_authorization_page(&server, id).await;
         assert_eq!(page.status, 400, "{id}: {}", page.text);
         assert!(page.text.contains(reason), "{id}: {}", page.text);
         assert!(!page.headers.contains_key("location"), "{id}");
     }
-    assert_eq!(asked(&server, &good).await.status, 200);
+    assert_eq!(open_authorization_page(&server, &good).await.status, 200);
 }
 
 #[actix_web::test]
 async fn client_documents_are_off_by_default() {
     let (server, site) = (Server::start().await, Site::start().await);
-    let id = document(&site, "/client.json", json!({}));
+    let id = serve_document(&site, "/client.json", json!({}));
 
-    assert_eq!(asked(&server, &id).await.status, 400);
+    assert_eq!(open_authorization_page(&server, &id).await.status, 400);
 
     assert_eq!(site.request_count("/client.json"), 0);
     let metadata = server.anonymous().get("/.well-known/oauth-authorization-server").await;
@@ -100,19 +108,19 @@ async fn client_documents_are_off_by_default() {
 
 #[actix_web::test]
 async fn removed_redirect_uri_gets_no_code_and_cache_lasts_a_day() {
-    let (server, site) = (Server::start_with(&ALLOWED).await, Site::start().await);
+    let (server, site) = (Server::start_with(&DOCUMENTS_ALLOWED).await, Site::start().await);
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let id = document(&site, "/client.json", json!({ "client_uri": "https://claude.ai/" }));
-    let assistant = named(&server, &id);
-    assert_eq!(asked(&server, &id).await.status, 200);
+    let id = serve_document(&site, "/client.json", json!({ "client_uri": "https://claude.ai/" }));
+    let assistant = client_with_id(&server, &id);
+    assert_eq!(open_authorization_page(&server, &id).await.status, 200);
     server.clock.advance(Duration::from_secs(800));
     let page = browser.get(&assistant.authorization_url(&[])).await;
     assert!(page.text.contains(&id) && !page.text.contains("claude.ai"), "{}", page.text);
     let ticket = read_ticket(&page);
 
-    document(&site, "/client.json", json!({ "redirect_uris": ["https://heron.example/cb"] }));
+    serve_document(&site, "/client.json", json!({ "redirect_uris": ["https://heron.example/cb"] }));
     server.clock.advance(Duration::from_secs(100));
-    assert_eq!(asked(&server, &id).await.status, 400);
+    assert_eq!(open_authorization_page(&server, &id).await.status, 400);
     let click = [("ticket", ticket.as_str()), ("decision", "allow"), ("scope", "read:library")];
     assert_eq!(browser.post_form("/oauth/consent", &click).await.status, 403);
 
@@ -126,9 +134,9 @@ async fn removed_redirect_uri_gets_no_code_and_cache_lasts_a_day() {
 
 #[actix_web::test]
 async fn disallowing_client_documents_ends_their_connections() {
-    let (server, site) = (Server::start_with(&ALLOWED).await, Site::start().await);
+    let (server, site) = (Server::start_with(&DOCUMENTS_ALLOWED).await, Site::start().await);
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let assistant = named(&server, &document(&site, "/client.json", json!({})));
+    let assistant = client_with_id(&server, &serve_document(&site, "/client.json", json!({})));
     let tokens = assistant.connect(&browser, "read:library").await;
     let (home, clock) = server.stop().await;
 
@@ -136,20 +144,20 @@ async fn disallowing_client_documents_ends_their_connections() {
 
     let assistant = assistant.with_client(server.anonymous());
     assert_eq!(assistant.refresh(&tokens.refresh).await.body["error"], "invalid_client");
-    assert_eq!(asked(&server, &assistant.id).await.status, 400);
+    assert_eq!(open_authorization_page(&server, &assistant.id).await.status, 400);
 }
 
 #[actix_web::test]
 async fn client_document_fetches_are_limited() {
-    let settings = [ALLOWED[0], ("OAUTH__REGISTRATIONS_PER_HOUR", "2")];
+    let settings = [DOCUMENTS_ALLOWED[0], ("OAUTH__REGISTRATIONS_PER_HOUR", "2")];
     let (server, site) = (Server::start_with(&settings).await, Site::start().await);
     for n in 0..2 {
-        let id = document(&site, &format!("/{n}.json"), json!({}));
-        assert_eq!(asked(&server, &id).await.status, 200);
+        let id = serve_document(&site, &format!("/{n}.json"), json!({}));
+        assert_eq!(open_authorization_page(&server, &id).await.status, 200);
     }
-    let third = document(&site, "/3.json", json!({}));
+    let third = serve_document(&site, "/3.json", json!({}));
 
-    assert_eq!(asked(&server, &third).await.status, 400);
+    assert_eq!(open_authorization_page(&server, &third).await.status, 400);
 
     assert_eq!(site.request_count("/3.json"), 0);
 }

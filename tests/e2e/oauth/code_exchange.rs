@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use crate::support::{CODE_VERIFIER, OAuthClient, REDIRECT_URI, Response, Server, Tokens};
 
-fn refused(answer: &Response, status: u16, error: &str) {
+fn assert_oauth_error(answer: &Response, status: u16, error: &str) {
     assert_eq!((answer.status, &answer.body["error"]), (status, &json!(error)), "{}", answer.text);
     assert_eq!(answer.header("cache-control"), "no-store");
     assert!(answer.body.get("access_token").is_none());
 }
 
-/// Of the threat table (row O3).
+/// Covers the threat table (row O3).
 #[actix_web::test]
 async fn code_reuse_revokes_the_connection() {
     let server = Server::start().await;
@@ -31,14 +31,14 @@ async fn code_reuse_revokes_the_connection() {
     assert_eq!((answer.header("cache-control"), answer.header("pragma")), ("no-store", "no-cache"));
     assert_eq!(assistant.call_status(&tokens.access).await, 200);
     let newer = Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
-    refused(&assistant.exchange(&code).await, 400, "invalid_grant");
+    assert_oauth_error(&assistant.exchange(&code).await, 400, "invalid_grant");
     for access in [&tokens.access, &newer.access] {
         assert_eq!(assistant.call_status(access).await, 401);
     }
-    refused(&assistant.refresh(&newer.refresh).await, 400, "invalid_grant");
+    assert_oauth_error(&assistant.refresh(&newer.refresh).await, 400, "invalid_grant");
 }
 
-/// Of the fault table (row 22).
+/// Covers the fault table (row 22).
 #[actix_web::test]
 async fn clock_set_back_revives_no_code_or_refresh_token() {
     let server = Server::start().await;
@@ -50,15 +50,15 @@ async fn clock_set_back_revives_no_code_or_refresh_token() {
 
     server.clock.set_back(Duration::from_secs(3600));
 
-    refused(&assistant.refresh(&tokens.refresh).await, 400, "invalid_grant");
+    assert_oauth_error(&assistant.refresh(&tokens.refresh).await, 400, "invalid_grant");
     for access in [&tokens.access, &newer.access] {
         assert_eq!(assistant.call_status(access).await, 401);
     }
-    refused(&assistant.exchange(&code).await, 400, "invalid_grant");
-    refused(&assistant.refresh(&newer.refresh).await, 400, "invalid_grant");
+    assert_oauth_error(&assistant.exchange(&code).await, 400, "invalid_grant");
+    assert_oauth_error(&assistant.refresh(&newer.refresh).await, 400, "invalid_grant");
 }
 
-/// Of the fault and threat tables (rows 44, O3).
+/// Covers the fault and threat tables (rows 44, O3).
 #[actix_web::test]
 async fn concurrent_exchanges_succeed_once_and_end_revoked() {
     let server = Server::start().await;
@@ -70,11 +70,11 @@ async fn concurrent_exchanges_succeed_once_and_end_revoked() {
 
     let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 200);
     assert_eq!((won.len(), lost.len()), (1, 11));
-    lost.iter().for_each(|answer| refused(answer, 400, "invalid_grant"));
+    lost.iter().for_each(|answer| assert_oauth_error(answer, 400, "invalid_grant"));
     assert_eq!(assistant.call_status(&Tokens::from_response(&won[0]).access).await, 401);
 }
 
-/// Of the threat table (row O3).
+/// Covers the threat table (row O3).
 #[actix_web::test]
 async fn failed_exchange_spends_the_code() {
     let server = Server::start().await;
@@ -90,15 +90,15 @@ async fn failed_exchange_spends_the_code() {
         (("redirect_uri", "http://127.0.0.1:43117/other"), "invalid_grant"),
     ] {
         let code = assistant.obtain_code(&browser, "read:library").await;
-        refused(&assistant.exchange_with(&code, &[change]).await, 400, error);
-        refused(&assistant.exchange(&code).await, 400, "invalid_grant");
+        assert_oauth_error(&assistant.exchange_with(&code, &[change]).await, 400, error);
+        assert_oauth_error(&assistant.exchange(&code).await, 400, "invalid_grant");
     }
     let code = assistant.obtain_code(&browser, "read:library").await;
     let elsewhere = [("resource", "https://other.example/mcp")];
-    refused(&assistant.exchange_with(&code, &elsewhere).await, 400, "invalid_target");
+    assert_oauth_error(&assistant.exchange_with(&code, &elsewhere).await, 400, "invalid_target");
     let thief = OAuthClient::new(server.anonymous()).await;
-    refused(&thief.exchange(&code).await, 400, "invalid_grant");
-    refused(&assistant.exchange(&code).await, 400, "invalid_grant");
+    assert_oauth_error(&thief.exchange(&code).await, 400, "invalid_grant");
+    assert_oauth_error(&assistant.exchange(&code).await, 400, "invalid_grant");
 }
 
 #[actix_web::test]
@@ -110,8 +110,8 @@ async fn failed_client_authentication_spends_no_code() {
     let code = assistant.obtain_code(&browser, "read:library").await;
     let wrong = |secret: Option<&str>| OAuthClient { secret: secret.map(str::to_owned), ..assistant.clone() };
 
-    refused(&wrong(Some("wrong")).exchange(&code).await, 401, "invalid_client");
-    refused(&wrong(None).exchange(&code).await, 401, "invalid_client");
+    assert_oauth_error(&wrong(Some("wrong")).exchange(&code).await, 401, "invalid_client");
+    assert_oauth_error(&wrong(None).exchange(&code).await, 401, "invalid_client");
 
     Tokens::from_response(&assistant.exchange(&code).await);
 }
@@ -130,22 +130,22 @@ async fn client_must_use_its_registered_authentication_method() {
 
     let percent = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
     let good = header(&percent(&basic.id), &percent(&secret)).post_form("/oauth/token", &refresh).await;
-    refused(&good, 400, "invalid_grant");
+    assert_oauth_error(&good, 400, "invalid_grant");
     let posted = basic.request_token(&refresh).await;
-    refused(&posted, 401, "invalid_client");
+    assert_oauth_error(&posted, 401, "invalid_client");
     assert!(!posted.headers.contains_key("www-authenticate"));
     let wrong = header(&basic.id, "wrong").post_form("/oauth/token", &refresh).await;
-    refused(&wrong, 401, "invalid_client");
+    assert_oauth_error(&wrong, 401, "invalid_client");
     assert!(wrong.header("www-authenticate").starts_with("Basic"));
     let both = header(&basic.id, &secret)
         .post_form("/oauth/token", &[refresh[0], refresh[1], ("client_secret", "x")])
         .await;
-    refused(&both, 400, "invalid_request");
+    assert_oauth_error(&both, 400, "invalid_request");
     let public = OAuthClient::new(anonymous.clone()).await;
     let with_secret = OAuthClient { secret: Some(secret), ..public };
-    refused(&with_secret.request_token(&refresh).await, 401, "invalid_client");
+    assert_oauth_error(&with_secret.request_token(&refresh).await, 401, "invalid_client");
     let unknown = OAuthClient { id: "unknown".to_owned(), secret: None, ..with_secret };
-    refused(&unknown.request_token(&refresh).await, 401, "invalid_client");
+    assert_oauth_error(&unknown.request_token(&refresh).await, 401, "invalid_client");
 }
 
 #[actix_web::test]
@@ -154,7 +154,7 @@ async fn repeated_client_failures_get_429() {
     let assistant = OAuthClient::new(server.anonymous()).await;
     let unknown = OAuthClient { id: "unknown".to_owned(), ..assistant.clone() };
     for _ in 0..20 {
-        refused(&unknown.refresh("cr_x").await, 401, "invalid_client");
+        assert_oauth_error(&unknown.refresh("cr_x").await, 401, "invalid_client");
     }
 
     let waits = unknown.refresh("cr_x").await;
@@ -174,8 +174,8 @@ async fn token_guesses_get_429_and_valid_tokens_still_work() {
     let other = OAuthClient::new(server.anonymous()).await;
     let code = other.obtain_code(&browser, "read:library").await;
     for n in 0..10 {
-        refused(&assistant.exchange(&format!("cc_{n:043}")).await, 400, "invalid_grant");
-        refused(&assistant.refresh(&format!("cr_{n:043}")).await, 400, "invalid_grant");
+        assert_oauth_error(&assistant.exchange(&format!("cc_{n:043}")).await, 400, "invalid_grant");
+        assert_oauth_error(&assistant.refresh(&format!("cr_{n:043}")).await, 400, "invalid_grant");
     }
 
     let waits = assistant.refresh(&format!("cr_{:043}", 99)).await;
@@ -187,7 +187,7 @@ async fn token_guesses_get_429_and_valid_tokens_still_work() {
     // What was good once is no guess, however often it is shown.
     assistant.post_as_client("/oauth/revoke", &[("token", &fresh.refresh)]).await;
     for _ in 0..25 {
-        refused(&assistant.refresh(&fresh.refresh).await, 400, "invalid_grant");
+        assert_oauth_error(&assistant.refresh(&fresh.refresh).await, 400, "invalid_grant");
     }
     let without_verifier =
         [("grant_type", "authorization_code"), ("code", "cc_x"), ("redirect_uri", REDIRECT_URI)];
@@ -255,17 +255,17 @@ async fn invalid_requests_get_rfc_error_codes() {
             "invalid_target",
         ),
     ] {
-        refused(&assistant.request_token(fields).await, 400, error);
+        assert_oauth_error(&assistant.request_token(fields).await, 400, error);
     }
     let anonymous = server.anonymous();
-    refused(
+    assert_oauth_error(
         &anonymous.post("/oauth/token", json!({ "grant_type": "refresh_token" })).await,
         400,
         "invalid_request",
     );
     let in_address =
         format!("/oauth/token?grant_type=refresh_token&refresh_token=x&client_id={}", assistant.id);
-    refused(&anonymous.post_form(&in_address, &[]).await, 400, "invalid_request");
+    assert_oauth_error(&anonymous.post_form(&in_address, &[]).await, 400, "invalid_request");
     let got = anonymous.get("/oauth/token").await;
     assert_eq!((got.status, got.header("allow")), (405, "POST, OPTIONS"));
     assert_eq!(anonymous.post_form("/oauth/token", &[("x", &"y".repeat(40_000))]).await.status, 413);
@@ -299,7 +299,7 @@ async fn exchange_after_downgrade_is_limited_to_the_plan() {
     assert!(listed.contains("search_library") && !listed.contains("create_note"), "{listed}");
 }
 
-/// Of the threat table (row O3).
+/// Covers the threat table (row O3).
 #[actix_web::test]
 async fn code_expires_after_sixty_seconds() {
     let server = Server::start().await;
@@ -313,7 +313,7 @@ async fn code_expires_after_sixty_seconds() {
     Tokens::from_response(&early.exchange(&in_time).await);
     server.clock.advance(Duration::from_millis(1));
 
-    refused(&assistant.exchange(&late).await, 400, "invalid_grant");
+    assert_oauth_error(&assistant.exchange(&late).await, 400, "invalid_grant");
 }
 
 #[actix_web::test]
@@ -325,14 +325,14 @@ async fn code_of_disabled_or_disconnected_user_is_refused() {
     let code = assistant.obtain_code(&browser, "read:library").await;
     let apps = browser.get("/app/api/connected-apps").await.data(200)["apps"].clone();
     browser.delete(&format!("/app/api/connected-apps/{}", apps[0]["id"].as_str().unwrap())).await.data(200);
-    refused(&assistant.exchange(&code).await, 400, "invalid_grant");
+    assert_oauth_error(&assistant.exchange(&code).await, 400, "invalid_grant");
 
     let code = assistant.obtain_code(&browser, "read:library").await;
     accounts::set_disabled(server.app(), user.id(), true).await.unwrap();
-    refused(&assistant.exchange(&code).await, 400, "invalid_grant");
+    assert_oauth_error(&assistant.exchange(&code).await, 400, "invalid_grant");
     accounts::set_disabled(server.app(), user.id(), false).await.unwrap();
 
-    refused(&assistant.exchange(&code).await, 400, "invalid_grant");
+    assert_oauth_error(&assistant.exchange(&code).await, 400, "invalid_grant");
 }
 
 #[actix_web::test]

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use crate::support::{OAuthClient, REDIRECT_URI, Server, Tokens, read_ticket, redirect_params};
 
-const ALL: &str = "read:library read:projects write:projects write:bookmarks write:notes";
+const ALL_SCOPES: &str = "read:library read:projects write:projects write:bookmarks write:notes";
 
-/// Of the threat table (rows C3, O6).
+/// Covers the threat table (rows C3, O6).
 #[actix_web::test]
 async fn consent_page_names_the_app_and_has_security_headers() {
     let server = Server::start().await;
@@ -36,7 +36,7 @@ async fn consent_page_names_the_app_and_has_security_headers() {
     assert_eq!(server.anonymous().get("/oauth/style.css").await.status, 200);
 }
 
-/// Of the threat table (row C4).
+/// Covers the threat table (row C4).
 #[actix_web::test]
 async fn granted_scopes_are_ticked_requested_and_in_the_plan() {
     let server = Server::start().await;
@@ -44,18 +44,18 @@ async fn granted_scopes_are_ticked_requested_and_in_the_plan() {
         (server.user(Plan::Pro).await.sign_in().await, server.user(Plan::Free).await.sign_in().await);
     let assistant = OAuthClient::new(server.anonymous()).await;
     for (browser, asked, ticked, granted) in [
-        (&pro, ALL, &["write:notes", "read:library"][..], "read:library write:notes"),
+        (&pro, ALL_SCOPES, &["write:notes", "read:library"][..], "read:library write:notes"),
         (&pro, "read:library", &["read:library", "write:notes", "ask:library", "mcp"], "read:library"),
         (&pro, "", &["read:library"], "read:library"),
         (&pro, " read:projects  offline_access nonsense ", &["read:projects"], "read:projects"),
-        (&free, ALL, &["read:library", "write:notes", "read:projects"], "read:library read:projects"),
+        (&free, ALL_SCOPES, &["read:library", "write:notes", "read:projects"], "read:library read:projects"),
         (&free, "write:notes", &["write:notes", "read:library"], "read:library"),
     ] {
         let back = redirect_params(&assistant.decide(browser, asked, ticked).await);
         let tokens = Tokens::from_response(&assistant.exchange(back["code"].as_str().unwrap()).await);
         assert_eq!(tokens.scope, granted, "{asked}");
     }
-    let page = free.get(&assistant.authorization_url(&[("scope", ALL)])).await;
+    let page = free.get(&assistant.authorization_url(&[("scope", ALL_SCOPES)])).await;
     assert!(!page.text.contains("write:"), "a plan is offered what it has");
 }
 
@@ -64,7 +64,7 @@ async fn empty_or_denied_consent_returns_access_denied() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
     let assistant = OAuthClient::new(server.anonymous()).await;
-    let nothing = redirect_params(&assistant.decide(&browser, ALL, &[]).await);
+    let nothing = redirect_params(&assistant.decide(&browser, ALL_SCOPES, &[]).await);
     let ticket = read_ticket(&browser.get(&assistant.authorization_url(&[])).await);
     let fields = [("ticket", ticket.as_str()), ("decision", "deny"), ("scope", "read:library")];
 
@@ -76,7 +76,7 @@ async fn empty_or_denied_consent_returns_access_denied() {
     }
 }
 
-/// Of the threat table (row C1).
+/// Covers the threat table (row C1).
 #[actix_web::test]
 async fn consent_is_accepted_once_from_its_own_browser_and_page() {
     let server = Server::start().await;
@@ -103,7 +103,7 @@ async fn consent_is_accepted_once_from_its_own_browser_and_page() {
     assert_eq!(browser.post_form("/oauth/consent", &click).await.status, 403);
 }
 
-/// Of the threat table (row C5).
+/// Covers the threat table (row C5).
 #[actix_web::test]
 async fn earlier_grant_does_not_skip_the_consent_page() {
     let server = Server::start().await;

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, OAuthClient, PASSWORD, Server, Tokens};
 
-async fn apps(browser: &Client) -> Value {
+async fn list_apps(browser: &Client) -> Value {
     browser.get("/app/api/connected-apps").await.data(200)["apps"].clone()
 }
 
-async fn is_dead(assistant: &OAuthClient, tokens: &Tokens) {
+async fn assert_disconnected(assistant: &OAuthClient, tokens: &Tokens) {
     let refused = assistant.list_tools(&tokens.access).await;
     let challenge = refused.header("www-authenticate");
     assert_eq!(refused.status, 401);
@@ -36,7 +36,7 @@ async fn revocation_of_any_token_ends_the_connection() {
             assert_eq!((answer.status, answer.text.as_str()), (200, ""));
             assert_eq!(answer.header("cache-control"), "no-store");
         }
-        is_dead(&assistant, &tokens).await;
+        assert_disconnected(&assistant, &tokens).await;
     }
 }
 
@@ -69,18 +69,18 @@ async fn disconnected_app_is_refused_and_can_connect_again() {
     let assistant = OAuthClient::new(server.anonymous()).await;
     let tokens = assistant.connect(&browser, "read:library").await;
     assert_eq!(assistant.call_status(&tokens.access).await, 200);
-    let shown = apps(&browser).await;
+    let shown = list_apps(&browser).await;
     assert_eq!((&shown[0]["clientName"], &shown[0]["clientUri"]), (&json!("Heron"), &Value::Null));
     let path = format!("/app/api/connected-apps/{}", shown[0]["id"].as_str().unwrap());
     assert_eq!(other_user.delete(&path).await.error_code(404), "NOT_FOUND");
 
     browser.delete(&path).await.data(200);
 
-    is_dead(&assistant, &tokens).await;
-    assert_eq!(apps(&browser).await, json!([]));
+    assert_disconnected(&assistant, &tokens).await;
+    assert_eq!(list_apps(&browser).await, json!([]));
     assert_eq!(browser.delete(&path).await.error_code(404), "NOT_FOUND");
     assistant.connect(&browser, "read:projects").await;
-    let again = apps(&browser).await;
+    let again = list_apps(&browser).await;
     assert_eq!((&again[0]["id"], &again[0]["scopes"]), (&shown[0]["id"], &json!(["read:projects"])));
 }
 
@@ -125,9 +125,9 @@ async fn password_change_ends_every_connection() {
     let change = json!({ "current": PASSWORD, "new": "ten bitterns in the sedge" });
     browser.post("/app/api/password", change).await.data(200);
 
-    is_dead(&assistant, &tokens).await;
+    assert_disconnected(&assistant, &tokens).await;
     assert_eq!(assistant.exchange(&code).await.body["error"], "invalid_grant");
-    assert_eq!(apps(&browser).await, json!([]));
+    assert_eq!(list_apps(&browser).await, json!([]));
 }
 
 #[actix_web::test]
@@ -145,7 +145,7 @@ async fn deleted_account_ends_its_connections() {
 
     remove(PASSWORD).await.data(200);
 
-    is_dead(&assistant, &tokens).await;
+    assert_disconnected(&assistant, &tokens).await;
     assert_eq!(key.get("/rest/v2/usage").await.error_code(401), "API_KEY_INVALID");
     assert_eq!(browser.get("/app/api/session").await.status, 401);
 }
@@ -159,9 +159,9 @@ async fn disabled_account_loses_its_connections() {
     accounts::set_disabled(server.app(), user.id(), true).await.unwrap();
     server.app().keys.forget();
 
-    is_dead(&assistant, &tokens).await;
+    assert_disconnected(&assistant, &tokens).await;
     accounts::set_disabled(server.app(), user.id(), false).await.unwrap();
 
-    is_dead(&assistant, &tokens).await;
-    assert_eq!(apps(&user.sign_in().await).await, json!([]));
+    assert_disconnected(&assistant, &tokens).await;
+    assert_eq!(list_apps(&user.sign_in().await).await, json!([]));
 }

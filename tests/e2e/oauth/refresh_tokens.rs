@@ -10,7 +10,7 @@ use crate::support::{OAuthClient, Response, Server, Tokens};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-fn invalid(answer: &Response) {
+fn assert_invalid_grant(answer: &Response) {
     assert_eq!((answer.status, &answer.body["error"]), (400, &json!("invalid_grant")), "{}", answer.text);
 }
 
@@ -21,10 +21,10 @@ async fn activity_states_why_a_connection_ended() {
     let assistant = OAuthClient::new(server.anonymous()).await;
     let tokens = assistant.connect(&browser, "read:library").await;
     Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
-    invalid(&assistant.refresh(&tokens.refresh).await);
+    assert_invalid_grant(&assistant.refresh(&tokens.refresh).await);
     let code = assistant.obtain_code(&browser, "read:library").await;
     Tokens::from_response(&assistant.exchange(&code).await);
-    invalid(&assistant.exchange(&code).await);
+    assert_invalid_grant(&assistant.exchange(&code).await);
 
     let lines = browser.get("/app/api/activity").await;
 
@@ -34,7 +34,7 @@ async fn activity_states_why_a_connection_ended() {
     assert_eq!(told, [("CODE_REUSED".into(), heron()), ("TOKEN_REUSED".into(), heron())]);
 }
 
-/// Of the threat table (row O4).
+/// Covers the threat table (row O4).
 #[actix_web::test]
 async fn refresh_token_reuse_revokes_the_connection() {
     let server = Server::start().await;
@@ -48,17 +48,17 @@ async fn refresh_token_reuse_revokes_the_connection() {
 
     server.clock.advance(DAY);
     let third = Tokens::from_response(&assistant.refresh(&second.refresh).await);
-    invalid(&assistant.refresh(&first.refresh).await);
+    assert_invalid_grant(&assistant.refresh(&first.refresh).await);
 
     assert_eq!(assistant.call_status(&third.access).await, 401);
-    invalid(&assistant.refresh(&third.refresh).await);
+    assert_invalid_grant(&assistant.refresh(&third.refresh).await);
     let apps = browser.get("/app/api/connected-apps").await;
     assert_eq!(apps.data(200)["apps"], json!([]));
     let ended = &apps.data(200)["ended"][0];
     assert_eq!((&ended["clientName"], &ended["state"]), (&json!("Heron"), &json!("revoked")));
 }
 
-/// Of the threat table (row O4).
+/// Covers the threat table (row O4).
 #[actix_web::test]
 async fn concurrent_refreshes_leave_no_valid_token() {
     let server = Server::start().await;
@@ -72,10 +72,10 @@ async fn concurrent_refreshes_leave_no_valid_token() {
         answers.iter().filter(|answer| answer.status == 200).map(Tokens::from_response).collect();
     assert_eq!(won.len(), 1);
     assert_eq!(assistant.call_status(&won[0].access).await, 401);
-    invalid(&assistant.refresh(&won[0].refresh).await);
+    assert_invalid_grant(&assistant.refresh(&won[0].refresh).await);
 }
 
-/// Of the threat table (row O4).
+/// Covers the threat table (row O4).
 #[actix_web::test]
 async fn token_of_another_client_is_refused_without_effect() {
     let server = Server::start().await;
@@ -89,7 +89,7 @@ async fn token_of_another_client_is_refused_without_effect() {
     let mut said = Vec::new();
     for token in [&first.refresh, &second.refresh, &second.access, &"cr_garbage".to_owned(), &unknown] {
         let answer = thief.refresh(token).await;
-        invalid(&answer);
+        assert_invalid_grant(&answer);
         said.push(answer.text);
     }
     assert!(said.iter().all(|text| *text == said[0]), "whether a token is there is not told: {said:?}");
@@ -134,7 +134,7 @@ async fn refresh_token_expires_ninety_days_after_last_use() {
     tokens = Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
     server.clock.advance(DAY * 90);
 
-    invalid(&assistant.refresh(&tokens.refresh).await);
+    assert_invalid_grant(&assistant.refresh(&tokens.refresh).await);
 }
 
 #[actix_web::test]

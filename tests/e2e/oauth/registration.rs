@@ -45,7 +45,7 @@ async fn public_client_gets_no_secret() {
     assert!(assistant.secret.is_none());
 }
 
-/// Of the threat table (row O6).
+/// Covers the threat table (row O6).
 #[actix_web::test]
 async fn invalid_metadata_gets_rfc_error_codes() {
     let server = Server::start_with(&[("AUTH__FAILURES_PER_MINUTE", "1000")]).await;
@@ -126,7 +126,7 @@ async fn redirect_uris_of_the_specification_are_accepted() {
     assert_ne!(record.body["client_id"], other.body["client_id"]);
 }
 
-/// Of the threat table (row O6).
+/// Covers the threat table (row O6).
 #[actix_web::test]
 async fn invalid_or_oversized_body_is_refused() {
     let server = Server::start().await;
@@ -167,7 +167,7 @@ async fn repeated_invalid_registrations_get_429() {
     OAuthClient::new(server.anonymous()).await;
 }
 
-/// Of the threat table (row O6).
+/// Covers the threat table (row O6).
 #[actix_web::test]
 async fn registrations_over_the_hourly_limit_get_429() {
     let server = Server::start().await;
@@ -230,7 +230,7 @@ async fn unused_client_is_deleted_after_thirty_days() {
     assert_eq!(server.anonymous().get(&kept.authorization_url(&[])).await.status, 200);
 }
 
-/// Of the threat table (row O6).
+/// Covers the threat table (row O6).
 #[actix_web::test]
 async fn executable_redirect_uri_is_refused_even_when_listed() {
     let listed = "javascript:alert(1),data:text/html;x,cursor://app/*,cursor://app/cb#x,cursor://app/cb";
@@ -286,7 +286,7 @@ async fn used_client_is_kept_from_its_last_refresh() {
     assert_eq!(server.anonymous().get(&assistant.authorization_url(&[])).await.status, 200);
 }
 
-/// Of the threat table (row X6).
+/// Covers the threat table (row X6).
 #[actix_web::test]
 async fn client_ids_are_not_guessable() {
     let server = Server::start().await;

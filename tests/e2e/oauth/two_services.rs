@@ -11,20 +11,20 @@ use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 use crate::support::{Client, Home, OAuthClient, Program, Tokens, program};
 
 /// The address that both stand behind.
-const BASE: &str = "http://127.0.0.1:9";
+const BASE_URL: &str = "http://127.0.0.1:9";
 
 async fn sign_in(node: &Program) -> Client {
     node.anonymous().sign_in(program::EMAIL, program::PASSWORD).await
 }
 
-/// Of the fault table (row 37).
+/// Covers the fault table (row 37).
 #[actix_web::test]
 async fn revocation_reaches_the_other_node_within_a_second() {
     let home = Home::new().await;
     program::create_account(&home);
     let (one, other) = (
-        Program::start_with_base_url(&home, "data", BASE).await,
-        Program::start_with_base_url(&home, "second", BASE).await,
+        Program::start_with_base_url(&home, "data", BASE_URL).await,
+        Program::start_with_base_url(&home, "second", BASE_URL).await,
     );
     let browser = sign_in(&one).await;
     let here = OAuthClient::new(one.anonymous()).await;
@@ -46,14 +46,14 @@ async fn revocation_reaches_the_other_node_within_a_second() {
     assert!(last_admitted.duration_since(ended) <= Duration::from_secs(1));
 }
 
-/// Of the fault table (row 44).
+/// Covers the fault table (row 44).
 #[actix_web::test]
 async fn concurrent_use_at_two_nodes_succeeds_once() {
     let home = Home::new().await;
     program::create_account(&home);
     let (one, other) = (
-        Program::start_with_base_url(&home, "data", BASE).await,
-        Program::start_with_base_url(&home, "second", BASE).await,
+        Program::start_with_base_url(&home, "data", BASE_URL).await,
+        Program::start_with_base_url(&home, "second", BASE_URL).await,
     );
     let browser = sign_in(&one).await;
     let here = OAuthClient::new(one.anonymous()).await;
@@ -81,14 +81,14 @@ async fn concurrent_use_at_two_nodes_succeeds_once() {
     }
 }
 
-/// Of the fault table (row 45).
+/// Covers the fault table (row 45).
 #[actix_web::test]
 async fn kill_during_refresh_leaves_exactly_one_valid_token() {
     let home = Home::new().await;
     program::create_account(&home);
     let mut rounds = Vec::new();
     for round in 0..6 {
-        let running = Program::start_with_base_url(&home, "data", BASE).await;
+        let running = Program::start_with_base_url(&home, "data", BASE_URL).await;
         let assistant = OAuthClient::new(running.anonymous()).await;
         let tokens = assistant.connect(&sign_in(&running).await, "read:library").await;
         let old = tokens.refresh;
@@ -110,7 +110,7 @@ async fn kill_during_refresh_leaves_exactly_one_valid_token() {
     let unspent = unspent.all(&rows).await.unwrap();
     assert_eq!(unspent.iter().map(|token| token.grant_id).collect::<HashSet<_>>().len(), rounds.len());
     assert_eq!(unspent.len(), rounds.len(), "each connection has one token to go on with");
-    let running = Program::start_with_base_url(&home, "data", BASE).await;
+    let running = Program::start_with_base_url(&home, "data", BASE_URL).await;
     for (assistant, old, answer) in rounds {
         let assistant = assistant.with_client(running.anonymous());
         match answer {
@@ -126,7 +126,7 @@ async fn kill_during_refresh_leaves_exactly_one_valid_token() {
 #[actix_web::test]
 async fn base_url_without_https_is_warned_of_at_start() {
     for (base, warned) in
-        [("http://library.example.org", true), ("https://library.example.org", false), (BASE, false)]
+        [("http://library.example.org", true), ("https://library.example.org", false), (BASE_URL, false)]
     {
         let home = Home::new().await;
         let running = Program::start_with_base_url(&home, "data", base).await;

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::support::{OAuthClient, Reply, Response, Server, Site, Tokens, article, eventually};
 
 /// Kills the actor until a request meets it dead; all other requests must be answered well.
-async fn meets_death(health: &Health, crash: impl Fn(), mut ask: impl AsyncFnMut() -> Response) {
+async fn crash_until_seen(health: &Health, crash: impl Fn(), mut ask: impl AsyncFnMut() -> Response) {
     for deaths in 1..=20 {
         crash();
         // The pause before a fresh one doubles each time, so that a request is soon sure to fall into it.
@@ -23,12 +23,12 @@ async fn meets_death(health: &Health, crash: impl Fn(), mut ask: impl AsyncFnMut
             return;
         }
         answer.data(answer.status);
-        lives(health, deaths).await;
+        wait_for_restart(health, deaths).await;
     }
     panic!("no request met a dead actor");
 }
 
-async fn lives(health: &Health, deaths: u64) {
+async fn wait_for_restart(health: &Health, deaths: u64) {
     eventually("a fresh actor is there", async || {
         let report = health.report();
         (report.up && report.restarts >= deaths).then_some(())
@@ -36,14 +36,14 @@ async fn lives(health: &Health, deaths: u64) {
     .await;
 }
 
-/// Of the fault table (row 30).
+/// Covers the fault table (row 30).
 #[actix_web::test]
 async fn keys_actor_restarts_after_a_crash() {
     let server = Server::start().await;
     let port = server.app().keys.port();
     let key = server.user(Plan::Pro).await.full_key().await;
 
-    meets_death(
+    crash_until_seen(
         port.health(),
         || port.crash(),
         async || {
@@ -53,11 +53,11 @@ async fn keys_actor_restarts_after_a_crash() {
     )
     .await;
 
-    lives(port.health(), 1).await;
+    wait_for_restart(port.health(), 1).await;
     key.get("/rest/v2/usage").await.data(200);
 }
 
-/// Of the fault table (row 30).
+/// Covers the fault table (row 30).
 #[actix_web::test]
 async fn limits_actor_keeps_the_daily_count_after_a_crash() {
     let server = Server::start().await;
@@ -68,7 +68,7 @@ async fn limits_actor_keeps_the_daily_count_after_a_crash() {
     }
     server.app().limits.flush().await.unwrap();
 
-    meets_death(
+    crash_until_seen(
         port.health(),
         || port.crash(),
         async || {
@@ -79,12 +79,12 @@ async fn limits_actor_keeps_the_daily_count_after_a_crash() {
     )
     .await;
 
-    lives(port.health(), 1).await;
+    wait_for_restart(port.health(), 1).await;
     let usage = key.get("/rest/v2/usage").await;
     assert!(usage.data(200)["rest"]["today"].as_u64().unwrap() >= 6, "{}", usage.body);
 }
 
-/// Of the fault table (row 30).
+/// Covers the fault table (row 30).
 #[actix_web::test]
 async fn oauth_connection_survives_a_grants_actor_crash() {
     let server = Server::start().await;
@@ -108,11 +108,11 @@ async fn oauth_connection_survives_a_grants_actor_crash() {
         })
         .await;
         tokens = Tokens::from_response(&refreshed);
-        lives(port.health(), deaths).await;
+        wait_for_restart(port.health(), deaths).await;
     }
 }
 
-/// Of the fault table (row 30).
+/// Covers the fault table (row 30).
 #[actix_web::test]
 async fn retrieval_actor_finds_documents_after_a_crash() {
     let server = Server::start().await;
@@ -121,13 +121,13 @@ async fn retrieval_actor_finds_documents_after_a_crash() {
     let saved = key.save_text("https://example.org/heron", "The heron stands still in the water.").await;
     key.wait_for(&saved, "ready").await;
 
-    meets_death(port.health(), || port.crash(), async || key.get("/rest/v2/search?q=heron").await).await;
+    crash_until_seen(port.health(), || port.crash(), async || key.get("/rest/v2/search?q=heron").await).await;
 
-    lives(port.health(), 1).await;
+    wait_for_restart(port.health(), 1).await;
     assert_eq!(key.search("heron").await, [saved["documentId"].as_str().unwrap()]);
 }
 
-/// Of the fault table (row 30).
+/// Covers the fault table (row 30).
 #[actix_web::test]
 async fn activity_actor_crash_is_invisible_to_callers() {
     let server = Server::start().await;
@@ -137,7 +137,7 @@ async fn activity_actor_crash_is_invisible_to_callers() {
 
     activity.crash();
     key.get("/rest/v2/usage").await.data(200);
-    lives(activity.health(), 1).await;
+    wait_for_restart(activity.health(), 1).await;
     key.get("/rest/v2/search?q=heron").await.data(200);
 
     server.app().activity.flush().await.unwrap();
@@ -146,7 +146,7 @@ async fn activity_actor_crash_is_invisible_to_callers() {
     assert_eq!(lines.iter().filter(|line| line["route"] == "GET /search").count(), 1);
 }
 
-/// Of the fault table (row 30).
+/// Covers the fault table (row 30).
 #[actix_web::test]
 async fn ingest_actor_crash_is_invisible_to_callers() {
     let server = Server::start().await;
@@ -159,14 +159,14 @@ async fn ingest_actor_crash_is_invisible_to_callers() {
     assert_eq!(server.app().ingest.port().health().report().restarts, 1);
 }
 
-/// Of the fault table (row 30).
+/// Covers the fault table (row 30).
 #[actix_web::test]
 async fn actor_restart_is_shown_by_readyz() {
     let server = Server::start().await;
     let port = server.app().notices.port();
 
     port.crash();
-    lives(port.health(), 1).await;
+    wait_for_restart(port.health(), 1).await;
 
     let ready = server.anonymous().get("/readyz").await;
     assert_eq!(ready.status, 200, "{}", ready.body);
@@ -175,7 +175,7 @@ async fn actor_restart_is_shown_by_readyz() {
     assert_eq!((&notices["up"], &notices["restarts"]), (&json!(true), &json!(1)));
 }
 
-/// Of the fault table (row 30).
+/// Covers the fault table (row 30).
 #[actix_web::test]
 async fn job_of_crashed_actor_runs_again_after_its_lease() {
     let (server, site) = (Server::start().await, Site::start().await);
@@ -185,7 +185,7 @@ async fn job_of_crashed_actor_runs_again_after_its_lease() {
     eventually("the page is being fetched", async || (site.request_count("/slow") == 1).then_some(())).await;
 
     server.app().ingest.port().crash();
-    lives(server.app().ingest.port().health(), 1).await;
+    wait_for_restart(server.app().ingest.port().health(), 1).await;
     let other = key.save_text("https://example.org/other", "Another one, of a kingfisher.").await;
     key.wait_for(&other, "ready").await;
     assert_eq!(site.request_count("/slow"), 1, "the lease of the dead still holds");

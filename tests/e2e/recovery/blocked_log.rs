@@ -22,7 +22,7 @@ async fn send_requests(running: &Program) {
     }
 }
 
-/// Of the fault table (row 39).
+/// Covers the fault table (row 39).
 #[actix_web::test]
 async fn unread_stderr_delays_no_response_and_no_shutdown() {
     let home = Home::new().await;
@@ -38,7 +38,7 @@ async fn unread_stderr_delays_no_response_and_no_shutdown() {
     assert!(metrics.contains("carrel_log_lost_lines_total{reason=\"queue_full\"}"), "{metrics}");
 }
 
-/// Of the fault table (row 39).
+/// Covers the fault table (row 39).
 #[actix_web::test]
 async fn closed_stderr_stops_nothing_and_counts_lost_lines() {
     let home = Home::new().await;

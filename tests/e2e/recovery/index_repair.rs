@@ -27,44 +27,44 @@ async fn save(key: &Key, bird: &str) -> Value {
     let text = format!("The {bird} stands still in the water for an hour, waiting for a fish to come by.");
     let saved = key.save_text(&format!("https://example.org/{bird}"), &text).await;
     key.wait_for(&saved, "ready").await;
-    assert!(finds(key, bird, &saved).await, "{bird}");
+    assert!(is_found(key, bird, &saved).await, "{bird}");
     saved
 }
 
-async fn finds(key: &Key, words: &str, saved: &Value) -> bool {
+async fn is_found(key: &Key, words: &str, saved: &Value) -> bool {
     key.search(words).await == [saved["documentId"].as_str().unwrap()]
 }
 
 async fn eventually_finds(key: &Key, words: &str, saved: &Value) {
-    eventually(&format!("{words} is found again"), async || finds(key, words, saved).await.then_some(()))
+    eventually(&format!("{words} is found again"), async || is_found(key, words, saved).await.then_some(()))
         .await;
 }
 
 /// What `/readyz` says of the index; it is 200 throughout.
-async fn index_of(anonymous: &Client) -> Value {
+async fn read_index_state(anonymous: &Client) -> Value {
     let ready = anonymous.get("/readyz").await;
     assert_eq!(ready.status, 200, "{}", ready.body);
     ready.body["index"].clone()
 }
 
 /// Waits until the index is complete and holds so many passages. Their number is told half a second late.
-async fn complete(anonymous: &Client, passages: u64) {
+async fn wait_until_complete(anonymous: &Client, passages: u64) {
     eventually("the index is complete", async || {
-        let index = index_of(anonymous).await;
+        let index = read_index_state(anonymous).await;
         (index["state"] == "complete" && index["passages"] == passages).then_some(())
     })
     .await;
 }
 
 /// What `carrel doctor` says of the index: its state, what was found, and the advice.
-fn doctor(said: &Value) -> (String, String, String) {
+fn index_check(said: &Value) -> (String, String, String) {
     let checks = said["checks"].as_array().unwrap();
     let index = checks.iter().find(|check| check["name"] == "index").unwrap();
     let text = |name: &str| index[name].as_str().unwrap_or_default().to_owned();
     (text("state"), text("found"), text("advice"))
 }
 
-fn copy(from: &Path, to: &Path) {
+fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let (path, target) = {
@@ -72,7 +72,7 @@ fn copy(from: &Path, to: &Path) {
             (entry.path(), to.join(entry.file_name()))
         };
         if path.is_dir() {
-            copy(&path, &target);
+            copy_folder(&path, &target);
         } else {
             fs::copy(&path, &target).unwrap();
         }
@@ -80,20 +80,20 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Indexes that were moved aside.
-fn set_aside(data_dir: &Path) -> Vec<PathBuf> {
+fn list_set_aside(data_dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(data_dir).unwrap().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.to_string_lossy().contains("index.damaged-")).collect()
 }
 
 /// How many jobs that fill the index there are or were.
-async fn index_jobs(home: &Home) -> u64 {
+async fn count_index_jobs(home: &Home) -> u64 {
     let rows = Database::connect(home.database_url()).await.unwrap();
     let count = job::Entity::find().filter(job::Column::Kind.eq("index")).count(&rows).await.unwrap();
     rows.close().await.unwrap();
     count
 }
 
-/// Of the fault table (row 19).
+/// Covers the fault table (row 19).
 #[actix_web::test]
 async fn removed_index_is_rebuilt_at_start() {
     let home = Home::new().await;
@@ -101,11 +101,11 @@ async fn removed_index_is_rebuilt_at_start() {
     let running = Program::start(&home, "data").await;
     let key = running.client_with_key(&id, &secret);
     let (heron, kingfisher) = (save(&key, "heron").await, save(&key, "kingfisher").await);
-    complete(&running.anonymous(), 2).await;
+    wait_until_complete(&running.anonymous(), 2).await;
     assert!(running.terminate().await.success());
 
     fs::remove_dir_all(home.path("data/index")).unwrap();
-    let (state, found, advice) = doctor(&program::run_command(&home, &["doctor"], ""));
+    let (state, found, advice) = index_check(&program::run_command(&home, &["doctor"], ""));
     assert_eq!(state, "warning");
     assert!(found.ends_with("is not there, and 2 passages should be in it"), "{found}");
     assert!(advice.starts_with("start the service"), "{advice}");
@@ -114,11 +114,11 @@ async fn removed_index_is_rebuilt_at_start() {
     let key = running.client_with_key(&id, &secret);
     eventually_finds(&key, "heron", &heron).await;
     eventually_finds(&key, "kingfisher", &kingfisher).await;
-    complete(&running.anonymous(), 2).await;
-    assert_eq!(doctor(&running.run_command(&home, &["doctor"])).0, "ok");
+    wait_until_complete(&running.anonymous(), 2).await;
+    assert_eq!(index_check(&running.run_command(&home, &["doctor"])).0, "ok");
 }
 
-/// Of the fault table (row 19).
+/// Covers the fault table (row 19).
 #[actix_web::test]
 async fn older_index_copy_is_updated_and_shows_nothing_deleted() {
     let home = Home::new().await;
@@ -129,23 +129,23 @@ async fn older_index_copy_is_updated_and_shows_nothing_deleted() {
     let heron = save(&key, "heron").await;
     let deleted = [save(&key, "bittern").await, save(&key, "egret").await];
     assert!(running.terminate().await.success());
-    copy(&index, &copied);
+    copy_folder(&index, &copied);
     let running = Program::start(&home, "data").await;
     let key = running.client_with_key(&id, &secret);
     let kingfisher = save(&key, "kingfisher").await;
     let path = |saved: &Value| format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
     key.patch(&path(&heron), json!({ "title": "Spoonbill" })).await.data(200);
     eventually_finds(&key, "spoonbill", &heron).await;
-    complete(&running.anonymous(), 4).await;
+    wait_until_complete(&running.anonymous(), 4).await;
     for saved in &deleted {
         key.delete(&path(saved)).await.data(200);
     }
-    complete(&running.anonymous(), 2).await;
+    wait_until_complete(&running.anonymous(), 2).await;
     assert!(running.terminate().await.success());
 
     fs::remove_dir_all(&index).unwrap();
-    copy(&copied, &index);
-    let (state, found, _) = doctor(&program::run_command(&home, &["doctor"], ""));
+    copy_folder(&copied, &index);
+    let (state, found, _) = index_check(&program::run_command(&home, &["doctor"], ""));
     assert_eq!(state, "warning");
     assert!(found.ends_with("is an older copy"), "{found}");
     let running = Program::start(&home, "data").await;
@@ -155,12 +155,12 @@ async fn older_index_copy_is_updated_and_shows_nothing_deleted() {
     eventually_finds(&key, "kingfisher", &kingfisher).await;
     eventually_finds(&key, "spoonbill", &heron).await;
     // The deleted passages are not even in the index: with them it would hold four.
-    complete(&running.anonymous(), 2).await;
+    wait_until_complete(&running.anonymous(), 2).await;
     assert!(key.search("bittern").await.is_empty());
 }
 
 /// Overwrites every other file of the index with garbage of the same length.
-fn overwrite(index: &Path) {
+fn overwrite_files(index: &Path) {
     for file in files(index).into_iter().step_by(2) {
         let length = usize::try_from(fs::metadata(&file).unwrap().len()).unwrap();
         fs::write(&file, vec![0xa5; length.max(1)]).unwrap();
@@ -168,14 +168,14 @@ fn overwrite(index: &Path) {
 }
 
 /// Cuts every other file of the index in half.
-fn truncate(index: &Path) {
+fn truncate_files(index: &Path) {
     for file in files(index).into_iter().step_by(2) {
         let length = fs::metadata(&file).unwrap().len();
         fs::File::options().write(true).open(&file).unwrap().set_len(length / 2).unwrap();
     }
 }
 
-/// Of the fault table (row 19).
+/// Covers the fault table (row 19).
 #[actix_web::test]
 async fn damaged_index_is_moved_aside_and_rebuilt() {
     let home = Home::new().await;
@@ -183,7 +183,7 @@ async fn damaged_index_is_moved_aside_and_rebuilt() {
     let running = Program::start(&home, "data").await;
     let heron = save(&running.client_with_key(&id, &secret), "heron").await;
     assert!(running.terminate().await.success());
-    let damages: [fn(&Path); 2] = [overwrite, truncate];
+    let damages: [fn(&Path); 2] = [overwrite_files, truncate_files];
     for damage in damages {
         damage(&home.path("data/index"));
 
@@ -191,9 +191,9 @@ async fn damaged_index_is_moved_aside_and_rebuilt() {
 
         let key = running.client_with_key(&id, &secret);
         eventually_finds(&key, "heron", &heron).await;
-        complete(&running.anonymous(), 1).await;
-        assert_eq!(set_aside(&home.path("data")).len(), 1, "only the newest is kept");
-        let (state, found, _) = doctor(&running.run_command(&home, &["doctor"]));
+        wait_until_complete(&running.anonymous(), 1).await;
+        assert_eq!(list_set_aside(&home.path("data")).len(), 1, "only the newest is kept");
+        let (state, found, _) = index_check(&running.run_command(&home, &["doctor"]));
         assert_eq!(state, "warning");
         assert!(found.contains("a damaged one was moved aside"), "{found}");
         assert!(running.terminate().await.success());
@@ -212,11 +212,11 @@ async fn index_damaged_after_a_kill_does_not_prevent_the_start() {
     let running = Program::start(&home, "data").await;
 
     eventually_finds(&running.client_with_key(&id, &secret), "heron", &heron).await;
-    complete(&running.anonymous(), 1).await;
-    assert_eq!(set_aside(&home.path("data")).len(), 1);
+    wait_until_complete(&running.anonymous(), 1).await;
+    assert_eq!(list_set_aside(&home.path("data")).len(), 1);
 }
 
-/// Of the fault table (row 19).
+/// Covers the fault table (row 19).
 #[actix_web::test]
 async fn index_removed_while_running_is_rebuilt() {
     let home = Home::new().await;
@@ -233,13 +233,13 @@ async fn index_removed_while_running_is_rebuilt() {
         home.path("data/index/edge_config.json").exists().then_some(())
     })
     .await;
-    complete(&running.anonymous(), 2).await;
+    wait_until_complete(&running.anonymous(), 2).await;
     eventually_finds(&key, "kingfisher", &kingfisher).await;
     eventually_finds(&key, "heron", &heron).await;
     assert!(running.terminate().await.success());
     let running = Program::start(&home, "data").await;
     assert!(
-        finds(&running.client_with_key(&id, &secret), "heron", &heron).await,
+        is_found(&running.client_with_key(&id, &secret), "heron", &heron).await,
         "the new index outlives the service"
     );
 }
@@ -250,18 +250,18 @@ async fn intact_index_is_not_rebuilt_after_stop_or_kill() {
     let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
     let heron = save(&running.client_with_key(&id, &secret), "heron").await;
-    let jobs = index_jobs(&home).await;
+    let jobs = count_index_jobs(&home).await;
 
     assert!(running.terminate().await.success());
     for is_killed in [true, false, true] {
         let running = Program::start(&home, "data").await;
-        assert_eq!(index_of(&running.anonymous()).await["state"], "complete");
-        assert!(finds(&running.client_with_key(&id, &secret), "heron", &heron).await);
+        assert_eq!(read_index_state(&running.anonymous()).await["state"], "complete");
+        assert!(is_found(&running.client_with_key(&id, &secret), "heron", &heron).await);
         if is_killed { running.kill() } else { assert!(running.terminate().await.success()) }
     }
 
-    assert_eq!(index_jobs(&home).await, jobs);
-    assert!(set_aside(&home.path("data")).is_empty());
+    assert_eq!(count_index_jobs(&home).await, jobs);
+    assert!(list_set_aside(&home.path("data")).is_empty());
 }
 
 #[actix_web::test]
@@ -291,25 +291,25 @@ async fn shutdown_while_the_index_opens_is_graceful() {
     fs::remove_file(&config).unwrap();
     fs::write(&config, content).unwrap();
     let running = Program::start(&home, "data").await;
-    assert!(finds(&running.client_with_key(&id, &secret), "heron", &heron).await);
-    assert!(set_aside(&home.path("data")).is_empty());
+    assert!(is_found(&running.client_with_key(&id, &secret), "heron", &heron).await);
+    assert!(list_set_aside(&home.path("data")).is_empty());
 }
 
 /// A model that embeds every text equally. While it is paused, it embeds no passages.
 #[derive(Default)]
-struct OneMeaning {
+struct ConstantEmbedder {
     is_held: Mutex<bool>,
     released: Condvar,
 }
 
-impl OneMeaning {
+impl ConstantEmbedder {
     fn hold(&self, is_held: bool) {
         *self.is_held.lock().unwrap() = is_held;
         self.released.notify_all();
     }
 }
 
-impl Embedder for OneMeaning {
+impl Embedder for ConstantEmbedder {
     fn model(&self) -> &str {
         "all-minilm-l6-v2"
     }
@@ -339,52 +339,52 @@ impl Embedder for OneMeaning {
     }
 }
 
-async fn degraded(key: &Key) -> Value {
+async fn read_degraded(key: &Key) -> Value {
     key.get("/rest/v2/search?q=heron").await.data(200)["degraded"].clone()
 }
 
 #[actix_web::test]
 async fn search_is_degraded_until_lost_documents_are_restored() {
     let server = Server::start().await;
-    let model = Arc::new(OneMeaning::default());
+    let model = Arc::new(ConstantEmbedder::default());
     server.app().retrieval.set_model(model.clone());
     let owner = server.user(Plan::Pro).await;
     let (key, other) = (owner.full_key().await, server.user(Plan::Pro).await.full_key().await);
     let heron = save(&key, "heron").await;
-    assert_eq!(degraded(&key).await, Value::Null);
+    assert_eq!(read_degraded(&key).await, Value::Null);
 
     // Nothing is put in meanwhile, so that it can be looked at.
     server.app().ingest.stop().await;
     fs::remove_dir_all(index_folder(&server.app().data_dir)).unwrap();
     repair::check_index(server.app()).await.unwrap();
 
-    let index = index_of(&server.anonymous()).await;
+    let index = read_index_state(&server.anonymous()).await;
     let told = (&index["state"], &index["documentsLeft"], &index["documentsTotal"], &index["passages"]);
     assert_eq!(told, (&json!("rebuilding"), &json!(1), &json!(1), &json!(0)));
-    assert_eq!(degraded(&key).await, "lexical");
-    assert_eq!(degraded(&other).await, Value::Null, "nothing of theirs is lost");
+    assert_eq!(read_degraded(&key).await, "lexical");
+    assert_eq!(read_degraded(&other).await, Value::Null, "nothing of theirs is lost");
 
     // The words are restored, the vectors not yet.
     model.hold(true);
     server.app().ingest.port().crash();
     eventually("its words are restored", async || {
-        (document_of(&server, owner.id()).await.indexed_version > 0).then_some(())
+        (find_document(&server, owner.id()).await.indexed_version > 0).then_some(())
     })
     .await;
-    assert!(finds(&key, "heron", &heron).await);
+    assert!(is_found(&key, "heron", &heron).await);
     repair::check_index(server.app()).await.unwrap();
-    let index = index_of(&server.anonymous()).await;
+    let index = read_index_state(&server.anonymous()).await;
     assert_eq!((&index["state"], &index["documentsLeft"]), (&json!("rebuilding"), &json!(1)));
-    assert_eq!(degraded(&key).await, "lexical");
+    assert_eq!(read_degraded(&key).await, "lexical");
 
     model.hold(false);
-    complete(&server.anonymous(), 1).await;
-    assert_eq!(document_of(&server, owner.id()).await.vectors_of.as_deref(), Some("all-minilm-l6-v2"));
-    assert_eq!(degraded(&key).await, Value::Null);
+    wait_until_complete(&server.anonymous(), 1).await;
+    assert_eq!(find_document(&server, owner.id()).await.vectors_of.as_deref(), Some("all-minilm-l6-v2"));
+    assert_eq!(read_degraded(&key).await, Value::Null);
 }
 
 /// The only document of an account.
-async fn document_of(server: &Server, owner: UserId) -> document::Model {
+async fn find_document(server: &Server, owner: UserId) -> document::Model {
     document::Entity::readable_by(owner).one(server.app().db.read()).await.unwrap().unwrap()
 }
 
@@ -406,13 +406,13 @@ async fn index_moved_away_and_back_is_used_again() {
     assert!(server.app().retrieval.is_in_place());
     server.app().ingest.port().crash();
     let kingfisher = save(&key, "kingfisher").await;
-    complete(&server.anonymous(), 2).await;
-    assert!(finds(&key, "heron", &heron).await && finds(&key, "kingfisher", &kingfisher).await);
-    assert!(set_aside(&server.app().data_dir).is_empty());
+    wait_until_complete(&server.anonymous(), 2).await;
+    assert!(is_found(&key, "heron", &heron).await && is_found(&key, "kingfisher", &kingfisher).await);
+    assert!(list_set_aside(&server.app().data_dir).is_empty());
 }
 
 /// Takes the passages of a document out of the index, without a word in the database.
-async fn lose(server: &Server, owner: UserId, saved: &Value) {
+async fn remove_from_index(server: &Server, owner: UserId, saved: &Value) {
     let lost: DocumentId = saved["documentId"].as_str().unwrap().parse().unwrap();
     let passages = chunk::Entity::owned_by(owner).filter(chunk::Column::DocumentId.eq(lost));
     let passages = passages.all(server.app().db.read()).await.unwrap();
@@ -420,23 +420,23 @@ async fn lose(server: &Server, owner: UserId, saved: &Value) {
     server.app().retrieval.remove(ids).await.unwrap();
 }
 
-/// Of the fault table (row 19).
+/// Covers the fault table (row 19).
 #[actix_web::test]
 async fn partial_index_restores_only_lost_documents() {
     let server = Server::start().await;
     let owner = server.user(Plan::Pro).await;
     let key = owner.full_key().await;
     let (heron, kingfisher) = (save(&key, "heron").await, save(&key, "kingfisher").await);
-    let jobs = jobs_of(&server).await;
+    let jobs = count_jobs(&server).await;
 
-    lose(&server, owner.id(), &heron).await;
+    remove_from_index(&server, owner.id(), &heron).await;
     assert!(key.search("heron").await.is_empty());
     server.clock.advance(Duration::from_secs(601));
 
     eventually_finds(&key, "heron", &heron).await;
-    complete(&server.anonymous(), 2).await;
-    assert!(finds(&key, "kingfisher", &kingfisher).await);
-    assert_eq!(jobs_of(&server).await, jobs + 1);
+    wait_until_complete(&server.anonymous(), 2).await;
+    assert!(is_found(&key, "kingfisher", &kingfisher).await);
+    assert_eq!(count_jobs(&server).await, jobs + 1);
 }
 
 #[actix_web::test]
@@ -447,12 +447,12 @@ async fn document_indexed_before_clock_set_back_is_restored() {
     let heron = save(&key, "heron").await;
     server.clock.set_back(Duration::from_secs(3600));
 
-    lose(&server, owner.id(), &heron).await;
+    remove_from_index(&server, owner.id(), &heron).await;
     assert!(key.search("heron").await.is_empty());
     server.clock.advance(Duration::from_secs(601));
 
     eventually_finds(&key, "heron", &heron).await;
-    complete(&server.anonymous(), 1).await;
+    wait_until_complete(&server.anonymous(), 1).await;
 }
 
 #[actix_web::test]
@@ -475,29 +475,29 @@ async fn lost_last_passage_of_a_long_text_is_restored() {
 }
 
 /// How many jobs that fill the index there are or were.
-async fn jobs_of(server: &Server) -> u64 {
+async fn count_jobs(server: &Server) -> u64 {
     let jobs = job::Entity::find().filter(job::Column::Kind.eq("index"));
     jobs.count(server.app().db.read()).await.unwrap()
 }
 
 /// An index of which every read fails so.
-struct Failing(fn() -> IndexError);
+struct FailingIndex(fn() -> IndexError);
 
-impl Failing {
+impl FailingIndex {
     fn answer<T>(&self) -> Result<T, IndexError> {
         Err((self.0)())
     }
 }
 
-fn damaged() -> IndexError {
-    of_the_engine(EngineFault::Damage)
+fn damage_error() -> IndexError {
+    engine_error(EngineFault::Damage)
 }
 
-fn of_the_engine(fault: EngineFault) -> IndexError {
+fn engine_error(fault: EngineFault) -> IndexError {
     IndexError::Engine { action: "search", fault, source: "a reason of its own".into() }
 }
 
-impl PassageIndex for Failing {
+impl PassageIndex for FailingIndex {
     fn upsert(&self, _: &Tenant, _: Vec<Point>) -> Result<(), IndexError> {
         Ok(())
     }
@@ -566,16 +566,16 @@ async fn index_that_fails_searches_is_moved_aside_and_rebuilt() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let heron = save(&key, "heron").await;
-    assert!(set_aside(&server.app().data_dir).is_empty());
+    assert!(list_set_aside(&server.app().data_dir).is_empty());
 
-    server.app().retrieval.replace_index(Arc::new(Failing(damaged)));
+    server.app().retrieval.replace_index(Arc::new(FailingIndex(damage_error)));
 
-    eventually_answers(&key, &heron).await;
-    assert_eq!(set_aside(&server.app().data_dir).len(), 1);
+    eventually_search_succeeds(&key, &heron).await;
+    assert_eq!(list_set_aside(&server.app().data_dir).len(), 1);
 }
 
 /// Waits until searches succeed again, and the heron is found.
-async fn eventually_answers(key: &Key, heron: &Value) {
+async fn eventually_search_succeeds(key: &Key, heron: &Value) {
     eventually("search answers and finds again", async || {
         let answer = key.get("/rest/v2/search?q=heron").await;
         (answer.body["data"]["results"][0]["documentId"] == heron["documentId"]).then_some(())
@@ -592,7 +592,7 @@ async fn index_that_cannot_be_moved_aside_is_moved_on_retry() {
     let obstacle = server.app().data_dir.join("index.damaged-2024-05-06T12-00-00.000Z");
     fs::write(&obstacle, "").unwrap();
 
-    server.app().retrieval.replace_index(Arc::new(Failing(damaged)));
+    server.app().retrieval.replace_index(Arc::new(FailingIndex(damage_error)));
     for _ in 0..3 {
         let answer = key.get("/rest/v2/search?q=heron").await;
         assert_eq!((answer.error_code(503), answer.header_number("retry-after")), ("OVERLOADED", 5));
@@ -600,12 +600,12 @@ async fn index_that_cannot_be_moved_aside_is_moved_on_retry() {
     // Fails here, or has failed in the background just before.
     let _ = repair::check_index(server.app()).await;
     assert!(server.app().retrieval.is_in_place());
-    assert_eq!(set_aside(&server.app().data_dir), std::slice::from_ref(&obstacle));
+    assert_eq!(list_set_aside(&server.app().data_dir), std::slice::from_ref(&obstacle));
 
     fs::remove_file(&obstacle).unwrap();
     server.clock.advance(Duration::from_secs(31));
-    eventually_answers(&key, &heron).await;
-    assert_eq!(set_aside(&server.app().data_dir).len(), 1);
+    eventually_search_succeeds(&key, &heron).await;
+    assert_eq!(list_set_aside(&server.app().data_dir).len(), 1);
 }
 
 #[actix_web::test]
@@ -614,15 +614,15 @@ async fn index_that_refuses_queries_is_not_moved_aside() {
     let key = server.user(Plan::Pro).await.full_key().await;
     save(&key, "heron").await;
 
-    let refused = || of_the_engine(EngineFault::InvalidRequest);
-    server.app().retrieval.replace_index(Arc::new(Failing(refused)));
+    let refused = || engine_error(EngineFault::InvalidRequest);
+    server.app().retrieval.replace_index(Arc::new(FailingIndex(refused)));
     for _ in 0..6 {
         assert_eq!(key.get("/rest/v2/search?q=heron").await.status, 500);
     }
     repair::check_index(server.app()).await.unwrap();
 
     assert_eq!(server.app().retrieval.failures(), 0);
-    assert!(set_aside(&server.app().data_dir).is_empty());
+    assert!(list_set_aside(&server.app().data_dir).is_empty());
 }
 
 #[actix_web::test]
@@ -631,14 +631,14 @@ async fn only_search_is_refused_while_the_index_reloads() {
     let key = server.user(Plan::Pro).await.full_key().await;
     save(&key, "heron").await;
 
-    server.app().retrieval.replace_index(Arc::new(Failing(|| IndexError::Blocked)));
+    server.app().retrieval.replace_index(Arc::new(FailingIndex(|| IndexError::Blocked)));
     let searched = key.get("/rest/v2/search?q=heron").await;
-    let index = index_of(&server.anonymous()).await;
+    let index = read_index_state(&server.anonymous()).await;
     repair::check_index(server.app()).await.unwrap();
 
     assert_eq!(searched.error_code(503), "OVERLOADED");
     assert_eq!(searched.header_number("retry-after"), 2);
     assert_eq!((&index["ok"], &index["passages"]), (&json!(true), &Value::Null));
     assert_eq!(server.app().retrieval.failures(), 0);
-    assert!(set_aside(&server.app().data_dir).is_empty());
+    assert!(list_set_aside(&server.app().data_dir).is_empty());
 }

@@ -19,13 +19,13 @@ const ROUNDS: usize = 10;
 const SAVES: usize = 20;
 
 /// A word that stands in one save alone.
-fn word(round: usize, n: usize) -> String {
+fn unique_word(round: usize, n: usize) -> String {
     format!("zx{round}q{n}w")
 }
 
 /// One of three is fetched, and two of three go through a child of the sandbox.
-fn body(site: &Site, round: usize, n: usize) -> Value {
-    let (url, word) = (format!("https://example.org/{round}/{n}"), word(round, n));
+fn bookmark_body(site: &Site, round: usize, n: usize) -> Value {
+    let (url, word) = (format!("https://example.org/{round}/{n}"), unique_word(round, n));
     let prose = format!(
         "The heron called {word} stands still in the water for an hour, waiting for a fish to come by. "
     );
@@ -39,22 +39,24 @@ fn body(site: &Site, round: usize, n: usize) -> Value {
 }
 
 /// A moment that differs from round to round and from run to run.
-fn moment() -> Duration {
+fn random_delay() -> Duration {
     let chance = u64::from_le_bytes(uuid::Uuid::new_v4().as_bytes()[..8].try_into().unwrap());
     Duration::from_millis(chance % 1_000)
 }
 
 /// Saves twenty at once; those that were acknowledged.
-async fn save_all(key: &Key, site: &Site, round: usize) -> Vec<(String, Value)> {
+async fn save_concurrently(key: &Key, site: &Site, round: usize) -> Vec<(String, Value)> {
     let saves = (0..SAVES).map(async |n| {
-        let answer =
-            key.try_send(Method::POST, "/rest/v1/bookmarks", Some(body(site, round, n))).await.ok()?;
-        (answer.status == 201).then(|| (word(round, n), answer.body["data"]["bookmark"].clone()))
+        let answer = key
+            .try_send(Method::POST, "/rest/v1/bookmarks", Some(bookmark_body(site, round, n)))
+            .await
+            .ok()?;
+        (answer.status == 201).then(|| (unique_word(round, n), answer.body["data"]["bookmark"].clone()))
     });
     futures_util::future::join_all(saves).await.into_iter().flatten().collect()
 }
 
-/// Of the fault table (row 1).
+/// Covers the fault table (row 1).
 #[actix_web::test]
 async fn acknowledged_saves_outlive_ten_kills_and_are_found_once() {
     let (home, site) = (Home::new().await, Site::start().await);
@@ -64,10 +66,10 @@ async fn acknowledged_saves_outlive_ten_kills_and_are_found_once() {
         let running = Program::start(&home, "data").await;
         let key = running.client_with_key(&id, &secret);
         let killed = async {
-            tokio::time::sleep(moment()).await;
+            tokio::time::sleep(random_delay()).await;
             running.kill();
         };
-        let (saved, ()) = tokio::join!(save_all(&key, &site, round), killed);
+        let (saved, ()) = tokio::join!(save_concurrently(&key, &site, round), killed);
         acknowledged.extend(saved);
     }
 
@@ -79,7 +81,7 @@ async fn acknowledged_saves_outlive_ten_kills_and_are_found_once() {
         assert_eq!(key.search(word).await, [bookmark["documentId"].as_str().unwrap()], "{word}");
     }
     assert!(running.terminate().await.success());
-    rows_are_whole(&home).await;
+    assert_rows_are_intact(&home).await;
 }
 
 /// How far the work on a page has come, as rows and the page's site tell it.
@@ -120,7 +122,7 @@ impl Step {
 
 /// Kills the program as soon as a save of its own has come so far; the word that is in it alone, and the save. A page that
 /// does not answer is caught while it is asked for; work at other steps may have gone on by the time that it is seen.
-async fn killed_at(
+async fn kill_at(
     step: Step,
     page: usize,
     home: &Home,
@@ -152,16 +154,16 @@ async fn killed_at(
     (word, saved)
 }
 
-/// Of the fault table (row 2).
+/// Covers the fault table (row 2).
 #[actix_web::test]
 async fn save_and_deletion_outlive_a_kill_at_any_step() {
     let (home, site) = (Home::new().await, Site::start().await);
     let account = program::create_account(&home);
     let mut saved = Vec::new();
     for (page, step) in Step::ALL.into_iter().enumerate() {
-        saved.push(killed_at(step, page, &home, &site, &account).await);
+        saved.push(kill_at(step, page, &home, &site, &account).await);
     }
-    let (word, gone) = killed_at(Step::Ready, saved.len(), &home, &site, &account).await;
+    let (word, gone) = kill_at(Step::Ready, saved.len(), &home, &site, &account).await;
     let running = Program::start(&home, "data").await;
     let key = running.client_with_key(&account.0, &account.1);
     let removed = key.delete(&format!("/rest/v1/bookmarks/{}", gone["bookmarkId"].as_str().unwrap())).await;
@@ -176,11 +178,11 @@ async fn save_and_deletion_outlive_a_kill_at_any_step() {
     }
     assert!(key.search(&word).await.is_empty());
     assert!(running.terminate().await.success());
-    rows_are_whole(&home).await;
+    assert_rows_are_intact(&home).await;
 }
 
 /// As if the lease of everything that runs had been renewed an hour ahead: it does not end by itself while the test looks.
-async fn lengthen_leases(home: &Home) -> u64 {
+async fn extend_leases(home: &Home) -> u64 {
     let rows = Database::connect(home.database_url()).await.unwrap();
     let hour = Expr::col(job::Column::LeaseUntil).add(3_600_000);
     let running = job::Entity::update_many().col_expr(job::Column::LeaseUntil, hour);
@@ -189,7 +191,7 @@ async fn lengthen_leases(home: &Home) -> u64 {
     lengthened.rows_affected
 }
 
-/// Of the fault table (row 1).
+/// Covers the fault table (row 1).
 #[actix_web::test]
 async fn job_of_a_killed_service_is_claimed_at_its_next_start() {
     let (home, site) = (Home::new().await, Site::start().await);
@@ -199,7 +201,7 @@ async fn job_of_a_killed_service_is_claimed_at_its_next_start() {
     let saved = running.client_with_key(&id, &secret).save(json!({ "url": url })).await;
     eventually("the page is asked for", async || (site.request_count("/heron") > 0).then_some(())).await;
     running.kill();
-    assert!(lengthen_leases(&home).await > 0);
+    assert!(extend_leases(&home).await > 0);
 
     // Another folder's service has no right to it, though it works on the same database.
     let other = Program::start(&home, "second").await;
@@ -215,7 +217,7 @@ async fn job_of_a_killed_service_is_claimed_at_its_next_start() {
 }
 
 /// SQLite says so itself; PostgreSQL was never killed.
-async fn rows_are_whole(home: &Home) {
+async fn assert_rows_are_intact(home: &Home) {
     let Some(file) = home.database_file() else { return };
     let rows = Database::connect(format!("sqlite:{file}")).await.unwrap();
     for (check, sound) in [("PRAGMA integrity_check", Some("ok")), ("PRAGMA foreign_key_check", None)] {

@@ -21,9 +21,9 @@ use serde_json::{Value, json};
 use crate::support::{Client, Server};
 
 /// An operation with a bug.
-struct Panics;
+struct PanickingOperation;
 
-impl Operation for Panics {
+impl Operation for PanickingOperation {
     type Reply = ();
     const SCOPES: &'static [Scope] = &[];
 
@@ -38,12 +38,19 @@ static ROUTES: [Route; 1] = [Route {
     name: "POST /panics",
     about: "",
     fields: &[],
-    scopes: Panics::SCOPES,
+    scopes: PanickingOperation::SCOPES,
     operation: || "Panics",
     statuses: &[StatusCode::OK],
     reply: |generator| generator.subschema_for::<()>(),
     answer: |door, route, request, payload| {
-        Box::pin(operation::<Panics>(door, route, request, payload, |_, _| Ok(Panics), |_| StatusCode::OK))
+        Box::pin(operation::<PanickingOperation>(
+            door,
+            route,
+            request,
+            payload,
+            |_, _| Ok(PanickingOperation),
+            |_| StatusCode::OK,
+        ))
     },
 }];
 
@@ -62,13 +69,13 @@ fn serve(app: &App) -> String {
 }
 
 /// The activity view of this user.
-async fn activity(server: &Server, session: &Client) -> Vec<Value> {
+async fn list_activity(server: &Server, session: &Client) -> Vec<Value> {
     server.app().activity.flush().await.unwrap();
     let answer = session.get("/app/api/activity").await;
     answer.data(200)["activity"].as_array().unwrap().clone()
 }
 
-/// Of the fault table (row 29).
+/// Covers the fault table (row 29).
 #[actix_web::test]
 async fn panic_of_rest_operation_is_recorded_in_the_activity() {
     let server = Server::start().await;
@@ -85,7 +92,7 @@ async fn panic_of_rest_operation_is_recorded_in_the_activity() {
         assert_eq!(answer.error_code(500), "INTERNAL");
         assert!(answer.header_number("x-ratelimit-remaining") > 0);
     }
-    let lines = activity(&server, &session).await;
+    let lines = list_activity(&server, &session).await;
     assert_eq!(lines.len(), 2, "{lines:?}");
     for line in lines {
         assert_eq!((&line["surface"], &line["route"]), (&json!("rest"), &json!("POST /panics")));
@@ -94,7 +101,7 @@ async fn panic_of_rest_operation_is_recorded_in_the_activity() {
     key.get("/rest/v2/usage").await.data(200);
 }
 
-/// Of the fault table (row 29).
+/// Covers the fault table (row 29).
 #[actix_web::test]
 async fn panic_of_tool_is_recorded_in_the_activity() {
     let server = Server::start().await;
@@ -108,11 +115,12 @@ async fn panic_of_tool_is_recorded_in_the_activity() {
         let told = if came.is_ok() { "ok" } else { "INTERNAL" };
         told.to_owned()
     };
-    let asked = async |_: &Caller| Ok(Panics).into();
-    let performed = perform_as::<Panics>(app, &caller, Entry::Tool("panics"), verdict, asked).await;
+    let asked = async |_: &Caller| Ok(PanickingOperation).into();
+    let performed =
+        perform_as::<PanickingOperation>(app, &caller, Entry::Tool("panics"), verdict, asked).await;
 
     assert!(matches!(performed.result, Err(Error::Internal(_))));
-    let lines = activity(&server, &session).await;
+    let lines = list_activity(&server, &session).await;
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert_eq!((&lines[0]["tool"], &lines[0]["status"]), (&json!("panics"), &json!("INTERNAL")));
 }

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 
 use crate::support::{Home, Program, eventually, program};
 
-/// Of the fault table (row 36).
+/// Covers the fault table (row 36).
 #[actix_web::test]
 async fn sigterm_exits_with_status_0_and_keeps_counts() {
     let home = Home::new().await;
@@ -27,11 +27,11 @@ async fn sigterm_exits_with_status_0_and_keeps_counts() {
     let running = Program::start(&home, "data").await;
     let key = running.client_with_key(&id, &secret);
     assert_eq!(key.get("/rest/v2/usage").await.data(200)["rest"]["today"], 6);
-    assert_eq!(lines(&running, "GET /usage").await, 6);
+    assert_eq!(count_activity_rows(&running, "GET /usage").await, 6);
     assert!(running.terminate().await.success());
 }
 
-/// Of the fault table (row 36).
+/// Covers the fault table (row 36).
 #[actix_web::test]
 async fn text_saved_before_sigterm_is_ready_after_restart() {
     let home = Home::new().await;
@@ -55,7 +55,7 @@ async fn text_saved_before_sigterm_is_ready_after_restart() {
     }
 }
 
-/// Of the fault table (row 36).
+/// Covers the fault table (row 36).
 #[actix_web::test]
 async fn service_during_shutdown_is_alive_and_not_ready() {
     let home = Home::new().await;
@@ -97,7 +97,7 @@ async fn service_during_shutdown_is_alive_and_not_ready() {
     assert!(answer.starts_with("HTTP/1.1 400"), "what was in progress was not answered: {answer}");
 }
 
-/// Of the fault table (row 36).
+/// Covers the fault table (row 36).
 #[actix_web::test]
 async fn requests_on_busy_connections_are_answered_during_a_drain() {
     const CONNECTIONS: usize = 64;
@@ -107,7 +107,7 @@ async fn requests_on_busy_connections_are_answered_during_a_drain() {
     let address = running.anonymous().base_url().trim_start_matches("http://").to_owned();
     let mut busy = Vec::new();
     for _ in 0..CONNECTIONS {
-        busy.push(actix_web::rt::spawn(ask_until_closed(address.clone())));
+        busy.push(actix_web::rt::spawn(request_until_closed(address.clone())));
     }
     // Each is in the middle of its requests once others have been answered.
     for _ in 0..20 {
@@ -123,12 +123,12 @@ async fn requests_on_busy_connections_are_answered_during_a_drain() {
 }
 
 /// Asks on one connection until an answer says that it is the last; fails where a request is not answered.
-async fn ask_until_closed(address: String) -> Result<(), String> {
+async fn request_until_closed(address: String) -> Result<(), String> {
     let mut stream = TcpStream::connect(&address).await.map_err(|error| error.to_string())?;
     loop {
         let asked = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await;
         asked.map_err(|error| format!("a request could not be sent: {error}"))?;
-        let head = read_answer(&mut stream).await?;
+        let head = read_response(&mut stream).await?;
         if head.to_ascii_lowercase().contains("\r\nconnection: close") {
             return Ok(());
         }
@@ -136,7 +136,7 @@ async fn ask_until_closed(address: String) -> Result<(), String> {
 }
 
 /// The head of the next answer, whose body is read too.
-async fn read_answer(stream: &mut TcpStream) -> Result<String, String> {
+async fn read_response(stream: &mut TcpStream) -> Result<String, String> {
     let mut read = Vec::new();
     loop {
         let got = stream.read_buf(&mut read).await.map_err(|error| error.to_string())?;
@@ -154,7 +154,7 @@ async fn read_answer(stream: &mut TcpStream) -> Result<String, String> {
 }
 
 /// Lines of the activity with this route, once they have been written.
-async fn lines(running: &Program, route: &str) -> usize {
+async fn count_activity_rows(running: &Program, route: &str) -> usize {
     let credentials = serde_json::json!({ "email": program::EMAIL, "password": program::PASSWORD });
     let signed_in = running.anonymous().post("/app/api/session", credentials).await;
     signed_in.data(200);

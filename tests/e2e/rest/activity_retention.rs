@@ -8,7 +8,7 @@ use crate::support::{Server, eventually};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// Of the threat table (row L4).
+/// Covers the threat table (row L4).
 #[actix_web::test]
 async fn activity_row_is_deleted_after_ninety_days() {
     let server = Server::start().await;
@@ -25,14 +25,17 @@ async fn activity_row_is_deleted_after_ninety_days() {
     server.clock.advance(DAY * 90);
     let (home, clock) = server.stop().await;
     let server = Server::start_in(home, clock, &[]).await;
-    assert_eq!(lines_of(&server, owner).await, 1);
+    assert_eq!(count_activity_rows(&server, owner).await, 1);
     server.clock.advance(Duration::from_millis(1));
     let (home, clock) = server.stop().await;
     let server = Server::start_in(home, clock, &[]).await;
 
-    eventually("the old line is gone", async || (lines_of(&server, owner).await == 0).then_some(())).await;
+    eventually("the old line is gone", async || {
+        (count_activity_rows(&server, owner).await == 0).then_some(())
+    })
+    .await;
 }
 
-async fn lines_of(server: &Server, owner: entity::id::UserId) -> usize {
+async fn count_activity_rows(server: &Server, owner: entity::id::UserId) -> usize {
     entity::activity::Entity::owned_by(owner).all(server.app().db.read()).await.unwrap().len()
 }

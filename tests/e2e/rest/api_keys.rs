@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::{PASSWORD, Server};
 
-/// Of the fault table (row 43).
+/// Covers the fault table (row 43).
 #[actix_web::test]
 async fn revoked_key_is_refused_immediately() {
     let server = Server::start().await;
@@ -24,7 +24,7 @@ async fn revoked_key_is_refused_immediately() {
     other.get("/rest/v2/usage").await.data(200);
 }
 
-/// Of the fault table (row 43).
+/// Covers the fault table (row 43).
 #[actix_web::test]
 async fn regenerated_key_works_with_its_new_secret_only() {
     let server = Server::start().await;
@@ -39,7 +39,7 @@ async fn regenerated_key_works_with_its_new_secret_only() {
     server.anonymous().with_key(secret).get("/rest/v2/usage").await.data(200);
 }
 
-/// Of the fault table (row 43).
+/// Covers the fault table (row 43).
 #[actix_web::test]
 async fn removed_scope_is_refused_immediately() {
     let server = Server::start().await;
@@ -74,7 +74,7 @@ async fn key_is_refused_from_its_expiry_time() {
     assert_eq!(key.get("/rest/v2/usage").await.error_code(401), "API_KEY_INVALID");
 }
 
-/// Of the fault table (row 43).
+/// Covers the fault table (row 43).
 #[actix_web::test]
 async fn keys_of_disabled_account_are_refused_until_enabled() {
     let server = Server::start().await;
@@ -92,7 +92,7 @@ async fn keys_of_disabled_account_are_refused_until_enabled() {
     key.get("/rest/v2/usage").await.data(200);
 }
 
-/// Of the threat table (row A1).
+/// Covers the threat table (row A1).
 #[actix_web::test]
 async fn repeated_wrong_keys_get_429_and_a_valid_key_works() {
     let server = Server::start().await;
@@ -111,7 +111,7 @@ async fn repeated_wrong_keys_get_429_and_a_valid_key_works() {
     assert_eq!(wrong.get("/rest/v2/usage").await.error_code(401), "API_KEY_INVALID");
 }
 
-/// Of the threat table (row X6).
+/// Covers the threat table (row X6).
 #[actix_web::test]
 async fn deceptive_names_are_refused_with_all_other_faults() {
     let server = Server::start().await;
@@ -137,7 +137,7 @@ async fn deceptive_names_are_refused_with_all_other_faults() {
     session.post("/app/api/keys", json!({ "name": "👩\u{200d}🔬 مفتاح", "kind": "rest" })).await.data(201);
 }
 
-/// Of the threat table (row X6).
+/// Covers the threat table (row X6).
 #[actix_web::test]
 async fn deceptive_email_addresses_are_refused() {
     let server = Server::start_with(&[("ACCOUNTS__SIGNUP", "open")]).await;

@@ -17,24 +17,24 @@ async fn ask(key: &Key, question: &str) -> Response {
     key.post("/rest/v2/ask", json!({ "question": question })).await
 }
 
-async fn ask_of_the_quagga(key: &Key) -> Response {
+async fn ask_about_quagga(key: &Key) -> Response {
     ask(key, "When did the quagga of Artis die?").await
 }
 
 /// A reader with a save about the quagga.
-async fn reader(server: &Server) -> (Key, Value) {
+async fn create_reader(server: &Server) -> (Key, Value) {
     let key = server.user(Plan::Pro).await.full_key().await;
-    let saved = save(&key).await;
+    let saved = save_quagga(&key).await;
     (key, saved)
 }
 
-async fn save(key: &Key) -> Value {
+async fn save_quagga(key: &Key) -> Value {
     let text = format!("Artis had many animals. {SENTENCE} It was the last of its kind.\n\nTea was served.");
     let saved = key.save_text("https://example.org/quagga", &text).await;
     key.wait_for(&saved, "ready").await
 }
 
-async fn answers_and_share(key: &Key) -> (i64, f64) {
+async fn answers_and_budget_share(key: &Key) -> (i64, f64) {
     let usage = key.get("/rest/v2/usage").await.data(200).clone();
     let chat = &usage["aiBudget"]["groups"][0];
     (usage["answers"]["thisMonth"].as_i64().unwrap(), chat["share"].as_f64().unwrap())
@@ -43,9 +43,9 @@ async fn answers_and_share(key: &Key) -> (i64, f64) {
 #[actix_web::test]
 async fn embedded_answerer_quotes_the_document() {
     let server = Server::start().await;
-    let (key, saved) = reader(&server).await;
+    let (key, saved) = create_reader(&server).await;
 
-    let answer = ask_of_the_quagga(&key).await.data(200).clone();
+    let answer = ask_about_quagga(&key).await.data(200).clone();
 
     assert_eq!(answer["model"], "carrel-extractive");
     assert_eq!(answer["answer"], format!("“{SENTENCE}” [1]"));
@@ -57,31 +57,31 @@ async fn embedded_answerer_quotes_the_document() {
     let text: Vec<char> = key.get(&path).await.data(200)["text"].as_str().unwrap().chars().collect();
     let at = |end: &str| usize::try_from(citation[end].as_u64().unwrap()).unwrap();
     assert_eq!(text[at("quoteStart")..at("quoteEnd")].iter().collect::<String>(), SENTENCE);
-    assert_eq!(answers_and_share(&key).await, (1, 0.0));
+    assert_eq!(answers_and_budget_share(&key).await, (1, 0.0));
 }
 
-/// Of the fault table (row 22).
+/// Covers the fault table (row 22).
 #[actix_web::test]
 async fn clock_jump_over_a_month_and_back_resets_no_count() {
     let server = Server::start().await;
-    let (key, _) = reader(&server).await;
+    let (key, _) = create_reader(&server).await;
     let month = Duration::from_secs(31 * 24 * 3600);
-    ask_of_the_quagga(&key).await.data(200);
+    ask_about_quagga(&key).await.data(200);
 
     server.clock.advance(month);
-    assert_eq!(answers_and_share(&key).await.0, 0);
-    ask_of_the_quagga(&key).await.data(200);
+    assert_eq!(answers_and_budget_share(&key).await.0, 0);
+    ask_about_quagga(&key).await.data(200);
     server.clock.set_back(month);
 
-    assert_eq!(answers_and_share(&key).await.0, 1);
+    assert_eq!(answers_and_budget_share(&key).await.0, 1);
     server.clock.advance(month);
-    assert_eq!(answers_and_share(&key).await.0, 1);
+    assert_eq!(answers_and_budget_share(&key).await.0, 1);
 }
 
 #[actix_web::test]
 async fn question_without_answer_in_the_library_counts() {
     let server = Server::start().await;
-    let (key, _) = reader(&server).await;
+    let (key, _) = create_reader(&server).await;
 
     // Of the second there are passages with words of it, which the answerer is given and finds no answer in.
     for (question, is_given) in [
@@ -94,7 +94,7 @@ async fn question_without_answer_in_the_library_counts() {
         assert_eq!((&answer["citations"], given), (&json!([]), is_given), "{question}");
         assert!(!answer["answer"].as_str().unwrap().is_empty());
     }
-    assert_eq!(answers_and_share(&key).await.0, 2);
+    assert_eq!(answers_and_budget_share(&key).await.0, 2);
 }
 
 #[actix_web::test]
@@ -105,51 +105,51 @@ async fn endpoint_answer_is_verified_and_its_tokens_are_counted() {
     )])
     .await;
     let server = Server::start_with(&model.settings()).await;
-    let (key, _) = reader(&server).await;
+    let (key, _) = create_reader(&server).await;
 
-    let answer = ask_of_the_quagga(&key).await.data(200).clone();
+    let answer = ask_about_quagga(&key).await.data(200).clone();
 
     assert_eq!(answer["answer"], "\"It was the last\" [1], \"of the moon\" [2], nonsense.");
     let verified: Vec<_> = answer["citations"].as_array().unwrap().iter().map(|c| &c["verified"]).collect();
     assert_eq!(verified, [true, false]);
     assert_eq!(answer["model"], "heron-1");
-    assert_eq!(answers_and_share(&key).await, (1, 0.25));
+    assert_eq!(answers_and_budget_share(&key).await, (1, 0.25));
     let system = model.prompts()[0]["messages"][0]["content"].to_string();
     assert!(!system.contains("quagga") && model.prompts()[0].to_string().contains("quagga"));
 }
 
-/// Of the fault table (row 17).
+/// Covers the fault table (row 17).
 #[actix_web::test]
 async fn absurd_total_tokens_fail_the_call_and_charge_nothing() {
     let told = |tokens| ChatReply::TextWithUsage("\"The quagga of Artis died\" [1].", tokens);
     let absurd = [json!(-1), json!(10_000_001), json!(i64::MAX), json!(u64::MAX), json!(1e300)];
     let model = ChatEndpoint::start(absurd.map(told)).await;
     let server = Server::start_with(&model.settings()).await;
-    let (key, _) = reader(&server).await;
+    let (key, _) = create_reader(&server).await;
 
     for asked in 1..=5 {
-        assert_eq!(ask_of_the_quagga(&key).await.error_code(503), "AI_UNAVAILABLE");
+        assert_eq!(ask_about_quagga(&key).await.error_code(503), "AI_UNAVAILABLE");
         assert_eq!(model.prompts().len(), asked, "it was asked again");
     }
 
-    assert_eq!(answers_and_share(&key).await, (0, 0.0));
+    assert_eq!(answers_and_budget_share(&key).await, (0, 0.0));
 }
 
-/// Of the fault table (row 17).
+/// Covers the fault table (row 17).
 #[actix_web::test]
 async fn busy_endpoint_is_retried() {
     let model =
         ChatEndpoint::start([ChatReply::Status(429, "0"), ChatReply::Truncated, CORRECT_ANSWER]).await;
     let server = Server::start_with(&model.settings()).await;
-    let (key, _) = reader(&server).await;
+    let (key, _) = create_reader(&server).await;
 
-    ask_of_the_quagga(&key).await.data(200);
+    ask_about_quagga(&key).await.data(200);
 
     assert_eq!(model.prompts().len(), 3);
-    assert_eq!(answers_and_share(&key).await.0, 1);
+    assert_eq!(answers_and_budget_share(&key).await.0, 1);
 }
 
-/// Of the fault table (row 17).
+/// Covers the fault table (row 17).
 #[actix_web::test]
 async fn failing_endpoint_costs_nothing() {
     for (turn, times) in [
@@ -159,12 +159,12 @@ async fn failing_endpoint_costs_nothing() {
     ] {
         let model = ChatEndpoint::start([turn]).await;
         let server = Server::start_with(&model.settings()).await;
-        let (key, _) = reader(&server).await;
+        let (key, _) = create_reader(&server).await;
 
-        assert_eq!(ask_of_the_quagga(&key).await.error_code(503), "AI_UNAVAILABLE");
+        assert_eq!(ask_about_quagga(&key).await.error_code(503), "AI_UNAVAILABLE");
 
         assert_eq!(model.prompts().len(), times);
-        assert_eq!(answers_and_share(&key).await, (0, 0.0));
+        assert_eq!(answers_and_budget_share(&key).await, (0, 0.0));
     }
 }
 
@@ -173,30 +173,30 @@ async fn daily_token_limit_pauses_ai_for_all_until_midnight() {
     let model = ChatEndpoint::start([CORRECT_ANSWER]).await;
     let [url, name, secret] = model.settings();
     let server = Server::start_with(&[url, name, secret, ("AI__DAILY_TOKENS", "1000")]).await;
-    let ((one, _), (other, _)) = (reader(&server).await, reader(&server).await);
-    ask_of_the_quagga(&one).await.data(200);
-    ask_of_the_quagga(&other).await.data(200);
+    let ((one, _), (other, _)) = (create_reader(&server).await, create_reader(&server).await);
+    ask_about_quagga(&one).await.data(200);
+    ask_about_quagga(&other).await.data(200);
 
-    assert_eq!(ask_of_the_quagga(&one).await.error_code(503), "AI_PAUSED");
+    assert_eq!(ask_about_quagga(&one).await.error_code(503), "AI_PAUSED");
 
-    assert_eq!(answers_and_share(&one).await.0, 1);
+    assert_eq!(answers_and_budget_share(&one).await.0, 1);
     let found = one.get("/rest/v2/search?q=quagga").await.data(200).clone();
     assert_eq!(found["degraded"], "lexical");
     server.clock.advance(Duration::from_secs(12 * 3600));
-    ask_of_the_quagga(&one).await.data(200);
+    ask_about_quagga(&one).await.data(200);
 }
 
 #[actix_web::test]
 async fn concurrent_questions_stop_exactly_at_the_monthly_limit() {
     let server = Server::start_with(&[("PLANS__PRO__ANSWERS_PER_MONTH", "5")]).await;
-    let (key, _) = reader(&server).await;
+    let (key, _) = create_reader(&server).await;
 
-    let all = futures_util::future::join_all((0..20).map(|_| ask_of_the_quagga(&key))).await;
+    let all = futures_util::future::join_all((0..20).map(|_| ask_about_quagga(&key))).await;
 
     let refused: Vec<_> =
         all.iter().filter(|answer| answer.status != 200).map(|a| a.error_code(402)).collect();
     assert_eq!(refused, ["PLAN_LIMIT_REACHED"; 15]);
-    assert_eq!(answers_and_share(&key).await.0, 5);
+    assert_eq!(answers_and_budget_share(&key).await.0, 5);
 }
 
 #[actix_web::test]
@@ -233,24 +233,24 @@ async fn claim_of_a_dead_process_is_returned_after_its_lease() {
     let server = Server::start_with(&[("PLANS__PRO__ANSWERS_PER_MONTH", "1")]).await;
     let user = server.user(Plan::Pro).await;
     let (user, key) = (user.id(), user.full_key().await);
-    save(&key).await;
+    save_quagga(&key).await;
     let limits = server.app().plans.limits(Plan::Pro).clone();
     answers::claim(&server.app().db, user, &limits, server.app().clock.now()).await.unwrap();
-    assert_eq!(ask_of_the_quagga(&key).await.error_code(402), "PLAN_LIMIT_REACHED");
-    assert_eq!(answers_and_share(&key).await.0, 1);
+    assert_eq!(ask_about_quagga(&key).await.error_code(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(answers_and_budget_share(&key).await.0, 1);
 
     server.clock.advance(answers::LEASE);
 
-    assert_eq!(answers_and_share(&key).await.0, 0);
-    ask_of_the_quagga(&key).await.data(200);
-    assert_eq!(ask_of_the_quagga(&key).await.error_code(402), "PLAN_LIMIT_REACHED");
-    assert_eq!(answers_and_share(&key).await.0, 1);
+    assert_eq!(answers_and_budget_share(&key).await.0, 0);
+    ask_about_quagga(&key).await.data(200);
+    assert_eq!(ask_about_quagga(&key).await.error_code(402), "PLAN_LIMIT_REACHED");
+    assert_eq!(answers_and_budget_share(&key).await.0, 1);
 }
 
 #[actix_web::test]
 async fn question_reads_only_own_selected_bookmarks() {
     let server = Server::start().await;
-    let ((key, saved), (_, theirs)) = (reader(&server).await, reader(&server).await);
+    let ((key, saved), (_, theirs)) = (create_reader(&server).await, create_reader(&server).await);
     let other =
         key.save_text("https://example.org/other", "The quagga of Artis died of age, says this.").await;
     key.wait_for(&other, "ready").await;
@@ -266,7 +266,7 @@ async fn question_reads_only_own_selected_bookmarks() {
     assert_eq!(answer["citations"][0]["bookmarkId"], saved["bookmarkId"]);
     assert_eq!(ask(json!([saved["bookmarkId"], theirs["bookmarkId"]])).await.error_code(404), "NOT_FOUND");
     assert_eq!(ask(json!([])).await.faults(), ["bookmarkIds"]);
-    assert_eq!(answers_and_share(&key).await.0, 1);
+    assert_eq!(answers_and_budget_share(&key).await.0, 1);
 }
 
 #[actix_web::test]
@@ -279,7 +279,7 @@ async fn short_passage_is_read_with_its_neighbours() {
     let saved = key.save_text("https://example.org/bruno", &text).await;
     key.wait_for(&saved, "ready").await;
 
-    let answer = ask_of_the_quagga(&key).await.data(200).clone();
+    let answer = ask_about_quagga(&key).await.data(200).clone();
 
     assert_eq!(answer["passagesRead"], 2);
     let citation = &answer["citations"][0];

@@ -8,14 +8,14 @@ use crate::support::route_table::{self, RouteRequest};
 use crate::support::{Response, Server};
 
 /// The names that `Vary` lists, in lower case.
-fn varies_by(answer: &Response) -> Vec<String> {
+fn vary_names(answer: &Response) -> Vec<String> {
     answer.header("vary").split(',').map(|name| name.trim().to_ascii_lowercase()).collect()
 }
 
 #[track_caller]
-fn is_private(answer: &Response, by: &[&str], what: &str) {
+fn assert_not_cached(answer: &Response, by: &[&str], what: &str) {
     assert_eq!(answer.header("cache-control"), "no-store", "{what}");
-    let named = varies_by(answer);
+    let named = vary_names(answer);
     assert!(by.iter().all(|name| named.iter().any(|named| named == name)), "{what}: {named:?}");
 }
 
@@ -27,7 +27,7 @@ fn routes(mounted: &str) -> Vec<RouteRequest> {
     }
 }
 
-/// Of the threat table (row H4).
+/// Covers the threat table (row H4).
 #[actix_web::test]
 async fn rest_responses_vary_by_key_and_are_not_stored() {
     let server = Server::start().await;
@@ -35,18 +35,22 @@ async fn rest_responses_vary_by_key_and_are_not_stored() {
 
     for request in [routes("/rest/v1"), routes("/rest/v2")].into_iter().flatten() {
         for client in [&anonymous, &*key] {
-            is_private(&request.send(client).await, &["authorization", "x-api-key"], request.route.name);
+            assert_not_cached(
+                &request.send(client).await,
+                &["authorization", "x-api-key"],
+                request.route.name,
+            );
         }
     }
     for path in ["/rest/nothing", "/rest/v2/nothing", "/rest/v3/search", "/rest/v2/usage?zap=1"] {
-        is_private(&key.get(path).await, &["authorization", "x-api-key"], path);
+        assert_not_cached(&key.get(path).await, &["authorization", "x-api-key"], path);
     }
     let wrong = key.send(Method::PUT, "/rest/v2/usage", None).await;
     assert_eq!(wrong.status, 405);
-    is_private(&wrong, &["authorization", "x-api-key"], "PUT");
+    assert_not_cached(&wrong, &["authorization", "x-api-key"], "PUT");
 }
 
-/// Of the threat table (row H4).
+/// Covers the threat table (row H4).
 #[actix_web::test]
 async fn app_responses_vary_by_cookie_and_are_not_stored() {
     let server = Server::start().await;
@@ -55,23 +59,23 @@ async fn app_responses_vary_by_cookie_and_are_not_stored() {
     let all = [routes("/app/api"), routes("/app/api/library")];
     for request in all.into_iter().flatten().filter(|request| request.route.method.as_str() == "GET") {
         for client in [&anonymous, &browser] {
-            is_private(&request.send(client).await, &["cookie"], request.route.name);
+            assert_not_cached(&request.send(client).await, &["cookie"], request.route.name);
         }
     }
     for path in ["/app/api/session", "/app/api/nowhere", "/app/api/exports/none/file"] {
-        is_private(&browser.get(path).await, &["cookie"], path);
-        is_private(&anonymous.get(path).await, &["cookie"], path);
+        assert_not_cached(&browser.get(path).await, &["cookie"], path);
+        assert_not_cached(&anonymous.get(path).await, &["cookie"], path);
     }
 }
 
-/// Of the threat table (row H4).
+/// Covers the threat table (row H4).
 #[actix_web::test]
 async fn mcp_responses_vary_by_origin_and_key_and_are_not_stored() {
     let server = Server::start().await;
     let assistant = server.user(Plan::Pro).await.assistant().await;
     let by = ["origin", "authorization", "x-api-key"];
 
-    is_private(&assistant.send("tools/list", serde_json::json!({})).await, &by, "tools/list");
-    is_private(&server.anonymous().get("/mcp").await, &by, "without a key");
-    is_private(&server.anonymous().send(Method::OPTIONS, "/mcp", None).await, &by, "preflight");
+    assert_not_cached(&assistant.send("tools/list", serde_json::json!({})).await, &by, "tools/list");
+    assert_not_cached(&server.anonymous().get("/mcp").await, &by, "without a key");
+    assert_not_cached(&server.anonymous().send(Method::OPTIONS, "/mcp", None).await, &by, "preflight");
 }

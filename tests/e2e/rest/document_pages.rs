@@ -28,18 +28,18 @@ impl Nfc for String {
     }
 }
 
-async fn saved(key: &Key, text: &str) -> String {
+async fn save_text(key: &Key, text: &str) -> String {
     let saved = key.save_text("https://example.org/long", text).await;
     key.wait_for(&saved, "ready").await;
     saved["documentId"].as_str().unwrap().to_owned()
 }
 
-async fn page(key: &Key, document: &str, offset: usize, max_chars: usize) -> Value {
+async fn read_page(key: &Key, document: &str, offset: usize, max_chars: usize) -> Value {
     let path = format!("/rest/v2/documents/{document}?offset={offset}&maxChars={max_chars}");
     key.get(&path).await.data(200).clone()
 }
 
-async fn chunks(key: &Key, document: &str) -> Vec<Value> {
+async fn read_chunks(key: &Key, document: &str) -> Vec<Value> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     loop {
         let answer = key.get(&format!("/rest/v2/documents/{document}/chunks?limit=7{cursor}")).await;
@@ -55,12 +55,12 @@ async fn pages_of_any_length_join_to_the_text() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let text = long_text();
-    let document = saved(&key, &text).await;
+    let document = save_text(&key, &text).await;
 
     for max_chars in [20_000, 12_000, 4_999, 1_003] {
         let (mut read, mut offset) = (String::new(), Some(0));
         while let Some(at) = offset {
-            let page = page(&key, &document, at, max_chars).await;
+            let page = read_page(&key, &document, at, max_chars).await;
             read.push_str(page["text"].as_str().unwrap());
             assert_eq!(page["totalChars"], text.chars().count());
             assert_eq!(page["truncated"], page["nextOffset"].is_number());
@@ -75,9 +75,9 @@ async fn chunks_join_to_the_text_and_state_their_offsets() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let text = long_text();
-    let document = saved(&key, &text).await;
+    let document = save_text(&key, &text).await;
 
-    let chunks = chunks(&key, &document).await;
+    let chunks = read_chunks(&key, &document).await;
 
     assert!(chunks.len() > 10);
     let joined: String = chunks.iter().map(|chunk| chunk["text"].as_str().unwrap()).collect();
@@ -95,13 +95,13 @@ async fn page_across_a_chunk_boundary_is_the_text_at_its_offset() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let text = long_text();
-    let document = saved(&key, &text).await;
+    let document = save_text(&key, &text).await;
     let chars: Vec<char> = text.chars().collect();
 
-    for chunk in chunks(&key, &document).await.iter().skip(1).take(12) {
+    for chunk in read_chunks(&key, &document).await.iter().skip(1).take(12) {
         let border = usize::try_from(chunk["startOffset"].as_u64().unwrap()).unwrap();
         for offset in [border - 3, border - 1, border] {
-            let page = page(&key, &document, offset, 6).await;
+            let page = read_page(&key, &document, offset, 6).await;
             let read: Vec<char> = page["text"].as_str().unwrap().chars().collect();
 
             // A cluster of characters is never parted, so a page may be a little longer or shorter.
@@ -116,10 +116,10 @@ async fn page_across_a_chunk_boundary_is_the_text_at_its_offset() {
 async fn page_beyond_the_end_is_empty_and_last() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let document = saved(&key, "Short.").await;
+    let document = save_text(&key, "Short.").await;
 
     for offset in [6, 7, 1_000_000_000_000] {
-        let page = page(&key, &document, offset, 100).await;
+        let page = read_page(&key, &document, offset, 100).await;
         assert_eq!(
             (&page["text"], &page["nextOffset"], &page["truncated"]),
             (&"".into(), &Value::Null, &false.into())

@@ -13,7 +13,7 @@ const PAGE: &str = "<html><head><title>Patience of birds</title></head><body><na
     <p>Then it strikes, <a href='javascript:steal()'>faster</a> than the eye can see, and the water is as still as before.</p>\
     </article></main></body></html>";
 
-async fn shown(key: &Key, saved: &Value) -> (String, Value, String) {
+async fn read_rendition(key: &Key, saved: &Value) -> (String, Value, String) {
     let document = saved["documentId"].as_str().unwrap();
     let html = key.get(&format!("/rest/v1/documents/{document}/html")).await.data(200)["html"].clone();
     let outline =
@@ -22,7 +22,7 @@ async fn shown(key: &Key, saved: &Value) -> (String, Value, String) {
     (html.as_str().unwrap_or_default().to_owned(), outline, text.as_str().unwrap().to_owned())
 }
 
-/// Of the threat table (row X1).
+/// Covers the threat table (row X1).
 #[actix_web::test]
 async fn html_has_no_active_content_and_states_text_offsets() {
     let server = Server::start().await;
@@ -30,7 +30,7 @@ async fn html_has_no_active_content_and_states_text_offsets() {
     let saved = key.save(json!({ "url": "https://site.example/birds/heron", "html": PAGE })).await;
     key.wait_for(&saved, "ready").await;
 
-    let (html, outline, text) = shown(&key, &saved).await;
+    let (html, outline, text) = read_rendition(&key, &saved).await;
 
     for part in [
         "stands <em>still</em> in the <a href=\"https://site.example/water\" rel=\"nofollow noopener noreferrer\">water</a> for",
@@ -56,7 +56,7 @@ async fn html_follows_the_current_text_and_is_private() {
         .page("/page", [article("Herons", "herons in the reeds"), article("Storks", "storks on the roofs")]);
     let saved = key.save(json!({ "url": url })).await;
     key.wait_for(&saved, "ready").await;
-    let (before, _, _) = shown(&key, &saved).await;
+    let (before, _, _) = read_rendition(&key, &saved).await;
     assert!(before.contains("herons in the reeds"), "{before}");
 
     key.post(&format!("/rest/v1/bookmarks/{}/refetch", saved["bookmarkId"].as_str().unwrap()), json!({}))
@@ -64,7 +64,7 @@ async fn html_follows_the_current_text_and_is_private() {
         .data(202);
 
     eventually("the new page is shown", async || {
-        let (html, _, _) = shown(&key, &saved).await;
+        let (html, _, _) = read_rendition(&key, &saved).await;
         (html.contains("storks on the roofs") && !html.contains("herons")).then_some(())
     })
     .await;
@@ -89,7 +89,7 @@ async fn feed_entry_html_keeps_its_markup() {
     let (html, outline, text) = eventually("the entry is there", async || {
         let entries = key.get("/rest/v1/entries").await.data(200)["entries"].clone();
         let entry = entries.get(0)?.clone();
-        let (html, outline, text) = shown(&key, &entry).await;
+        let (html, outline, text) = read_rendition(&key, &entry).await;
         (!html.is_empty()).then_some((html, outline, text))
     })
     .await;

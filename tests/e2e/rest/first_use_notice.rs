@@ -4,13 +4,13 @@ use entity::plan::Plan;
 
 use crate::support::{Client, Server, eventually};
 
-async fn first_uses(session: &Client) -> usize {
+async fn count_first_use_notices(session: &Client) -> usize {
     let answer = session.get("/app/api/notices").await;
     let notices = answer.data(200)["notices"].as_array().unwrap().iter();
     notices.filter(|notice| notice["kind"] == "key_first_use").count()
 }
 
-async fn written(server: &Server) {
+async fn flush_records(server: &Server) {
     // Every use that was answered stands in the mailbox of the keys before this, and its notice before the next.
     server.app().keys.flush().await.unwrap();
     server.app().notices.flush().await;
@@ -25,8 +25,8 @@ async fn concurrent_first_uses_make_one_notice() {
     let answers = futures_util::future::join_all((0..20).map(|_| key.get("/rest/v2/usage"))).await;
     assert!(answers.iter().all(|answer| answer.status == 200));
 
-    written(&server).await;
-    assert_eq!(first_uses(&session).await, 1);
+    flush_records(&server).await;
+    assert_eq!(count_first_use_notices(&session).await, 1);
 }
 
 #[actix_web::test]
@@ -36,16 +36,16 @@ async fn first_use_notice_names_key_and_client_once() {
     let (key, session) = (user.full_key().await, user.sign_in().await);
 
     key.clone().with("user-agent", "bookworm/3.1 (linux)").get("/rest/v2/usage").await.data(200);
-    written(&server).await;
+    flush_records(&server).await;
     server.app().keys.forget();
     key.get("/rest/v2/usage").await.data(200);
-    written(&server).await;
+    flush_records(&server).await;
 
     let answer = session.get("/app/api/notices").await;
     let notice = &answer.data(200)["notices"][0];
     assert_eq!(notice["client"], "bookworm/3.1");
     assert!(notice["title"].as_str().unwrap().contains("reader"));
-    assert_eq!(first_uses(&session).await, 1);
+    assert_eq!(count_first_use_notices(&session).await, 1);
 }
 
 #[actix_web::test]
@@ -60,9 +60,9 @@ async fn first_use_notice_is_sent_once_over_a_restart() {
     let (home, clock) = server.stop().await;
     let server = Server::start_in(home, clock, &[]).await;
     server.anonymous().with_key(&secret).get("/rest/v2/usage").await.data(200);
-    written(&server).await;
+    flush_records(&server).await;
 
-    assert_eq!(first_uses(&server.anonymous().with("cookie", &cookie)).await, 1);
+    assert_eq!(count_first_use_notices(&server.anonymous().with("cookie", &cookie)).await, 1);
 }
 
 #[actix_web::test]
@@ -85,6 +85,6 @@ async fn first_use_lost_in_a_crash_is_notified_by_the_next_use() {
         key.get("/rest/v2/usage").await.data(200);
     }
 
-    written(&server).await;
-    assert_eq!(first_uses(&session).await, keys.len());
+    flush_records(&server).await;
+    assert_eq!(count_first_use_notices(&session).await, keys.len());
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::rest::projects::create_project;
 use crate::support::{Client, Key, Response, Server, eventually};
 
-const NOTE: &str = r#"{"title":"T","bodyMd":"B"}"#;
+const NOTE_JSON: &str = r#"{"title":"T","bodyMd":"B"}"#;
 
 /// Somebody with a project to write notes into.
 struct Writer {
@@ -36,15 +36,15 @@ impl Writer {
     }
 }
 
-fn replayed(answer: &Response) -> bool {
+fn is_replayed(answer: &Response) -> bool {
     answer.headers.get("idempotency-replayed").is_some_and(|value| value == "true")
 }
 
-fn with(key: &Key, name: &str) -> Client {
+fn with_name(key: &Key, name: &str) -> Client {
     Client::clone(key).with("idempotency-key", name)
 }
 
-async fn notes(session: &Client, project: &str) -> usize {
+async fn count_notes(session: &Client, project: &str) -> usize {
     let shown = session.get(&format!("/app/api/projects/{project}/notes")).await;
     shown.data(200)["notes"].as_array().unwrap().len()
 }
@@ -55,22 +55,22 @@ async fn repeated_request_is_replayed_counted_and_executed_once() {
     let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
     let before = key.get("/rest/v2/usage").await.data(200)["rest"]["today"].as_u64().unwrap();
 
-    let first = with(&key, "once").post_text(&path, NOTE).await;
+    let first = with_name(&key, "once").post_text(&path, NOTE_JSON).await;
     server.clock.advance(Duration::from_secs(23 * 3600 - 1));
     server.clock.advance(Duration::from_secs(3600));
-    let second = with(&key, "once").post_text(&path, NOTE).await;
+    let second = with_name(&key, "once").post_text(&path, NOTE_JSON).await;
 
     assert_eq!(first.data(201), second.data(201));
-    assert_eq!((replayed(&first), replayed(&second)), (false, true));
+    assert_eq!((is_replayed(&first), is_replayed(&second)), (false, true));
     assert_ne!(first.body["meta"]["timestamp"], second.body["meta"]["timestamp"]);
     assert_ne!(first.headers["x-request-id"], second.headers["x-request-id"]);
-    assert_eq!(notes(&session, &id).await, 1);
+    assert_eq!(count_notes(&session, &id).await, 1);
     // The day has changed meanwhile: this request and the replay are its only ones.
     assert_eq!((before, key.get("/rest/v2/usage").await.data(200)["rest"]["today"].as_u64()), (1, Some(2)));
 
     server.clock.advance(Duration::from_secs(2));
-    assert!(!replayed(&with(&key, "once").post_text(&path, NOTE).await));
-    assert_eq!(notes(&session, &id).await, 2);
+    assert!(!is_replayed(&with_name(&key, "once").post_text(&path, NOTE_JSON).await));
+    assert_eq!(count_notes(&session, &id).await, 2);
 }
 
 #[actix_web::test]
@@ -80,21 +80,21 @@ async fn other_body_or_route_conflicts_and_other_api_key_does_not() {
     let (key, other, session) = (user.full_key().await, user.full_key().await, user.sign_in().await);
     let (id, beside) = (create_project(&session, "P").await, create_project(&session, "Q").await);
     let path = |project: &str| format!("/rest/v2/projects/{project}/notes");
-    let once = with(&key, "once");
-    once.post_text(&path(&id), NOTE).await.data(201);
+    let once = with_name(&key, "once");
+    once.post_text(&path(&id), NOTE_JSON).await.data(201);
 
     for body in
         [r#"{"title":"T","bodyMd":"C"}"#, r#"{"title": "T","bodyMd":"B"}"#, r#"{"bodyMd":"B","title":"T"}"#]
     {
         assert_eq!(once.post_text(&path(&id), body).await.error_code(409), "CONFLICT");
     }
-    assert_eq!(once.post_text(&path(&beside), NOTE).await.error_code(409), "CONFLICT");
-    assert!(replayed(&once.post_text(&path(&id), NOTE).await));
-    let of_another = with(&other, "once").post_text(&path(&id), NOTE).await;
+    assert_eq!(once.post_text(&path(&beside), NOTE_JSON).await.error_code(409), "CONFLICT");
+    assert!(is_replayed(&once.post_text(&path(&id), NOTE_JSON).await));
+    let of_another = with_name(&other, "once").post_text(&path(&id), NOTE_JSON).await;
     of_another.data(201);
 
-    assert!(!replayed(&of_another));
-    assert_eq!((notes(&session, &id).await, notes(&session, &beside).await), (2, 0));
+    assert!(!is_replayed(&of_another));
+    assert_eq!((count_notes(&session, &id).await, count_notes(&session, &beside).await), (2, 0));
 }
 
 #[actix_web::test]
@@ -107,24 +107,25 @@ async fn permanent_refusals_are_replayed() {
         session.patch(&format!("/app/api/projects/{old}"), json!({ "status": status })).await.data(200);
     };
     archive("archived").await;
-    let (items, nobodys) = (format!("/rest/v2/projects/{id}/items"), "01890000-0000-7000-8000-000000000000");
+    let (items, unknown_id) =
+        (format!("/rest/v2/projects/{id}/items"), "01890000-0000-7000-8000-000000000000");
     let two = r#"{"items":[{"url":"https://example.org/1"},{"url":"https://example.org/2"}]}"#;
     let inside = r#"{"items":[{"url":"http://127.0.0.2/"}]}"#;
     let refusals = [
         (items.clone(), two, 402, "PROJECT_LIMIT_REACHED"),
-        (format!("/rest/v2/projects/{nobodys}/notes"), NOTE, 404, "NOT_FOUND"),
-        (format!("/rest/v2/projects/{old}/notes"), NOTE, 409, "PROJECT_ARCHIVED"),
+        (format!("/rest/v2/projects/{unknown_id}/notes"), NOTE_JSON, 404, "NOT_FOUND"),
+        (format!("/rest/v2/projects/{old}/notes"), NOTE_JSON, 409, "PROJECT_ARCHIVED"),
         (items, inside, 422, "URL_REJECTED"),
     ];
 
     for (path, body, status, code) in &refusals {
-        let first = with(&key, code).post_text(path, body).await;
-        assert_eq!((first.error_code(*status), replayed(&first)), (*code, false));
+        let first = with_name(&key, code).post_text(path, body).await;
+        assert_eq!((first.error_code(*status), is_replayed(&first)), (*code, false));
     }
     archive("active").await;
     for (path, body, status, code) in &refusals {
-        let again = with(&key, code).post_text(path, body).await;
-        assert_eq!((again.error_code(*status), replayed(&again)), (*code, true));
+        let again = with_name(&key, code).post_text(path, body).await;
+        assert_eq!((again.error_code(*status), is_replayed(&again)), (*code, true));
     }
 }
 
@@ -136,56 +137,56 @@ async fn faults_missing_scopes_and_limits_can_be_retried() {
     let key = user.key([Scope::ReadUser]).await;
     let id = create_project(&session, "P").await;
     let path = format!("/rest/v2/projects/{id}/notes");
-    let again = with(&key, "again");
+    let again = with_name(&key, "again");
 
-    assert_eq!(again.post_text(&path, NOTE).await.error_code(403), "SCOPE_REQUIRED");
+    assert_eq!(again.post_text(&path, NOTE_JSON).await.error_code(403), "SCOPE_REQUIRED");
     let change = async |change: Value| {
         session.patch(&format!("/app/api/keys/{}", key.id), change).await.data(200);
     };
     change(json!({ "scopes": ["write:projects"] })).await;
     assert_eq!(again.post_text(&path, "{}").await.error_code(400), "VALIDATION_FAILED");
     change(json!({ "hourlyLimit": 1 })).await;
-    assert_eq!(again.post_text(&path, NOTE).await.error_code(429), "RATE_LIMITED");
+    assert_eq!(again.post_text(&path, NOTE_JSON).await.error_code(429), "RATE_LIMITED");
     change(json!({ "hourlyLimit": 100 })).await;
 
-    let done = again.post_text(&path, NOTE).await;
+    let done = again.post_text(&path, NOTE_JSON).await;
     done.data(201);
-    assert!(!replayed(&done));
+    assert!(!is_replayed(&done));
     // Everything up to the scope check comes before the replay.
     change(json!({ "scopes": ["read:user"] })).await;
-    assert_eq!(again.post_text(&path, NOTE).await.error_code(403), "SCOPE_REQUIRED");
+    assert_eq!(again.post_text(&path, NOTE_JSON).await.error_code(403), "SCOPE_REQUIRED");
     change(json!({ "scopes": ["write:projects"] })).await;
-    assert!(replayed(&again.post_text(&path, NOTE).await));
+    assert!(is_replayed(&again.post_text(&path, NOTE_JSON).await));
 }
 
 #[actix_web::test]
 async fn abandoned_request_frees_its_name_after_a_minute() {
     let server = Server::start().await;
     let Writer { owner, key, session, id, path } = Writer::of(&server, Plan::Pro).await;
-    let replay = Replay::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
+    let replay = Replay::new(b"slow", "POST", &path, NOTE_JSON.as_bytes()).unwrap();
     let holder: KeyId = key.id.parse().unwrap();
     // The process ends without answering the request.
     let claimed = server.app().idempotency.claim(owner, holder, replay).await.unwrap();
     let Claimed::First(claim) = claimed else { panic!("{claimed:?}") };
     drop(claim);
 
-    let running = with(&key, "slow").post_text(&path, NOTE).await;
+    let running = with_name(&key, "slow").post_text(&path, NOTE_JSON).await;
     assert_eq!((running.error_code(409), running.header_number("retry-after")), ("CONFLICT", 1));
-    let other = with(&key, "slow").post_text(&path, r#"{"title":"U","bodyMd":"B"}"#).await;
+    let other = with_name(&key, "slow").post_text(&path, r#"{"title":"U","bodyMd":"B"}"#).await;
     assert_eq!(other.error_code(409), "CONFLICT");
 
     server.clock.advance(Duration::from_secs(60));
-    assert_eq!(with(&key, "slow").post_text(&path, NOTE).await.error_code(409), "CONFLICT");
+    assert_eq!(with_name(&key, "slow").post_text(&path, NOTE_JSON).await.error_code(409), "CONFLICT");
     server.clock.advance(Duration::from_millis(1));
-    with(&key, "slow").post_text(&path, NOTE).await.data(201);
-    assert_eq!(notes(&session, &id).await, 1);
+    with_name(&key, "slow").post_text(&path, NOTE_JSON).await.data(201);
+    assert_eq!(count_notes(&session, &id).await, 1);
 }
 
 #[actix_web::test]
 async fn heartbeat_keeps_the_name_of_a_long_request() {
     let server = Server::start().await;
     let Writer { owner, key, path, .. } = Writer::of(&server, Plan::Pro).await;
-    let replay = Replay::new(b"slow", "POST", &path, NOTE.as_bytes()).unwrap();
+    let replay = Replay::new(b"slow", "POST", &path, NOTE_JSON.as_bytes()).unwrap();
     let app = server.app();
     let lively = Idempotency::new(app.db.clone(), app.clock.clone()).beating_every(Duration::from_millis(20));
     let Claimed::First(claim) = lively.claim(owner, key.id.parse().unwrap(), replay).await.unwrap() else {
@@ -199,19 +200,19 @@ async fn heartbeat_keeps_the_name_of_a_long_request() {
             (row.running_at == app.clock.now()).then_some(())
         })
         .await;
-        assert_eq!(with(&key, "slow").post_text(&path, NOTE).await.error_code(409), "CONFLICT");
+        assert_eq!(with_name(&key, "slow").post_text(&path, NOTE_JSON).await.error_code(409), "CONFLICT");
     }
 
     drop(claim);
     server.clock.advance(Duration::from_secs(61));
-    with(&key, "slow").post_text(&path, NOTE).await.data(201);
+    with_name(&key, "slow").post_text(&path, NOTE_JSON).await.data(201);
 }
 
 #[actix_web::test]
 async fn two_idempotency_keys_are_reported_with_other_faults() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let twice = with(&key, "one").with_additional("idempotency-key", "other");
+    let twice = with_name(&key, "one").with_additional("idempotency-key", "other");
 
     let refused = twice.post_text("/rest/v2/uploads", r#"{"filename": "a.pdf", "bytes": 0}"#).await;
 
@@ -225,16 +226,16 @@ async fn two_idempotency_keys_are_reported_with_other_faults() {
 async fn concurrent_repetitions_execute_once() {
     let server = Server::start().await;
     let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Research).await;
-    let once = with(&key, "once");
+    let once = with_name(&key, "once");
 
-    let answers = futures_util::future::join_all((0..20).map(|_| once.post_text(&path, NOTE))).await;
+    let answers = futures_util::future::join_all((0..20).map(|_| once.post_text(&path, NOTE_JSON))).await;
 
-    assert_eq!(answers.iter().filter(|answer| answer.status == 201 && !replayed(answer)).count(), 1);
+    assert_eq!(answers.iter().filter(|answer| answer.status == 201 && !is_replayed(answer)).count(), 1);
     for answer in answers.iter().filter(|answer| answer.status != 201) {
         assert_eq!(answer.error_code(409), "CONFLICT");
         assert!(answer.header_number("retry-after") >= 1);
     }
-    assert_eq!(notes(&session, &id).await, 1);
+    assert_eq!(count_notes(&session, &id).await, 1);
 }
 
 #[actix_web::test]
@@ -250,7 +251,7 @@ async fn stored_responses_outlive_restart_and_regenerated_secret() {
     let holder = |server: &Server, secret: &Value| {
         server.anonymous().with_key(secret.as_str().unwrap()).with("idempotency-key", "once")
     };
-    let first = holder(&server, &made["secret"]).post_text(&path, NOTE).await;
+    let first = holder(&server, &made["secret"]).post_text(&path, NOTE_JSON).await;
     first.data(201);
 
     let (home, clock) = server.stop().await;
@@ -258,9 +259,9 @@ async fn stored_responses_outlive_restart_and_regenerated_secret() {
     let session = server.anonymous().with("cookie", &cookie);
     let again = format!("/app/api/keys/{}/regenerate", made["key"]["id"].as_str().unwrap());
     let again = session.post(&again, json!({})).await;
-    let second = holder(&server, &again.data(200)["secret"]).post_text(&path, NOTE).await;
+    let second = holder(&server, &again.data(200)["secret"]).post_text(&path, NOTE_JSON).await;
 
-    assert!(replayed(&second));
+    assert!(is_replayed(&second));
     assert_eq!(first.data(201), second.data(201));
 }
 
@@ -270,16 +271,16 @@ async fn idempotency_key_is_1_to_255_visible_chars_on_posts_only() {
     let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
 
     for name in ["", "two words", &"x".repeat(256)] {
-        let answer = with(&key, name).post_text(&path, NOTE).await;
+        let answer = with_name(&key, name).post_text(&path, NOTE_JSON).await;
         assert_eq!((answer.error_code(400), answer.faults()), ("VALIDATION_FAILED", vec!["Idempotency-Key"]));
     }
-    assert_eq!(notes(&session, &id).await, 0);
-    with(&key, &"~".repeat(255)).post_text(&path, NOTE).await.data(201);
+    assert_eq!(count_notes(&session, &id).await, 0);
+    with_name(&key, &"~".repeat(255)).post_text(&path, NOTE_JSON).await.data(201);
 
     let bookmark = key.save_text("https://example.org/a", "Text.").await;
     let one = format!("/rest/v1/bookmarks/{}", bookmark["bookmarkId"].as_str().unwrap());
     for title in ["first", "second"] {
-        let changed = with(&key, "patch").patch(&one, json!({ "title": title })).await;
+        let changed = with_name(&key, "patch").patch(&one, json!({ "title": title })).await;
         assert_eq!(changed.data(200)["bookmark"]["title"], title);
     }
 }
@@ -293,7 +294,7 @@ async fn large_response_is_stored_without_body_and_executed_once() {
         .map(|n| json!({ "op": "create", "url": format!("https://example.org/{n}"), "text": "T", "notes": notes }))
         .collect();
     let body = json!({ "operations": operations }).to_string();
-    let once = with(&key, "large");
+    let once = with_name(&key, "large");
 
     let first = once.post_text("/rest/v1/bookmarks/batch", &body).await;
     let second = once.post_text("/rest/v1/bookmarks/batch", &body).await;
@@ -308,14 +309,14 @@ async fn large_response_is_stored_without_body_and_executed_once() {
 }
 
 /// The answers of one key, kept within bounds.
-struct Answers<'a> {
+struct StoredResponses<'a> {
     server: &'a Server,
     kept: Idempotency,
     owner: UserId,
     key: KeyId,
 }
 
-impl<'a> Answers<'a> {
+impl<'a> StoredResponses<'a> {
     async fn bounded_by(server: &'a Server, bounds: AnswerBounds) -> Self {
         let user = server.user(Plan::Pro).await;
         let key = user.full_key().await.id.parse().unwrap();
@@ -367,7 +368,7 @@ impl<'a> Answers<'a> {
 async fn oldest_responses_lose_their_bodies_first() {
     let server = Server::start().await;
     let bounds = AnswerBounds { max_account_bytes: 250, ..AnswerBounds::default() };
-    let answers = Answers::bounded_by(&server, bounds).await;
+    let answers = StoredResponses::bounded_by(&server, bounds).await;
 
     for name in ["a", "b", "c", "d"] {
         answers.settle(name, 201, &"x".repeat(100)).await;
@@ -384,7 +385,7 @@ async fn oldest_responses_lose_their_bodies_first() {
 async fn oldest_names_expire_beyond_their_maximum() {
     let server = Server::start().await;
     let bounds = AnswerBounds { max_account_keys: 3, ..AnswerBounds::default() };
-    let answers = Answers::bounded_by(&server, bounds).await;
+    let answers = StoredResponses::bounded_by(&server, bounds).await;
 
     for name in ["a", "b", "c", "d", "e"] {
         answers.settle(name, 404, "{}").await;
@@ -401,7 +402,7 @@ async fn oldest_names_expire_beyond_their_maximum() {
 async fn response_over_the_size_limit_is_stored_without_body() {
     let server = Server::start().await;
     let bounds = AnswerBounds { max_body_bytes: 10, ..AnswerBounds::default() };
-    let answers = Answers::bounded_by(&server, bounds).await;
+    let answers = StoredResponses::bounded_by(&server, bounds).await;
 
     answers.settle("short", 201, "0123456789").await;
     answers.settle("long", 201, "0123456789a").await;
@@ -409,7 +410,7 @@ async fn response_over_the_size_limit_is_stored_without_body() {
     assert_eq!([answers.again("short").await, answers.again("long").await], ["replayed", "refused"]);
 }
 
-const FAULT: &str = "the storage failed";
+const FAULT_MESSAGE: &str = "the storage failed";
 
 /// Makes every attempt to store an answer fail; claims and their heartbeats still succeed.
 async fn break_storing(server: &Server) {
@@ -423,12 +424,12 @@ async fn break_writes(server: &Server, event: &str) {
     let statements = if db.is_postgres() {
         vec![
             format!(
-                "CREATE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '{FAULT}'; END $$"
+                "CREATE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '{FAULT_MESSAGE}'; END $$"
             ),
             format!("{fault} FOR EACH ROW EXECUTE FUNCTION fault()"),
         ]
     } else {
-        vec![format!("{fault} BEGIN SELECT RAISE(ABORT, '{FAULT}'); END")]
+        vec![format!("{fault} BEGIN SELECT RAISE(ABORT, '{FAULT_MESSAGE}'); END")]
     };
     for statement in statements {
         db.write().execute_unprepared(&statement).await.unwrap();
@@ -445,28 +446,28 @@ async fn repair_writes(server: &Server) {
 async fn response_that_could_not_be_stored_is_stored_later() {
     let server = Server::start().await;
     let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Research).await;
-    let once = with(&key, "late");
+    let once = with_name(&key, "late");
     break_storing(&server).await;
 
-    let first = once.post_text(&path, NOTE).await;
-    let running = once.post_text(&path, NOTE).await;
+    let first = once.post_text(&path, NOTE_JSON).await;
+    let running = once.post_text(&path, NOTE_JSON).await;
     repair_writes(&server).await;
 
     first.data(201);
     assert_eq!((running.error_code(409), running.header_number("retry-after")), ("CONFLICT", 1));
     let second = eventually("the answer is stored", async || {
-        let again = once.post_text(&path, NOTE).await;
+        let again = once.post_text(&path, NOTE_JSON).await;
         (again.status != 409).then_some(again)
     })
     .await;
-    assert_eq!((first.data(201), replayed(&second)), (second.data(201), true));
-    assert_eq!(notes(&session, &id).await, 1);
+    assert_eq!((first.data(201), is_replayed(&second)), (second.data(201), true));
+    assert_eq!(count_notes(&session, &id).await, 1);
 }
 
 #[actix_web::test]
 async fn claim_that_could_not_be_released_is_released_later() {
     let server = Server::start().await;
-    let answers = Answers::bounded_by(&server, AnswerBounds::default()).await;
+    let answers = StoredResponses::bounded_by(&server, AnswerBounds::default()).await;
     let claim = answers.first("late").await;
     break_writes(&server, "DELETE").await;
 
@@ -490,26 +491,26 @@ async fn retry_after_a_lost_response_does_not_write_twice() {
     let Writer { key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
     let (secret, cookie) = (key.header("authorization"), session.header("cookie"));
     break_storing(&server).await;
-    with(&key, "lost").post_text(&path, NOTE).await.data(201);
+    with_name(&key, "lost").post_text(&path, NOTE_JSON).await.data(201);
 
     // The process ends before the answer is stored.
     let (home, clock) = server.stop().await;
     clock.advance(Duration::from_secs(61));
     let server = Server::start_in(home, clock, &[]).await;
     let again = server.anonymous().with("authorization", &secret).with("idempotency-key", "lost");
-    let again = again.post_text(&path, NOTE).await;
+    let again = again.post_text(&path, NOTE_JSON).await;
 
     assert_eq!((again.error_code(409), again.header("retry-after")), ("CONFLICT", ""));
     assert!(again.body["error"]["message"].as_str().unwrap().contains("was carried out"));
     let session = server.anonymous().with("cookie", &cookie);
-    assert_eq!(notes(&session, &id).await, 1);
+    assert_eq!(count_notes(&session, &id).await, 1);
 }
 
 #[actix_web::test]
 async fn batch_with_lost_response_is_not_repeated() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let once = with(&key, "lost");
+    let once = with_name(&key, "lost");
     let create =
         |name: &str| json!({ "op": "create", "url": format!("https://example.org/{name}"), "text": "T" });
     let body = json!({ "operations": [create("a"), create("b")] }).to_string();
@@ -527,7 +528,7 @@ async fn committed_claim_without_response_is_refused() {
     let server = Server::start().await;
     let Writer { owner, key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
     let (app, name) = (server.app(), "committed");
-    let replay = Replay::new(name.as_bytes(), "POST", &path, NOTE.as_bytes()).unwrap();
+    let replay = Replay::new(name.as_bytes(), "POST", &path, NOTE_JSON.as_bytes()).unwrap();
     let claimed = app.idempotency.claim(owner, key.id.parse().unwrap(), replay).await.unwrap();
     let Claimed::First(claim) = claimed else { panic!("{claimed:?}") };
     let txn = begin_owned(&app.db, owner).await.unwrap();
@@ -536,19 +537,19 @@ async fn committed_claim_without_response_is_refused() {
     // The process ends without answering the request.
     drop(claim);
 
-    let running = with(&key, name).post_text(&path, NOTE).await;
+    let running = with_name(&key, name).post_text(&path, NOTE_JSON).await;
     server.clock.advance(Duration::from_secs(61));
-    let ended = with(&key, name).post_text(&path, NOTE).await;
+    let ended = with_name(&key, name).post_text(&path, NOTE_JSON).await;
     server.clock.advance(Duration::from_secs(23 * 3600));
-    let later = with(&key, name).post_text(&path, NOTE).await;
+    let later = with_name(&key, name).post_text(&path, NOTE_JSON).await;
     server.clock.advance(Duration::from_secs(3600));
-    let next_day = with(&key, name).post_text(&path, NOTE).await;
+    let next_day = with_name(&key, name).post_text(&path, NOTE_JSON).await;
 
     assert_eq!((running.error_code(409), running.header("retry-after")), ("CONFLICT", "1"));
     assert_eq!((ended.error_code(409), ended.header("retry-after")), ("CONFLICT", ""));
     assert_eq!((later.error_code(409), later.header("retry-after")), ("CONFLICT", ""));
     next_day.data(201);
-    assert_eq!(notes(&session, &id).await, 1);
+    assert_eq!(count_notes(&session, &id).await, 1);
 }
 
 #[actix_web::test]
@@ -557,7 +558,7 @@ async fn requests_abandoned_before_clock_set_back_do_not_run() {
     let Writer { owner, key, session, id, path, .. } = Writer::of(&server, Plan::Pro).await;
     let (app, holder): (_, KeyId) = (server.app(), key.id.parse().unwrap());
     for name in ["committed", "uncommitted"] {
-        let replay = Replay::new(name.as_bytes(), "POST", &path, NOTE.as_bytes()).unwrap();
+        let replay = Replay::new(name.as_bytes(), "POST", &path, NOTE_JSON.as_bytes()).unwrap();
         let claimed = app.idempotency.claim(owner, holder, replay).await.unwrap();
         let Claimed::First(claim) = claimed else { panic!("{claimed:?}") };
         if name == "committed" {
@@ -569,21 +570,21 @@ async fn requests_abandoned_before_clock_set_back_do_not_run() {
 
     // The clocks of two nodes may differ a little.
     server.clock.set_back(Duration::from_secs(60));
-    let running = with(&key, "uncommitted").post_text(&path, NOTE).await;
+    let running = with_name(&key, "uncommitted").post_text(&path, NOTE_JSON).await;
     server.clock.set_back(Duration::from_secs(1));
-    let committed = with(&key, "committed").post_text(&path, NOTE).await;
-    let uncommitted = with(&key, "uncommitted").post_text(&path, NOTE).await;
+    let committed = with_name(&key, "committed").post_text(&path, NOTE_JSON).await;
+    let uncommitted = with_name(&key, "uncommitted").post_text(&path, NOTE_JSON).await;
 
     assert_eq!((running.error_code(409), running.header("retry-after")), ("CONFLICT", "1"));
     assert_eq!((committed.error_code(409), committed.header("retry-after")), ("CONFLICT", ""));
     uncommitted.data(201);
-    assert_eq!(notes(&session, &id).await, 1);
+    assert_eq!(count_notes(&session, &id).await, 1);
 }
 
 #[actix_web::test]
 async fn claim_of_a_committed_change_cannot_be_given_up() {
     let server = Server::start().await;
-    let answers = Answers::bounded_by(&server, AnswerBounds::default()).await;
+    let answers = StoredResponses::bounded_by(&server, AnswerBounds::default()).await;
     let (committed, uncommitted) = (answers.first("committed").await, answers.first("uncommitted").await);
     answers.commit(&committed).await;
 
@@ -597,7 +598,7 @@ async fn claim_of_a_committed_change_cannot_be_given_up() {
 #[actix_web::test]
 async fn transaction_without_commit_leaves_no_mark() {
     let server = Server::start().await;
-    let answers = Answers::bounded_by(&server, AnswerBounds::default()).await;
+    let answers = StoredResponses::bounded_by(&server, AnswerBounds::default()).await;
     let claim = answers.first("rolled-back").await;
 
     let txn = begin_owned(&server.app().db, answers.owner).await.unwrap();
@@ -611,7 +612,7 @@ async fn transaction_without_commit_leaves_no_mark() {
 #[actix_web::test]
 async fn request_whose_claim_was_freed_cannot_commit() {
     let server = Server::start().await;
-    let answers = Answers::bounded_by(&server, AnswerBounds::default()).await;
+    let answers = StoredResponses::bounded_by(&server, AnswerBounds::default()).await;
     let stalled = answers.first("stalled").await;
     let id = stalled.id();
     drop(stalled);
@@ -628,7 +629,7 @@ async fn request_whose_claim_was_freed_cannot_commit() {
 async fn committed_claims_expire_beyond_the_maximum() {
     let server = Server::start().await;
     let bounds = AnswerBounds { max_account_keys: 1, ..AnswerBounds::default() };
-    let answers = Answers::bounded_by(&server, bounds).await;
+    let answers = StoredResponses::bounded_by(&server, bounds).await;
     let lost = answers.first("lost").await;
     answers.commit(&lost).await;
     drop(lost);
@@ -639,22 +640,22 @@ async fn committed_claims_expire_beyond_the_maximum() {
     assert_eq!([answers.again("kept").await, answers.again("lost").await], ["replayed", "first"]);
 }
 
-/// Of the fault table (row 6).
+/// Covers the fault table (row 6).
 #[actix_web::test]
 async fn full_disk_replays_responses_and_claims_no_name() {
     let server = Server::start().await;
     let Writer { key, path, .. } = Writer::of(&server, Plan::Pro).await;
     let secret = key.header("authorization");
-    with(&key, "before").post_text(&path, NOTE).await.data(201);
+    with_name(&key, "before").post_text(&path, NOTE_JSON).await.data(201);
 
     let (home, clock) = server.stop().await;
     let server = Server::start_in(home, clock, &[("STORAGE__MIN_FREE_BYTES", "1099511627776")]).await;
     let holder = |name: &str| server.anonymous().with("authorization", &secret).with("idempotency-key", name);
     let (before, new) =
-        (holder("before").post_text(&path, NOTE).await, holder("new").post_text(&path, NOTE).await);
+        (holder("before").post_text(&path, NOTE_JSON).await, holder("new").post_text(&path, NOTE_JSON).await);
 
     before.data(201);
-    assert!(replayed(&before));
+    assert!(is_replayed(&before));
     assert_eq!(new.error_code(507), "STORAGE_FULL");
     assert_eq!(entity::idempotency::Entity::find().count(server.app().db.read()).await.unwrap(), 1);
 }

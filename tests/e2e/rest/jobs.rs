@@ -15,7 +15,7 @@ use crate::import::imports::{start_import, wait_for};
 use crate::ingest::uploads;
 use crate::support::{Client, Home, Program, Reply, Server, Site, article, eventually, program};
 
-async fn shown(session: &Client) -> Value {
+async fn read_jobs(session: &Client) -> Value {
     session.get("/app/api/work").await.data(200).clone()
 }
 
@@ -28,7 +28,7 @@ async fn failed_job_is_listed_with_reason_and_can_be_retried() {
     let saved = key.save(json!({ "url": url })).await;
     key.wait_for(&saved, "failed").await;
 
-    let work = shown(&session).await;
+    let work = read_jobs(&session).await;
 
     assert_eq!((&work["waiting"], &work["running"], &work["failed"]), (&json!(0), &json!(0), &json!(1)));
     let failed = &work["work"][0];
@@ -55,12 +55,14 @@ async fn failed_job_is_listed_with_reason_and_can_be_retried() {
     let retry = format!("/app/api/work/{}/retry", saved["documentId"].as_str().unwrap());
     let other_user = server.user(Plan::Pro).await.sign_in().await;
     assert_eq!(other_user.post(&retry, json!({})).await.error_code(404), "NOT_FOUND");
-    assert_eq!(shown(&other_user).await["work"], json!([]));
+    assert_eq!(read_jobs(&other_user).await["work"], json!([]));
     session.post(&retry, json!({})).await.data(202);
     key.wait_for(&saved, "ready").await;
     assert_eq!(session.post(&retry, json!({})).await.error_code(409), "CONFLICT");
-    eventually("nothing is left to do", async || (shown(&session).await["work"] == json!([])).then_some(()))
-        .await;
+    eventually("nothing is left to do", async || {
+        (read_jobs(&session).await["work"] == json!([])).then_some(())
+    })
+    .await;
 }
 
 #[actix_web::test]
@@ -73,7 +75,7 @@ async fn waiting_job_states_its_reason() {
     key.save(json!({ "url": url })).await;
 
     let waiting = eventually("it waits for the model", async || {
-        let work = shown(&session).await;
+        let work = read_jobs(&session).await;
         Some(work["work"][0].clone()).filter(|work| work["reason"] == "waiting for the speech model")
     })
     .await;
@@ -83,7 +85,7 @@ async fn waiting_job_states_its_reason() {
 }
 
 /// A thing that is worked on, so that other work on it waits.
-async fn worked_on(server: &Server, user: UserId) -> Uuid {
+async fn insert_running_job(server: &Server, user: UserId) -> Uuid {
     let now = server.app().clock.now();
     let row = job::Model {
         state: JobState::Running,
@@ -99,7 +101,13 @@ async fn worked_on(server: &Server, user: UserId) -> Uuid {
 }
 
 /// So many jobs of a person that wait for their turn.
-async fn wait(server: &Server, user: UserId, subject: Uuid, priority: i16, numbers: std::ops::Range<u64>) {
+async fn insert_waiting_jobs(
+    server: &Server,
+    user: UserId,
+    subject: Uuid,
+    priority: i16,
+    numbers: std::ops::Range<u64>,
+) {
     let now = server.app().clock.now();
     let row = |n: u64| job::Model {
         turn: Some(1_000_000),
@@ -117,11 +125,11 @@ async fn full_queue_of_one_user_refuses_saves_of_that_user_only() {
     let user = server.user(Plan::Pro).await;
     let (key, session) = (user.full_key().await, user.sign_in().await);
     key.wait_for(&key.save_text("https://site.example/known", "Known.").await, "ready").await;
-    let subject = worked_on(&server, user.id()).await;
-    wait(&server, user.id(), subject, 0, 1..queue::MOST_WAITING).await;
+    let subject = insert_running_job(&server, user.id()).await;
+    insert_waiting_jobs(&server, user.id(), subject, 0, 1..queue::MOST_WAITING).await;
     let new = |n: u32| json!({ "url": format!("https://site.example/{n}"), "text": "A heron." });
     key.post("/rest/v1/bookmarks", new(1)).await.data(201);
-    wait(&server, user.id(), subject, 0, 0..1).await;
+    insert_waiting_jobs(&server, user.id(), subject, 0, 0..1).await;
 
     let full = key.post("/rest/v1/bookmarks", new(2)).await;
     assert_eq!((full.error_code(503), full.header("retry-after")), ("OVERLOADED", "60"));
@@ -130,7 +138,7 @@ async fn full_queue_of_one_user_refuses_saves_of_that_user_only() {
         .data(200);
     let other = server.user(Plan::Pro).await.full_key().await;
     other.post("/rest/v1/bookmarks", new(3)).await.data(201);
-    wait(&server, user.id(), subject, 10, 0..queue::MOST_WAITING).await;
+    insert_waiting_jobs(&server, user.id(), subject, 10, 0..queue::MOST_WAITING).await;
     let file: &[u8] = b"{\"url\": \"https://site.example/4\", \"text\": \"Imported.\"}\n";
     let looked = start_import(&session, file, &[("dryRun", "true")]).await;
     wait_for(&session, &looked, "checked").await;

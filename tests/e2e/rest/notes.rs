@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::rest::projects::create_project;
 use crate::support::{Key, Server, eventually};
 
-async fn found(key: &Key, word: &str, document: &Value) {
+async fn wait_until_found(key: &Key, word: &str, document: &Value) {
     let document = document.as_str().unwrap();
     eventually(&format!("{word} is found"), async || {
         key.search(word).await.iter().any(|found| found == document).then_some(())
@@ -23,12 +23,12 @@ async fn note_is_found_by_its_current_text_until_deleted() {
     let body = json!({ "title": "Birds", "bodyMd": "A heron in the reeds." });
     let note = key.post(&format!("/rest/v2/projects/{id}/notes"), body).await.data(201)["note"].clone();
     assert_eq!((&note["pinned"], &note["projectId"]), (&json!(true), &json!(id)));
-    found(&key, "heron", &note["documentId"]).await;
+    wait_until_found(&key, "heron", &note["documentId"]).await;
     let path = format!("/app/api/notes/{}", note["noteId"].as_str().unwrap());
 
     let changed = session.patch(&path, json!({ "title": "Fish", "bodyMd": "A carp in the pond." })).await;
     assert_eq!(changed.data(200)["note"]["title"], "Fish");
-    found(&key, "carp", &note["documentId"]).await;
+    wait_until_found(&key, "carp", &note["documentId"]).await;
     assert_eq!(key.search("heron").await, [""; 0]);
     let document = format!("/rest/v2/documents/{}", note["documentId"].as_str().unwrap());
     let read = key.get(&document).await;
@@ -65,7 +65,7 @@ async fn concurrent_paragraphs_of_a_bookmark_join_in_one_note() {
     let mut paragraphs: Vec<_> = notes.split("\n\n").collect();
     paragraphs.sort_unstable();
     assert_eq!(paragraphs, (0..10).map(|n| format!("Paragraph {n}.")).collect::<Vec<_>>());
-    found(&key, "paragraph", &first["documentId"]).await;
+    wait_until_found(&key, "paragraph", &first["documentId"]).await;
 }
 
 #[actix_web::test]

@@ -8,7 +8,7 @@ use entity::plan::Plan;
 
 use crate::support::{Home, Server, eventually};
 
-fn letters(folder: &Path) -> Vec<String> {
+fn read_emails(folder: &Path) -> Vec<String> {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let whole = files.filter(|file| file.path().extension().is_some_and(|kind| kind == "eml"));
     whole.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect()
@@ -24,16 +24,16 @@ async fn notice_is_written_as_one_email_file() {
         key.clone().with("user-agent", "bookworm/3.1").get("/rest/v2/usage").await.data(200);
     }
 
-    let letter = eventually("a letter", async || letters(folder.path()).pop()).await;
+    let letter = eventually("a letter", async || read_emails(folder.path()).pop()).await;
     for part in ["To: ", "@reader.example\n", "Subject: The key “reader”", "bookworm/3.1"] {
         assert!(letter.contains(part), "{letter}");
     }
     assert!(!letter.contains("pk_"), "no secret in a letter");
     server.app().notices.flush().await;
-    assert_eq!(letters(folder.path()).len(), 1);
+    assert_eq!(read_emails(folder.path()).len(), 1);
 }
 
-/// Of the fault table (row 20).
+/// Covers the fault table (row 20).
 #[actix_web::test]
 async fn undelivered_email_is_sent_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
@@ -52,7 +52,7 @@ async fn undelivered_email_is_sent_after_a_restart() {
     let folder_url = format!("file://{}", folder.path().display());
     let server = Server::start_in(home, clock, &[("MAIL__URL", &folder_url)]).await;
 
-    eventually("the letter", async || letters(folder.path()).pop()).await;
-    assert_eq!(letters(folder.path()).len(), 1);
+    eventually("the letter", async || read_emails(folder.path()).pop()).await;
+    assert_eq!(read_emails(folder.path()).len(), 1);
     let _: (Home, _) = server.stop().await;
 }

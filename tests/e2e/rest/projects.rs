@@ -25,7 +25,7 @@ pub async fn find_project(client: &Client, id: &str) -> Value {
 }
 
 /// Names and the next page's cursor.
-async fn page(client: &Client, more: &str) -> (Vec<String>, Option<String>) {
+async fn list_page(client: &Client, more: &str) -> (Vec<String>, Option<String>) {
     let answer = client.get(&format!("/rest/v2/projects?{more}")).await;
     let data = answer.data(200);
     let names = data["projects"].as_array().unwrap().iter();
@@ -46,12 +46,12 @@ async fn project_written_last_is_listed_first() {
 
     let note = json!({ "title": "T", "bodyMd": "B" });
     key.post(&format!("/rest/v2/projects/{}/notes", ids[1]), note).await.data(201);
-    assert_eq!(page(&key, "").await.0, ["b", "c", "a"]);
+    assert_eq!(list_page(&key, "").await.0, ["b", "c", "a"]);
 
     server.clock.advance(Duration::from_secs(1));
     let path = format!("/app/api/projects/{}/decisions", ids[0]);
     session.post(&path, json!({ "title": "D" })).await.data(201);
-    assert_eq!(page(&key, "").await.0, ["a", "b", "c"]);
+    assert_eq!(list_page(&key, "").await.0, ["a", "b", "c"]);
 }
 
 #[actix_web::test]
@@ -65,7 +65,7 @@ async fn pages_are_complete_and_distinct_during_changes() {
         server.clock.advance(Duration::from_secs(1));
     }
 
-    let (mut read, mut cursor) = page(&key, "limit=3").await;
+    let (mut read, mut cursor) = list_page(&key, "limit=3").await;
     let mut moved = [0, 10, 4, 1].into_iter();
     while let Some(at) = cursor {
         create_project(&session, "new").await;
@@ -76,7 +76,7 @@ async fn pages_are_complete_and_distinct_during_changes() {
                 .data(200);
         }
         server.clock.advance(Duration::from_secs(1));
-        let (names, next) = page(&key, &format!("limit=3&cursor={at}")).await;
+        let (names, next) = list_page(&key, &format!("limit=3&cursor={at}")).await;
         read.extend(names);
         cursor = next;
     }
@@ -94,7 +94,7 @@ async fn cursor_is_valid_for_its_own_list_only() {
     for name in ["a", "b"] {
         create_project(&session, name).await;
     }
-    let cursor = page(&key, "limit=1").await.1.unwrap();
+    let cursor = list_page(&key, "limit=1").await.1.unwrap();
     let other = server.user(Plan::Pro).await.full_key().await;
 
     for (client, query) in [(&key, "status=archived&"), (&other, "")] {

@@ -72,7 +72,7 @@ fn routes() -> Vec<RouteRequest> {
     all
 }
 
-/// Of the threat table (row A9).
+/// Covers the threat table (row A9).
 #[actix_web::test]
 async fn every_route_requires_a_key() {
     let server = Server::start().await;
@@ -86,7 +86,7 @@ async fn every_route_requires_a_key() {
     }
 }
 
-/// Of the threat table (row A2).
+/// Covers the threat table (row A2).
 #[actix_web::test]
 async fn every_route_refuses_a_key_in_the_url() {
     let server = Server::start().await;
@@ -99,7 +99,7 @@ async fn every_route_refuses_a_key_in_the_url() {
     }
 }
 
-/// Of the threat table (row A9).
+/// Covers the threat table (row A9).
 #[actix_web::test]
 async fn every_route_refuses_the_free_plan() {
     let server = Server::start().await;
@@ -113,7 +113,7 @@ async fn every_route_refuses_the_free_plan() {
     }
 }
 
-/// Of the threat table (row A9).
+/// Covers the threat table (row A9).
 #[actix_web::test]
 async fn every_route_requires_exactly_its_scope() {
     let server = Server::start().await;
@@ -149,7 +149,7 @@ async fn every_route_requires_exactly_its_scope() {
     }
 }
 
-/// Of the threat table (row J2).
+/// Covers the threat table (row J2).
 #[actix_web::test]
 async fn every_route_refuses_unknown_parameters() {
     let server = Server::start().await;
@@ -215,7 +215,7 @@ async fn unknown_routes_and_methods_require_a_key() {
     assert_eq!(answer.headers["allow"], "GET, HEAD");
 }
 
-/// Of the threat table (row A9).
+/// Covers the threat table (row A9).
 #[actix_web::test]
 async fn checks_run_in_the_documented_order() {
     let server = Server::start_with(&[("PLANS__PRO__REST_PER_DAY", "4")]).await;

@@ -11,13 +11,13 @@ async fn patch(key: &Key, path: &str, body: Value) -> u16 {
     key.send(Method::PATCH, path, Some(body)).await.status
 }
 
-async fn tags(key: &Key) -> Vec<(String, i64)> {
+async fn list_tags(key: &Key) -> Vec<(String, i64)> {
     let answer = key.get("/rest/v1/tags").await;
     let tags = answer.data(200)["tags"].as_array().unwrap().iter();
     tags.map(|tag| (tag["name"].as_str().unwrap().to_owned(), tag["count"].as_i64().unwrap())).collect()
 }
 
-async fn collection(key: &Key, body: Value) -> String {
+async fn create_collection(key: &Key, body: Value) -> String {
     let made = key.post("/rest/v1/collections", body).await;
     made.data(201)["collection"]["collectionId"].as_str().unwrap().to_owned()
 }
@@ -48,7 +48,7 @@ async fn concurrent_renames_of_same_tags_succeed() {
         assert!(changed.iter().all(|status| *status == 200), "{changed:?}");
     }
 
-    let left = tags(&key).await;
+    let left = list_tags(&key).await;
     assert!(!left.is_empty() && left.iter().all(|(name, count)| name.len() == 1 && *count <= 12), "{left:?}");
 }
 
@@ -70,7 +70,7 @@ async fn renamed_tag_merges_also_in_restored_bookmarks() {
     );
     let back = key.post(&format!("{path}/restore"), json!({})).await;
     assert_eq!(back.data(200)["bookmark"]["tags"], json!(["new"]));
-    assert_eq!(tags(&key).await, [("new".to_owned(), 2)]);
+    assert_eq!(list_tags(&key).await, [("new".to_owned(), 2)]);
 }
 
 #[actix_web::test]
@@ -78,8 +78,10 @@ async fn concurrent_moves_of_collections_make_no_cycle() {
     let server = Server::start().await;
     let key = server.user(Plan::Research).await.full_key().await;
     for _ in 0..6 {
-        let (a, b) =
-            (collection(&key, json!({ "name": "A" })).await, collection(&key, json!({ "name": "B" })).await);
+        let (a, b) = (
+            create_collection(&key, json!({ "name": "A" })).await,
+            create_collection(&key, json!({ "name": "B" })).await,
+        );
         let (path_a, path_b) = (format!("/rest/v1/collections/{a}"), format!("/rest/v1/collections/{b}"));
 
         let moved = futures_util::join!(
@@ -95,8 +97,8 @@ async fn concurrent_moves_of_collections_make_no_cycle() {
 async fn content_of_deleted_collection_is_kept() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let top = collection(&key, json!({ "name": "Top" })).await;
-    let within = collection(&key, json!({ "name": "Within", "parentId": top })).await;
+    let top = create_collection(&key, json!({ "name": "Top" })).await;
+    let within = create_collection(&key, json!({ "name": "Within", "parentId": top })).await;
     let saved =
         key.save(json!({ "url": "https://example.com/1", "text": "x", "collectionIds": [top] })).await;
 

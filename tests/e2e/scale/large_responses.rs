@@ -19,7 +19,7 @@ const MAX_BUILDING: usize = 4;
 const MAX_COUNTED_BYTES: usize = MAX_UNSENT_BYTES + MAX_BUILDING * LIST_BYTES;
 
 /// Fills [`LARGE_LIST`] of this account.
-async fn fill(key: &Key) {
+async fn fill_list(key: &Key) {
     let description = "heron ".repeat(COLLECTION_BYTES / 6);
     for _ in 0..COLLECTIONS {
         key.post("/rest/v1/collections", json!({ "name": "Birds", "description": description }))
@@ -29,12 +29,12 @@ async fn fill(key: &Key) {
 }
 
 /// Asks for [`LARGE_LIST`] so many times, each on a connection of its own, and reads none of the answers.
-async fn ask_unread(key: &Key, times: usize) -> Vec<TcpStream> {
-    ask_unread_with(key, times, "").await
+async fn request_unread(key: &Key, times: usize) -> Vec<TcpStream> {
+    request_unread_with(key, times, "").await
 }
 
 /// As [`ask_unread`], with these lines in the head of each request.
-async fn ask_unread_with(key: &Key, times: usize, lines: &str) -> Vec<TcpStream> {
+async fn request_unread_with(key: &Key, times: usize, lines: &str) -> Vec<TcpStream> {
     let authorization = key.header("authorization");
     let request =
         format!("GET {LARGE_LIST} HTTP/1.1\r\nHost: x\r\nAuthorization: {authorization}\r\n{lines}\r\n");
@@ -49,7 +49,7 @@ async fn ask_unread_with(key: &Key, times: usize, lines: &str) -> Vec<TcpStream>
 }
 
 /// The bytes of answers that the service has not sent yet.
-async fn unsent_bytes(anonymous: &Client) -> usize {
+async fn read_unsent_bytes(anonymous: &Client) -> usize {
     let metrics = anonymous.get("/metrics").await.text;
     let value = metrics.lines().find_map(|line| line.strip_prefix("carrel_unsent_answer_bytes "));
     value.map_or(0.0, |value| value.trim().parse::<f64>().unwrap()) as usize
@@ -62,12 +62,12 @@ async fn unread_responses_of_an_account_take_bounded_memory() {
     let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
     let (key, anonymous) = (running.client_with_key(&id, &secret), running.anonymous());
-    fill(&key).await;
+    fill_list(&key).await;
 
-    let unread = ask_unread(&key, READERS).await;
+    let unread = request_unread(&key, READERS).await;
 
     let held = eventually("no more answers are built", async || {
-        let held = unsent_bytes(&anonymous).await;
+        let held = read_unsent_bytes(&anonymous).await;
         (held >= MAX_UNSENT_BYTES).then_some(held)
     })
     .await;
@@ -75,7 +75,7 @@ async fn unread_responses_of_an_account_take_bounded_memory() {
     key.get("/rest/v2/usage").await.data(200);
 
     drop(unread);
-    eventually("their memory is released", async || (unsent_bytes(&anonymous).await == 0).then_some(()))
+    eventually("their memory is released", async || (read_unsent_bytes(&anonymous).await == 0).then_some(()))
         .await;
     key.get(LARGE_LIST).await.data(200);
 }
@@ -87,16 +87,16 @@ async fn compressed_responses_count_by_compressed_bytes() {
     let (id, secret) = program::create_account(&home);
     let running = Program::start(&home, "data").await;
     let (key, anonymous) = (running.client_with_key(&id, &secret), running.anonymous());
-    fill(&key).await;
+    fill_list(&key).await;
 
-    let mut unread = ask_unread_with(&key, READERS, "Accept-Encoding: gzip\r\n").await;
+    let mut unread = request_unread_with(&key, READERS, "Accept-Encoding: gzip\r\n").await;
 
     for stream in &mut unread {
         let mut status = [0; 12];
         stream.read_exact(&mut status).await.unwrap();
         assert_eq!(&status, b"HTTP/1.1 200");
     }
-    let held = unsent_bytes(&anonymous).await;
+    let held = read_unsent_bytes(&anonymous).await;
     assert!(held < LIST_BYTES, "{held}");
 }
 
@@ -117,11 +117,11 @@ async fn refused_requests_do_not_wait_for_a_turn() {
         running.client_with_key(made["id"].as_str().unwrap(), made["secret"].as_str().unwrap())
     };
     let (writing, seldom) = (holder(&writing), holder(&seldom));
-    fill(&key).await;
+    fill_list(&key).await;
     seldom.get("/rest/v2/usage").await.data(200);
-    let _unread = ask_unread(&key, READERS).await;
+    let _unread = request_unread(&key, READERS).await;
     eventually("the account has no more turns", async || {
-        (unsent_bytes(&anonymous).await >= MAX_UNSENT_BYTES).then_some(())
+        (read_unsent_bytes(&anonymous).await >= MAX_UNSENT_BYTES).then_some(())
     })
     .await;
 
@@ -143,17 +143,17 @@ async fn large_lists_of_one_account_leave_others_served() {
     let (greedy, other) =
         (running.client_with_key(&id, &secret), running.client_with_key(&other_id, &other_secret));
     let anonymous = running.anonymous();
-    fill(&greedy).await;
+    fill_list(&greedy).await;
     let bookmark = other.save_text("https://example.org/a", "A heron in the reeds.").await;
     other.wait_for(&bookmark, "ready").await;
 
-    let unread = ask_unread(&greedy, LISTS / 2).await;
+    let unread = request_unread(&greedy, LISTS / 2).await;
     let read = join_all((0..LISTS / 2).map(|_| greedy.get(LARGE_LIST)));
     let of_other = async {
         for _ in 0..5 {
             other.get("/rest/v1/bookmarks?limit=1").await.data(200);
             assert!(!other.search("heron").await.is_empty());
-            let held = unsent_bytes(&anonymous).await;
+            let held = read_unsent_bytes(&anonymous).await;
             assert!(held <= MAX_COUNTED_BYTES, "{held}");
         }
         drop(unread);
@@ -164,5 +164,6 @@ async fn large_lists_of_one_account_leave_others_served() {
         // Those behind the unread ones may have waited too long.
         assert!(answer.status == 200 || answer.error_code(503) == "OVERLOADED", "{}", answer.status);
     }
-    eventually("all answers are sent", async || (unsent_bytes(&anonymous).await == 0).then_some(())).await;
+    eventually("all answers are sent", async || (read_unsent_bytes(&anonymous).await == 0).then_some(()))
+        .await;
 }

@@ -27,7 +27,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const PAGES: usize = 200;
 /// Number of concurrent requests.
-const TASKS: usize = 6;
+const PARALLEL_REQUESTS: usize = 6;
 /// Every n-th bookmark is deleted.
 const DELETED_EACH: usize = 5;
 /// Feeds of a list: an odd number of lots, so that two lists in opposite orders meet in the same lot.
@@ -35,49 +35,51 @@ const FEEDS: usize = 300;
 /// How often an import is paused and goes on.
 const PAUSES: usize = 5;
 /// Accounts that are removed while their uploads are swept.
-const REMOVED: usize = 8;
+const REMOVED_ACCOUNTS: usize = 8;
 /// Abandoned uploads of each user.
-const UPLOADS: usize = 20;
+const UPLOADS_PER_USER: usize = 20;
 
-fn page(n: usize) -> String {
+fn page_url(n: usize) -> String {
     format!("https://reeds.example/{n:04}")
 }
 
 /// A bookmark list of all pages, each with this tag and a note.
-fn pages(tag: &str) -> Vec<u8> {
-    let link = |n| format!("<DT><A HREF=\"{}\" TAGS=\"{tag}\">Page {n}</A>\n<DD>Note of {tag}\n", page(n));
+fn page_list(tag: &str) -> Vec<u8> {
+    let link =
+        |n| format!("<DT><A HREF=\"{}\" TAGS=\"{tag}\">Page {n}</A>\n<DD>Note of {tag}\n", page_url(n));
     bookmark_list(&(0..PAGES).map(link).collect::<String>()).into_bytes()
 }
 
 /// A list of feeds, in this order.
-fn feeds(order: impl Iterator<Item = usize>) -> Vec<u8> {
+fn feed_list(order: impl Iterator<Item = usize>) -> Vec<u8> {
     let outline = |n: usize| format!("<outline type=\"rss\" xmlUrl=\"https://reeds.example/feeds/{n:04}\"/>");
     let outlines: String = order.map(outline).collect();
     format!("<opml version=\"2.0\"><body>{outlines}</body></opml>").into_bytes()
 }
 
 /// The user's bookmarks in the order of their pages.
-async fn bookmarks(server: &Server, user: UserId) -> Vec<BookmarkId> {
+async fn list_bookmarks(server: &Server, user: UserId) -> Vec<BookmarkId> {
     let own = bookmark::Entity::owned_by(user).order_by_asc(bookmark::Column::Url);
     own.all(server.app().db.read()).await.unwrap().into_iter().map(|row| row.id).collect()
 }
 
 /// Deletes some of the bookmarks and changes the others, in reverse order: an import locks them first to last.
-async fn change(session: &Client, bookmarks: &[(usize, BookmarkId)]) {
+async fn change_bookmarks(session: &Client, bookmarks: &[(usize, BookmarkId)]) {
     for (n, id) in bookmarks.iter().rev() {
         let path = format!("/app/api/library/bookmarks/{id}");
         if n.is_multiple_of(DELETED_EACH) {
-            until_served(async || session.delete(&path).await).await;
+            send_until_served(async || session.delete(&path).await).await;
             continue;
         }
         let (note, title) = (format!("Own note {n}"), format!("Own title {n}"));
-        until_served(async || session.patch(&path, json!({ "notes": note })).await).await;
-        until_served(async || session.patch(&path, json!({ "title": title, "tags": ["own"] })).await).await;
+        send_until_served(async || session.patch(&path, json!({ "notes": note })).await).await;
+        send_until_served(async || session.patch(&path, json!({ "title": title, "tags": ["own"] })).await)
+            .await;
     }
 }
 
 /// Sends a change until it is made. On a busy machine a lock may not be free within the time that a request waits for it.
-async fn until_served(send: impl AsyncFn() -> Response) {
+async fn send_until_served(send: impl AsyncFn() -> Response) {
     eventually("the change is made", async || {
         let answer = send().await;
         (answer.status != 503).then(|| {
@@ -89,7 +91,7 @@ async fn until_served(send: impl AsyncFn() -> Response) {
 
 /// Begins an import of all pages, pauses it at once and lets it go on, again and again; its id.
 async fn import_with_pauses(session: &Client, tag: &str) -> String {
-    let import = start_import(session, &pages(tag), &[]).await;
+    let import = start_import(session, &page_list(tag), &[]).await;
     for _ in 0..PAUSES {
         for step in ["pause", "resume"] {
             session.post(&format!("/app/api/imports/{import}/{step}"), json!({})).await.data(200);
@@ -120,25 +122,25 @@ async fn announce(app: &App, user: UserId, ends: Timestamp) {
 }
 
 /// A query of PostgreSQL's own tables for one number.
-async fn number(db: &impl ConnectionTrait, query: &str) -> i64 {
+async fn query_number(db: &impl ConnectionTrait, query: &str) -> i64 {
     let statement = Statement::from_string(DatabaseBackend::Postgres, query);
     db.query_one_raw(statement).await.unwrap().unwrap().try_get_by_index(0).unwrap()
 }
 
 /// Deadlocks that PostgreSQL has ended in this database. A connection counts its own when it ends, before it leaves the list of
 /// activity: all others must have left it.
-async fn deadlocks(url: &str) -> i64 {
+async fn count_deadlocks(url: &str) -> i64 {
     let mut options = ConnectOptions::new(url);
     options.max_connections(1);
     let database = Database::connect(options).await.unwrap();
     let others = "SELECT count(*) FROM pg_stat_activity \
         WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
     eventually("the connections of the service have ended", async || {
-        (number(&database, others).await == 0).then_some(())
+        (query_number(&database, others).await == 0).then_some(())
     })
     .await;
     let count = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
-    let count = number(&database, count).await;
+    let count = query_number(&database, count).await;
     database.close().await.unwrap();
     count
 }
@@ -147,7 +149,7 @@ async fn stop_without_deadlocks(server: Server) {
     let is_postgres = server.app().db.is_postgres();
     let (home, _clock) = server.stop().await;
     if is_postgres {
-        assert_eq!(deadlocks(&home.database_url()).await, 0);
+        assert_eq!(count_deadlocks(&home.database_url()).await, 0);
     }
 }
 
@@ -157,21 +159,22 @@ async fn concurrent_work_on_one_library_does_not_deadlock() {
     let app = server.app();
     let user = server.user(Plan::Pro).await;
     let session = user.sign_in().await;
-    let first = start_import(&session, &pages("first"), &[]).await;
+    let first = start_import(&session, &page_list("first"), &[]).await;
     wait_for(&session, &first, "done").await;
-    let all: Vec<_> = bookmarks(&server, user.id()).await.into_iter().enumerate().collect();
+    let all: Vec<_> = list_bookmarks(&server, user.id()).await.into_iter().enumerate().collect();
     assert_eq!(all.len(), PAGES);
     let mut removed = Vec::new();
-    for _ in 0..REMOVED {
+    for _ in 0..REMOVED_ACCOUNTS {
         removed.push(server.user(Plan::Pro).await.id());
     }
     for owner in removed.iter().copied().chain([user.id()]) {
-        for _ in 0..UPLOADS {
+        for _ in 0..UPLOADS_PER_USER {
             announce(app, owner, Timestamp::from_millis(0)).await;
         }
     }
 
-    let changes = join_all(all.chunks(PAGES.div_ceil(TASKS)).map(|some| change(&session, some)));
+    let changes =
+        join_all(all.chunks(PAGES.div_ceil(PARALLEL_REQUESTS)).map(|some| change_bookmarks(&session, some)));
     let imports = join_all(["second", "third"].map(|tag| import_with_pauses(&session, tag)));
     let removals = join_all(removed.iter().map(|owner| accounts::delete(app, *owner)));
     let (_, imports, removals, swept) = join4(changes, imports, removals, uploads::sweep(app)).await;
@@ -200,7 +203,7 @@ async fn imports_of_feeds_in_opposite_orders_do_not_deadlock() {
     let (ada, bea) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
     let (ada, bea) = ((ada.id(), ada.sign_in().await), (bea.id(), bea.sign_in().await));
 
-    let (forward, backward) = (feeds(0..FEEDS), feeds((0..FEEDS).rev()));
+    let (forward, backward) = (feed_list(0..FEEDS), feed_list((0..FEEDS).rev()));
     let (first, second) =
         join(start_import(&ada.1, &forward, &[]), start_import(&bea.1, &backward, &[])).await;
 
@@ -222,7 +225,7 @@ async fn wait_until_blocked(app: &App) {
     let waiting = "SELECT count(*) FROM pg_stat_activity \
         WHERE datname = current_database() AND wait_event_type = 'Lock'";
     eventually("a statement waits for a lock", async || {
-        (number(app.db.read(), waiting).await > 0).then_some(())
+        (query_number(app.db.read(), waiting).await > 0).then_some(())
     })
     .await;
 }
@@ -296,11 +299,11 @@ async fn uploads_are_swept_after_locking_the_counts() {
     }
 }
 
-const FEED: &str = "<rss version=\"2.0\"><channel><title>The Reeds</title><item><title>One</title><link>/one</link>\
+const FEED_BODY: &str = "<rss version=\"2.0\"><channel><title>The Reeds</title><item><title>One</title><link>/one</link>\
     <guid>one</guid><pubDate>Mon, 06 May 2024 11:00:00 GMT</pubDate><description>A heron.</description></item></channel></rss>";
 
 /// The addresses at which a source is followed.
-async fn addresses(app: &App, source: &feed::Model) -> Vec<String> {
+async fn followed_urls(app: &App, source: &feed::Model) -> Vec<String> {
     let followers = feed::Entity::followers_of(source.source_id).all(app.db.read()).await.unwrap();
     followers.into_iter().map(|follower| follower.url).collect()
 }
@@ -310,7 +313,7 @@ async fn feed_followed_during_a_move_moves_at_the_next_fetch() {
     let Some(server) = server_with_row_locks().await else { return };
     let (app, site) = (server.app(), Site::start().await);
     let (ada, bea) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
-    let rss = || [Reply::File("application/rss+xml", FEED.as_bytes().to_vec())];
+    let rss = || [Reply::File("application/rss+xml", FEED_BODY.as_bytes().to_vec())];
     let (old, new) = (site.page("/old", rss()), site.page("/new", rss()));
     ada.full_key().await.post("/rest/v1/feeds", json!({ "url": old })).await.data(201);
     wait_until_idle(app).await;
@@ -331,10 +334,10 @@ async fn feed_followed_during_a_move_moves_at_the_next_fetch() {
     wait_until_idle(app).await;
 
     // The fetch did not hold the count of Bea.
-    assert_eq!(addresses(app, &followed).await, [old.clone(), old]);
+    assert_eq!(followed_urls(app, &followed).await, [old.clone(), old]);
     server.clock.advance(25 * HOUR);
     eventually("the feed of both is at its new address", async || {
-        (addresses(app, &followed).await == [new.clone(), new.clone()]).then_some(())
+        (followed_urls(app, &followed).await == [new.clone(), new.clone()]).then_some(())
     })
     .await;
 }

@@ -7,7 +7,7 @@ use search::index::Filter;
 
 use crate::support::{Home, Program, Server, program};
 
-fn wanted() -> Wanted {
+fn search_query() -> Wanted {
     Wanted { query: "heron".to_owned(), within: Filter::default(), limit: 10 }
 }
 
@@ -20,7 +20,8 @@ async fn five_hundred_concurrent_searches_are_all_answered() {
     let bookmark = key.save_text("https://example.org/a", "A heron in the reeds.").await;
     key.wait_for(&bookmark, "ready").await;
 
-    let answers = join_all((0..SEARCHES).map(|_| server.app().retrieval.search(user.id(), wanted()))).await;
+    let answers =
+        join_all((0..SEARCHES).map(|_| server.app().retrieval.search(user.id(), search_query()))).await;
 
     let found = answers.into_iter().filter(|answer| matches!(answer, Ok(ranked) if !ranked.found.is_empty()));
     assert_eq!(found.count(), SEARCHES);
@@ -55,14 +56,14 @@ async fn search_does_not_wait_behind_another_account() {
     let (greedy, other) = (server.user(Plan::Pro).await.id(), server.user(Plan::Pro).await.id());
     let mut line = Vec::new();
     while line.len() < SEARCHES {
-        let mut search = Box::pin(server.app().retrieval.search(greedy, wanted()));
+        let mut search = Box::pin(server.app().retrieval.search(greedy, search_query()));
         // A worker may answer before the first poll ends: such a search does not wait.
         if futures_util::poll!(search.as_mut()).is_pending() {
             line.push(search);
         }
     }
 
-    let answer = server.app().retrieval.search(other, wanted());
+    let answer = server.app().retrieval.search(other, search_query());
     let first = select(Box::pin(answer), Box::pin(join_all(line))).await;
 
     assert!(matches!(first, Either::Left((Ok(_), _))));

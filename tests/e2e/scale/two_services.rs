@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Home, Key, Program, eventually, program};
 
-/// Of the fault table (rows 37, 43).
+/// Covers the fault table (rows 37, 43).
 #[actix_web::test]
 async fn revoked_key_is_refused_by_all_services_within_a_second() {
     let home = Home::new().await;
@@ -39,7 +39,7 @@ async fn revoked_key_is_refused_by_all_services_within_a_second() {
     }
 }
 
-/// Of the fault table (row 37).
+/// Covers the fault table (row 37).
 #[actix_web::test]
 async fn daily_count_is_shared_by_two_services() {
     let home = Home::new().await;
@@ -57,7 +57,7 @@ async fn daily_count_is_shared_by_two_services() {
     assert_eq!(third.client_with_key(&id, &secret).get("/rest/v2/usage").await.data(200)["rest"]["today"], 7);
 }
 
-/// Of the fault table (row 37).
+/// Covers the fault table (row 37).
 #[actix_web::test]
 async fn two_services_can_start_together_on_an_empty_database() {
     let home = Home::new().await;
@@ -121,13 +121,13 @@ async fn second_service_takes_over_after(end: impl AsyncFnOnce(Program)) {
     .await;
 }
 
-/// Of the fault table (row 37).
+/// Covers the fault table (row 37).
 #[actix_web::test]
 async fn second_service_takes_over_the_index_after_shutdown() {
     second_service_takes_over_after(async |first| assert!(first.terminate().await.success())).await;
 }
 
-/// Of the fault table (row 37).
+/// Covers the fault table (row 37).
 #[actix_web::test]
 async fn second_service_takes_over_the_index_after_a_kill() {
     second_service_takes_over_after(async |first| first.kill()).await;

@@ -4,10 +4,10 @@ use entity::plan::Plan;
 
 use crate::support::{Reply, Server, Site};
 
-/// Of the threat table (row S15).
+/// Covers the threat table (row S15).
 #[actix_web::test]
 async fn urls_embedded_in_a_page_are_not_fetched() {
-    const REFERRED: [&str; 9] = [
+    const EMBEDDED_PATHS: [&str; 9] = [
         "/image.png",
         "/social.png",
         "/favicon.ico",
@@ -21,7 +21,7 @@ async fn urls_embedded_in_a_page_are_not_fetched() {
     let (server, site) = (Server::start().await, Site::start().await);
     let key = server.user(Plan::Pro).await.full_key().await;
     let [image, social, icon, style, script, frame, sound, vector, oembed] =
-        REFERRED.map(|path| site.page(path, [Reply::Status(200)]));
+        EMBEDDED_PATHS.map(|path| site.page(path, [Reply::Status(200)]));
     let text = "<p>A heron stood in the reeds, and the quagga watched it for a long time in the morning.</p>"
         .repeat(8);
     let page = format!(
@@ -36,5 +36,5 @@ async fn urls_embedded_in_a_page_are_not_fetched() {
     let saved = key.save(serde_json::json!({ "url": url })).await;
     key.wait_for(&saved, "ready").await;
 
-    assert_eq!(REFERRED.map(|path| site.request_count(path)), [0; 9]);
+    assert_eq!(EMBEDDED_PATHS.map(|path| site.request_count(path)), [0; 9]);
 }

@@ -9,7 +9,7 @@ fn id<'a>(data: &'a Value, object: &str, field: &str) -> &'a str {
     data[object][field].as_str().unwrap()
 }
 
-/// Of the threat table (row T2).
+/// Covers the threat table (row T2).
 #[actix_web::test]
 async fn ids_of_another_account_find_and_change_nothing() {
     let server = Server::start().await;

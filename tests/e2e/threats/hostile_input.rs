@@ -9,7 +9,7 @@ use crate::support::{Client, Home, NOON, Response, Server, files};
 const JSON: &str = "application/json";
 
 /// Bodies that are not a JSON object of known fields, or that hold an invalid text.
-fn bodies() -> Vec<Vec<u8>> {
+fn malformed_bodies() -> Vec<Vec<u8>> {
     let deep = |open: &str| open.repeat(100_000).into_bytes();
     let plain = [
         "[",
@@ -66,11 +66,11 @@ fn bodies() -> Vec<Vec<u8>> {
     bodies
 }
 
-/// Of the threat table (row J1).
+/// Covers the threat table (row J1).
 #[actix_web::test]
 async fn malformed_bodies_get_400_on_every_route() {
     let server = Server::start_with(&HIGH_LIMITS).await;
-    let bodies = bodies();
+    let bodies = malformed_bodies();
 
     for (client, routes) in routes(&server).await {
         // The routes of the library are those of REST with another credential.
@@ -83,14 +83,14 @@ async fn malformed_bodies_get_400_on_every_route() {
                     "VALIDATION_FAILED",
                     "{}: {}",
                     request.route.name,
-                    start(body)
+                    first_chars(body)
                 );
             }
         }
     }
 }
 
-/// Of the threat table (row J1).
+/// Covers the threat table (row J1).
 #[actix_web::test]
 async fn malformed_bodies_are_refused_without_a_key_too() {
     let settings = [("AUTH__FAILURES_PER_MINUTE", "100000"), ("ACCOUNTS__SIGNUP", "open")];
@@ -98,23 +98,23 @@ async fn malformed_bodies_are_refused_without_a_key_too() {
     let assistant = server.user(Plan::Pro).await.mcp_key().await;
     let anonymous = server.anonymous();
 
-    for body in bodies() {
+    for body in malformed_bodies() {
         for path in ["/app/api/session", "/app/api/setup", "/app/api/signup", "/oauth/register"] {
             let answer = anonymous.post_bytes(path, JSON, body.clone()).await;
-            assert!([400, 413].contains(&answer.status), "{path}: {}: {}", start(&body), answer.text);
+            assert!([400, 413].contains(&answer.status), "{path}: {}: {}", first_chars(&body), answer.text);
         }
         let answer = assistant.post_bytes("/mcp", JSON, body.clone()).await;
-        assert_eq!(answer.status, 400, "/mcp: {}: {}", start(&body), answer.text);
+        assert_eq!(answer.status, 400, "/mcp: {}: {}", first_chars(&body), answer.text);
         assert!(answer.body["error"]["code"].is_i64(), "{}", answer.text);
     }
 }
 
-fn start(body: &[u8]) -> String {
+fn first_chars(body: &[u8]) -> String {
     String::from_utf8_lossy(body.get(..60).unwrap_or(body)).into_owned()
 }
 
 /// Texts with operators of a search, or that end an SQL statement and begin another.
-fn texts() -> Vec<String> {
+fn special_texts() -> Vec<String> {
     let plain = [
         "\"",
         "\"\"",
@@ -193,11 +193,11 @@ fn texts() -> Vec<String> {
     texts
 }
 
-fn encoded(text: &str) -> String {
+fn url_encode(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
-async fn addresses(client: &Client) -> Vec<Value> {
+async fn list_urls(client: &Client) -> Vec<Value> {
     let listed = client.get("/rest/v1/bookmarks").await;
     listed.data(200)["bookmarks"].as_array().unwrap().iter().map(|saved| saved["url"].clone()).collect()
 }
@@ -208,7 +208,7 @@ fn assert_status(answer: &Response, statuses: &[u16], what: &str) {
     assert!(statuses.contains(&answer.status), "{what}: {}", answer.text);
 }
 
-/// Of the threat table (rows D1, D2).
+/// Covers the threat table (rows D1, D2).
 #[actix_web::test]
 async fn operators_and_statements_in_parameters_are_only_text() {
     let server = Server::start_with(&HIGH_LIMITS).await;
@@ -217,10 +217,10 @@ async fn operators_and_statements_in_parameters_are_only_text() {
     let saved = key.save_text("https://example.org/herons", "Herons stand in the reeds.").await;
     key.wait_for(&saved, "ready").await;
     let project = crate::rest::projects::create_project(&browser, "Birds").await;
-    let before = addresses(&key).await;
+    let before = list_urls(&key).await;
 
-    for text in texts() {
-        let word = encoded(&text);
+    for text in special_texts() {
+        let word = url_encode(&text);
         for (path, statuses) in [
             ("/rest/v2/search?q=", &[200, 400][..]),
             ("/rest/v2/search?q=herons&tag=", &[200, 400]),
@@ -246,13 +246,13 @@ async fn operators_and_statements_in_parameters_are_only_text() {
     }
 
     for text in ["' OR '1'='1", "' OR 1=1 --", "%%%", "x' OR url LIKE 'h"] {
-        let found = key.get(&format!("/rest/v1/bookmarks?q={}", encoded(text))).await;
+        let found = key.get(&format!("/rest/v1/bookmarks?q={}", url_encode(text))).await;
         assert_eq!(found.data(200)["bookmarks"], json!([]), "{text}");
     }
-    assert_eq!(addresses(&key).await, before);
+    assert_eq!(list_urls(&key).await, before);
 }
 
-/// Of the threat table (row U1).
+/// Covers the threat table (row U1).
 #[actix_web::test]
 async fn filename_of_an_upload_is_not_used_as_a_path() {
     let home = Home::new().await;

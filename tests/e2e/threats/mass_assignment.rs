@@ -9,7 +9,7 @@ use crate::support::route_table::RouteRequest;
 use crate::support::{PASSWORD, Response, Server};
 
 /// Names of columns that other services have accepted from a body.
-const EXTRA: [&str; 18] = [
+const FOREIGN_FIELDS: [&str; 18] = [
     "userId",
     "user_id",
     "ownerId",
@@ -31,16 +31,19 @@ const EXTRA: [&str; 18] = [
 ];
 
 /// Those of [`EXTRA`] that the route does not have.
-fn foreign(request: &RouteRequest) -> Vec<&'static str> {
-    EXTRA.into_iter().filter(|name| request.route.fields.iter().all(|field| field.name != *name)).collect()
+fn fields_not_in_route(request: &RouteRequest) -> Vec<&'static str> {
+    FOREIGN_FIELDS
+        .into_iter()
+        .filter(|name| request.route.fields.iter().all(|field| field.name != *name))
+        .collect()
 }
 
-fn object(names: &[&str]) -> Value {
+fn object_with(names: &[&str]) -> Value {
     names.iter().map(|name| ((*name).to_owned(), json!("x"))).collect::<Map<_, _>>().into()
 }
 
 #[track_caller]
-fn names_all(answer: &Response, names: &[&str], what: &str) {
+fn assert_names_all(answer: &Response, names: &[&str], what: &str) {
     assert_eq!(answer.error_code(400), "VALIDATION_FAILED", "{what}");
     let faults = answer.faults();
     for name in names {
@@ -48,7 +51,7 @@ fn names_all(answer: &Response, names: &[&str], what: &str) {
     }
 }
 
-/// Of the threat table (row T5).
+/// Covers the threat table (row T5).
 #[actix_web::test]
 async fn every_body_refuses_foreign_columns() {
     let server = Server::start().await;
@@ -56,9 +59,9 @@ async fn every_body_refuses_foreign_columns() {
 
     for (client, routes) in &tables {
         for request in routes.iter().filter(|request| request.body().is_some()) {
-            let names = foreign(request);
-            let answer = request.send_with(client, "", Some(object(&names))).await;
-            names_all(&answer, &names, request.route.name);
+            let names = fields_not_in_route(request);
+            let answer = request.send_with(client, "", Some(object_with(&names))).await;
+            assert_names_all(&answer, &names, request.route.name);
         }
     }
     let [_, (browser, _)] = &tables;
@@ -66,7 +69,7 @@ async fn every_body_refuses_foreign_columns() {
     assert_eq!(mine["plan"], "pro");
 }
 
-/// Of the threat table (row T5).
+/// Covers the threat table (row T5).
 #[actix_web::test]
 async fn account_bodies_refuse_foreign_columns() {
     let server = Server::start_with(&[("ACCOUNTS__SIGNUP", "open")]).await;
@@ -76,23 +79,23 @@ async fn account_bodies_refuse_foreign_columns() {
         for (name, value) in [("plan", "research"), ("userId", "x"), ("passwordHash", "x")] {
             let mut body = account.clone();
             body[name] = json!(value);
-            names_all(&signed_out.post(path, body).await, &[name], path);
+            assert_names_all(&signed_out.post(path, body).await, &[name], path);
         }
     }
     let user = server.user(Plan::Free).await;
     let browser = user.sign_in().await;
 
     let credentials = json!({ "email": user.email(), "password": PASSWORD, "userId": "x" });
-    names_all(&signed_out.post("/app/api/session", credentials).await, &["userId"], "session");
+    assert_names_all(&signed_out.post("/app/api/session", credentials).await, &["userId"], "session");
     let change = json!({ "current": PASSWORD, "new": "another long pass 9!", "userId": "x" });
-    names_all(&browser.post("/app/api/password", change).await, &["userId"], "password");
+    assert_names_all(&browser.post("/app/api/password", change).await, &["userId"], "password");
     let removal = json!({ "password": PASSWORD, "userId": "x" });
     let removed = browser.send(Method::DELETE, "/app/api/account", Some(removal)).await;
-    names_all(&removed, &["userId"], "account");
+    assert_names_all(&removed, &["userId"], "account");
     browser.get("/app/api/session").await.data(200);
 }
 
-/// Of the threat table (row T5).
+/// Covers the threat table (row T5).
 #[actix_web::test]
 async fn nested_objects_refuse_foreign_columns() {
     let server = Server::start().await;
@@ -102,7 +105,7 @@ async fn nested_objects_refuse_foreign_columns() {
 
     let items = json!({ "items": [{ "url": "https://example.org/", "userId": "x" }] });
     let added = key.post(&format!("/rest/v2/projects/{project}/items"), items).await;
-    names_all(&added, &["items[0].userId"], "items");
+    assert_names_all(&added, &["items[0].userId"], "items");
     let operations = json!({ "operations": [
         { "op": "create", "url": "https://example.org/a", "userId": "x" },
         { "op": "create", "url": "https://example.org/b", "status": "ready" },

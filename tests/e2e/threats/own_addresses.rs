@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::{Reply, Server, Site};
 
-/// Of the threat table (row S16).
+/// Covers the threat table (row S16).
 #[actix_web::test]
 async fn own_address_is_refused_as_page_and_as_feed() {
     let server = Server::start().await;
@@ -25,7 +25,7 @@ async fn own_address_is_refused_as_page_and_as_feed() {
     }
 }
 
-/// Of the threat table (row S16).
+/// Covers the threat table (row S16).
 #[actix_web::test]
 async fn own_address_is_saved_where_nothing_is_fetched() {
     let server = Server::start().await;
@@ -41,7 +41,7 @@ async fn own_address_is_saved_where_nothing_is_fetched() {
     assert_eq!((&again.data(200)["created"], &added["created"]), (&json!(false), &json!(false)));
 }
 
-/// Of the threat table (row S16).
+/// Covers the threat table (row S16).
 #[actix_web::test]
 async fn page_that_redirects_to_the_service_fails() {
     let (server, site) = (Server::start().await, Site::start().await);

@@ -38,7 +38,7 @@ const BOOKKEEPING: [&str; 20] = [
 ];
 
 /// Parts of requests behind which a word stands that is kept nowhere.
-const ASKED: [&str; 20] = [
+const REQUEST_PREFIXES: [&str; 20] = [
     "/rest/v2/search?q=",
     "/rest/v2/search?limit=99&q=",
     "/rest/v2/search?q=x&surprise=",
@@ -62,7 +62,7 @@ const ASKED: [&str; 20] = [
 ];
 
 /// Bodies with a word that is kept nowhere, and where they go to.
-const SENT: [(&str, &str); 8] = [
+const REQUEST_BODIES: [(&str, &str); 8] = [
     ("/rest/v2/ask", "{\"question\": \"WORD"),
     ("/rest/v2/ask", "{\"question\": \"\", \"WORD\": 1}"),
     ("/rest/v1/bookmarks", "{\"url\": \"ftp://WORD.example/\"}"),
@@ -74,89 +74,91 @@ const SENT: [(&str, &str); 8] = [
 ];
 
 /// With this begins each word of requests that keep nothing.
-const ASKED_STEM: &str = "askedcanary";
+const DISCARDED_STEM: &str = "askedcanary";
 /// With this begins each word of what is kept as somebody's content.
-const KEPT_STEM: &str = "keptcanary";
+const STORED_STEM: &str = "keptcanary";
 
 /// A word that is kept nowhere.
-fn asked() -> String {
-    canary(ASKED_STEM)
+fn discarded_word() -> String {
+    unique_word(DISCARDED_STEM)
 }
 
 /// A word of somebody's content.
-fn kept() -> String {
-    canary(KEPT_STEM)
+fn stored_word() -> String {
+    unique_word(STORED_STEM)
 }
 
 /// A word of its own, as no two names or addresses may be one. Only the stem is looked for: a single search finds all.
-fn canary(stem: &str) -> String {
+fn unique_word(stem: &str) -> String {
     format!("{stem}{}", Uuid::now_v7().simple())
 }
 
 /// An assistant with all that one can be granted.
-async fn assistant(browser: &Client, anonymous: &Client) -> McpClient {
+async fn create_assistant(browser: &Client, anonymous: &Client) -> McpClient {
     let scopes = ["mcp", "read:library", "read:projects", "write:projects", "write:bookmarks", "write:notes"];
     let made = browser.post("/app/api/keys", json!({ "name": "A", "kind": "mcp", "scopes": scopes })).await;
     McpClient::new(anonymous.clone().with_key(made.data(201)["secret"].as_str().unwrap()))
 }
 
 /// Asks for things by words that are kept nowhere, well and badly.
-async fn ask(key: &Key, anonymous: &Client, assistant: &McpClient) {
-    for path in ASKED {
-        let answer = key.get(&format!("{path}{}", asked())).await;
+async fn send_discarded_words(key: &Key, anonymous: &Client, assistant: &McpClient) {
+    for path in REQUEST_PREFIXES {
+        let answer = key.get(&format!("{path}{}", discarded_word())).await;
         assert!(answer.status < 500, "{path}: {}", answer.text);
     }
-    for (path, body) in SENT {
-        let answer = key.post_text(path, &body.replace("WORD", &asked())).await;
+    for (path, body) in REQUEST_BODIES {
+        let answer = key.post_text(path, &body.replace("WORD", &discarded_word())).await;
         assert!(answer.status < 500, "{path}: {}", answer.text);
     }
     for name in ["x-request-id", "referer", "x-forwarded-host", "x-forwarded-for", "cookie"] {
-        Client::clone(key).with(name, &asked()).get("/rest/v2/usage").await.data(200);
+        Client::clone(key).with(name, &discarded_word()).get("/rest/v2/usage").await.data(200);
     }
-    let wrong = json!({ "email": format!("{}@reader.example", asked()), "password": asked() });
+    let wrong =
+        json!({ "email": format!("{}@reader.example", discarded_word()), "password": discarded_word() });
     assert_eq!(anonymous.post("/app/api/session", wrong).await.status, 401);
-    assistant.call("search_library", json!({ "query": asked() })).await.unwrap();
+    assistant.call("search_library", json!({ "query": discarded_word() })).await.unwrap();
     for (tool, argument) in
         [("search_library", "limit"), ("get_document", "documentId"), ("add_bookmark", "url")]
     {
-        assistant.call(tool, json!({ argument: asked() })).await.unwrap_err();
+        assistant.call(tool, json!({ argument: discarded_word() })).await.unwrap_err();
     }
-    assert_eq!(assistant.send(&asked(), json!({})).await.status, 200);
-    let unknown = json!({ "name": asked(), "arguments": {} });
+    assert_eq!(assistant.send(&discarded_word(), json!({})).await.status, 200);
+    let unknown = json!({ "name": discarded_word(), "arguments": {} });
     assert!(assistant.send("tools/call", unknown).await.body["error"].is_object());
     // The model refuses the first question and answers the second.
     for status in [503, 200] {
-        let question = format!("Where do herons stand, {}?", asked());
+        let question = format!("Where do herons stand, {}?", discarded_word());
         let answer = key.post("/rest/v2/ask", json!({ "question": question })).await;
         assert_eq!(answer.status, status, "{}", answer.text);
     }
 }
 
 /// Keeps words as content of every kind.
-async fn keep(key: &Key, browser: &Client, assistant: &McpClient) {
+async fn store_words(key: &Key, browser: &Client, assistant: &McpClient) {
     let saved = key
         .save(json!({
-            "url": format!("https://example.org/herons?session={}", kept()),
-            "title": kept(),
-            "text": format!("Herons stand in the reeds, {}.", kept()),
-            "tags": [kept()],
-            "notes": kept(),
+            "url": format!("https://example.org/herons?session={}", stored_word()),
+            "title": stored_word(),
+            "text": format!("Herons stand in the reeds, {}.", stored_word()),
+            "tags": [stored_word()],
+            "notes": stored_word(),
         }))
         .await;
     key.wait_for(&saved, "ready").await;
     let bookmark = saved["bookmarkId"].as_str().unwrap();
-    let mark = json!({ "text": "Herons", "note": kept(), "startOffset": 0, "endOffset": 6 });
+    let mark = json!({ "text": "Herons", "note": stored_word(), "startOffset": 0, "endOffset": 6 });
     key.post(&format!("/rest/v1/bookmarks/{bookmark}/highlights"), mark).await.data(201);
-    let shelf = json!({ "name": kept(), "description": kept() });
+    let shelf = json!({ "name": stored_word(), "description": stored_word() });
     key.post("/rest/v1/collections", shelf).await.data(201);
-    let project = json!({ "name": kept(), "description": kept(), "instructions": kept() });
+    let project =
+        json!({ "name": stored_word(), "description": stored_word(), "instructions": stored_word() });
     let project = browser.post("/app/api/projects", project).await.data(201)["project"].clone();
     let project = project["id"].as_str().unwrap();
-    let note = json!({ "title": kept(), "bodyMd": kept() });
+    let note = json!({ "title": stored_word(), "bodyMd": stored_word() });
     key.post(&format!("/rest/v2/projects/{project}/notes"), note).await.data(201);
-    let decision = json!({ "title": kept(), "body": kept() });
+    let decision = json!({ "title": stored_word(), "body": stored_word() });
     browser.post(&format!("/app/api/projects/{project}/decisions"), decision).await.data(201);
-    let note = json!({ "bookmarkId": bookmark, "body": kept() });
+    let note = json!({ "bookmarkId": bookmark, "body": stored_word() });
     assistant.call("create_note", note).await.unwrap();
     let document = saved["documentId"].as_str().unwrap();
     for path in [
@@ -172,21 +174,21 @@ async fn keep(key: &Key, browser: &Client, assistant: &McpClient) {
 }
 
 /// Has work fail on words of every kind.
-async fn fail(key: &Key, site: &Site) {
-    let away = vec![("location", format!("http://10.0.0.1/?{}", kept()))];
-    let deep = format!("{}{}", "<div>".repeat(1_000), kept());
-    let broken = format!("%PDF-1.7 {}", kept()).into_bytes();
+async fn fail_jobs(key: &Key, site: &Site) {
+    let away = vec![("location", format!("http://10.0.0.1/?{}", stored_word()))];
+    let deep = format!("{}{}", "<div>".repeat(1_000), stored_word());
+    let broken = format!("%PDF-1.7 {}", stored_word()).into_bytes();
     for (path, reply) in [
         ("/gone", Reply::Status(404)),
         ("/away", Reply::Plain { status: 302, headers: away, body: String::new() }),
         ("/deep", Reply::Html(deep)),
         ("/broken.pdf", Reply::File("application/pdf", broken.clone())),
     ] {
-        let url = format!("{}?token={}", site.page(path, [reply]), kept());
+        let url = format!("{}?token={}", site.page(path, [reply]), stored_word());
         let saved = key.save(json!({ "url": url })).await;
         key.wait_for(&saved, "failed").await;
     }
-    let name = format!("{}.pdf", kept());
+    let name = format!("{}.pdf", stored_word());
     let file = json!({ "filename": name, "contentType": "application/pdf", "bytes": broken.len() });
     let ticket = key.post("/rest/v2/uploads", file).await.data(201).clone();
     assert_eq!(crate::ingest::uploads::put(&ticket, &broken).await, 200);
@@ -198,7 +200,7 @@ async fn fail(key: &Key, site: &Site) {
     .await;
 }
 
-/// Of the threat table (row L1).
+/// Covers the threat table (row L1).
 #[actix_web::test]
 async fn user_content_is_in_no_log_metric_or_bookkeeping_table() {
     let home = Home::new().await;
@@ -213,7 +215,7 @@ async fn user_content_is_in_no_log_metric_or_bookkeeping_table() {
     let (anonymous, key, site) =
         (running.anonymous(), running.client_with_key(&id, &secret), Site::start().await);
     let browser = anonymous.sign_in(program::EMAIL, program::PASSWORD).await;
-    let assistant = assistant(&browser, &anonymous).await;
+    let assistant = create_assistant(&browser, &anonymous).await;
     let secrets = [
         secret,
         assistant.client.header("authorization").replace("Bearer ", ""),
@@ -224,9 +226,9 @@ async fn user_content_is_in_no_log_metric_or_bookkeeping_table() {
         home.database_url(),
     ];
 
-    keep(&key, &browser, &assistant).await;
-    fail(&key, &site).await;
-    ask(&key, &anonymous, &assistant).await;
+    store_words(&key, &browser, &assistant).await;
+    fail_jobs(&key, &site).await;
+    send_discarded_words(&key, &anonymous, &assistant).await;
     let metrics = anonymous.get("/metrics").await.text;
     assert!(running.terminate().await.success());
 
@@ -235,42 +237,42 @@ async fn user_content_is_in_no_log_metric_or_bookkeeping_table() {
     let rows = Database::connect(home.database_url()).await.unwrap();
     let mut told = vec![("log", log), ("metrics", metrics)];
     for table in BOOKKEEPING {
-        told.push((table, rows_of(&rows, table).await));
+        told.push((table, rows_as_text(&rows, table).await));
     }
     rows.close().await.unwrap();
     let jobs = &told.iter().find(|(name, _)| *name == "job").unwrap().1;
     assert!(jobs.contains("404") && jobs.contains("URL_REJECTED"), "{jobs}");
     for (name, text) in &told {
-        for word in [ASKED_STEM, KEPT_STEM] {
+        for word in [DISCARDED_STEM, STORED_STEM] {
             assert_eq!(text.lines().find(|line| line.contains(word)), None, "{name}");
         }
         for secret in &secrets {
             assert!(!text.contains(secret), "{name}: {secret}");
         }
     }
-    for (file, bytes) in contents(&home) {
-        assert!(!holds(&bytes, ASKED_STEM), "{file}");
+    for (file, bytes) in read_files(&home) {
+        assert!(!holds(&bytes, DISCARDED_STEM), "{file}");
     }
 }
 
-/// Of the threat table (row L4).
+/// Covers the threat table (row L4).
 #[actix_web::test]
 async fn content_of_a_purged_bookmark_is_in_no_file() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
-    let text = format!("They stand in the water, {}. ", kept()).repeat(50);
+    let text = format!("They stand in the water, {}. ", stored_word()).repeat(50);
     let saved = key
         .save(json!({
-            "url": format!("https://example.org/{}", kept()),
-            "title": kept(),
+            "url": format!("https://example.org/{}", stored_word()),
+            "title": stored_word(),
             "html": format!("<article><p>{text}</p></article>"),
-            "tags": [kept()],
-            "notes": kept(),
+            "tags": [stored_word()],
+            "notes": stored_word(),
         }))
         .await;
     key.wait_for(&saved, "ready").await;
     let path = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
-    let mark = json!({ "text": "They", "note": kept(), "startOffset": 0, "endOffset": 4 });
+    let mark = json!({ "text": "They", "note": stored_word(), "startOffset": 0, "endOffset": 4 });
     key.post(&format!("{path}/highlights"), mark).await.data(201);
 
     key.delete(&path).await.data(200);
@@ -280,32 +282,33 @@ async fn content_of_a_purged_bookmark_is_in_no_file() {
 
     let rows = Database::connect(server.database_url()).await.unwrap();
     for table in ["bookmark", "document", "chunk", "rendition"] {
-        eventually("its rows are gone", async || rows_of(&rows, table).await.is_empty().then_some(())).await;
+        eventually("its rows are gone", async || rows_as_text(&rows, table).await.is_empty().then_some(()))
+            .await;
     }
     rows.close().await.unwrap();
     let (home, _) = server.stop().await;
-    for (file, bytes) in contents(&home) {
-        assert!(!holds(&bytes, KEPT_STEM), "{file}");
+    for (file, bytes) in read_files(&home) {
+        assert!(!holds(&bytes, STORED_STEM), "{file}");
     }
 }
 
 /// Every file of a home, with its name.
-fn contents(home: &Home) -> impl Iterator<Item = (String, Vec<u8>)> {
+fn read_files(home: &Home) -> impl Iterator<Item = (String, Vec<u8>)> {
     files(home.folder()).into_iter().map(|file| (file.display().to_string(), std::fs::read(file).unwrap()))
 }
 
 /// The rows of a table as text, whatever their types.
-async fn rows_of(rows: &DatabaseConnection, table: &str) -> String {
+async fn rows_as_text(rows: &DatabaseConnection, table: &str) -> String {
     let row = if rows.get_database_backend() == DbBackend::Sqlite {
         let columns = "SELECT group_concat('quote(\"' || name || '\")', ' || ') FROM pragma_table_info";
-        texts(rows, format!("{columns}('{table}')")).await.concat()
+        query_texts(rows, format!("{columns}('{table}')")).await.concat()
     } else {
         "t::text".to_owned()
     };
-    texts(rows, format!("SELECT {row} FROM \"{table}\" t")).await.join("\n")
+    query_texts(rows, format!("SELECT {row} FROM \"{table}\" t")).await.join("\n")
 }
 
-async fn texts(rows: &DatabaseConnection, statement: String) -> Vec<String> {
+async fn query_texts(rows: &DatabaseConnection, statement: String) -> Vec<String> {
     let statement = Statement::from_string(rows.get_database_backend(), statement);
     let found = rows.query_all_raw(statement).await.unwrap();
     found.iter().map(|row| row.try_get_by_index::<String>(0).unwrap()).collect()

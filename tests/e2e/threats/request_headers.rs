@@ -13,7 +13,7 @@ fn headers(answer: &Response) -> String {
     format!("{:?}", answer.headers).to_ascii_lowercase()
 }
 
-/// Of the threat table (row H1).
+/// Covers the threat table (row H1).
 #[actix_web::test]
 async fn line_breaks_in_a_request_split_no_header() {
     const BREAK: &str = "\r\nX-Forged: 1\r\n\r\n<script>";
@@ -43,7 +43,7 @@ async fn line_breaks_in_a_request_split_no_header() {
     }
 }
 
-/// Of the threat table (row H1).
+/// Covers the threat table (row H1).
 #[actix_web::test]
 async fn request_id_of_a_client_is_replaced() {
     let server = Server::start().await;
@@ -56,7 +56,7 @@ async fn request_id_of_a_client_is_replaced() {
     }
 }
 
-/// Of the threat table (row H2).
+/// Covers the threat table (row H2).
 #[actix_web::test]
 async fn ambiguous_framing_gets_400_and_a_closed_connection() {
     const AMBIGUOUS: [&str; 22] = [
@@ -95,7 +95,7 @@ async fn ambiguous_framing_gets_400_and_a_closed_connection() {
     }
 }
 
-/// Of the threat table (row H3).
+/// Covers the threat table (row H3).
 #[actix_web::test]
 async fn responses_do_not_contain_a_forged_host() {
     let server = Server::start_with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
@@ -133,7 +133,7 @@ async fn responses_do_not_contain_a_forged_host() {
     assert_eq!(called.status, 403, "a page that rebinds a name sends the name as its host");
 }
 
-/// Of the threat table (row H3).
+/// Covers the threat table (row H3).
 #[actix_web::test]
 async fn unknown_host_is_refused_before_anything_else() {
     let server = Server::start_with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
@@ -161,7 +161,7 @@ async fn unknown_host_is_refused_before_anything_else() {
     assert_eq!(status("10.1.2.3:8080", "/metrics").await, 200);
 }
 
-/// Of the threat table (row H5).
+/// Covers the threat table (row H5).
 #[actix_web::test]
 async fn routes_with_credentials_send_no_cors_headers() {
     let server = Server::start().await;
@@ -180,7 +180,7 @@ async fn routes_with_credentials_send_no_cors_headers() {
     }
 }
 
-/// Of the threat table (row X9).
+/// Covers the threat table (row X9).
 #[actix_web::test]
 async fn api_responses_are_json_and_not_sniffed() {
     let server = Server::start().await;
@@ -198,7 +198,7 @@ async fn api_responses_are_json_and_not_sniffed() {
     }
 }
 
-/// Of the threat table (row H7).
+/// Covers the threat table (row H7).
 #[actix_web::test]
 async fn forwarded_ips_count_behind_a_trusted_proxy_only() {
     let spoofed = |client: &Client, n: usize| {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::{Client, McpClient, Reply, ReverseProxy, Server, Site, eventually};
 
 /// Runs a connection test. Returns whether it passed, each step with its outcome, and the message of the one that failed.
-async fn tested(browser: &Client) -> (bool, Vec<(String, String)>, String) {
+async fn run_connection_test(browser: &Client) -> (bool, Vec<(String, String)>, String) {
     let answer = browser.post("/app/api/connection-test", json!({})).await;
     let report = answer.data(200);
     let steps = report["steps"].as_array().unwrap();
@@ -24,7 +24,7 @@ async fn tested(browser: &Client) -> (bool, Vec<(String, String)>, String) {
     )
 }
 
-fn outcomes(steps: &[(String, String)]) -> Vec<&str> {
+fn step_outcomes(steps: &[(String, String)]) -> Vec<&str> {
     steps.iter().map(|(_, outcome)| outcome.as_str()).collect()
 }
 
@@ -33,7 +33,7 @@ async fn connection_test_passes_and_leaves_nothing() {
     let server = Server::start().await;
     let browser = server.user(Plan::Free).await.sign_in().await;
 
-    let (passed, steps, _) = tested(&browser).await;
+    let (passed, steps, _) = run_connection_test(&browser).await;
 
     assert!(passed, "{steps:?}");
     let names: Vec<&str> = steps.iter().map(|(step, _)| step.as_str()).collect();
@@ -42,25 +42,25 @@ async fn connection_test_passes_and_leaves_nothing() {
         ["address", "challenge", "resourceMetadata", "serverMetadata", "registration", "tools"]
     );
     // A loopback address is good for assistants of this machine alone.
-    assert_eq!(outcomes(&steps)[0], "limited");
-    assert!(outcomes(&steps)[1..].iter().all(|outcome| *outcome == "passed"), "{steps:?}");
-    leaves_nothing(&server, &browser).await;
+    assert_eq!(step_outcomes(&steps)[0], "limited");
+    assert!(step_outcomes(&steps)[1..].iter().all(|outcome| *outcome == "passed"), "{steps:?}");
+    assert_nothing_is_left(&server, &browser).await;
 }
 
 /// No connection, not even one that has ended, no client and no key; and nothing that was noted of them.
-async fn leaves_nothing(server: &Server, browser: &Client) {
+async fn assert_nothing_is_left(server: &Server, browser: &Client) {
     let apps = browser.get("/app/api/connected-apps").await;
     assert_eq!(apps.data(200), &json!({ "apps": [], "ended": [] }));
     let rows = Database::connect(server.database_url()).await.unwrap();
     assert_eq!(oauth_client::Entity::find().count(&rows).await.unwrap(), 0);
     assert_eq!(api_key::Entity::find().count(&rows).await.unwrap(), 0);
-    written(server).await;
+    flush_records(server).await;
     assert_eq!(browser.get("/app/api/notices").await.data(200)["notices"], json!([]));
     assert_eq!(browser.get("/app/api/activity").await.data(200)["activity"], json!([]));
 }
 
 /// Waits until every use of a key is written, with its notice, and every call.
-async fn written(server: &Server) {
+async fn flush_records(server: &Server) {
     server.app().keys.flush().await.unwrap();
     server.app().notices.flush().await;
     server.app().activity.flush().await.unwrap();
@@ -71,7 +71,7 @@ async fn connection_tests_run_one_at_a_time_and_are_not_counted() {
     let server = Server::start_with(&[("OAUTH__REGISTRATIONS_PER_HOUR", "1")]).await;
     let browser = server.user(Plan::Free).await.sign_in().await;
 
-    assert!(tested(&browser).await.0);
+    assert!(run_connection_test(&browser).await.0);
     let again = browser.post("/app/api/connection-test", json!({})).await;
 
     assert_eq!((again.error_code(503), again.header_number("retry-after")), ("OVERLOADED", 5));
@@ -85,10 +85,10 @@ async fn closed_registration_is_named_with_its_setting() {
     let server = Server::start_with(&[("OAUTH__REGISTRATION", "closed")]).await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
 
-    let (passed, steps, why) = tested(&browser).await;
+    let (passed, steps, why) = run_connection_test(&browser).await;
 
     assert!(!passed && why.contains("oauth.registration is closed"), "{why}");
-    assert_eq!(outcomes(&steps)[3..], ["failed", "skipped", "skipped"]);
+    assert_eq!(step_outcomes(&steps)[3..], ["failed", "skipped", "skipped"]);
 }
 
 #[actix_web::test]
@@ -104,13 +104,13 @@ async fn unreachable_or_foreign_base_url_fails_with_reason() {
         let server = Server::start_with(&[("SERVER__BASE_URL", base)]).await;
         let browser = server.user(Plan::Pro).await.sign_in().await;
 
-        let (passed, steps, why) = tested(&browser).await;
+        let (passed, steps, why) = run_connection_test(&browser).await;
 
         assert!(!passed && why.contains(reason), "{base}: {why}");
-        assert_eq!(outcomes(&steps)[step], "failed", "{base}: {steps:?}");
-        leaves_nothing(&server, &browser).await;
+        assert_eq!(step_outcomes(&steps)[step], "failed", "{base}: {steps:?}");
+        assert_nothing_is_left(&server, &browser).await;
         assert!(
-            outcomes(&steps)[step + 1..].iter().all(|outcome| *outcome == "skipped"),
+            step_outcomes(&steps)[step + 1..].iter().all(|outcome| *outcome == "skipped"),
             "{base}: {steps:?}"
         );
     }
@@ -124,14 +124,14 @@ async fn tls_failure_is_reported_as_no_connection() {
     let server = Server::start_with(&[("SERVER__BASE_URL", &base)]).await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
 
-    let (passed, steps, why) = tested(&browser).await;
+    let (passed, steps, why) = run_connection_test(&browser).await;
 
-    assert_eq!((passed, outcomes(&steps)[1]), (false, "failed"), "{steps:?}");
+    assert_eq!((passed, step_outcomes(&steps)[1]), (false, "failed"), "{steps:?}");
     assert!(why.contains("no connection"), "{why}");
 }
 
 /// What answers instead of the service, at which of its addresses, and what is said of it.
-const BROKEN: [(&str, u16, &str, &str, &str); 8] = [
+const BROKEN_STEPS: [(&str, u16, &str, &str, &str); 8] = [
     ("/.well-known/oauth-protected-resource/mcp", 404, "{}", "resourceMetadata", "answered 404"),
     (
         "/.well-known/oauth-protected-resource/mcp",
@@ -157,19 +157,19 @@ const BROKEN: [(&str, u16, &str, &str, &str); 8] = [
 #[actix_web::test]
 async fn step_broken_by_a_proxy_is_named_with_its_response() {
     let proxy = ReverseProxy::start().await;
-    for (path, status, body, step, said) in BROKEN {
+    for (path, status, body, step, said) in BROKEN_STEPS {
         // A service of its own for each: tests take turns.
         let server = Server::start_with(&[("SERVER__BASE_URL", &proxy.base)]).await;
         proxy.forward_to(server.anonymous().base_url());
         proxy.override_path(path, status, body);
         let browser = server.user(Plan::Pro).await.sign_in().await;
 
-        let (passed, steps, why) = tested(&browser).await;
+        let (passed, steps, why) = run_connection_test(&browser).await;
 
         let failed = steps.iter().find(|(_, outcome)| outcome == "failed").map(|(name, _)| name.as_str());
         assert_eq!((passed, failed), (false, Some(step)), "{path}: {steps:?} {why}");
         assert!(why.contains(said), "{path} {status}: {why}");
-        leaves_nothing(&server, &browser).await;
+        assert_nothing_is_left(&server, &browser).await;
     }
     assert!(proxy.credentials().is_empty(), "a key was sent to something else");
 }
@@ -182,11 +182,11 @@ async fn client_with_lost_registration_response_is_removed() {
     proxy.drop_responses_of("/oauth/register");
     let browser = server.user(Plan::Pro).await.sign_in().await;
 
-    let (passed, steps, why) = tested(&browser).await;
+    let (passed, steps, why) = run_connection_test(&browser).await;
 
-    assert_eq!((passed, outcomes(&steps)[4]), (false, "failed"), "{steps:?}");
+    assert_eq!((passed, step_outcomes(&steps)[4]), (false, "failed"), "{steps:?}");
     assert!(why.contains("answered 502"), "{why}");
-    leaves_nothing(&server, &browser).await;
+    assert_nothing_is_left(&server, &browser).await;
 }
 
 #[actix_web::test]
@@ -200,11 +200,11 @@ async fn test_key_is_refused_after_the_test() {
         }
         let browser = server.user(Plan::Pro).await.sign_in().await;
 
-        let (passed, steps, why) = tested(&browser).await;
+        let (passed, steps, why) = run_connection_test(&browser).await;
 
         assert_eq!(passed, !strips_credentials, "{steps:?} {why}");
         if strips_credentials {
-            assert_eq!(outcomes(&steps)[5], "failed", "{steps:?}");
+            assert_eq!(step_outcomes(&steps)[5], "failed", "{steps:?}");
             assert!(why.contains("answered 401"), "{why}");
         }
         let credentials = proxy.credentials();
@@ -213,7 +213,7 @@ async fn test_key_is_refused_after_the_test() {
             let client = server.anonymous().with("authorization", &credential);
             assert_eq!(McpClient::new(client).send("tools/list", json!({})).await.status, 401);
         }
-        leaves_nothing(&server, &browser).await;
+        assert_nothing_is_left(&server, &browser).await;
     }
 }
 
@@ -229,7 +229,7 @@ async fn key_of_an_abandoned_test_is_hidden_and_expires() {
 
     assert!(!assistant.list_tools().await.is_empty());
     assert_eq!(browser.get("/app/api/keys").await.data(200)["keys"], json!([]));
-    written(&server).await;
+    flush_records(&server).await;
     assert_eq!(browser.get("/app/api/notices").await.data(200)["notices"], json!([]));
     // The one key that the plan allows.
     let own = user.mcp_key().await.id;

@@ -15,7 +15,7 @@ fn routes() -> Vec<RouteRequest> {
     own.into_iter().chain(library.into_iter().flatten()).collect()
 }
 
-fn changes(request: &RouteRequest) -> bool {
+fn is_change(request: &RouteRequest) -> bool {
     request.route.method.as_str() != "GET"
 }
 
@@ -32,7 +32,7 @@ async fn every_route_requires_a_session_and_refuses_keys() {
     }
 }
 
-/// Of the threat table (row C1).
+/// Covers the threat table (row C1).
 #[actix_web::test]
 async fn changes_from_foreign_origins_are_refused() {
     let server = Server::start().await;
@@ -44,7 +44,7 @@ async fn changes_from_foreign_origins_are_refused() {
         ("sec-fetch-site", "same-site"),
     ];
 
-    for request in routes().iter().filter(|request| changes(request)) {
+    for request in routes().iter().filter(|request| is_change(request)) {
         for (name, value) in foreign {
             let answer = request.send(&browser.clone().with(name, value)).await;
 
@@ -75,7 +75,7 @@ async fn app_is_open_to_every_plan_and_counts_nothing() {
     assert_eq!(activity.data(200)["activity"], json!([]));
 }
 
-/// Of the threat table (row J2).
+/// Covers the threat table (row J2).
 #[actix_web::test]
 async fn every_route_refuses_unknown_parameters() {
     let server = Server::start().await;
@@ -139,7 +139,7 @@ async fn database_failure_at_sign_in_is_no_wrong_password() {
 }
 
 /// The `Set-Cookie` of a sign-in.
-async fn cookie_of(server: &Server) -> String {
+async fn sign_in_cookie(server: &Server) -> String {
     let user = server.user(Plan::Pro).await;
     let credentials = json!({ "email": user.email(), "password": PASSWORD });
     let answer = server.anonymous().post("/app/api/session", credentials).await;
@@ -147,12 +147,12 @@ async fn cookie_of(server: &Server) -> String {
     answer.header("set-cookie").to_owned()
 }
 
-/// Of the threat table (row C2).
+/// Covers the threat table (row C2).
 #[actix_web::test]
 async fn session_cookie_on_https_is_bound_to_the_host() {
     let server = Server::start_with(&[("SERVER__BASE_URL", "https://carrel.example")]).await;
 
-    let cookie = cookie_of(&server).await;
+    let cookie = sign_in_cookie(&server).await;
 
     let pair = cookie.split(';').next().unwrap();
     let value = pair.strip_prefix("__Host-carrel_session=").unwrap_or_else(|| panic!("{cookie}"));
@@ -171,7 +171,7 @@ async fn session_cookie_on_https_is_bound_to_the_host() {
 async fn session_cookie_on_http_has_no_prefix() {
     let server = Server::start().await;
 
-    let cookie = cookie_of(&server).await;
+    let cookie = sign_in_cookie(&server).await;
 
     assert!(cookie.starts_with("carrel_session=") && !cookie.contains("Secure"), "{cookie}");
     let signed_in = server.anonymous().with("cookie", cookie.split(';').next().unwrap());
@@ -199,7 +199,7 @@ async fn session_presented_at_sign_in_ends() {
     assert_eq!(who.data(200)["user"]["email"], user.email());
 }
 
-/// Of the threat table (row C2).
+/// Covers the threat table (row C2).
 #[actix_web::test]
 async fn session_presented_at_sign_up_ends() {
     let server = Server::start_with(&[("ACCOUNTS__SIGNUP", "open")]).await;

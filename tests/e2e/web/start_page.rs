@@ -5,7 +5,7 @@ use entity::plan::Plan;
 use crate::support::Server;
 
 /// Targets of the links of a page.
-fn links(html: &str) -> Vec<&str> {
+fn link_targets(html: &str) -> Vec<&str> {
     html.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect()
 }
 
@@ -19,7 +19,7 @@ async fn start_page_links_to_docs_readiness_and_mcp() {
     assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
     assert!(page.text.contains("<code>https://carrel.example/mcp</code>"), "{}", page.text);
     assert!(page.text.contains("carrel user add --email "), "{}", page.text);
-    let links = links(&page.text);
+    let links = link_targets(&page.text);
     assert!(links.contains(&"docs") && links.contains(&"readyz"), "{links:?}");
     for link in links {
         assert_eq!(anonymous.get(&format!("/{link}")).await.status, 200, "{link}");
