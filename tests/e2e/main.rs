@@ -1,7 +1,7 @@
-//! Carrel from outside: over HTTP, on the database that the run selects, by a clock that the test sets.
+//! End-to-end tests over HTTP, on the database that the run selects, with a clock that the test sets.
 //!
-//! With `CARREL_TEST_POSTGRES` each test has a database of its own there; without it, SQLite in a folder of its own.
-//! [`support`] holds what the tests talk to; one topic is one file.
+//! With `CARREL_TEST_POSTGRES` each test has its own database there; without it, its own SQLite file. [`support`] is the harness.
+//! Each other module covers one part of the product, each file one subject.
 
 #![allow(
     missing_docs,
@@ -9,7 +9,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that cannot go on ends there"
+    reason = "tests may panic"
 )]
 
 mod cli;

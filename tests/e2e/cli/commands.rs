@@ -1,4 +1,4 @@
-//! The command line as an operator meets it: what it prints, what it asks, and what its errors name.
+//! Output, prompts and errors of the command line.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::support::{Home, OAuthClient, Program, Reply, Site, eventually};
 
 /// SQLite in the data folder, whichever database the run selects.
 const OWN_DATABASE: (&str, &str) = ("DATABASE__URL", "");
-/// The address that an assistant is told.
+/// The base URL of the service.
 const BASE_URL: &str = "http://127.0.0.1:9";
 
 #[track_caller]
@@ -110,7 +110,7 @@ async fn second_account_with_same_email_is_refused_with_the_email() {
     let home = Home::new().await;
     create_account(&home);
 
-    // No password is asked for.
+    // The command asks for no password.
     let output =
         command_output(&home, &["user", "add", "--email", "READER@reader.example", "--plan", "pro"], "", &[]);
 
@@ -314,7 +314,7 @@ async fn completions_need_no_database() {
     assert!(!home.path("data").exists());
 }
 
-/// The check of this name.
+/// The check of the report with this name.
 fn check(report: &Value, name: &str) -> Value {
     let checks = report["checks"].as_array().unwrap();
     checks.iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("{name}: {report}")).clone()

@@ -1,4 +1,4 @@
-//! Exports: everything comes out, and in again it is the same library.
+//! Exports: an archive contains the whole library, and its import gives the same library.
 
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::support::{Client, Home, Key, Program, Reply, Server, Site, article, e
 
 const LIBRARY: &str = "/app/api/library";
 
-/// Packs everything; the archive.
+/// Runs an export and returns the archive.
 async fn download_export(session: &Client) -> Vec<u8> {
     let begun = session.post("/app/api/exports", json!({})).await;
     let id = begun.data(202)["export"]["id"].as_str().unwrap().to_owned();
@@ -40,7 +40,7 @@ async fn list_items(client: &Client, path: &str, name: &str) -> Vec<Value> {
     client.get(path).await.data(200)[name].as_array().unwrap().clone()
 }
 
-/// Without what is new in another account: ids, addresses of ours, and when rows were written.
+/// Removes what differs in another account: ids, URLs of this service, and the times of rows.
 fn without_ids(value: &Value) -> Value {
     const NEW_FIELDS: [&str; 19] = [
         "itemId",
@@ -79,12 +79,12 @@ fn sorted(mut values: Vec<Value>) -> Vec<Value> {
     values
 }
 
-/// The same, with the time when it was made.
+/// The value without ids, and its creation time.
 fn with_creation_time(value: &Value) -> Value {
     json!({ "what": without_ids(value), "at": value["createdAt"].as_str().unwrap() })
 }
 
-/// A document in all forms in which it is read, whatever its ids.
+/// A document in all its forms, without ids.
 async fn read_document(session: &Client, document: &str) -> Value {
     let mut forms = serde_json::Map::new();
     for form in ["", "/chunks?limit=50", "/html", "/outline", "/transcript"] {
@@ -94,7 +94,7 @@ async fn read_document(session: &Client, document: &str) -> Value {
     forms.into()
 }
 
-/// Everything that a person sees, whatever its ids.
+/// Everything that the user sees, without ids.
 async fn read_library(session: &Client) -> Value {
     let mut bookmarks = Vec::new();
     for row in list_items(session, &format!("{LIBRARY}/bookmarks?limit=100"), "bookmarks").await {
@@ -122,7 +122,7 @@ async fn read_library(session: &Client) -> Value {
         let items = list_items(session, &format!("/app/api/projects/{id}/items"), "items").await;
         let notes = list_items(session, &format!("/app/api/projects/{id}/notes"), "notes").await;
         let mut context = without_ids(context.data(200));
-        // Of one moment, in an order that their ids make.
+        // They have the same time, so their order depends on the ids.
         context["notes"] = sorted(context["notes"].as_array().unwrap().clone()).into();
         projects.push(json!({
             "row": without_ids(&row), "context": context, "decisions": sorted(decisions.iter().map(with_creation_time).collect()),
@@ -143,7 +143,7 @@ async fn read_library(session: &Client) -> Value {
     })
 }
 
-/// A page of PDF with these words.
+/// A PDF of one page with these words.
 pub fn pdf_with_text(words: &str) -> Vec<u8> {
     let drawn = format!("BT /F1 24 Tf 72 700 Td ({words}) Tj ET");
     let objects = [
@@ -165,7 +165,7 @@ pub fn pdf_with_text(words: &str) -> Vec<u8> {
     pdf.into_bytes()
 }
 
-/// One of each thing that there is.
+/// Creates objects of every kind.
 async fn fill(server: &Server, session: &Client, key: &Key, site: &Site) {
     let collection = |name: &str, parent: Option<String>| json!({ "name": name, "description": "about", "parentId": parent });
     let made = session.post(&format!("{LIBRARY}/collections"), collection("Birds", None)).await;
@@ -254,7 +254,7 @@ async fn fill(server: &Server, session: &Client, key: &Key, site: &Site) {
     let page = site.page("/by-address", [article("By its address", "A bittern booms")]);
     let items = json!({ "items": [{ "bookmarkId": bookmark }, { "highlightId": highlight, "role": "background" }, { "entryId": entry }, { "url": page }] });
     session.post(&format!("{LIBRARY}/projects/{project}/items"), items).await.data(201);
-    // A note of a project that is younger, and the note of a bookmark that stands there itself.
+    // A note of a younger project, and the note of a bookmark that is itself an item.
     let made = session.post("/app/api/projects", json!({ "name": "Another book" })).await;
     let young = made.data(201)["project"]["id"].as_str().unwrap().to_owned();
     let note = json!({ "title": "Thoughts", "bodyMd": "On patience." });
@@ -265,7 +265,7 @@ async fn fill(server: &Server, session: &Client, key: &Key, site: &Site) {
     let on_bookmark = on_bookmark.one(server.app().db.read()).await.unwrap().unwrap();
     let items = json!({ "items": [{ "noteId": note["noteId"] }, { "noteId": on_bookmark.id }] });
     session.post(&format!("{LIBRARY}/projects/{project}/items"), items).await.data(201);
-    // What is deleted is no part of it, nor what was marked there.
+    // A deleted bookmark is not exported, nor are its highlights.
     let gone = key.save_text("https://a.example/deleted", "A bittern in the reeds.").await;
     let gone = gone["bookmarkId"].as_str().unwrap();
     let mark = json!({ "text": "bittern", "startOffset": 2, "endOffset": 9 });
@@ -277,7 +277,7 @@ async fn fill(server: &Server, session: &Client, key: &Key, site: &Site) {
     session.delete(&format!("{LIBRARY}/bookmarks/{gone}")).await.data(200);
 }
 
-/// A second in which nothing is to be heard.
+/// A WAV file with a second of silence.
 fn silent_wav() -> Vec<u8> {
     let (rate, bytes) = (16_000_u32, 32_000_u32);
     let head = [
@@ -295,7 +295,7 @@ fn silent_wav() -> Vec<u8> {
     [head.concat(), vec![0; bytes as usize]].concat()
 }
 
-/// Sends a file and waits until it is read.
+/// Uploads a file and waits until it is ready.
 async fn upload_and_wait(key: &Key, content_type: &str, bytes: &[u8]) {
     let ticket = uploads::upload(key, content_type, bytes).await;
     eventually("the file is read", async || {
@@ -305,7 +305,7 @@ async fn upload_and_wait(key: &Key, content_type: &str, bytes: &[u8]) {
     .await;
 }
 
-/// Nothing is being worked on any more.
+/// Waits until every document is ready or has failed.
 async fn wait_until_idle(session: &Client) {
     eventually("all texts are there", async || {
         let mut rows = list_items(session, &format!("{LIBRARY}/bookmarks?limit=100"), "bookmarks").await;
@@ -318,14 +318,14 @@ async fn wait_until_idle(session: &Client) {
     .await;
 }
 
-/// A service that fetches from sites of the tests, and hears.
+/// Starts a service that may fetch from the test sites and has a transcriber.
 async fn start_server() -> Server {
     let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     server
 }
 
-/// Somebody who has one of each thing that there is, and all of it packed.
+/// Creates a user with objects of every kind. Returns the session and the archive of an export.
 async fn export_full_library(server: &Server, site: &Site) -> (Client, Vec<u8>) {
     let user = server.user(Plan::Research).await;
     let (session, key) = (user.sign_in().await, user.full_key().await);
@@ -335,7 +335,7 @@ async fn export_full_library(server: &Server, site: &Site) -> (Client, Vec<u8>) 
     (session, archive)
 }
 
-/// Somebody else who took all of that in, the import, and its file.
+/// Imports that archive for another user. Returns the session, the import's id and the archive.
 async fn import_full_library(server: &Server, site: &Site) -> (Client, String, Vec<u8>) {
     let (_, archive) = export_full_library(server, site).await;
     let other = server.user(Plan::Research).await.sign_in().await;
@@ -379,7 +379,7 @@ async fn export_imported_elsewhere_gives_the_same_library() {
         assert!(!here[part].as_array().unwrap().is_empty(), "{part}");
         assert_eq!(there[part], here[part], "{part}");
     }
-    // Once more it changes nothing, and a dry run says so.
+    // A second import changes nothing, and its dry run reports that.
     let looked = start_import(&other, &archive, &[("dryRun", "true")]).await;
     let looked = wait_for(&other, &looked, "checked").await;
     let id = start_import(&other, &archive, &[]).await;
@@ -396,7 +396,7 @@ async fn export_imported_elsewhere_gives_the_same_library() {
             .clone()
     };
     eventually("it is found", async || (found().await != json!([])).then_some(())).await;
-    // And all of it can be undone: the second import added nothing.
+    // All of it can be undone: the second import added nothing.
     for (import, deletes) in [(&done, true), (&again, false)] {
         let id = import["id"].as_str().unwrap();
         other.post(&format!("/app/api/imports/{id}/undo"), json!({})).await.data(200);
@@ -499,7 +499,7 @@ async fn import_skips_rows_whose_parent_was_deleted_meanwhile() {
     for collection in collections.iter().filter(|one| one["name"] == "Birds" || one["name"] == "Waders") {
         other.delete(&format!("{LIBRARY}/collections/{}", id_of(collection, "collectionId"))).await;
     }
-    // As if it had come no further than to the feeds and collections.
+    // As if the import had stopped after the feeds and collections.
     restore_file(&server, &id, &archive).await;
     let (db, import) = (server.app().db.write(), id.parse().unwrap());
     let rows = import_row::Entity::find().filter(import_row::Column::ImportId.eq(ImportId(import)));
@@ -585,7 +585,7 @@ async fn export_is_readable_private_and_deleted_with_the_account() {
         serde_json::from_str(&text(&format!("documents/{}.json", lines[0]["document"].as_str().unwrap())))
             .unwrap();
     assert_eq!((&document["title"], &document["passages"][0]["text"]), (&json!("A & <b>"), &json!("T")));
-    // The list of a browser that is in it is one that we take, too.
+    // The bookmark list in the archive can be imported too.
     let other = server.user(Plan::Pro).await.sign_in().await;
     let id = start_import(&other, text("bookmarks.html").as_bytes(), &[]).await;
     assert_eq!(wait_for(&other, &id, "done").await["report"]["created"], 1);
@@ -624,7 +624,7 @@ async fn exports_run_one_at_a_time_and_latest_three_are_kept() {
     };
     let (one, other) = tokio::join!(begin(), begin());
     let mut packed = vec![one.clone()];
-    // The two may have come one after the other, where the first was packed in between.
+    // The second request may arrive after the first export has ended.
     packed.extend((other != one).then_some(other));
     while packed.len() < 4 {
         eventually("the export is packed", async || {
@@ -655,7 +655,7 @@ async fn export_command_is_run_by_the_service() {
     let running = Program::start(&home, "data").await;
     let key = running.client_with_key(&id, &secret);
     key.wait_for(&key.save_text("https://a.example/", "Words.").await, "ready").await;
-    // The one that was left is packed, or is being packed; this one is of now.
+    // The export of the command before the start runs or has ended; this is a new one.
     let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
     download_export(&session).await;
 

@@ -1,4 +1,4 @@
-//! Feeds: one fetch serves all who follow, each has entries of their own, and what is saved outlives the feed.
+//! Feeds: one fetch serves all followers, each of them has separate entries, and saved entries outlive the feed.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::support::{Key, Reply, Server, Site, article, eventually};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// An entry: its name in the address, its title, and what the feed says of it.
+/// An entry: its slug, its title and its description.
 type EntryFields<'a> = (&'a str, &'a str, &'a str);
 
-/// A feed of these entries, of whose pages each is an hour older than the one before.
+/// A feed with these entries, each an hour older than the one before.
 fn rss(entries: &[EntryFields]) -> Reply {
     let item = |(n, (slug, title, text)): (usize, &EntryFields)| {
         format!(
@@ -68,7 +68,7 @@ async fn wait_for_entries(key: &Key, count: usize) -> Vec<Value> {
     .await
 }
 
-/// The text of an entry's document, once it has these words.
+/// Waits until the text of the entry's document contains these words, and returns it.
 async fn wait_for_text(key: &Key, entry: &Value, words: &str) -> String {
     let path = format!("/rest/v2/documents/{}", id(entry, "documentId"));
     eventually(&format!("the text has the words {words}"), async || {
@@ -166,7 +166,7 @@ async fn retry_after_of_a_host_is_respected_for_all_users() {
     assert_eq!(site.request_count("/feed"), 2);
 }
 
-/// Whether no work waits or runs.
+/// Whether no job waits or runs.
 async fn queue_is_empty(server: &Server) -> bool {
     use entity::kind::JobState;
     use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
@@ -638,7 +638,7 @@ async fn opml_import_is_reported_and_can_be_undone() {
     .await;
 }
 
-/// The same, after a moment in which other requests arrive.
+/// The same reply after a delay in which other requests arrive.
 fn delayed_reply(reply: Reply) -> Reply {
     let Reply::Plain { body, .. } = reply else { panic!("only a plain reply can be delayed") };
     Reply::Slow(Duration::from_millis(300), body)

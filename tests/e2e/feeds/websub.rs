@@ -1,4 +1,4 @@
-//! Feeds that say by themselves when there is something new (WebSub).
+//! Feed updates by WebSub hubs.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::support::{Client, Hub, HubRequest, Key, Reply, Server, Site, eventual
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// A feed of so many entries that names its hub.
+/// A feed with this number of entries that names its hub.
 fn feed_reply(hub: &Hub, own: &str, count: usize) -> Reply {
     let entry = |n: usize| {
         format!("<entry><id>e{n}</id><title>Entry {n}</title><content>Heron {n}.</content></entry>")
@@ -26,7 +26,7 @@ fn feed_reply(hub: &Hub, own: &str, count: usize) -> Reply {
     }
 }
 
-/// Somebody follows a feed whose hub was asked; what it was asked.
+/// Follows a feed and waits for the subscription request. Returns the key, the topic and the request to the hub.
 async fn follow_feed(server: &Server, site: &Site, hub: &Hub) -> (Key, String, HubRequest) {
     let key = server.user(Plan::Pro).await.full_key().await;
     let own = site.page("/feed", [Reply::Status(404)]);
@@ -36,13 +36,13 @@ async fn follow_feed(server: &Server, site: &Site, hub: &Hub) -> (Key, String, H
     (key, own, form)
 }
 
-/// The path of the address that a hub was told.
+/// The path of the callback URL.
 fn callback_path(server: &Server, form: &HubRequest) -> String {
     let address = form["hub.callback"].clone();
     address.strip_prefix(server.anonymous().base_url()).unwrap_or_else(|| panic!("{address}")).to_owned()
 }
 
-/// The hub asks back; status and body.
+/// Verifies the intent, as the hub does. Returns status and body.
 async fn verify_intent(
     server: &Server,
     form: &HubRequest,
@@ -57,7 +57,7 @@ async fn verify_intent(
     (answer.status, answer.text)
 }
 
-/// The hub says that there is something new.
+/// Sends a notification with a signature by this secret, as the hub does. Returns the status.
 async fn send_notification(server: &Server, form: &HubRequest, secret: &str) -> u16 {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     mac.update(b"<feed/>");
@@ -77,7 +77,7 @@ async fn signed_hub_notification_triggers_one_fetch() {
     let server = Server::start_with(&[("FEEDS__PUSH", "always")]).await;
     let (key, own, form) = follow_feed(&server, &site, &hub).await;
     assert_eq!((form["hub.mode"].as_str(), form["hub.topic"].as_str()), ("subscribe", own.as_str()));
-    // Before the hub has asked back nobody is listened to.
+    // Notifications before the verification of intent are refused.
     assert_eq!(send_notification(&server, &form, &form["hub.secret"]).await, 410);
     assert_eq!(verify_intent(&server, &form, "https://other.example/", "subscribe", "9").await.0, 410);
     assert_eq!(verify_intent(&server, &form, &own, "unsubscribe", "9").await.0, 410);
@@ -86,14 +86,14 @@ async fn signed_hub_notification_triggers_one_fetch() {
             .filter(|answer| answer.0 == 200)
     });
     assert_eq!(asked_back.await, (200, "c7".to_owned()));
-    // Another than the hub does not know where it is listened to.
+    // Only the hub knows the callback URL.
     let guessed = format!("{}x", callback_path(&server, &form));
     assert_eq!(
         server.anonymous().post_bytes(&guessed, "application/atom+xml", b"<feed/>".to_vec()).await.status,
         410
     );
     let hits = site.request_count("/feed");
-    // A feed is not fetched more often than once a minute, whatever a hub says.
+    // A feed is fetched at most once a minute, even after notifications.
     server.clock.advance(Duration::from_secs(61));
 
     site.page("/feed", [feed_reply(&hub, &own, 2)]);
@@ -170,7 +170,7 @@ async fn feed_that_drops_its_hub_is_fetched_on_schedule_only() {
 #[actix_web::test]
 async fn hub_is_not_asked_when_the_service_is_unreachable() {
     let (site, hub) = (Site::start().await, Hub::start().await);
-    // The base address is not https.
+    // The base URL is not https.
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let own = site.page("/feed", [Reply::Status(404)]);

@@ -1,4 +1,4 @@
-//! Imports: files of other programs, looked at, taken in, paused, undone; and what is no such file.
+//! Imports of files from other programs: dry run, import, pause, retry, the command line, and refused files.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use crate::export::exports::pdf_with_text;
 use crate::ingest::uploads::{self, upload};
 use crate::support::{Client, Home, Program, Reply, Server, Site, article, eventually, files, program};
 
-/// Begins an import; its id.
+/// Starts an import and returns its id.
 pub async fn start_import(session: &Client, file: &[u8], fields: &[(&str, &str)]) -> String {
     let begun = session.post_file("/app/api/imports", file, fields).await;
     begun.data(202)["import"]["id"].as_str().unwrap().to_owned()
 }
 
-/// Gives an import its file again, as if it had not ended.
+/// Stores the file of an import again, as if the import had not ended.
 pub async fn restore_file(server: &Server, id: &str, file: &[u8]) {
     let (app, import) = (server.app(), ImportId(id.parse().unwrap()));
     let store = &*app.uploads.store;
@@ -32,12 +32,12 @@ pub async fn restore_file(server: &Server, id: &str, file: &[u8]) {
     assert!(stored::give(app.db.write(), held.id, Owner::Import(import)).await.unwrap());
 }
 
-/// The import as it is.
+/// Returns the import as the API shows it.
 pub async fn show_import(session: &Client, id: &str) -> Value {
     session.get(&format!("/app/api/imports/{id}")).await.data(200)["import"].clone()
 }
 
-/// The import once it has this status.
+/// Waits until the import has this status, and returns it.
 pub async fn wait_for(session: &Client, id: &str, status: &str) -> Value {
     eventually(&format!("the import is {status}"), async || {
         Some(show_import(session, id).await).filter(|import| import["status"] == status)
@@ -69,7 +69,7 @@ pub fn bookmark_list(links: &str) -> String {
     )
 }
 
-/// A ZIP archive of these files.
+/// Packs these files into a ZIP archive.
 pub fn zip_archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, bytes) in files {
@@ -79,7 +79,7 @@ pub fn zip_archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// What a dry run says, and what then comes of it.
+/// Runs a dry run and then the import. Returns the report of the first and the import.
 async fn dry_run_and_import(session: &Client, file: &[u8]) -> (Value, Value) {
     let looked = start_import(session, file, &[("dryRun", "true")]).await;
     let looked = wait_for(session, &looked, "checked").await;
@@ -271,7 +271,7 @@ async fn texts_without_a_page_become_notes() {
     .await;
     let (_, third) = dry_run_and_import(&session, mymind.as_bytes()).await;
     assert_eq!(report_counts(&third), [0, 1, 0]);
-    // The project was made for the first, and stays because something is in it; the third found the second's note.
+    // The first import created the project, which stays while it has a note. The third found the note of the second.
     for (import, left) in [(first, 1), (second, 0), (third, 0)] {
         let id = import["id"].as_str().unwrap().to_owned();
         post_step(&session, &id, "undo").await;
@@ -347,7 +347,7 @@ async fn pdfs_in_an_archive_are_read_with_page_numbers() {
     );
     let (looked, again) = dry_run_and_import(&session, &file).await;
     assert_eq!((report_counts(&again), &again["report"]), ([0, 1, 0], &looked));
-    // Who may keep no files keeps the address.
+    // A plan without files keeps the URL.
     let free = server.user(Plan::Free).await.sign_in().await;
     let (looked, done) = dry_run_and_import(&free, &file).await;
     assert_eq!((report_counts(&done), &done["report"]), ([1, 0, 0], &looked));
@@ -410,7 +410,7 @@ async fn paused_import_fetches_nothing_until_resumed() {
     let fetched = || (0..15).filter(|n| site.was_requested(&format!("/{n}"))).count();
     let rows = Database::connect(server.database_url()).await.unwrap();
     let pages = job::Entity::find().filter(job::Column::Kind.eq("page"));
-    // One of them may be on its way.
+    // One fetch may already be running.
     let waiting = eventually("no page is fetched", async || {
         let left = pages.clone().filter(job::Column::State.ne(JobState::Done)).all(&rows).await.unwrap();
         left.iter().all(|job| job.state == JobState::Queued).then_some(left)
@@ -454,7 +454,7 @@ async fn failed_import_or_undo_continues_in_its_direction() {
     break_off(ImportState::Failed, 3).await;
     let resumed = post_step(&session, &id, "resume").await;
 
-    // Else a pause would take it for one whose rows are all in.
+    // With a finish time, a pause would treat the rows as complete.
     assert_eq!((&resumed["status"], &resumed["finishedAt"]), (&json!("running"), &Value::Null), "{resumed}");
     assert_eq!(wait_for(&session, &id, "done").await["rows"], 5);
 
@@ -528,7 +528,7 @@ async fn sixth_unfinished_import_is_refused() {
         let id = start_import(&session, file.as_bytes(), &[("dryRun", "true")]).await;
         wait_for(&session, &id, "checked").await;
     }
-    // As if each had been begun, and paused before its end.
+    // As if each had been started and paused before its end.
     import::Entity::update_many()
         .col_expr(import::Column::State, Expr::value(ImportState::Paused))
         .col_expr(import::Column::DryRun, Expr::value(false))
@@ -670,7 +670,7 @@ async fn killed_import_continues_without_loss_or_repetition() {
     running.terminate().await;
 }
 
-/// What is marked in a bookmark: words, note and places, in the order of the text.
+/// The highlights of a bookmark in text order: words, note and offsets.
 pub async fn list_highlights(session: &Client, bookmark: &str) -> Vec<(String, Value, [i64; 2])> {
     let listed = session.get(&format!("/app/api/library/bookmarks/{bookmark}/highlights")).await;
     let all = listed.data(200)["highlights"].as_array().unwrap().clone();
@@ -713,7 +713,7 @@ async fn imported_annotations_become_highlights() {
         ("waits, and waits, for the fish".to_owned(), json!("Patience"), [41, 71]),
     ];
     assert_eq!(list_highlights(&session, &bookmark).await, found);
-    // Of a page that has a text they are placed at once, and what is marked already is not marked again.
+    // In a page with a text they get their offsets immediately, and existing highlights are not repeated.
     let own = json!({ "text": "reeds", "startOffset": 31, "endOffset": 36 });
     session.post(&format!("/app/api/library/bookmarks/{bookmark}/highlights"), own).await.data(201);
     let second = file.replace("Words that are nowhere", "for the fish of the evening");
@@ -722,7 +722,7 @@ async fn imported_annotations_become_highlights() {
     let all = list_highlights(&session, &bookmark).await;
     assert_eq!(all.len(), 5, "{all:?}");
     assert!(all.contains(&("for the fish of the evening".to_owned(), Value::Null, [59, 86])), "{all:?}");
-    // The highlights of the second import and of the user are changes of the first one's page, which stays.
+    // The highlights of the second import and of the user are changes to the page of the first import, which is kept.
     for (id, [kept, additions]) in [(&first, [1, 0]), (&second, [0, 1])] {
         post_step(&session, id, "undo").await;
         let undo = wait_for(&session, id, "undone").await["report"]["undo"].clone();
@@ -762,7 +762,7 @@ async fn import_command_accepts_the_same_files() {
     let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
     let listed = session.get("/app/api/library/bookmarks?sort=title").await;
     assert_eq!(listed.data(200)["bookmarks"].as_array().unwrap().len(), 2);
-    // What was imported on the command line is undone in the app.
+    // An import of the command line can be undone in the app.
     let id = taken["importId"].as_str().unwrap();
     post_step(&session, id, "undo").await;
     wait_for(&session, id, "undone").await;

@@ -1,4 +1,4 @@
-//! Undo of imports: what an import created and nobody has changed since is deleted; everything else stays, and is counted.
+//! Undo of imports: unchanged objects that the import created are deleted; everything else is kept and counted.
 
 use std::time::Duration;
 
@@ -20,14 +20,14 @@ const FEEDS: &str = "/app/api/library/feeds";
 
 /// Imports a file. Returns the import's id.
 async fn run_import(server: &Server, session: &Client, file: &str) -> String {
-    // Each at a time of its own.
+    // Each import has a different time.
     server.clock.advance(Duration::from_secs(1));
     let id = start_import(session, file.as_bytes(), &[]).await;
     wait_for(session, &id, "done").await;
     id
 }
 
-/// Undoes an import. Returns how many things it deleted and kept, and how many additions.
+/// Undoes an import. Returns the numbers of deleted objects, kept objects and kept additions.
 async fn run_undo(session: &Client, id: &str) -> [i64; 3] {
     post_step(session, id, "undo").await;
     let report = wait_for(session, id, "undone").await["report"]["undo"].clone();
@@ -39,7 +39,7 @@ async fn list_bookmarks(session: &Client) -> Vec<Value> {
     listed.data(200)["bookmarks"].as_array().unwrap().clone()
 }
 
-/// The only bookmark.
+/// Asserts that there is one bookmark, and returns it.
 async fn only_bookmark(session: &Client) -> Value {
     let all = list_bookmarks(session).await;
     assert_eq!(all.len(), 1, "{all:?}");
@@ -50,7 +50,7 @@ fn path_of(bookmark: &Value) -> String {
     format!("{BOOKMARKS}/{}", bookmark["bookmarkId"].as_str().unwrap())
 }
 
-/// The bookmarks once all of them are read.
+/// Waits until all bookmarks are ready, and returns them.
 async fn wait_until_ready(session: &Client) -> Vec<Value> {
     eventually("all texts are ready", async || {
         let all = list_bookmarks(session).await;
@@ -75,7 +75,7 @@ async fn undo_deletes_unchanged_items_and_keeps_additions() {
     assert_eq!(titles(&session).await, ["New", "There"]);
     assert_eq!(show_import(&session, &id).await["report"]["undo"], Value::Null);
 
-    // New, Top, Sub and the feed; the row of There.
+    // New, Top, Sub and the feed are deleted; There keeps its additions.
     assert_eq!(run_undo(&session, &id).await, [4, 0, 1]);
 
     assert_eq!(collections(&session).await, ["Kept"]);
@@ -168,7 +168,7 @@ async fn undo_leaves_a_kept_bookmark_unmodified() {
 #[actix_web::test]
 async fn undo_deletes_a_page_listed_twice_unless_changed() {
     let server = Server::start().await;
-    // The second row stands in another batch than the first.
+    // The second row is in another batch than the first.
     let others = (0..250).map(|n| format!("https://s.example/other/{n},Other,\n"));
     let row = |note: &str| format!("https://s.example/1,One,{note}\n");
     let file = ["url,title,note\n".to_owned(), row("Of herons"), others.collect(), row("Of reeds")].concat();
@@ -253,7 +253,7 @@ async fn page_deleted_by_undo_is_restored_with_its_highlights() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
     let id = run_import(&server, &session, &annotated_page(&HIGHLIGHTS)).await;
-    // The highlights find their places, which is no change.
+    // The highlights get their offsets, which does not count as a change.
     let page = wait_until_ready(&session).await[0]["bookmarkId"].as_str().unwrap().to_owned();
     assert!(list_highlights(&session, &page).await.iter().all(|(.., [_, end])| *end > 0));
 
@@ -369,7 +369,7 @@ async fn undo_treats_additions_of_another_import_as_changes() {
     let page =
         |tags: &str| bookmark_list(&format!("<DT><A HREF=\"https://s.example/1\" TAGS=\"{tags}\">One</A>\n"));
 
-    // The second one finds all of it there and adds nothing.
+    // The second import finds everything and adds nothing.
     let first = run_import(&server, &session, &page("a")).await;
     let same = run_import(&server, &session, &page("a")).await;
     assert_eq!(run_undo(&session, &first).await, [1, 0, 0]);
@@ -426,7 +426,7 @@ async fn undo_keeps_a_feed_with_starred_entry_and_a_changed_note() {
     let feeds = run_import(&server, &session, &feeds).await;
     let notes = run_import(&server, &session, &notes).await;
     let entries = eventually("the entries are there", async || {
-        // One host is asked for one feed a second.
+        // A host gets at most one feed request per second.
         server.clock.advance(Duration::from_secs(1));
         let all =
             session.get("/app/api/library/entries").await.data(200)["entries"].as_array().unwrap().clone();
@@ -501,7 +501,7 @@ async fn undo_continues_after_a_kill() {
 
     let session = running.anonymous().sign_in(program::EMAIL, program::PASSWORD).await;
     let undo = wait_for(&session, &id, "undone").await["report"]["undo"].clone();
-    // 1993 stays, and so does F5, in which it is.
+    // Page 1993 is kept, and with it its collection F5.
     assert_eq!(undo, json!({ "deleted": 1999 + 6, "kept": 2, "additionsKept": 0 }));
     assert_eq!(titles(&session).await, ["Page 1993"]);
     assert_eq!(collections(&session).await, ["F5"]);

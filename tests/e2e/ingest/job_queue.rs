@@ -1,4 +1,4 @@
-//! The queue of durable work, without a service: leases, and the tries that lost theirs.
+//! The durable job queue without a service: leases, attempts, crashes and fairness.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +51,7 @@ impl Queue {
         queue::ask(self.desk.db.write(), self.user, work, subject, Priority::Now, self.now()).await.unwrap();
     }
 
-    /// The row as its worker has it, where there is one to claim.
+    /// Claims the next job of any track.
     async fn claim(&self) -> Option<job::Model> {
         for track in Track::ALL {
             if let Some(job) =
@@ -108,7 +108,7 @@ async fn leases_of_dead_owner_end_once_at_its_next_start() {
 
     assert_eq!((again.id, again.attempts, again.deaths), (killed.id, 2, 1));
     assert!(!queue::renew(db, &killed, queue.now()).await.unwrap());
-    // Whatever dies twice waits for its lease: it may be what kills the process.
+    // A job that crashed twice waits for its lease: it may be the cause of the crashes.
     assert_eq!(queue::end_leases(db, OWNER, queue.now()).await.unwrap(), 0);
     assert!(queue.claim().await.is_none());
 }
@@ -166,7 +166,7 @@ async fn job_whose_attempts_all_crash_becomes_dead() {
             .dead
             .remove(0);
     let db = queue.desk.db.write();
-    // A worker that was only slow, and says so in time, has the job on.
+    // A slow worker that renews in time keeps the job.
     assert!(queue::renew(db, &last.unwrap(), queue.now()).await.unwrap());
     assert!(!queue::bury(db, &given_up, queue.now()).await.unwrap());
     queue.clock.advance(LEASE + Duration::from_secs(1));
@@ -251,14 +251,14 @@ async fn crash_count_is_independent_of_failures_and_waits() {
         queue::promote(&queue.desk.db, queue.now()).await.unwrap();
     };
 
-    // It failed three times, and the service stopped in the try after: that was none.
+    // Three attempts failed, and the service stopped during the fourth, which does not count.
     for _ in 0..3 {
         again(true, "no answer").await;
     }
     assert!(queue::release(db, &queue.claim().await.unwrap(), queue.now()).await.unwrap());
     let job = queue.claim().await.unwrap();
     assert_eq!((job.attempts, job.deaths, job.error.as_deref()), (4, 0, Some("no answer")));
-    // Between its deaths it waits for its host, which makes it no better.
+    // Waiting for its host between crashes does not reset the count.
     queue.clock.advance(LEASE + Duration::from_secs(1));
     again(false, "waiting for its host").await;
     assert_eq!(queue.claim().await.unwrap().deaths, 1);
@@ -444,7 +444,7 @@ async fn long_job_yields_to_waiting_jobs_and_continues() {
     assert_eq!(queue.claim().await.unwrap().subject, short);
     let second = queue.claim().await.unwrap();
     assert_eq!((second.subject, second.done, second.attempts), (long, 512, 1));
-    // What is longer than anybody waits for goes on behind what somebody waits for.
+    // A job that takes longer than a user would wait continues behind interactive jobs.
     let db = queue.desk.db.write();
     assert!(queue::give_way(db, &second, 1024, Priority::Backlog, queue.now()).await.unwrap());
     assert_eq!(Priority::of(&queue.row(&second).await), Priority::Backlog);

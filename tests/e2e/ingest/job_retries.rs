@@ -1,4 +1,4 @@
-//! Tries of a job: one that cannot go better is the last, others come again after a while.
+//! Attempts of a job: permanent failures are not retried, transient ones are retried after a delay.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn job_of(server: &Server, document: &str, kind: &str) -> job::Model {
     jobs.one(server.app().db.read()).await.unwrap().unwrap()
 }
 
-/// All that is due has been claimed when this is ready.
+/// Waits until another bookmark is ready; all jobs that were due before it have then been claimed.
 async fn wait_for_other_job(key: &Key, name: &str) {
     let other = key.save_text(&format!("https://example.org/{name}"), "Something else.").await;
     key.wait_for(&other, "ready").await;
@@ -89,7 +89,7 @@ async fn page_that_keeps_failing_is_given_up_with_last_reason() {
 
     let tries = eventually("the job is given up", async || {
         let job = page_job(&server, &saved).await;
-        // Not while it is due or a try runs, or the try would lose its lease and count for nothing.
+        // Not while an attempt is due or running: it would lose its lease and not count.
         let wait = job.run_at.since(server.clock.now());
         if job.state == JobState::Queued && !wait.is_zero() {
             server.clock.advance(wait);
@@ -102,10 +102,10 @@ async fn page_that_keeps_failing_is_given_up_with_last_reason() {
     assert!(key.wait_for(&saved, "failed").await["error"].is_string());
 }
 
-/// A PDF of 5 KB whose one page unpacks to 3 GB: spaces, packed twice.
+/// A PDF of 5 KB whose page unpacks to 3 GB of spaces (compressed twice).
 const PDF_BOMB: &[u8] = include_bytes!("bomb.pdf");
 
-/// Sends a PDF; the id of its document.
+/// Uploads a PDF and returns the id of its document.
 async fn upload_pdf(key: &Key, bytes: &[u8]) -> String {
     let ticket = uploads::upload(key, "application/pdf", bytes).await;
     key.get(&uploads::path(&ticket)).await.data(200)["documentId"].as_str().unwrap().to_owned()

@@ -1,4 +1,4 @@
-//! From a save, an upload or a recording to a document that is found; the job queue behind it.
+//! The ingest of pages, uploads and recordings, and its job queue.
 
 mod job_queue;
 mod job_retries;

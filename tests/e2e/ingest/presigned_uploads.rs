@@ -1,5 +1,5 @@
-//! Uploads whose bytes go to a bucket past the service: what arrived is looked at when the upload is completed, and copied
-//! out of its sender's reach.
+//! Uploads by presigned URLs to a bucket: the object is checked when the upload is completed, and copied to where its sender
+//! cannot change it.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ async fn completed_upload_is_copied_within_the_bucket() {
 
     let first = answers[0].data(202);
     assert!(answers.iter().all(|answer| answer.data(202) == first));
-    // The one that was sent, and the one copy that was kept.
+    // The sent object, and the one copy that is kept.
     eventually("the other copies are gone", async || (store.paths().len() == 2).then_some(())).await;
     let shown = eventually("its bytes were read", async || {
         let shown = key.get(&path(&ticket)).await.data(200).clone();

@@ -1,4 +1,4 @@
-//! The main job: what is saved is found and read; what is deleted is gone, and comes back.
+//! The main path: saved pages are found and can be read; deleted ones are hidden and can be restored.
 
 use entity::plan::Plan;
 use reqwest::Method;

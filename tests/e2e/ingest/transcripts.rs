@@ -1,4 +1,4 @@
-//! Recordings that become transcripts: heard window by window, gone on with where they stopped, read with their times.
+//! Transcription of recordings: window by window, resumed where it stopped, and returned with times.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ use crate::support::{
     Client, Home, Key, Program, Reply, Server, Site, TranscriptionEndpoint, eventually, files, program,
 };
 
-/// Says of each window which one it is; fails from one on, until it is told to go on.
+/// Transcribes each window as its number. Fails at the window `fails_at`, until that is reset.
 #[derive(Default)]
 pub struct CountingTranscriber {
     heard: AtomicUsize,
@@ -75,7 +75,7 @@ impl Transcriber for CountingTranscriber {
     fn unload(&self) {}
 }
 
-/// Hears a window for each permit.
+/// Transcribes one window for each permit.
 struct GatedTranscriber {
     permits: Arc<Semaphore>,
     heard: AtomicUsize,
@@ -115,12 +115,12 @@ impl Transcriber for GatedTranscriber {
     fn unload(&self) {}
 }
 
-/// A WAV file in which so many seconds of sound stand, each with a second of silence before it.
+/// A WAV file with this number of seconds of sound, each after a second of silence.
 pub fn wav_recording(seconds: u32) -> tempfile::NamedTempFile {
     wav_file(2 * seconds, |second| !second.is_multiple_of(2))
 }
 
-/// A WAV file of so many seconds, in some of which there is sound.
+/// A WAV file of this length with sound in the seconds that `sounds` selects.
 fn wav_file(seconds: u32, sounds: impl Fn(u32) -> bool) -> tempfile::NamedTempFile {
     let rate = 8_000u32;
     let bytes = seconds * rate * 2;
@@ -139,7 +139,7 @@ fn wav_file(seconds: u32, sounds: impl Fn(u32) -> bool) -> tempfile::NamedTempFi
     file
 }
 
-/// A document that is a recording, the job that a worker holds for it, and its owner's key.
+/// Creates an audio document and a running job for it. Returns the owner's key, the document and the job.
 async fn recording_with_job(server: &Server) -> (Key, document::Model, job::Model) {
     let owner = server.user(Plan::Pro).await;
     let (user, key) = (owner.id(), owner.full_key().await);
@@ -166,7 +166,7 @@ async fn recording_with_job(server: &Server) -> (Key, document::Model, job::Mode
     (key, row, job)
 }
 
-/// Brings a text in, and ends the job that made it, where one did.
+/// Stores a text, and finishes the job that made it, if any.
 async fn keep(server: &Server, document: &document::Model, job: Option<&job::Model>, text: Text) {
     let (app, split) = (server.app(), Split::of(text));
     let txn = app.db.begin().await.unwrap();
@@ -293,7 +293,7 @@ async fn finished_transcript_outlives_another_text() {
     assert_eq!((again.text, counting.heard.load(Ordering::SeqCst)), (first.text, windows));
 }
 
-/// A recording of the shared set and the folder of the speech model, where both are there. In CI both must be.
+/// A recording of the shared data and the folder of the speech model; `None` if one is missing. In CI both are required.
 #[expect(clippy::print_stderr, reason = "a test that is left out says so loudly")]
 fn speech_sample() -> Option<(PathBuf, PathBuf)> {
     let named = std::env::var_os("CARREL_MODELS_DIR").map(PathBuf::from);
@@ -408,7 +408,7 @@ async fn text_document_has_no_transcript() {
     assert_eq!(refused.error_code(404), "NOT_FOUND");
 }
 
-/// Uploads a file; its ticket.
+/// The status of an upload.
 async fn upload_status(key: &Client, ticket: &Value) -> Value {
     key.get(&uploads::path(ticket)).await.data(200)["status"].clone()
 }
@@ -433,7 +433,7 @@ async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
     .await;
     assert_eq!(hears.heard.load(Ordering::SeqCst), 1);
 
-    // A turn lasts longer where a recording was slow to open: windows are heard one by one until it is over.
+    // A turn lasts longer when a recording is slow to open: permits are added one by one until it ends.
     eventually("the short one is heard", async || {
         hears.permits.add_permits(1);
         (upload_status(&other, &short).await == "ready").then_some(())
@@ -506,7 +506,7 @@ async fn recording_title_comes_from_its_id3_tag() {
     assert_eq!(shown.data(200)["bookmark"]["title"], "Herons");
 }
 
-/// The address of a feed with these items.
+/// Serves a feed with these items and returns its URL.
 fn feed_url(site: &Site, items: &str) -> String {
     let body = format!("<rss version=\"2.0\"><channel><title>Talks</title>{items}</channel></rss>");
     let headers = vec![("content-type", "application/rss+xml".to_owned())];
@@ -556,7 +556,7 @@ async fn enclosure_is_transcribed_on_request() {
             site.page(name, [Reply::Status(404)])
         )
     };
-    // No type is said: the address tells it.
+    // The enclosure has no type: it is taken from the URL.
     let (talk, text) = (item("/talk", &format!("<enclosure url=\"{sound}\" type=\"\"/>")), item("/text", ""));
     let feed = feed_url(&site, &format!("{talk}{text}"));
     key.post("/rest/v1/feeds", json!({ "url": feed })).await.data(201);
@@ -575,14 +575,14 @@ async fn enclosure_is_transcribed_on_request() {
     let document = entry["documentId"].as_str().unwrap();
     let transcript = eventually("it is heard", async || {
         let shown = key.get(&format!("/rest/v2/documents/{document}/transcript")).await;
-        // It is ready already where its description is indexed only now.
+        // It may already be ready with its description.
         let is_heard = |data: &Value| data["status"] == "ready" && data["segments"] != json!([]);
         (shown.status == 200 && is_heard(shown.data(200))).then(|| shown.data(200).clone())
     })
     .await;
     assert_eq!(transcript["segments"][0]["text"], "This is heron number 0.");
     assert_eq!(entry["summary"], "Notes of it.");
-    // It is the whole of the entry from then on: nothing is heard twice, and saving it fetches no page.
+    // The transcript is the text of the entry from then on: it is not made twice, and a save fetches no page.
     key.post(&asked(&named("/talk")), json!({})).await.data(202);
     let saved = key.save(json!({ "url": named("/talk")["url"] })).await;
     assert_eq!(saved["documentId"], entry["documentId"]);
@@ -596,7 +596,7 @@ fn audio_reply(seconds: u32) -> Reply {
     Reply::File("audio/wav", std::fs::read(wav_recording(seconds).path()).unwrap())
 }
 
-/// The text of what was saved: of what a [`Counting`] hears, each hearing has other words.
+/// The text of the saved document. Each transcription by [`CountingTranscriber`] has other words.
 async fn read_text(key: &Key, saved: &Value) -> String {
     let document = key.get(&format!("/rest/v2/documents/{}", saved["documentId"].as_str().unwrap())).await;
     document.data(200)["text"].as_str().unwrap().to_owned()
@@ -791,7 +791,7 @@ fn gated_transcriber() -> Arc<GatedTranscriber> {
     Arc::new(GatedTranscriber { permits: Arc::new(Semaphore::new(0)), heard: AtomicUsize::new(0) })
 }
 
-/// A recording of the person's that another node has begun; the job under which it hears it.
+/// Inserts a recording that another node is transcribing, and returns its job.
 async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize) -> job::Model {
     let saved = key.save_text(&format!("https://e.example/{n}"), "not heard yet").await;
     key.wait_for(&saved, "ready").await;
@@ -896,7 +896,7 @@ async fn busy_transcription_endpoint_is_retried() {
         eventually("it is asked", async || (endpoint.forms().len() == times).then_some(())).await;
     };
 
-    // A clock that goes on within a try ends its lease.
+    // Moving the clock during an attempt would end its lease.
     let waits = async || {
         eventually("it waits", async || {
             let hears = job::Entity::find().filter(job::Column::Kind.eq("hear"));
@@ -908,7 +908,7 @@ async fn busy_transcription_endpoint_is_retried() {
 
     asked(1).await;
     waits().await;
-    // Not before it wants to be, and once more after an answer that makes no sense.
+    // The endpoint is not asked before its Retry-After, and again after an invalid response.
     server.clock.advance(Duration::from_secs(1700));
     tokio::time::sleep(Duration::from_secs(2)).await;
     asked(1).await;
@@ -957,7 +957,7 @@ async fn refused_window_is_reported_missing_and_the_rest_is_kept() {
     let server = Server::start_with(&endpoint.settings()).await;
     let key = server.user(Plan::Pro).await.full_key().await;
 
-    // More than twenty minutes: an endpoint hears ten at a time.
+    // More than twenty minutes: an endpoint gets windows of ten minutes.
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(650).path()).unwrap()).await;
 
     eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
@@ -982,7 +982,7 @@ async fn transcription_resumes_after_a_kill() {
     let (id, secret) = program::create_account(&home);
     let running = Program::start_with(&home, "data", &endpoint.settings()).await;
     let key = running.client_with_key(&id, &secret);
-    // More than twenty minutes: an endpoint hears ten at a time.
+    // More than twenty minutes: an endpoint gets windows of ten minutes.
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(650).path()).unwrap()).await;
     eventually("the third window is asked for", async || (endpoint.forms().len() == 3).then_some(())).await;
 

@@ -1,4 +1,4 @@
-//! Uploads whose bytes come to the service itself: what is acknowledged is kept, what breaks off leaves nothing.
+//! Uploads to the service itself: acknowledged bytes are kept, interrupted uploads leave nothing.
 
 use std::path::Path;
 use std::time::Duration;
@@ -27,7 +27,7 @@ async fn announce(key: &Client, bytes: usize) -> Value {
     key.post("/rest/v2/uploads", announcement(bytes)).await.data(201).clone()
 }
 
-/// Sends these bytes with a ticket; the status of the answer.
+/// Sends these bytes to the URL of a ticket and returns the status.
 pub async fn put(ticket: &Value, bytes: &[u8]) -> u16 {
     let request = reqwest::Client::builder().no_proxy().build().unwrap();
     let request = request.put(ticket["putUrl"].as_str().unwrap());
@@ -35,8 +35,8 @@ pub async fn put(ticket: &Value, bytes: &[u8]) -> u16 {
     request.header("content-type", kind).body(bytes.to_vec()).send().await.unwrap().status().as_u16()
 }
 
-/// Begins to send so many bytes with a ticket, and goes no further than these. Whoever waits for the answer must not block:
-/// connections to the database live on this thread too.
+/// Starts a PUT that announces this number of bytes, and sends only `bytes`. Tests must not block on the response, because the
+/// database connections run on the same thread.
 async fn begin_put(ticket: &Value, bytes: &[u8], announced: usize) -> TcpStream {
     let url = url::Url::parse(ticket["putUrl"].as_str().unwrap()).unwrap();
     let mut sender = TcpStream::connect((url.host_str().unwrap(), url.port().unwrap())).await.unwrap();
@@ -50,14 +50,14 @@ async fn begin_put(ticket: &Value, bytes: &[u8], announced: usize) -> TcpStream 
     sender
 }
 
-/// The version and status that such a request is answered with.
+/// Reads the HTTP version and the status of the response.
 async fn status_line(sender: &mut TcpStream) -> String {
     let mut said = [0; 12];
     sender.read_exact(&mut said).await.unwrap();
     String::from_utf8_lossy(&said).into_owned()
 }
 
-/// Sends a file of this type and completes it; the upload as it was announced.
+/// Uploads a file of this type and completes it. Returns the ticket.
 pub async fn upload(key: &Client, content_type: &str, bytes: &[u8]) -> Value {
     let said = json!({ "filename": "a file", "contentType": content_type, "bytes": bytes.len() });
     let ticket = key.post("/rest/v2/uploads", said).await.data(201).clone();
@@ -296,7 +296,7 @@ async fn file_is_deleted_with_its_purged_bookmark_or_its_account() {
 
     actors::auth::accounts::delete(server.app(), two.id()).await.unwrap();
 
-    // A file is left alone for the moment in which it lost its owner.
+    // A file that has just lost its owner is not deleted yet.
     server.clock.advance(Duration::from_secs(60));
     eventually("the account's file is gone", async || (files(Path::new(&folder)).len() == 1).then_some(()))
         .await;
@@ -351,7 +351,7 @@ async fn saved_file_urls_become_their_detected_type() {
     assert_eq!(files(&server.app().data_dir.join("scratch")).len(), 0);
 }
 
-/// The bookmark, once something is said of why it is not ready.
+/// The bookmark, if it has an error.
 async fn find_failed(key: &Key, saved: &Value) -> Option<Value> {
     let path = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
     let shown = key.get(&path).await.data(200)["bookmark"].clone();
@@ -393,7 +393,7 @@ async fn account_is_deleted_while_a_job_holds_its_document() {
     let document = DocumentId(saved["documentId"].as_str().unwrap().parse().unwrap());
     let (app, id) = (server.app().clone(), user.id());
 
-    // A job of its holds the document, and then comes to something that the account must be there for.
+    // A job locks the document and then needs the account's row.
     let job = app.db.begin().await.unwrap();
     document::Entity::one_of(id, document).lock_exclusive().one(&job).await.unwrap().unwrap();
     let desk = app.desk.clone();
@@ -401,7 +401,7 @@ async fn account_is_deleted_while_a_job_holds_its_document() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let now = app.clock.now();
     let asked = queue::ask(&job, id, Work::Index, document.0, Priority::Now, now).await;
-    // Of the two one is ended, where they wait for each other.
+    // If they wait for each other, the database ends one of them.
     if asked.is_ok() {
         job.commit().await.unwrap();
     } else {

@@ -1,4 +1,4 @@
-//! The connection below the routes: how many there may be, what a slow reader gets, and requests that are none.
+//! Connections: their limits, slow readers and malformed requests.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,14 +17,14 @@ async fn connect(server: &Server) -> TcpStream {
     TcpStream::connect(anonymous.base_url().trim_start_matches("http://")).await.unwrap()
 }
 
-/// A connection from this address of the machine.
+/// Connects from this local IP address.
 pub async fn connect_from(service: SocketAddr, from: Ipv4Addr) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((from, 0).into()).unwrap();
     socket.connect(service).await.unwrap()
 }
 
-/// Sends this, and reads until the connection ends.
+/// Sends a request and reads until the connection ends.
 pub async fn exchange(server: &Server, request: &str) -> String {
     let mut stream = connect(server).await;
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -64,7 +64,7 @@ async fn connections_over_the_limit_of_an_ip_address_are_closed() {
 /// Covers the fault table (row 28).
 #[actix_web::test]
 async fn flood_of_connections_leaves_files_to_the_database() {
-    // 128 connections at once, and of each address 32.
+    // At most 128 connections, and 32 per IP address.
     const MAX_FILES: usize = 256;
     const ADDRESSES: u8 = 6;
     const CONNECTIONS_PER_ADDRESS: usize = 50;
@@ -81,7 +81,7 @@ async fn flood_of_connections_leaves_files_to_the_database() {
         }
     }
 
-    // On the connection that is open already.
+    // Uses the connection that is already open.
     let bookmark = key.save_text("https://example.org/a", "A heron in the reeds.").await;
     key.wait_for(&bookmark, "ready").await;
 
@@ -96,7 +96,7 @@ async fn flood_of_connections_leaves_files_to_the_database() {
 
 #[actix_web::test]
 async fn connections_of_one_ip_address_leave_room_for_others() {
-    // 384 connections at once: fewer than the one address opens.
+    // At most 384 connections: fewer than the one IP address opens.
     const MAX_FILES: usize = 512;
     const CONNECTIONS: usize = 400;
     const WAITS_FOR_REQUEST: &str = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";

@@ -1,4 +1,4 @@
-//! The day of a user: counted over all keys, from midnight to midnight UTC, and kept.
+//! The daily limit of a user: counted over all keys from midnight to midnight UTC, and kept over restarts.
 
 use std::time::Duration;
 
@@ -120,7 +120,7 @@ async fn clock_set_back_after_a_restart_finds_the_daily_count() {
 
     server.clock.set_back(DAY);
 
-    // The first call asks for the rows of the day, which the next one meets.
+    // The first call requests the counts of the day; the next one uses them.
     assert_eq!(key.get("/rest/v2/usage").await.error_code(429), "RATE_LIMITED");
     let refused = key.get("/rest/v2/usage").await;
     assert_eq!((refused.error_code(429), refused.header_number("retry-after")), ("RATE_LIMITED", 12 * 3600));

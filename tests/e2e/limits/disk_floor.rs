@@ -1,4 +1,4 @@
-//! The disk floor: below it strangers add nothing, users can still sign in, and no file of an import is taken.
+//! The disk floor: below it unauthenticated writes and imports are refused, and users can still sign in.
 
 use entity::plan::Plan;
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! The hour of a key: its full number at once, refilled evenly (contract.md, section 3).
+//! The hourly limit of a key: a full burst, refilled evenly (contract.md, section 3).
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! The bytes that a library may take up: counted with every change, refused over the plan's number, and free again when a text
-//! is gone.
+//! The byte quota of a library: counted with every change, enforced by the plan, and freed when texts are deleted.
 
 use std::time::Duration;
 
@@ -27,7 +26,7 @@ async fn start_server(library_bytes: &str) -> Server {
     Server::start_with(&[("PLANS__PRO__LIBRARY_BYTES", library_bytes)]).await
 }
 
-/// Bytes of the library, and what the plan allows.
+/// The bytes of the library, and the plan's limit.
 async fn library_usage(client: &Client) -> (u64, u64) {
     let usage = client.get("/rest/v2/usage").await;
     let library = usage.data(200)["library"].clone();
@@ -59,7 +58,7 @@ async fn count_bookmarks(client: &Client) -> usize {
     client.get(BOOKMARKS).await.data(200)["bookmarks"].as_array().unwrap().len()
 }
 
-/// A page of so many sentences about a subject.
+/// A page with this number of sentences about a subject.
 fn page_reply(subject: &str, sentences: usize) -> Reply {
     let sentence =
         |n| format!("<p>On morning number {n} whoever has seen {subject} remembers it for long.</p>");
@@ -91,7 +90,7 @@ async fn save_over_the_limit_is_refused_and_keeps_nothing() {
     assert_eq!((count_bookmarks(&key).await, library_usage(&key).await), (1, before));
     let exists = key.get(&format!("{BOOKMARKS}/exists?url=https://example.org/b")).await;
     assert_eq!(exists.data(200)["exists"], false);
-    // What fits is taken, and an address that is there takes its tags however large what came with it is.
+    // A text that fits is accepted, and an existing URL takes its tags however large the sent text is.
     save_when_ready(&key, "c", 4000).await;
     let again = json!({ "url": "https://example.org/c", "text": text_of_bytes(8000), "tags": ["reeds"] });
     let again = key.post(BOOKMARKS, again).await;
@@ -800,7 +799,7 @@ async fn import_with_only_faulty_rows_fails() {
     assert!((10_000..20_000).contains(&rows), "{rows}");
     assert!(failed["error"].as_str().unwrap().contains("none of the last 10000 rows"), "{failed}");
     assert_eq!(failed["report"]["created"], 0);
-    // Its user may insist.
+    // The user may resume it.
     imports::post_step(&session, &id, "resume").await;
     let again = eventually("it has read on", async || {
         let import = imports::show_import(&session, &id).await;

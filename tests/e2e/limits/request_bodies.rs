@@ -1,4 +1,4 @@
-//! Request bodies that stall, come slowly or are sent by strangers: they harm nobody else.
+//! Stalled, slow and unauthenticated request bodies: they do not affect other clients.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -11,12 +11,12 @@ use tokio::net::TcpStream;
 use crate::limits::connections::connect_from;
 use crate::support::{Client, Home, Key, Program, Server, eventually, program};
 
-/// Opens a connection from this address and sends the head of a sign-in request without its body.
+/// Connects from this IP address and sends the head of a sign-in request without its body.
 async fn begin_sign_in(service: SocketAddr, from: Ipv4Addr) -> TcpStream {
     begin_post_from(service, from, "/app/api/session", 1000).await
 }
 
-/// Opens a connection from this address and sends the head of a request with a body of so many bytes.
+/// Connects from this IP address and sends the head of a request with a body of this length.
 async fn begin_post_from(service: SocketAddr, from: Ipv4Addr, path: &str, length: usize) -> TcpStream {
     let mut stream = connect_from(service, from).await;
     let head = format!(
@@ -26,7 +26,7 @@ async fn begin_post_from(service: SocketAddr, from: Ipv4Addr, path: &str, length
     stream
 }
 
-/// A connection on which a POST of a bookmark was begun that announces so many bytes.
+/// Connects and sends the head of a bookmark POST with a body of this length.
 async fn begin_post(client: &Client, authorization: Option<&str>, length: usize) -> TcpStream {
     let host = client.base_url().trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).await.unwrap();
@@ -42,7 +42,7 @@ async fn begin_own_post(key: &Key, length: usize) -> TcpStream {
     begin_post(key, Some(&key.header("authorization")), length).await
 }
 
-/// Everything up to the end of the connection.
+/// Reads until the end of the connection.
 async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     // The service may reset a connection on which it left bytes unread.
@@ -50,7 +50,7 @@ async fn read_to_end(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// The status of the next answer; 0 if the connection ends before it.
+/// Reads the status of the next response; 0 if the connection ends before it.
 async fn read_status(stream: &mut TcpStream) -> u16 {
     let mut begin = *b"HTTP/1.1 000";
     let _ = stream.read_exact(&mut begin).await;
@@ -70,7 +70,7 @@ async fn stalled_bodies_of_one_key_leave_others_served() {
     for _ in 0..STALLED {
         let mut stream = begin_own_post(&greedy, SENT_BYTES + 1).await;
         for _ in 0..SENT_BYTES >> 20 {
-            // One over its share is refused in the middle of its body.
+            // A body over the share of the key is refused in the middle.
             if stream.write_all(&chunk).await.is_err() {
                 break;
             }
@@ -90,7 +90,7 @@ async fn stalled_bodies_of_one_key_leave_others_served() {
 /// Covers the fault table (row 25).
 #[actix_web::test]
 async fn stalled_posts_of_many_ips_leave_a_client_served() {
-    // At most 384 connections at a time, whatever the number of workers: fewer than the test opens.
+    // At most 384 connections, whatever the number of workers: fewer than the test opens.
     const MAX_FILES: usize = 512;
     const ADDRESSES: u8 = 5;
     const CONNECTIONS_PER_ADDRESS: usize = 90;
@@ -126,7 +126,7 @@ async fn stalled_posts_of_many_ips_leave_a_client_served() {
 #[actix_web::test]
 async fn sign_in_works_while_stalled_bodies_fill_the_memory() {
     const ADDRESSES: u8 = 10;
-    // More than the share of an address.
+    // More than the share of an IP address.
     const CONNECTIONS_PER_ADDRESS: usize = 40;
     const SENT_BYTES: usize = 60_000;
     let home = Home::new().await;
@@ -140,7 +140,7 @@ async fn sign_in_works_while_stalled_bodies_fill_the_memory() {
         for _ in 0..CONNECTIONS_PER_ADDRESS {
             let from = Ipv4Addr::new(127, 0, 1, address);
             let mut stream = begin_post_from(service, from, "/app/api/session", SENT_BYTES + 1).await;
-            // One over a share is refused in the middle of its body.
+            // A body over a share is refused in the middle.
             let _ = stream.write_all(&blank).await;
             stalled.push(stream);
         }

@@ -1,5 +1,5 @@
-//! The bytes that the files of imports and exports may take up together: reserved before they come, refused over the plan's
-//! number, and free again when a file is not needed any more.
+//! The byte quota of import and export files: reserved before a file is received, enforced by the plan, and freed when the file
+//! is no longer needed.
 
 use library::transfer_quota::{self, TransferKind};
 use entity::id::{ImportId, UserId};
@@ -34,12 +34,12 @@ async fn used_bytes(server: &Server, user: UserId) -> u64 {
     transfer_quota::used_bytes(app.db.read(), user, app.clock.now()).await.unwrap()
 }
 
-/// How many files the store holds, also those that are written or deleted now.
+/// The number of stored files, including those being written or deleted.
 async fn count_stored_files(server: &Server) -> usize {
     stored_file::Entity::find().all(server.app().db.read()).await.unwrap().len()
 }
 
-/// An import that was looked at, as if it had been begun and paused before its end.
+/// An import after its dry run, as if it had been started and paused before its end.
 async fn paused_import(server: &Server, session: &Client, file: &[u8]) -> String {
     let id = start_import(session, file, DRY_RUN).await;
     wait_for(session, &id, "checked").await;
@@ -69,7 +69,7 @@ async fn import_over_the_limit_is_refused_and_keeps_nothing() {
     assert!(error["message"].as_str().unwrap().contains("undo a paused import"), "{error}");
     assert_eq!((used_bytes(&server, user.id()).await, count_stored_files(&server).await), (60_000, 1));
     assert_eq!(session.get(IMPORTS).await.data(200)["imports"].as_array().unwrap().len(), 1);
-    // Beside it there is room for a smaller one, and for this one when the first is undone.
+    // A smaller one fits, and this one fits when the first is undone.
     let smaller = start_import(&session, &file_of_bytes(40_000), &[]).await;
     wait_for(&session, &smaller, "done").await;
     post_step(&session, &first, "undo").await;
@@ -157,7 +157,7 @@ async fn usage_reports_transfer_bytes() {
     assert_eq!(usage.data(200)["transfers"], json!({ "bytes": 60_000, "limit": 40_u64 << 30 }));
 }
 
-/// Saves a text of this many bytes, which is packed to half of them at best.
+/// Saves a text of this many bytes that compresses to no less than half.
 async fn save_noise(session: &Client, bytes: usize) {
     let words: String = (1_u64..)
         .map(|n| format!("{:016x} ", n.wrapping_mul(n).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
@@ -172,7 +172,7 @@ async fn save_noise(session: &Client, bytes: usize) {
     .await;
 }
 
-/// Packs everything; the export, when it has come to this status.
+/// Runs an export until it has this status, and returns it.
 async fn run_export(session: &Client, status: &str) -> Value {
     let begun = session.post(EXPORTS, json!({})).await.data(202)["export"].clone();
     let path = format!("{EXPORTS}/{}", begun["id"].as_str().unwrap());

@@ -1,4 +1,4 @@
-//! What an assistant calls itself: in the notice of a first use, in the activity view and in the list of keys.
+//! The names of MCP clients in first-use notices, in the activity and in the list of keys.
 
 use entity::plan::Plan;
 use serde_json::{Value, json};

@@ -1,5 +1,4 @@
-//! /mcp on the wire: who may ask from where, what a message must be, and how each era is answered (design: mcp-oauth.md,
-//! section 1.3).
+//! The MCP protocol: origins, credentials, messages and revisions (design: mcp-oauth.md, section 1.3).
 
 use entity::plan::Plan;
 use reqwest::Method;
@@ -13,7 +12,7 @@ fn message(method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": "a-7", "method": method, "params": params })
 }
 
-/// A message of the newest revision, as its body has it.
+/// A message of the newest revision.
 fn modern_message(method: &str, params: Value) -> Value {
     let mut params = params;
     params["_meta"] = json!({
@@ -23,7 +22,7 @@ fn modern_message(method: &str, params: Value) -> Value {
     message(method, params)
 }
 
-/// The headers that go with it.
+/// Sends the headers that a message of the newest revision requires.
 fn with_method(client: &Client, method: &str) -> Client {
     client.clone().with("mcp-protocol-version", NEWEST_REVISION).with("mcp-method", method)
 }

@@ -1,4 +1,4 @@
-//! What tool calls cost, and what happens where the day or the hour is spent (spec.md: Limits; contract.md, section 7).
+//! The weights of tool calls, and calls over the daily or hourly limit (spec.md: Limits; contract.md, section 7).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Access tokens at the MCP server, and nowhere else (assertions 78 to 88).
+//! Access tokens: valid at the MCP server only (assertions 78 to 88).
 
 use std::time::Duration;
 
@@ -215,7 +215,7 @@ async fn secrets_are_in_no_row_file_log_or_activity() {
     }
 }
 
-/// What PostgreSQL holds of OAuth and sessions; SQLite's file is looked at as it is.
+/// The rows of OAuth, sessions and activity on PostgreSQL; empty on SQLite, whose file is searched directly.
 async fn rows_as_text(home: &Home) -> String {
     if home.database_file().is_some() {
         return String::new();

@@ -226,7 +226,7 @@ async fn sign_in_redirects_to_the_own_page_only() {
             "{sent}"
         );
     }
-    // Whatever else the form says: where it leads is known here alone.
+    // Other fields of the form have no effect on the redirect.
     let fields = [
         ("ticket", kept.as_str()),
         ("request", "redirect_uri=https%3A%2F%2Fevil.example%2F"),
@@ -297,7 +297,7 @@ async fn sign_in_from_another_site_is_refused() {
         let answer = server.anonymous().with(name, value).post_form("/oauth/sign-in", &fields).await;
         assert_eq!((answer.status, answer.header("set-cookie")), (403, ""), "{name}: {value}");
     }
-    // A browser that sends no referrer says so of its own origin too, and beside it where it comes from.
+    // Without a referrer, browsers send `Origin: null` for the own origin too, together with `Sec-Fetch-Site`.
     let home = server.anonymous().with("origin", "null").with("sec-fetch-site", "same-origin");
     assert_eq!(home.post_form("/oauth/sign-in", &fields).await.status, 303);
 }

@@ -1,4 +1,4 @@
-//! Clients that are named by the address of a document about themselves, where the operator allows it (D7).
+//! Client ID metadata documents, when the operator allows them (D7).
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::support::{OAuthClient, REDIRECT_URI, Reply, Response, Server, Site, r
 
 const DOCUMENTS_ALLOWED: [(&str, &str); 1] = [("OAUTH__CLIENT_METADATA_DOCUMENTS", "true")];
 
-/// The address of a document, with these members changed.
+/// Serves a client document with these members changed, and returns its URL.
 fn serve_document(site: &Site, path: &str, changes: Value) -> String {
     let id = site.page(path, [Reply::Never]);
     let mut said =

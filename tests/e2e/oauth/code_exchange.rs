@@ -1,4 +1,4 @@
-//! The token endpoint with a code (assertions 47 to 62).
+//! Code exchange at the token endpoint (assertions 47 to 62).
 
 use std::time::Duration;
 
@@ -184,7 +184,7 @@ async fn token_guesses_get_429_and_valid_tokens_still_work() {
     assert!((1..=60).contains(&waits.header_number("retry-after")));
     assert_eq!(assistant.exchange(&format!("cc_{:043}", 99)).await.status, 429);
     let fresh = Tokens::from_response(&assistant.refresh(&tokens.refresh).await);
-    // What was good once is no guess, however often it is shown.
+    // A token that was valid once does not count as a guess.
     assistant.post_as_client("/oauth/revoke", &[("token", &fresh.refresh)]).await;
     for _ in 0..25 {
         assert_oauth_error(&assistant.refresh(&fresh.refresh).await, 400, "invalid_grant");

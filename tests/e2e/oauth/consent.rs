@@ -1,4 +1,4 @@
-//! The consent page and what the person decides (assertions 38 to 46).
+//! The consent page and the user's decision (assertions 38 to 46).
 
 use entity::plan::Plan;
 use serde_json::json;

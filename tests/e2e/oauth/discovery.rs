@@ -1,4 +1,4 @@
-//! How clients find their way: metadata and preflights (assertions 1 to 8).
+//! Discovery: metadata and CORS preflights (assertions 1 to 8).
 
 use reqwest::Method;
 use serde_json::json;

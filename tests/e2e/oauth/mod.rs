@@ -1,4 +1,4 @@
-//! Assistants that sign in by OAuth: the assertions of the design (mcp-oauth.md, section 5), one part of it a file.
+//! OAuth clients: the assertions of the design (mcp-oauth.md, section 5), one part per file.
 
 mod access_tokens;
 mod authorization_request;

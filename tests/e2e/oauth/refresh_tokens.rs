@@ -1,4 +1,4 @@
-//! The token endpoint with a refresh token (assertions 63 to 72).
+//! Refresh tokens at the token endpoint (assertions 63 to 72).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Registration (assertions 9 to 22).
+//! Dynamic client registration (assertions 9 to 22).
 
 use std::time::Duration;
 
@@ -211,12 +211,12 @@ async fn unused_client_is_deleted_after_thirty_days() {
     let (home, clock) = server.stop().await;
     let server = Server::start_in(home, clock, &[]).await;
     assert_eq!(server.anonymous().get(&idle.authorization_url(&[])).await.status, 200);
-    // Looking at the page was a use.
+    // Opening the page counted as a use.
     server.clock.advance(DAY * 30 + Duration::from_millis(1));
     let (home, clock) = server.stop().await;
     let server = Server::start_in(home, clock, &[]).await;
 
-    // Not by its page: whoever looks at that uses it.
+    // Checked in the database: opening the page would count as a use.
     let id: ClientId = idle.id.parse().unwrap();
     eventually("the unused client is forgotten", async || {
         let row = oauth_client::Entity::find_by_id(id).one(server.app().db.read()).await.unwrap();
@@ -282,7 +282,7 @@ async fn used_client_is_kept_from_its_last_refresh() {
         row.is_none().then_some(())
     })
     .await;
-    // Twenty days after its last refresh, though sixty after it registered.
+    // Twenty days after its last refresh and sixty after its registration.
     assert_eq!(server.anonymous().get(&assistant.authorization_url(&[])).await.status, 200);
 }
 
@@ -294,7 +294,7 @@ async fn client_ids_are_not_guessable() {
     for _ in 0..5 {
         ids.push(uuid::Uuid::parse_str(&OAuthClient::new(server.anonymous()).await.id).unwrap());
     }
-    // The clock stands still: whatever they have in common, it is not the 62 bits behind the variant.
+    // The clock does not move, so the ids share their time; the 62 bits after the variant must still differ.
     let tails: std::collections::BTreeSet<u64> = ids.iter().map(|id| id.as_u64_pair().1 << 2).collect();
     assert_eq!(tails.len(), 5);
     let near = tails.iter().zip(tails.iter().skip(1)).any(|(a, b)| b - a < 1 << 40);

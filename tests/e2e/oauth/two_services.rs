@@ -1,5 +1,5 @@
-//! Two services on one database: a token is good at both, good once, and dead at both within a second. And a service that is
-//! killed: no step of a token is half done.
+//! OAuth at two services on one database: a token is valid at both, used once, and revoked at both within a second. A kill leaves
+//! no token step half done.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 
 use crate::support::{Client, Home, OAuthClient, Program, Tokens, program};
 
-/// The address that both stand behind.
+/// The base URL of both services.
 const BASE_URL: &str = "http://127.0.0.1:9";
 
 async fn sign_in(node: &Program) -> Client {
@@ -117,7 +117,7 @@ async fn kill_during_refresh_leaves_exactly_one_valid_token() {
             Some(answer) => {
                 drop(Tokens::from_response(&assistant.refresh(&Tokens::from_response(&answer).refresh).await))
             }
-            // Whether it was spent is not known to who got no answer; never is it good and spent.
+            // Without a response the client does not know whether the token was spent.
             None => assert!(matches!(assistant.refresh(&old).await.status, 200 | 400)),
         }
     }

@@ -1,4 +1,4 @@
-//! What callers see when an actor dies: a clear error at worst, and a fresh actor after it.
+//! Crashes of actors: callers get a clear error at worst, and the actor restarts.
 
 use entity::plan::Plan;
 use runtime::Health;
@@ -6,11 +6,11 @@ use serde_json::json;
 
 use crate::support::{OAuthClient, Reply, Response, Server, Site, Tokens, article, eventually};
 
-/// Kills the actor until a request meets it dead; all other requests must be answered well.
+/// Crashes the actor until a request fails because of it; all other requests must succeed.
 async fn crash_until_seen(health: &Health, crash: impl Fn(), mut ask: impl AsyncFnMut() -> Response) {
     for deaths in 1..=20 {
         crash();
-        // The pause before a fresh one doubles each time, so that a request is soon sure to fall into it.
+        // The delay before a restart doubles each time, so a request soon falls into it.
         eventually("the actor died", async || {
             let report = health.report();
             (!report.up || report.restarts >= deaths).then_some(())

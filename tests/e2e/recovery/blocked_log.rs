@@ -1,4 +1,4 @@
-//! The real program with a stderr that nobody reads: it goes on answering, and it ends in order.
+//! The program with a blocked or closed stderr: it continues to respond and shuts down.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use tokio::time::timeout;
 
 use crate::support::{Home, Program, eventually};
 
-/// Each is a line of the log of more than 100 bytes: several times what a pipe holds (64 KiB).
+/// Each request writes a log line of more than 100 bytes: together several times the capacity of a pipe (64 KiB).
 const REQUESTS: usize = 4_000;
 const PARALLEL_REQUESTS: usize = 40;
-/// A service that waits for its log answers nothing for ever.
+/// A service that waits for its log would never respond.
 const REQUESTS_TIMEOUT: Duration = Duration::from_secs(60);
 
 async fn send_requests(running: &Program) {

@@ -1,4 +1,4 @@
-//! What a connection to the database may not leave behind.
+//! Database connections after cancelled transactions and statements.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -12,10 +12,10 @@ use sea_orm::ConnectionTrait;
 
 use crate::support::Home;
 
-/// More than the writing connections of one service. They are lent in turn, so each of them is used.
+/// More than the write connections of a service. They are used in turn, so each of them is used.
 const WRITES: usize = 16;
 
-/// Polls a future so many times at most, each time that it is woken, and drops it: its output where it has ended by then.
+/// Polls a future at most this number of times and drops it. Returns its output if it has completed.
 async fn poll_times<F: Future>(mut future: Pin<Box<F>>, times: usize) -> Option<F::Output> {
     let mut polls = 0;
     poll_fn(|context| {
@@ -29,8 +29,8 @@ async fn poll_times<F: Future>(mut future: Pin<Box<F>>, times: usize) -> Option<
     .await
 }
 
-/// A caller that goes away while its transaction begins leaves no connection inside of a transaction: what others write
-/// through that connection would be acknowledged and lost.
+/// A caller that is cancelled while its transaction begins must not leave a connection inside a transaction: later writes through
+/// that connection would be acknowledged and lost.
 #[actix_web::test]
 async fn writes_after_a_cancelled_begin_are_kept() {
     let home = Home::new().await;
@@ -55,7 +55,7 @@ async fn writes_after_a_cancelled_begin_are_kept() {
     }
 }
 
-/// PostgreSQL cancels a statement that takes too long. Its caller may try again.
+/// PostgreSQL cancels a statement that takes too long. The caller can retry.
 #[actix_web::test]
 async fn statement_cancelled_by_postgres_is_busy() {
     let home = Home::new().await;

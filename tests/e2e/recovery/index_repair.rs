@@ -1,4 +1,4 @@
-//! An index that is lost, old or damaged is noticed, told, and filled again from the database while the service serves.
+//! Repair of a lost, old or damaged index: it is detected, reported and rebuilt from the database while the service runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,14 +40,14 @@ async fn eventually_finds(key: &Key, words: &str, saved: &Value) {
         .await;
 }
 
-/// What `/readyz` says of the index; it is 200 throughout.
+/// The index in the response of `/readyz`, whose status is always 200.
 async fn read_index_state(anonymous: &Client) -> Value {
     let ready = anonymous.get("/readyz").await;
     assert_eq!(ready.status, 200, "{}", ready.body);
     ready.body["index"].clone()
 }
 
-/// Waits until the index is complete and holds so many passages. Their number is told half a second late.
+/// Waits until the index is complete and has this number of passages. The number is reported half a second late.
 async fn wait_until_complete(anonymous: &Client, passages: u64) {
     eventually("the index is complete", async || {
         let index = read_index_state(anonymous).await;
@@ -56,7 +56,7 @@ async fn wait_until_complete(anonymous: &Client, passages: u64) {
     .await;
 }
 
-/// What `carrel doctor` says of the index: its state, what was found, and the advice.
+/// The index check of `carrel doctor`: state, finding and advice.
 fn index_check(said: &Value) -> (String, String, String) {
     let checks = said["checks"].as_array().unwrap();
     let index = checks.iter().find(|check| check["name"] == "index").unwrap();
@@ -85,7 +85,7 @@ fn list_set_aside(data_dir: &Path) -> Vec<PathBuf> {
     entries.filter(|path| path.to_string_lossy().contains("index.damaged-")).collect()
 }
 
-/// How many jobs that fill the index there are or were.
+/// The number of index jobs, including finished ones.
 async fn count_index_jobs(home: &Home) -> u64 {
     let rows = Database::connect(home.database_url()).await.unwrap();
     let count = job::Entity::find().filter(job::Column::Kind.eq("index")).count(&rows).await.unwrap();
@@ -353,7 +353,7 @@ async fn search_is_degraded_until_lost_documents_are_restored() {
     let heron = save(&key, "heron").await;
     assert_eq!(read_degraded(&key).await, Value::Null);
 
-    // Nothing is put in meanwhile, so that it can be looked at.
+    // Nothing is indexed meanwhile, so that the state can be checked.
     server.app().ingest.stop().await;
     fs::remove_dir_all(index_folder(&server.app().data_dir)).unwrap();
     repair::check_index(server.app()).await.unwrap();
@@ -411,7 +411,7 @@ async fn index_moved_away_and_back_is_used_again() {
     assert!(list_set_aside(&server.app().data_dir).is_empty());
 }
 
-/// Takes the passages of a document out of the index, without a word in the database.
+/// Removes the passages of a document from the index without a trace in the database.
 async fn remove_from_index(server: &Server, owner: UserId, saved: &Value) {
     let lost: DocumentId = saved["documentId"].as_str().unwrap().parse().unwrap();
     let passages = chunk::Entity::owned_by(owner).filter(chunk::Column::DocumentId.eq(lost));
@@ -474,13 +474,13 @@ async fn lost_last_passage_of_a_long_text_is_restored() {
     eventually_finds(&key, "spoonbill", &long).await;
 }
 
-/// How many jobs that fill the index there are or were.
+/// The number of index jobs, including finished ones.
 async fn count_jobs(server: &Server) -> u64 {
     let jobs = job::Entity::find().filter(job::Column::Kind.eq("index"));
     jobs.count(server.app().db.read()).await.unwrap()
 }
 
-/// An index of which every read fails so.
+/// An index whose reads all fail with this error.
 struct FailingIndex(fn() -> IndexError);
 
 impl FailingIndex {
@@ -574,7 +574,7 @@ async fn index_that_fails_searches_is_moved_aside_and_rebuilt() {
     assert_eq!(list_set_aside(&server.app().data_dir).len(), 1);
 }
 
-/// Waits until searches succeed again, and the heron is found.
+/// Waits until searches succeed again and find the heron.
 async fn eventually_search_succeeds(key: &Key, heron: &Value) {
     eventually("search answers and finds again", async || {
         let answer = key.get("/rest/v2/search?q=heron").await;

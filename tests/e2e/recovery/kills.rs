@@ -1,5 +1,4 @@
-//! SIGKILL at random moments, and at each step of the work: every save that was acknowledged is ready in the end, and found
-//! once.
+//! SIGKILL at random times and at each step of the work: every acknowledged save becomes ready and is found once.
 
 use std::time::{Duration, Instant};
 
@@ -18,12 +17,12 @@ use crate::support::{Home, Key, Program, Reply, Site, article, eventually, progr
 const ROUNDS: usize = 10;
 const SAVES: usize = 20;
 
-/// A word that stands in one save alone.
+/// A word that only one save contains.
 fn unique_word(round: usize, n: usize) -> String {
     format!("zx{round}q{n}w")
 }
 
-/// One of three is fetched, and two of three go through a child of the sandbox.
+/// The body of a save. One of three is fetched, and two of three use a sandbox process.
 fn bookmark_body(site: &Site, round: usize, n: usize) -> Value {
     let (url, word) = (format!("https://example.org/{round}/{n}"), unique_word(round, n));
     let prose = format!(
@@ -38,13 +37,13 @@ fn bookmark_body(site: &Site, round: usize, n: usize) -> Value {
     }
 }
 
-/// A moment that differs from round to round and from run to run.
+/// A delay that differs in each round and each run.
 fn random_delay() -> Duration {
     let chance = u64::from_le_bytes(uuid::Uuid::new_v4().as_bytes()[..8].try_into().unwrap());
     Duration::from_millis(chance % 1_000)
 }
 
-/// Saves twenty at once; those that were acknowledged.
+/// Saves concurrently and returns the acknowledged saves.
 async fn save_concurrently(key: &Key, site: &Site, round: usize) -> Vec<(String, Value)> {
     let saves = (0..SAVES).map(async |n| {
         let answer = key
@@ -84,15 +83,15 @@ async fn acknowledged_saves_outlive_ten_kills_and_are_found_once() {
     assert_rows_are_intact(&home).await;
 }
 
-/// How far the work on a page has come, as rows and the page's site tell it.
+/// The progress of the work on a page, according to the rows and the requests to its site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     /// The save was acknowledged.
     Acknowledged,
     /// A job was claimed for it.
     Begun,
-    /// Its site was asked for it.
-    RouteRequest,
+    /// The page was requested.
+    PageRequested,
     /// Its text was written.
     Written,
     /// The job of its passages was claimed.
@@ -103,7 +102,7 @@ enum Step {
 
 impl Step {
     const ALL: [Step; 6] =
-        [Self::Acknowledged, Self::Begun, Self::RouteRequest, Self::Written, Self::Indexing, Self::Ready];
+        [Self::Acknowledged, Self::Begun, Self::PageRequested, Self::Written, Self::Indexing, Self::Ready];
 
     async fn of(id: DocumentId, rows: &DatabaseConnection, hits: usize) -> Self {
         let document = document::Entity::find_by_id(id).one(rows).await.unwrap().unwrap();
@@ -113,15 +112,15 @@ impl Step {
             () if document.status == DocumentStatus::Ready => Self::Ready,
             () if begun("index") => Self::Indexing,
             () if document.version > 0 => Self::Written,
-            () if hits > 0 => Self::RouteRequest,
+            () if hits > 0 => Self::PageRequested,
             () if begun("page") => Self::Begun,
             () => Self::Acknowledged,
         }
     }
 }
 
-/// Kills the program as soon as a save of its own has come so far; the word that is in it alone, and the save. A page that
-/// does not answer is caught while it is asked for; work at other steps may have gone on by the time that it is seen.
+/// Saves a page and kills the program as soon as the work has reached this step. Returns the page's unique word and the save. The
+/// step `PageRequested` is exact, because the page does not respond; at other steps the work may have continued meanwhile.
 async fn kill_at(
     step: Step,
     page: usize,
@@ -132,7 +131,7 @@ async fn kill_at(
     let running = Program::start(home, "data").await;
     let (word, path) = (format!("zx{page}w"), format!("/{page}"));
     let (silent, whole) = (Reply::Never, article("Heron", &word));
-    let url = if step == Step::RouteRequest {
+    let url = if step == Step::PageRequested {
         site.page(&path, [silent, whole])
     } else {
         site.page(&path, [whole])
@@ -148,7 +147,7 @@ async fn kill_at(
         }
         assert!(began.elapsed() < Duration::from_secs(60), "it never came to {step:?}");
     };
-    assert!(step != Step::RouteRequest || seen == Step::RouteRequest, "{seen:?}");
+    assert!(step != Step::PageRequested || seen == Step::PageRequested, "{seen:?}");
     running.kill();
     rows.close().await.unwrap();
     (word, saved)
@@ -181,7 +180,7 @@ async fn save_and_deletion_outlive_a_kill_at_any_step() {
     assert_rows_are_intact(&home).await;
 }
 
-/// As if the lease of everything that runs had been renewed an hour ahead: it does not end by itself while the test looks.
+/// Extends all running leases by an hour, so that they do not expire during the test. Returns their number.
 async fn extend_leases(home: &Home) -> u64 {
     let rows = Database::connect(home.database_url()).await.unwrap();
     let hour = Expr::col(job::Column::LeaseUntil).add(3_600_000);
@@ -203,7 +202,7 @@ async fn job_of_a_killed_service_is_claimed_at_its_next_start() {
     running.kill();
     assert!(extend_leases(&home).await > 0);
 
-    // Another folder's service has no right to it, though it works on the same database.
+    // A service with another data folder may not claim it, although it uses the same database.
     let other = Program::start(&home, "second").await;
     let key = other.client_with_key(&id, &secret);
     let beside = key.save(json!({ "url": site.page("/beside", [article("Beside", "a reed")]) })).await;
@@ -216,7 +215,7 @@ async fn job_of_a_killed_service_is_claimed_at_its_next_start() {
     assert_eq!(site.request_count("/heron"), 2);
 }
 
-/// SQLite says so itself; PostgreSQL was never killed.
+/// Runs the integrity checks of SQLite; PostgreSQL was not killed.
 async fn assert_rows_are_intact(home: &Home) {
     let Some(file) = home.database_file() else { return };
     let rows = Database::connect(format!("sqlite:{file}")).await.unwrap();

@@ -1,4 +1,4 @@
-//! An operation that panics: its client gets 500, and the activity view shows the call like any other.
+//! Operations that panic: the client gets 500, and the call is recorded in the activity.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, Server};
 
-/// An operation with a bug.
+/// An operation that panics.
 struct PanickingOperation;
 
 impl Operation for PanickingOperation {
@@ -54,7 +54,7 @@ static ROUTES: [Route; 1] = [Route {
     },
 }];
 
-/// Serves the route over HTTP; where.
+/// Serves the route over HTTP and returns the base URL.
 fn serve(app: &App) -> String {
     let app = Data::new(app.clone());
     let limits = Data::new(BodyLimits::new(1 << 20, Duration::from_secs(60)));
@@ -68,7 +68,7 @@ fn serve(app: &App) -> String {
     base
 }
 
-/// The activity view of this user.
+/// The activity of the user.
 async fn list_activity(server: &Server, session: &Client) -> Vec<Value> {
     server.app().activity.flush().await.unwrap();
     let answer = session.get("/app/api/activity").await;
@@ -88,7 +88,7 @@ async fn panic_of_rest_operation_is_recorded_in_the_activity() {
     let second = client.post("/panics", json!({})).await;
 
     for answer in [first, second] {
-        // The second one too: a request that failed may be tried again under its Idempotency-Key.
+        // The second one too: a failed request can be retried with its Idempotency-Key.
         assert_eq!(answer.error_code(500), "INTERNAL");
         assert!(answer.header_number("x-ratelimit-remaining") > 0);
     }

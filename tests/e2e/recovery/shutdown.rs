@@ -1,4 +1,4 @@
-//! The real program: SIGTERM ends it in order, and what it counted is there afterwards.
+//! Shutdown by SIGTERM: requests are finished, and counts and saves are kept.
 
 use std::time::{Duration, Instant};
 
@@ -66,7 +66,7 @@ async fn service_during_shutdown_is_alive_and_not_ready() {
     let mut slow = TcpStream::connect(&address).await.unwrap();
     let head = "POST /app/api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
     slow.write_all(head.as_bytes()).await.unwrap();
-    // It is in progress once the service has read of it.
+    // The request is in progress once the service has read its head.
     anonymous.get("/healthz").await;
 
     let asked = async {
@@ -75,7 +75,7 @@ async fn service_during_shutdown_is_alive_and_not_ready() {
             (answer.status == 503).then_some(answer)
         })
         .await;
-        // A connection may be closed under a request.
+        // The service may close a connection during a request.
         let alive =
             eventually("it is alive", async || anonymous.try_send(Method::GET, "/healthz", None).await.ok());
         let alive = alive.await;
@@ -109,7 +109,7 @@ async fn requests_on_busy_connections_are_answered_during_a_drain() {
     for _ in 0..CONNECTIONS {
         busy.push(actix_web::rt::spawn(request_until_closed(address.clone())));
     }
-    // Each is in the middle of its requests once others have been answered.
+    // Each connection is busy once other requests have been answered.
     for _ in 0..20 {
         running.anonymous().get("/healthz").await;
     }
@@ -122,7 +122,7 @@ async fn requests_on_busy_connections_are_answered_during_a_drain() {
     }
 }
 
-/// Asks on one connection until an answer says that it is the last; fails where a request is not answered.
+/// Sends requests on one connection until a response closes it. Fails if a request gets no response.
 async fn request_until_closed(address: String) -> Result<(), String> {
     let mut stream = TcpStream::connect(&address).await.map_err(|error| error.to_string())?;
     loop {
@@ -135,7 +135,7 @@ async fn request_until_closed(address: String) -> Result<(), String> {
     }
 }
 
-/// The head of the next answer, whose body is read too.
+/// Reads the next response and returns its head.
 async fn read_response(stream: &mut TcpStream) -> Result<String, String> {
     let mut read = Vec::new();
     loop {
@@ -153,7 +153,7 @@ async fn read_response(stream: &mut TcpStream) -> Result<String, String> {
     }
 }
 
-/// Lines of the activity with this route, once they have been written.
+/// Waits until the activity no longer changes, and returns the number of rows with this route.
 async fn count_activity_rows(running: &Program, route: &str) -> usize {
     let credentials = serde_json::json!({ "email": program::EMAIL, "password": program::PASSWORD });
     let signed_in = running.anonymous().post("/app/api/session", credentials).await;

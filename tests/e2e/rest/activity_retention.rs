@@ -1,4 +1,4 @@
-//! Activity is kept for 90 days, and no line of it for longer.
+//! The activity is kept for 90 days.
 
 use std::time::Duration;
 

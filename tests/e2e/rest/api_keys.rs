@@ -1,4 +1,4 @@
-//! Keys: what is revoked, regenerated, rescoped or expired stops at once.
+//! API keys: revocation, regeneration, scope changes and expiry take effect immediately.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Questions: what is answered and cited, what it costs, and what a failure costs: nothing.
+//! Questions: answers, citations and costs.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn ask_about_quagga(key: &Key) -> Response {
     ask(key, "When did the quagga of Artis die?").await
 }
 
-/// A reader with a save about the quagga.
+/// Creates a user with a bookmark about the quagga.
 async fn create_reader(server: &Server) -> (Key, Value) {
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = save_quagga(&key).await;
@@ -83,7 +83,7 @@ async fn question_without_answer_in_the_library_counts() {
     let server = Server::start().await;
     let (key, _) = create_reader(&server).await;
 
-    // Of the second there are passages with words of it, which the answerer is given and finds no answer in.
+    // For the second question there are passages with its words, but without an answer.
     for (question, is_given) in [
         ("How do volcanoes of Iceland erupt?", false),
         ("Which animals of Mars have eleven feathers and drink oil?", true),

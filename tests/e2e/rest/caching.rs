@@ -1,4 +1,4 @@
-//! Answers of the APIs are kept by no cache, and say by which request headers they differ.
+//! Cache headers: responses of the APIs are not stored, and `Vary` names the request headers that they depend on.
 
 use carrel::{app, rest};
 use entity::plan::Plan;

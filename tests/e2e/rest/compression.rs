@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use crate::support::{Client, Key, Server, eventually};
 
 /// A response whose body was not decoded.
-struct Received {
+struct RawResponse {
     status: u16,
     headers: HeaderMap,
     body: Vec<u8>,
 }
 
-impl Received {
+impl RawResponse {
     fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
@@ -49,16 +49,22 @@ impl Received {
 }
 
 /// Sends a request with this `Accept-Encoding`; with none if it is empty.
-async fn send(client: &Client, method: Method, path: &str, accepted: &str, body: Option<Value>) -> Received {
+async fn send(
+    client: &Client,
+    method: Method,
+    path: &str,
+    accepted: &str,
+    body: Option<Value>,
+) -> RawResponse {
     let mut client = client.without_decoding();
     if !accepted.is_empty() {
         client = client.with("accept-encoding", accepted);
     }
     let (status, headers, body) = client.receive(method, path, body).await;
-    Received { status, headers, body }
+    RawResponse { status, headers, body }
 }
 
-async fn get(client: &Client, path: &str, accepted: &str) -> Received {
+async fn get(client: &Client, path: &str, accepted: &str) -> RawResponse {
     send(client, Method::GET, path, accepted, None).await
 }
 

@@ -1,11 +1,11 @@
-//! The pages of a document: whatever their length, they join to its text.
+//! Pages and chunks of a document: they join to its text.
 
 use entity::plan::Plan;
 use serde_json::Value;
 
 use crate::support::{Key, Server};
 
-/// Several chunks of text in which letters, marks and signs of more than one character stand everywhere.
+/// A text of several chunks with combining marks and signs of several characters throughout.
 fn long_text() -> String {
     let paragraph = |n: usize| {
         format!(
@@ -22,7 +22,7 @@ trait Nfc {
 }
 
 impl Nfc for String {
-    /// As it is kept (contract.md, section 11).
+    /// The text as it is stored (contract.md, section 11).
     fn nfc(self) -> String {
         text::clean(&self)
     }
@@ -104,7 +104,7 @@ async fn page_across_a_chunk_boundary_is_the_text_at_its_offset() {
             let page = read_page(&key, &document, offset, 6).await;
             let read: Vec<char> = page["text"].as_str().unwrap().chars().collect();
 
-            // A cluster of characters is never parted, so a page may be a little longer or shorter.
+            // Grapheme clusters are not split, so a page may be slightly longer or shorter.
             assert!(!read.is_empty());
             assert_eq!(read, chars[offset..offset + read.len()], "at {offset}");
             assert_eq!(page["nextOffset"], offset + read.len());

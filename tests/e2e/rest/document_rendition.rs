@@ -1,4 +1,4 @@
-//! Documents as they are shown: HTML that is safe, headings, and how both stand to the text.
+//! The HTML and the outline of documents: safe, and with offsets into the text.
 
 use entity::plan::Plan;
 use serde_json::{Value, json};
@@ -186,7 +186,7 @@ async fn unread_given_text_is_processed_on_restore() {
     let key = server.user(Plan::Pro).await.full_key().await;
     let saved = key.save(json!({ "url": site.page("/herons", [Reply::Status(404)]) })).await;
     key.wait_for(&saved, "failed").await;
-    // As if it had been deleted before what was given was read.
+    // As if the bookmark had been deleted before the given text was processed.
     let (db, id) = (server.app().db.write(), saved["documentId"].as_str().unwrap().parse().unwrap());
     let id = entity::id::DocumentId(id);
     let user = entity::document::Entity::find_by_id(id).one(db).await.unwrap().unwrap().user_id;

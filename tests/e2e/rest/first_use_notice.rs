@@ -1,4 +1,4 @@
-//! The notice of a key's first use: one, however the first uses come (spec.md: Events).
+//! The notice of a key's first use: one, whatever the order of the first uses (spec.md: Events).
 
 use entity::plan::Plan;
 
@@ -11,7 +11,7 @@ async fn count_first_use_notices(session: &Client) -> usize {
 }
 
 async fn flush_records(server: &Server) {
-    // Every use that was answered stands in the mailbox of the keys before this, and its notice before the next.
+    // Each answered use is in the mailbox of the keys actor before the first flush, and its notice before the second.
     server.app().keys.flush().await.unwrap();
     server.app().notices.flush().await;
 }

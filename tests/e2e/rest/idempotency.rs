@@ -1,4 +1,4 @@
-//! Idempotency-Key: the same request gets the same answer again, and nothing is done twice (contract.md, sections 2 and 11).
+//! Idempotency-Key: a repeated request gets the same response, and nothing is done twice (contract.md, sections 2 and 11).
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use crate::support::{Client, Key, Response, Server, eventually};
 
 const NOTE_JSON: &str = r#"{"title":"T","bodyMd":"B"}"#;
 
-/// Somebody with a project to write notes into.
+/// A user with a project for notes.
 struct Writer {
     owner: UserId,
     key: Key,
     session: Client,
     id: String,
-    /// Of the project's notes.
+    /// The path of the project's notes.
     path: String,
 }
 
@@ -65,7 +65,7 @@ async fn repeated_request_is_replayed_counted_and_executed_once() {
     assert_ne!(first.body["meta"]["timestamp"], second.body["meta"]["timestamp"]);
     assert_ne!(first.headers["x-request-id"], second.headers["x-request-id"]);
     assert_eq!(count_notes(&session, &id).await, 1);
-    // The day has changed meanwhile: this request and the replay are its only ones.
+    // The day has changed meanwhile: the replay and this request are its only ones.
     assert_eq!((before, key.get("/rest/v2/usage").await.data(200)["rest"]["today"].as_u64()), (1, Some(2)));
 
     server.clock.advance(Duration::from_secs(2));
@@ -152,7 +152,7 @@ async fn faults_missing_scopes_and_limits_can_be_retried() {
     let done = again.post_text(&path, NOTE_JSON).await;
     done.data(201);
     assert!(!is_replayed(&done));
-    // Everything up to the scope check comes before the replay.
+    // All checks up to the scope run before the replay.
     change(json!({ "scopes": ["read:user"] })).await;
     assert_eq!(again.post_text(&path, NOTE_JSON).await.error_code(403), "SCOPE_REQUIRED");
     change(json!({ "scopes": ["write:projects"] })).await;
@@ -308,7 +308,7 @@ async fn large_response_is_stored_without_body_and_executed_once() {
     assert_eq!(other.error_code(409), "CONFLICT");
 }
 
-/// The answers of one key, kept within bounds.
+/// The stored responses of one API key.
 struct StoredResponses<'a> {
     server: &'a Server,
     kept: Idempotency,
@@ -330,7 +330,7 @@ impl<'a> StoredResponses<'a> {
         self.kept.claim(self.owner, self.key, replay).await
     }
 
-    /// Claims this name, which must not be claimed yet.
+    /// Claims this name and asserts that it was free.
     async fn first(&self, name: &str) -> Claim {
         let Claimed::First(claim) = self.claim(name).await.unwrap() else { panic!("{name} is taken") };
         claim
@@ -343,14 +343,14 @@ impl<'a> StoredResponses<'a> {
         txn.commit().await.unwrap();
     }
 
-    /// Answers under this name, later than the one before.
+    /// Stores a response under this name, a second later than the previous one.
     async fn settle(&self, name: &str, status: u16, body: &str) {
         self.server.clock.advance(Duration::from_secs(1));
         let claim = self.first(name).await;
         self.kept.settle(claim, Stored { status, body: body.to_owned() }).await.unwrap();
     }
 
-    /// What the same request comes to: `replayed`, `refused` or `first`.
+    /// The result of a repeated request: `replayed`, `refused` or `first`.
     async fn again(&self, name: &str) -> &'static str {
         match self.claim(name).await {
             Ok(Claimed::Answered(_)) => "replayed",
@@ -412,12 +412,12 @@ async fn response_over_the_size_limit_is_stored_without_body() {
 
 const FAULT_MESSAGE: &str = "the storage failed";
 
-/// Makes every attempt to store an answer fail; claims and their heartbeats still succeed.
+/// Makes every attempt to store a response fail; claims and their heartbeats still succeed.
 async fn break_storing(server: &Server) {
     break_writes(server, "UPDATE OF status").await;
 }
 
-/// Makes every write of this kind to the table of claims and answers fail.
+/// Makes every write of this kind to the table of claims and responses fail.
 async fn break_writes(server: &Server, event: &str) {
     let db = &server.app().db;
     let fault = format!("CREATE TRIGGER fault BEFORE {event} ON idempotency");
@@ -493,7 +493,7 @@ async fn retry_after_a_lost_response_does_not_write_twice() {
     break_storing(&server).await;
     with_name(&key, "lost").post_text(&path, NOTE_JSON).await.data(201);
 
-    // The process ends before the answer is stored.
+    // The process ends before the response is stored.
     let (home, clock) = server.stop().await;
     clock.advance(Duration::from_secs(61));
     let server = Server::start_in(home, clock, &[]).await;

@@ -1,4 +1,4 @@
-//! What is being made of a library, seen by its person: what waits, how far it is, what failed and why; and tried again.
+//! Jobs as the user sees them: waiting, running and failed ones with reasons, and retries.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ async fn waiting_job_states_its_reason() {
     assert!(waiting["nextAt"].is_string(), "{waiting}");
 }
 
-/// A thing that is worked on, so that other work on it waits.
+/// Inserts a running job and returns its subject, so that other jobs of the subject wait.
 async fn insert_running_job(server: &Server, user: UserId) -> Uuid {
     let now = server.app().clock.now();
     let row = job::Model {
@@ -100,7 +100,7 @@ async fn insert_running_job(server: &Server, user: UserId) -> Uuid {
     subject
 }
 
-/// So many jobs of a person that wait for their turn.
+/// Inserts jobs of a user that wait for their turn.
 async fn insert_waiting_jobs(
     server: &Server,
     user: UserId,

@@ -1,4 +1,4 @@
-//! Methods that a route has not, HEAD, and where nothing is: all of it in the one shape of answers.
+//! HEAD, unsupported methods and unknown routes.
 
 use entity::plan::Plan;
 use reqwest::Method;

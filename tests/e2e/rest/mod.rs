@@ -1,4 +1,4 @@
-//! The REST API: its routes, the library that they serve, and what is recorded of requests.
+//! The REST API: its routes, the library that they serve, and the records of requests.
 
 mod activity_retention;
 mod api_keys;

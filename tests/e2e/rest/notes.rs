@@ -1,4 +1,4 @@
-//! Notes: whatever way they come by, they are documents that are found.
+//! Notes: documents that are found, however they are created.
 
 use entity::plan::Plan;
 use serde_json::{Value, json};

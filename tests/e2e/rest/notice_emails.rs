@@ -1,4 +1,4 @@
-//! Letters: one for each notice, however often it is tried, and none that a restart loses.
+//! E-mails of notices: one per notice, also after retries and restarts.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -37,7 +37,7 @@ async fn notice_is_written_as_one_email_file() {
 #[actix_web::test]
 async fn undelivered_email_is_sent_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    // Nobody listens there by the time that a letter is sent.
+    // No server listens there when the e-mail is sent.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (home, clock) = {
         let server = Server::start_with(&[("MAIL__URL", &format!("smtp://{silent}"))]).await;

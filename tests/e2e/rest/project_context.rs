@@ -1,4 +1,4 @@
-//! The context of a project: what stands in it, and how it gives way.
+//! The context of a project: its content and how it is shortened.
 
 use std::time::Duration;
 

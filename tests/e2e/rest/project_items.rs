@@ -1,4 +1,4 @@
-//! Items of projects: one thing once, all or nothing, and never more than the plan allows.
+//! Items of projects: each object once, all or nothing, and within the plan.
 
 use entity::plan::Plan;
 use serde_json::{Value, json};

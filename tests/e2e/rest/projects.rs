@@ -1,4 +1,4 @@
-//! Projects: their list, what their owner changes of them, and what goes with them.
+//! Projects: listing, changes, archiving and deletion.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,20 +11,20 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, Server, eventually};
 
-/// A project of this name; its id.
+/// Creates a project and returns its id.
 pub async fn create_project(session: &Client, name: &str) -> String {
     let made = session.post("/app/api/projects", json!({ "name": name })).await;
     made.data(201)["project"]["id"].as_str().unwrap().to_owned()
 }
 
-/// The project as the list of v2 shows it.
+/// The project in the list of v2.
 pub async fn find_project(client: &Client, id: &str) -> Value {
     let answer = client.get("/rest/v2/projects?limit=50").await;
     let projects = answer.data(200)["projects"].as_array().unwrap();
     projects.iter().find(|project| project["id"] == id).unwrap().clone()
 }
 
-/// Names and the next page's cursor.
+/// The names on a page of the list, and the cursor of the next page.
 async fn list_page(client: &Client, more: &str) -> (Vec<String>, Option<String>) {
     let answer = client.get(&format!("/rest/v2/projects?{more}")).await;
     let data = answer.data(200);

@@ -1,5 +1,5 @@
-//! The conditions of every route of REST, as the two tables have them: key, plan, limits, scope, parameters, resource.
-//! A route without a row in [`scope_of`] fails here.
+//! The conditions of every route in the two REST tables: key, plan, limits, scope, parameters, resource. A route that is missing
+//! in [`scope_of`] fails.
 
 use actors::auth::accounts;
 use carrel::rest;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::support::Server;
 use crate::support::route_table::{self, RouteRequest, fill_path};
 
-/// What each route needs (spec.md: Scopes; contract.md, section 6).
+/// The scope that each route requires (spec.md: Scopes; contract.md, section 6).
 fn scope_of(name: &str) -> Option<Scope> {
     match name {
         "GET /usage" => None,
@@ -64,7 +64,7 @@ fn scope_of(name: &str) -> Option<Scope> {
     }
 }
 
-/// Every route with the path of nothing that there is.
+/// Requests to every route, with ids that do not exist.
 fn routes() -> Vec<RouteRequest> {
     let (mut all, v2) =
         (route_table::requests("/rest/v1", rest::V1), route_table::requests("/rest/v2", rest::V2));
@@ -139,7 +139,7 @@ async fn every_route_requires_exactly_its_scope() {
         .copied()
         .filter(|scope| routes().iter().any(|request| scope_of(request.route.name) == Some(*scope)))
     {
-        // A person may have five keys.
+        // A user may have five keys.
         let key = server.user(Plan::Pro).await.key([scope]).await;
         for request in routes().into_iter().filter(|request| scope_of(request.route.name) == Some(scope)) {
             let answer = request.send(&key).await;

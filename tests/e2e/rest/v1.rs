@@ -1,4 +1,4 @@
-//! What v1 promises where several things are changed together, or by several at once.
+//! Changes of several objects, and concurrent changes, in v1.
 
 use entity::plan::Plan;
 use futures_util::future::join_all;

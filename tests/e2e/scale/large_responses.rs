@@ -1,4 +1,4 @@
-//! Many large answers of one account at once: they take bounded memory, and other accounts are served.
+//! Many large responses for one account at the same time: they use bounded memory, and other accounts are served.
 
 use entity::scope::Scope;
 use futures_util::future::{join, join_all};
@@ -11,9 +11,9 @@ use crate::support::{Client, Home, Key, Program, eventually, program};
 const LARGE_LIST: &str = "/rest/v1/collections?limit=100";
 const COLLECTIONS: usize = 30;
 const COLLECTION_BYTES: usize = 96_000;
-/// Somewhat more than [`LARGE_LIST`] has.
+/// Slightly more than the size of [`LARGE_LIST`].
 const LIST_BYTES: usize = COLLECTIONS * (COLLECTION_BYTES + 1000);
-/// Unsent bytes with which an account has no more turns, and answers that it builds at the same time.
+/// The unsent bytes at which an account gets no more turns, and the number of responses that are built at the same time.
 const MAX_UNSENT_BYTES: usize = 32 << 20;
 const MAX_BUILDING: usize = 4;
 const MAX_COUNTED_BYTES: usize = MAX_UNSENT_BYTES + MAX_BUILDING * LIST_BYTES;
@@ -28,12 +28,12 @@ async fn fill_list(key: &Key) {
     }
 }
 
-/// Asks for [`LARGE_LIST`] so many times, each on a connection of its own, and reads none of the answers.
+/// Requests [`LARGE_LIST`] repeatedly, each time on a new connection, and reads no response.
 async fn request_unread(key: &Key, times: usize) -> Vec<TcpStream> {
     request_unread_with(key, times, "").await
 }
 
-/// As [`ask_unread`], with these lines in the head of each request.
+/// Does the same as [`request_unread`] with these additional header lines.
 async fn request_unread_with(key: &Key, times: usize, lines: &str) -> Vec<TcpStream> {
     let authorization = key.header("authorization");
     let request =
@@ -48,7 +48,7 @@ async fn request_unread_with(key: &Key, times: usize, lines: &str) -> Vec<TcpStr
     unread
 }
 
-/// The bytes of answers that the service has not sent yet.
+/// The bytes of responses that the service has not sent yet.
 async fn read_unsent_bytes(anonymous: &Client) -> usize {
     let metrics = anonymous.get("/metrics").await.text;
     let value = metrics.lines().find_map(|line| line.strip_prefix("carrel_unsent_answer_bytes "));
@@ -161,7 +161,7 @@ async fn large_lists_of_one_account_leave_others_served() {
     let (read, ()) = join(read, of_other).await;
 
     for answer in read {
-        // Those behind the unread ones may have waited too long.
+        // Requests behind the unread ones may have waited too long.
         assert!(answer.status == 200 || answer.error_code(503) == "OVERLOADED", "{}", answer.status);
     }
     eventually("all answers are sent", async || (read_unsent_bytes(&anonymous).await == 0).then_some(()))

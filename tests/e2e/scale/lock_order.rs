@@ -1,4 +1,4 @@
-//! Requests beside background work of one library: on PostgreSQL they lock the same rows, and none of them may end in a deadlock.
+//! Requests during background work of one library: on PostgreSQL they lock the same rows, and must not deadlock.
 
 use std::time::Duration;
 
@@ -30,9 +30,9 @@ const PAGES: usize = 200;
 const PARALLEL_REQUESTS: usize = 6;
 /// Every n-th bookmark is deleted.
 const DELETED_EACH: usize = 5;
-/// Feeds of a list: an odd number of lots, so that two lists in opposite orders meet in the same lot.
+/// Feeds of a list: an odd number of batches, so that two lists in opposite orders meet in the same batch.
 const FEEDS: usize = 300;
-/// How often an import is paused and goes on.
+/// How often an import is paused and resumed.
 const PAUSES: usize = 5;
 /// Accounts that are removed while their uploads are swept.
 const REMOVED_ACCOUNTS: usize = 8;
@@ -50,7 +50,7 @@ fn page_list(tag: &str) -> Vec<u8> {
     bookmark_list(&(0..PAGES).map(link).collect::<String>()).into_bytes()
 }
 
-/// A list of feeds, in this order.
+/// An OPML list of feeds in this order.
 fn feed_list(order: impl Iterator<Item = usize>) -> Vec<u8> {
     let outline = |n: usize| format!("<outline type=\"rss\" xmlUrl=\"https://reeds.example/feeds/{n:04}\"/>");
     let outlines: String = order.map(outline).collect();
@@ -78,7 +78,7 @@ async fn change_bookmarks(session: &Client, bookmarks: &[(usize, BookmarkId)]) {
     }
 }
 
-/// Sends a change until it is made. On a busy machine a lock may not be free within the time that a request waits for it.
+/// Sends a change until it is accepted. On a busy machine a lock may not become free within the time that a request waits for it.
 async fn send_until_served(send: impl AsyncFn() -> Response) {
     eventually("the change is made", async || {
         let answer = send().await;
@@ -89,7 +89,7 @@ async fn send_until_served(send: impl AsyncFn() -> Response) {
     .await;
 }
 
-/// Begins an import of all pages, pauses it at once and lets it go on, again and again; its id.
+/// Starts an import of all pages, and pauses and resumes it repeatedly. Returns its id.
 async fn import_with_pauses(session: &Client, tag: &str) -> String {
     let import = start_import(session, &page_list(tag), &[]).await;
     for _ in 0..PAUSES {
@@ -100,7 +100,7 @@ async fn import_with_pauses(session: &Client, tag: &str) -> String {
     import
 }
 
-/// An upload that nobody completes, and whose address ends at this time.
+/// Inserts an upload that is never completed and whose URL expires at this time.
 async fn announce(app: &App, user: UserId, ends: Timestamp) {
     let now = app.clock.now();
     let row = upload::Model {
@@ -121,14 +121,14 @@ async fn announce(app: &App, user: UserId, ends: Timestamp) {
     upload::Entity::insert(row.into_active_model()).exec_without_returning(app.db.write()).await.unwrap();
 }
 
-/// A query of PostgreSQL's own tables for one number.
+/// Queries a system table of PostgreSQL for one number.
 async fn query_number(db: &impl ConnectionTrait, query: &str) -> i64 {
     let statement = Statement::from_string(DatabaseBackend::Postgres, query);
     db.query_one_raw(statement).await.unwrap().unwrap().try_get_by_index(0).unwrap()
 }
 
-/// Deadlocks that PostgreSQL has ended in this database. A connection counts its own when it ends, before it leaves the list of
-/// activity: all others must have left it.
+/// The number of deadlocks that PostgreSQL has resolved in this database. A connection reports its own when it ends, before it
+/// leaves the list of activity: all others must have left it.
 async fn count_deadlocks(url: &str) -> i64 {
     let mut options = ConnectOptions::new(url);
     options.max_connections(1);
@@ -215,12 +215,12 @@ async fn imports_of_feeds_in_opposite_orders_do_not_deadlock() {
     stop_without_deadlocks(server).await;
 }
 
-/// A service whose rows are locked one by one, where the run has one.
+/// Starts a service on a database that locks rows; `None` on SQLite.
 async fn server_with_row_locks() -> Option<Server> {
     if has_postgres("SQLite does not lock rows") { Some(Server::start().await) } else { None }
 }
 
-/// Waits until a statement waits for a lock. Nothing else may be under way.
+/// Waits until a statement waits for a lock. No other work may run.
 async fn wait_until_blocked(app: &App) {
     let waiting = "SELECT count(*) FROM pg_stat_activity \
         WHERE datname = current_database() AND wait_event_type = 'Lock'";
@@ -230,7 +230,7 @@ async fn wait_until_blocked(app: &App) {
     .await;
 }
 
-/// Waits until no work waits or runs.
+/// Waits until no job waits or runs.
 async fn wait_until_idle(app: &App) {
     let open = job::Entity::find().filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
     eventually("the queue is empty", async || {
@@ -265,7 +265,7 @@ async fn import_columns_are_written_after_locking_the_count() {
     queue::ask(app.db.write(), user.id(), Work::Import, import.0, Priority::Now, now).await.unwrap();
     wait_until_blocked(app).await;
 
-    // As a pause does, behind the count. It fails where the job holds the import and waits for the count.
+    // As a pause does after locking the count. It fails if the job has locked the import and waits for the count.
     let own = import::Entity::one_of(user.id(), import);
     let own = own.lock_with_behavior(LockType::Update, LockBehavior::Nowait).one(&pause).await.unwrap();
     assert!(own.is_some());
@@ -288,7 +288,7 @@ async fn uploads_are_swept_after_locking_the_counts() {
     let sweep = actix_web::rt::spawn(async move { uploads::sweep(&sweeping).await });
     wait_until_blocked(&app).await;
 
-    // It fails where the sweep holds the upload and waits for the count.
+    // It fails if the sweep has locked the upload and waits for the count.
     let own = upload::Entity::owned_by(users[1]);
     let own = own.lock_with_behavior(LockType::Update, LockBehavior::Nowait).one(&removal).await.unwrap();
     assert!(own.is_some());
@@ -302,7 +302,7 @@ async fn uploads_are_swept_after_locking_the_counts() {
 const FEED_BODY: &str = "<rss version=\"2.0\"><channel><title>The Reeds</title><item><title>One</title><link>/one</link>\
     <guid>one</guid><pubDate>Mon, 06 May 2024 11:00:00 GMT</pubDate><description>A heron.</description></item></channel></rss>";
 
-/// The addresses at which a source is followed.
+/// The URLs at which a source is followed.
 async fn followed_urls(app: &App, source: &feed::Model) -> Vec<String> {
     let followers = feed::Entity::followers_of(source.source_id).all(app.db.read()).await.unwrap();
     followers.into_iter().map(|follower| follower.url).collect()
@@ -333,7 +333,7 @@ async fn feed_followed_during_a_move_moves_at_the_next_fetch() {
     write_of_ada.commit().await.unwrap();
     wait_until_idle(app).await;
 
-    // The fetch did not hold the count of Bea.
+    // The fetch had not locked the count of Bea.
     assert_eq!(followed_urls(app, &followed).await, [old.clone(), old]);
     server.clock.advance(25 * HOUR);
     eventually("the feed of both is at its new address", async || {

@@ -1,4 +1,4 @@
-//! Many searches at once wait in a line instead of being refused, and one account does not hold up another.
+//! Many searches at the same time wait instead of being refused, and one account does not delay another.
 
 use actors::retrieval::Wanted;
 use entity::plan::Plan;

@@ -1,4 +1,4 @@
-//! Two services on one database: what one of them changes, the other knows within a second.
+//! Two services on one database: changes of one reach the other within a second.
 
 use std::time::{Duration, Instant};
 
@@ -94,7 +94,7 @@ async fn lost_documents(home: &Home) -> u64 {
     count
 }
 
-/// The second of two services leaves the index to the first. Once `end` has ended that one, it takes over.
+/// Asserts that the second service leaves the index to the first, and takes over once `end` has ended the first.
 async fn second_service_takes_over_after(end: impl AsyncFnOnce(Program)) {
     let home = Home::new().await;
     let (id, secret) = program::create_account(&home);

@@ -1,4 +1,4 @@
-//! An OpenAI-compatible endpoint, on the loopback, that says what a test wants it to say.
+//! An OpenAI-compatible chat endpoint on the loopback interface with prepared replies.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,36 +6,36 @@ use actix_web::http::StatusCode;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use serde_json::{Value, json};
 
-/// One answer of the endpoint.
+/// A reply of the endpoint.
 #[derive(Clone)]
 pub enum ChatReply {
-    /// This text, streamed, for so many tokens.
+    /// A streamed text and the number of tokens that it costs.
     Text(&'static str, u64),
-    /// This text, streamed, with this as its `total_tokens`.
+    /// A streamed text with this value as `total_tokens`.
     TextWithUsage(&'static str, Value),
-    /// A status, with this `Retry-After`.
+    /// A status with this `Retry-After`.
     Status(u16, &'static str),
     /// A stream that ends in the middle.
     Truncated,
 }
 
-/// See the file's head.
+/// A running chat endpoint.
 pub struct ChatEndpoint {
     url: String,
-    inside: Arc<Mutex<Inside>>,
+    state: Arc<Mutex<ChatState>>,
 }
 
 #[derive(Default)]
-struct Inside {
-    turns: Vec<ChatReply>,
+struct ChatState {
+    replies: Vec<ChatReply>,
     prompts: Vec<Value>,
 }
 
 impl ChatEndpoint {
-    /// One that answers so, one turn after the other; the last one stays.
-    pub async fn start<const N: usize>(turns: [ChatReply; N]) -> Self {
-        let inside = Arc::new(Mutex::new(Inside { turns: turns.into(), prompts: Vec::new() }));
-        let served = web::Data::from(inside.clone());
+    /// Starts an endpoint that sends these replies in order, and then repeats the last one.
+    pub async fn start<const N: usize>(replies: [ChatReply; N]) -> Self {
+        let state = Arc::new(Mutex::new(ChatState { replies: replies.into(), prompts: Vec::new() }));
+        let served = web::Data::from(state.clone());
         let route = || web::post().to(answer);
         let server = HttpServer::new(move || {
             App::new().app_data(served.clone()).route("/v1/chat/completions", route())
@@ -43,30 +43,30 @@ impl ChatEndpoint {
         let server = server.workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", server.addrs()[0]);
         actix_web::rt::spawn(server.run());
-        Self { url, inside }
+        Self { url, state }
     }
 
-    /// What a service is started with that asks this endpoint.
+    /// The settings of a service that uses this endpoint.
     pub fn settings(&self) -> [(&str, &str); 3] {
         [("AI__CHAT__URL", &self.url), ("AI__CHAT__MODEL", "heron-1"), ("AI__CHAT__KEY", "sk-heron")]
     }
 
-    /// What it was asked, each time.
+    /// The received request bodies.
     pub fn prompts(&self) -> Vec<Value> {
-        self.inside.lock().unwrap().prompts.clone()
+        self.state.lock().unwrap().prompts.clone()
     }
 }
 
 async fn answer(
     request: HttpRequest,
     body: web::Json<Value>,
-    inside: web::Data<Mutex<Inside>>,
+    state: web::Data<Mutex<ChatState>>,
 ) -> HttpResponse {
     assert_eq!(request.headers().get("authorization").unwrap(), "Bearer sk-heron");
-    let turn = {
-        let mut inside = inside.lock().unwrap();
-        inside.prompts.push(body.into_inner());
-        inside.turns.get(inside.prompts.len() - 1).or(inside.turns.last()).cloned()
+    let reply = {
+        let mut state = state.lock().unwrap();
+        state.prompts.push(body.into_inner());
+        state.replies.get(state.prompts.len() - 1).or(state.replies.last()).cloned()
     };
     let event = |delta: Value, finish: Value, usage: Value| {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
@@ -78,7 +78,7 @@ async fn answer(
         let end = event(json!({}), "stop".into(), json!({ "total_tokens": tokens }));
         stream(format!("{said}{end}data: [DONE]\n\n"))
     };
-    match turn.unwrap() {
+    match reply.unwrap() {
         ChatReply::Text(text, tokens) => whole(text, tokens.into()),
         ChatReply::TextWithUsage(text, tokens) => whole(text, tokens),
         ChatReply::Status(status, after) => {

@@ -1,14 +1,14 @@
-//! A client of the wire, and the answers it gets.
+//! An HTTP client and the responses that it receives.
 
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 
-/// The type of [`form_with`].
+/// The content type of [`form_with`].
 const FORM_CONTENT_TYPE: &str = "multipart/form-data; boundary=reeds";
 
-/// Asks one service, with the same headers each time.
+/// Sends requests to one service, with the same headers each time.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -17,50 +17,50 @@ pub struct Client {
 }
 
 impl Client {
-    /// Presents nothing.
+    /// Returns a client without credentials.
     pub fn new(base: &str) -> Self {
-        // An Err says that the service of this process has installed one already.
+        // An error means that the service in this process has installed a provider already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();
         Self { http, base: base.to_owned(), headers: HeaderMap::new() }
     }
 
-    /// The same client, which leaves a compressed body as it comes and accepts what its headers say.
+    /// Returns the same client without transparent decompression; it sends only the `Accept-Encoding` that is set.
     pub fn without_decoding(&self) -> Self {
         let plain = reqwest::Client::builder().no_proxy().redirect(Policy::none());
         Self { http: plain.no_gzip().no_deflate().no_zstd().build().unwrap(), ..self.clone() }
     }
 
-    /// Sends this header too.
+    /// Sets a header, replacing one of the same name.
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
         self.headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).unwrap());
         self
     }
 
-    /// Sends this header beside another of its name.
+    /// Adds a header to those of the same name.
     pub fn with_additional(mut self, name: &'static str, value: &str) -> Self {
         self.headers.append(HeaderName::from_static(name), HeaderValue::from_str(value).unwrap());
         self
     }
 
-    /// Presents this key.
+    /// Sends this API key or access token.
     pub fn with_key(self, secret: &str) -> Self {
         self.with("authorization", &format!("Bearer {secret}"))
     }
 
-    /// Signs in to the web app; whoever it is from then on.
+    /// Signs in to the web app and returns a client with the session cookie.
     pub async fn sign_in(&self, email: &str, password: &str) -> Self {
         let answer = self.post("/app/api/session", json!({ "email": email, "password": password })).await;
         answer.data(200);
         self.clone().with("cookie", answer.header("set-cookie").split(';').next().unwrap())
     }
 
-    /// Where it asks.
+    /// The base URL of the service.
     pub fn base_url(&self) -> &str {
         &self.base
     }
 
-    /// What it sends in this header.
+    /// The value of a header that the client sends.
     pub fn header(&self, name: &str) -> String {
         self.headers[name].to_str().unwrap().to_owned()
     }
@@ -73,7 +73,7 @@ impl Client {
         self.send(Method::POST, path, Some(body)).await
     }
 
-    /// Posts this text as it is.
+    /// Posts a text as JSON without checking it.
     pub async fn post_text(&self, path: &str, body: &str) -> Response {
         self.with_text(Method::POST, path, Some(body.to_owned())).await.unwrap()
     }
@@ -90,7 +90,7 @@ impl Client {
         self.try_send(method, path, body).await.unwrap()
     }
 
-    /// As [`Self::send`], where the service may go away meanwhile.
+    /// Does the same as [`Self::send`], and returns an error if the connection fails.
     pub async fn try_send(
         &self,
         method: Method,
@@ -108,24 +108,24 @@ impl Client {
         Response::receive(request).await
     }
 
-    /// Sends a form as a browser does.
+    /// Posts a URL-encoded form.
     pub async fn post_form(&self, path: &str, fields: &[(&str, &str)]) -> Response {
         self.try_post_form(path, fields).await.unwrap()
     }
 
-    /// As [`Self::form`], where the service may go away meanwhile.
+    /// Does the same as [`Self::post_form`], and returns an error if the connection fails.
     pub async fn try_post_form(&self, path: &str, fields: &[(&str, &str)]) -> reqwest::Result<Response> {
         let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let kind = "application/x-www-form-urlencoded";
         Response::receive(self.request(Method::POST, path).header(CONTENT_TYPE, kind).body(body)).await
     }
 
-    /// Sends a form with a file, as a browser does.
+    /// Posts a multipart form with a file, as a browser does.
     pub async fn post_file(&self, path: &str, file: &[u8], fields: &[(&str, &str)]) -> Response {
         self.post_bytes(path, FORM_CONTENT_TYPE, form_with(file, fields)).await
     }
 
-    /// As [`Self::file`], without saying how long the form is.
+    /// Does the same as [`Self::post_file`] without a `Content-Length`.
     pub async fn post_file_in_chunks(&self, path: &str, file: &[u8]) -> Response {
         let form = form_with(file, &[]);
         let chunks: Vec<_> =
@@ -136,19 +136,19 @@ impl Client {
             .unwrap()
     }
 
-    /// Posts this body of this type.
+    /// Posts a body of this content type.
     pub async fn post_bytes(&self, path: &str, kind: &str, body: Vec<u8>) -> Response {
         Response::receive(self.request(Method::POST, path).header(CONTENT_TYPE, kind).body(body))
             .await
             .unwrap()
     }
 
-    /// What an address gives, as it comes.
+    /// Returns status, headers and body of a GET request.
     pub async fn download(&self, path: &str) -> (u16, HeaderMap, Vec<u8>) {
         self.receive(Method::GET, path, None).await
     }
 
-    /// As [`Self::send`], with the body in bytes.
+    /// Does the same as [`Self::send`], and returns the body as bytes.
     pub async fn receive(
         &self,
         method: Method,
@@ -169,7 +169,7 @@ impl Client {
     }
 }
 
-/// A form with a file.
+/// A multipart form with these fields and a file.
 fn form_with(file: &[u8], fields: &[(&str, &str)]) -> Vec<u8> {
     let mut form = Vec::new();
     for (name, value) in fields {
@@ -183,13 +183,13 @@ fn form_with(file: &[u8], fields: &[(&str, &str)]) -> Vec<u8> {
     form
 }
 
-/// What came back.
+/// A response of the service.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Value,
-    /// The body as it came.
+    /// The body as text.
     pub text: String,
 }
 
@@ -201,19 +201,19 @@ impl Response {
         Ok(Self { status, headers, body: serde_json::from_str(&text).unwrap_or(Value::Null), text })
     }
 
-    /// What a header says; nothing where it is not there.
+    /// The value of a header; empty if it is missing.
     pub fn header(&self, header: &str) -> &str {
         self.headers.get(header).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The data of a success with this status.
+    /// Asserts a success with this status and returns its data.
     #[track_caller]
     pub fn data(&self, status: u16) -> &Value {
         assert_eq!((self.status, &self.body["success"]), (status, &Value::Bool(true)), "{}", self.body);
         &self.body["data"]
     }
 
-    /// The code of a failure, whose envelope is looked at too.
+    /// Asserts a failure with this status and a complete envelope, and returns its error code.
     #[track_caller]
     pub fn error_code(&self, status: u16) -> &str {
         assert_eq!((self.status, &self.body["success"]), (status, &Value::Bool(false)), "{}", self.body);
@@ -222,13 +222,13 @@ impl Response {
         self.body["error"]["code"].as_str().unwrap()
     }
 
-    /// Names of the fields that a failure finds fault with.
+    /// The names of the fields that a failure reports.
     pub fn faults(&self) -> Vec<&str> {
         let fields = self.body["error"]["details"]["fields"].as_array().into_iter().flatten();
         fields.filter_map(|fault| fault["field"].as_str()).collect()
     }
 
-    /// A header's number.
+    /// The value of a header as a number.
     #[track_caller]
     pub fn header_number(&self, header: &str) -> u64 {
         self.headers[header].to_str().unwrap().parse().unwrap()

@@ -1,10 +1,10 @@
-//! An assistant: a client of /mcp that holds a key.
+//! An MCP client.
 
 use serde_json::{Value, json};
 
 use super::client::{Client, Response};
 
-/// See the file's head.
+/// Sends JSON-RPC messages to `/mcp`.
 pub struct McpClient {
     pub client: Client,
 }
@@ -14,34 +14,34 @@ impl McpClient {
         Self { client }
     }
 
-    /// Calls a method of the older revisions; its result.
+    /// Calls a method and returns its result.
     pub async fn call_method(&self, method: &str, params: Value) -> Value {
         let answer = self.send(method, params).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.body["result"].clone()
     }
 
-    /// As [`Self::call_method`], whatever comes.
+    /// Does the same as [`Self::call_method`], and returns the response whatever its status.
     pub async fn send(&self, method: &str, params: Value) -> Response {
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         self.client.post("/mcp", request).await
     }
 
-    /// Introduces itself.
+    /// Sends `initialize` with this client info.
     pub async fn initialize(&self, name: &str, version: &str) {
         let client = json!({ "name": name, "version": version });
         let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
         self.call_method("initialize", params).await;
     }
 
-    /// Names of the tools that are listed.
+    /// The names of the listed tools.
     pub async fn list_tools(&self) -> Vec<String> {
         let listed = self.call_method("tools/list", json!({})).await;
         let tools = listed["tools"].as_array().unwrap().iter();
         tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Calls a tool: what it answers, or its error with a code.
+    /// Calls a tool and returns its structured content, or its error with a code.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Value> {
         let result = self.call_method("tools/call", json!({ "name": tool, "arguments": arguments })).await;
         if result["isError"] == true {
@@ -53,7 +53,7 @@ impl McpClient {
         }
     }
 
-    /// Calls a tool that refuses; the code.
+    /// Calls a tool that must fail, and returns the error code.
     pub async fn call_error_code(&self, tool: &str, arguments: Value) -> String {
         let error = self.call(tool, arguments).await.unwrap_err();
         error["code"].as_str().unwrap().to_owned()

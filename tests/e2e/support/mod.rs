@@ -1,5 +1,4 @@
-//! What the tests talk to: a service, people with keys, assistants that they connect, a site whose pages are
-//! saved, a model, and the real program.
+//! The harness: a service in this process or as its own process, clients of its interfaces, and the servers that it talks to.
 
 mod chat_endpoint;
 mod client;
@@ -32,11 +31,12 @@ pub use transcription_endpoint::TranscriptionEndpoint;
 pub use user::{Key, PASSWORD};
 pub use websub_hub::{Hub, HubRequest};
 
-/// Longer than anything takes on a busy machine.
+/// How long [`eventually`] waits: longer than any expected state takes on a busy machine.
 const EVENTUALLY_TIMEOUT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// Looks until there is something; the only place that waits. It looks ever more seldom: a key has only so many requests.
+/// Polls `look` until it returns a value, and panics after [`EVENTUALLY_TIMEOUT`]. This is the only place where tests wait. The
+/// interval grows with the elapsed time, because the polled requests count towards the limits of a key.
 pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {

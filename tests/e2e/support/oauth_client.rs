@@ -1,17 +1,17 @@
-//! An assistant that signs a person in by OAuth, as its user and as itself.
+//! An assistant that connects by OAuth: its own requests and those of the user's browser.
 
 use serde_json::{Value, json};
 
 use super::client::{Client, Response};
 
-/// Where assistants have people sent back to.
+/// The redirect URI of the assistants.
 pub const REDIRECT_URI: &str = "http://127.0.0.1:43117/callback";
-/// The verifier of RFC 7636, appendix B.
+/// The PKCE verifier of RFC 7636, appendix B.
 pub const CODE_VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-/// Its challenge.
+/// The S256 challenge of [`CODE_VERIFIER`].
 const CODE_CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-/// See the file's head.
+/// A registered OAuth client.
 #[derive(Clone)]
 pub struct OAuthClient {
     pub client: Client,
@@ -19,7 +19,7 @@ pub struct OAuthClient {
     pub secret: Option<String>,
 }
 
-/// What the token endpoint gave.
+/// The tokens of a token response.
 #[derive(Clone, Debug)]
 pub struct Tokens {
     pub access: String,
@@ -28,12 +28,12 @@ pub struct Tokens {
 }
 
 impl OAuthClient {
-    /// Registers without a secret.
+    /// Registers a public client.
     pub async fn new(client: Client) -> Self {
         Self::register(client, json!({ "token_endpoint_auth_method": "none" })).await
     }
 
-    /// Registers with this said of itself besides where people are sent back to.
+    /// Registers a client with this metadata; redirect URI and name have defaults.
     pub async fn register(client: Client, said: Value) -> Self {
         let mut said = said;
         let fields = said.as_object_mut().unwrap();
@@ -45,7 +45,7 @@ impl OAuthClient {
         Self { client, id: text("client_id").unwrap(), secret: text("client_secret") }
     }
 
-    /// The address of an authorization request, with these parameters changed; an empty value leaves one out.
+    /// The path and query of an authorization request, with these parameters changed. An empty value leaves a parameter out.
     pub fn authorization_url(&self, changes: &[(&str, &str)]) -> String {
         let mut fields = vec![
             ("response_type", "code"),
@@ -66,7 +66,7 @@ impl OAuthClient {
         format!("/oauth/authorize?{query}")
     }
 
-    /// What a person allows of what is asked for; the answer to their click.
+    /// Opens the consent page for the `asked` scopes, allows the `ticked` ones and returns the response.
     pub async fn decide(&self, browser: &Client, asked: &str, ticked: &[&str]) -> Response {
         let page = browser.get(&self.authorization_url(&[("scope", asked)])).await;
         let ticket = read_ticket(&page);
@@ -75,19 +75,19 @@ impl OAuthClient {
         browser.post_form("/oauth/consent", &fields).await
     }
 
-    /// A code for what a person allowed whole.
+    /// Allows all scopes and returns the authorization code.
     pub async fn obtain_code(&self, browser: &Client, scope: &str) -> String {
         let ticked: Vec<_> = scope.split(' ').collect();
         let answer = self.decide(browser, scope, &ticked).await;
         redirect_params(&answer)["code"].as_str().unwrap().to_owned()
     }
 
-    /// Asks the token endpoint, as the client that it is; an empty value leaves a field out.
+    /// Posts these fields and the client's credentials to the token endpoint. A field with an empty value is left out.
     pub async fn request_token(&self, fields: &[(&str, &str)]) -> Response {
         self.post_as_client("/oauth/token", fields).await
     }
 
-    /// As [`Self::request_token`], of any address.
+    /// Does the same as [`Self::request_token`] at any path.
     pub async fn post_as_client(&self, path: &str, fields: &[(&str, &str)]) -> Response {
         let mut all = vec![("client_id", self.id.as_str())];
         all.extend(self.secret.as_deref().map(|secret| ("client_secret", secret)));
@@ -120,12 +120,12 @@ impl OAuthClient {
         self.request_token(&[("grant_type", "refresh_token"), ("refresh_token", token)]).await
     }
 
-    /// The whole way to tokens.
+    /// Obtains a code and exchanges it for tokens.
     pub async fn connect(&self, browser: &Client, scope: &str) -> Tokens {
         Tokens::from_response(&self.exchange(&self.obtain_code(browser, scope).await).await)
     }
 
-    /// The status of a call of the MCP server with an access token.
+    /// Lists the tools with an access token and returns the HTTP status.
     pub async fn call_status(&self, access: &str) -> u16 {
         self.list_tools(access).await.status
     }
@@ -136,14 +136,14 @@ impl OAuthClient {
         self.client.clone().with_key(access).post("/mcp", asked).await
     }
 
-    /// The same client, by way of another node.
+    /// The same OAuth client at another service.
     pub fn with_client(&self, client: Client) -> Self {
         Self { client, ..self.clone() }
     }
 }
 
 impl Tokens {
-    /// Those of a good answer.
+    /// Asserts a successful token response and returns its tokens.
     #[track_caller]
     pub fn from_response(answer: &Response) -> Self {
         assert_eq!(answer.status, 200, "{}", answer.text);
@@ -152,7 +152,7 @@ impl Tokens {
     }
 }
 
-/// The ticket in a consent page.
+/// Returns the ticket in the form of a sign-in or consent page.
 #[track_caller]
 pub fn read_ticket(page: &Response) -> String {
     assert_eq!(page.status, 200, "{}", page.text);
@@ -160,7 +160,7 @@ pub fn read_ticket(page: &Response) -> String {
     rest.split('"').next().unwrap().to_owned()
 }
 
-/// The parameters with which a person is sent back to the assistant, and to no other.
+/// Asserts a redirect to [`REDIRECT_URI`] and returns its query parameters.
 #[track_caller]
 pub fn redirect_params(answer: &Response) -> Value {
     assert_eq!(answer.status, 303, "{}", answer.text);

@@ -1,4 +1,4 @@
-//! The real program as a process of its own.
+//! The `carrel` program as a child process.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,16 +19,16 @@ use super::user::Key;
 
 pub use super::user::PASSWORD;
 
-/// The address of the account that [`create_account`] makes.
+/// The e-mail address of the account that [`create_account`] creates.
 pub const EMAIL: &str = "reader@reader.example";
 
-/// A free address whose port is below those that the system gives to clients: it could give one of theirs away before the program
-/// listens there, also while the program is restarted.
+/// Returns a free address. Its port is below the ephemeral ports, because the system could give one of those to a client before
+/// the program listens there, also while the program restarts.
 fn free_address() -> SocketAddr {
     const FIRST_PORT: u16 = 10_000;
     const PORTS: u32 = 20_000;
     static TRIED_PORTS: AtomicU32 = AtomicU32::new(0);
-    // Each test runs in a process of its own.
+    // Each test has its own process, so the process id separates their ranges.
     let first = std::process::id().wrapping_mul(61);
     loop {
         let offset = first.wrapping_add(TRIED_PORTS.fetch_add(1, Ordering::Relaxed)) % PORTS;
@@ -39,7 +39,7 @@ fn free_address() -> SocketAddr {
     }
 }
 
-/// A service that runs; killed when it is dropped.
+/// A running service; it is killed on drop.
 pub struct Program {
     child: Child,
     base: String,
@@ -47,24 +47,24 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts it and waits until it is ready.
+    /// Starts a service and waits until it is ready.
     pub async fn start(home: &Home, name: &str) -> Self {
         let mut started = Self::launch(home, name);
         started.wait_until_ready().await;
         started
     }
 
-    /// Starts it.
+    /// Starts a service without waiting until it is ready.
     pub fn launch(home: &Home, name: &str) -> Self {
         Self::launch_with(home, name, &[])
     }
 
-    /// Starts it as one of those behind this address, and waits until it is ready.
+    /// Starts a service with this base URL and waits until it is ready.
     pub async fn start_with_base_url(home: &Home, name: &str, base_url: &str) -> Self {
         Self::start_with(home, name, &[("SERVER__BASE_URL", base_url)]).await
     }
 
-    /// Starts it with these settings beside the home's, and waits until it is ready.
+    /// Starts a service with these settings over those of the home, and waits until it is ready.
     pub async fn start_with(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
         let mut started = Self::launch_with(home, name, settings);
         started.wait_until_ready().await;
@@ -76,7 +76,7 @@ impl Program {
         Self::spawn(home, name, serve_command(command(home, name), settings), log_file(&log))
     }
 
-    /// Starts it with a pipe as its stderr that nobody reads while it runs, and waits until it is ready.
+    /// Starts a service whose stderr is a pipe that is not read while it runs, and waits until it is ready.
     pub async fn start_with_unread_stderr(home: &Home, name: &str, settings: &[(&str, &str)]) -> Self {
         let mut started =
             Self::spawn(home, name, serve_command(command(home, name), settings), Stdio::piped());
@@ -84,7 +84,7 @@ impl Program {
         started
     }
 
-    /// Starts it with these settings where it may have so many files open, and waits until it is ready.
+    /// Starts a service with these settings and a limit of open files, and waits until it is ready.
     pub async fn start_with_max_files(
         home: &Home,
         name: &str,
@@ -110,7 +110,7 @@ impl Program {
         Self { child, base: format!("http://{free}"), log }
     }
 
-    /// Waits until it takes requests.
+    /// Waits until the service accepts requests.
     pub async fn wait_until_ready(&mut self) {
         let anonymous = self.anonymous();
         eventually("the program is ready", async || {
@@ -122,24 +122,24 @@ impl Program {
         .await;
     }
 
-    /// Someone who presents nothing.
+    /// Returns a client without credentials.
     pub fn anonymous(&self) -> Client {
         Client::new(&self.base)
     }
 
-    /// A subcommand that knows where this runs; what it says.
+    /// Runs a subcommand that knows the address of this service, and returns its JSON output.
     pub fn run_command(&self, home: &Home, args: &[&str]) -> Value {
         self.run_command_with_input(home, args, "")
     }
 
-    /// The same with this on its standard input.
+    /// Does the same with this text on the standard input.
     pub fn run_command_with_input(&self, home: &Home, args: &[&str], input: &str) -> Value {
         let mut command = command(home, "data");
         command.env("CARREL__SERVER__LISTEN", self.base.trim_start_matches("http://"));
         json_output(command, args, input)
     }
 
-    /// A subcommand that knows where this runs, without `--json`: how it ended, and what it printed.
+    /// Runs a subcommand without `--json` that knows the address of this service, and returns its output.
     pub fn command_output(&self, home: &Home, args: &[&str], input: &str) -> CommandOutput {
         let mut command = command(home, "data");
         command.env("CARREL__SERVER__LISTEN", self.base.trim_start_matches("http://"));
@@ -151,7 +151,7 @@ impl Program {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// A subcommand with the data of another home, which is ended once it says this on stderr: that line.
+    /// Runs a subcommand with the data of another home, kills it once a line with these words is on stderr, and returns the line.
     pub fn run_until_printed(&self, home: &Home, args: &[&str], words: &str) -> String {
         let mut command = command(home, "data");
         command.env("CARREL__SERVER__LISTEN", self.base.trim_start_matches("http://"));
@@ -164,23 +164,23 @@ impl Program {
         said.unwrap_or_else(|| panic!("{args:?} ended without saying {words:?}"))
     }
 
-    /// Whoever holds this secret.
+    /// Returns a client that sends this key.
     pub fn client_with_key(&self, id: &str, secret: &str) -> Key {
         Key::new(id, self.anonymous().with_key(secret))
     }
 
-    /// SIGKILL, here and now.
+    /// Sends SIGKILL and waits for the end of the process.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// SIGTERM, and how it ended.
+    /// Sends SIGTERM and returns the exit status.
     pub async fn terminate(mut self) -> ExitStatus {
         self.terminate_and_wait().await
     }
 
-    /// SIGTERM to one of [`Self::start_with_unread_stderr`]: how it ended, and what its pipe holds.
+    /// Sends SIGTERM to a service of [`Self::start_with_unread_stderr`]. Returns the exit status and the content of the pipe.
     pub async fn terminate_and_read_stderr(mut self) -> (ExitStatus, String) {
         let status = self.terminate_and_wait().await;
         let mut held = String::new();
@@ -188,7 +188,7 @@ impl Program {
         (status, held)
     }
 
-    /// Closes the pipe of [`Self::start_with_unread_stderr`].
+    /// Closes the reading end of the pipe of [`Self::start_with_unread_stderr`].
     pub fn close_stderr(&mut self) {
         drop(self.child.stderr.take());
     }
@@ -206,7 +206,7 @@ impl Drop for Program {
     }
 }
 
-/// `serve` with these settings.
+/// The `serve` command with these settings.
 fn serve_command(mut command: Command, settings: &[(&str, &str)]) -> Command {
     command.arg("serve").envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
     command
@@ -216,12 +216,12 @@ fn log_file(log: &Path) -> Stdio {
     File::options().create(true).append(true).open(log).unwrap().into()
 }
 
-/// Makes the one account, and a key of it with all scopes; the key's id and secret.
+/// Creates the account of [`EMAIL`] and a key with all scopes. Returns the key's id and secret.
 pub fn create_account(home: &Home) -> (String, String) {
     create_account_with_email(home, EMAIL)
 }
 
-/// Makes an account with this e-mail address, and a key of it with all scopes; the key's id and secret.
+/// Creates an account with this e-mail address and a key with all scopes. Returns the key's id and secret.
 pub fn create_account_with_email(home: &Home, email: &str) -> (String, String) {
     let plan = Plan::Research.to_string();
     run_command(home, &["user", "add", "--email", email, "--plan", &plan, "--password-stdin"], PASSWORD);
@@ -233,12 +233,12 @@ pub fn create_account_with_email(home: &Home, email: &str) -> (String, String) {
     (made["id"].as_str().unwrap().to_owned(), made["secret"].as_str().unwrap().to_owned())
 }
 
-/// A subcommand of the program, beside whatever runs; what it says.
+/// Runs a subcommand and returns its JSON output.
 pub fn run_command(home: &Home, args: &[&str], input: &str) -> Value {
     json_output(command(home, "data"), args, input)
 }
 
-/// How a subcommand ended, and what it printed.
+/// The exit code and the output of a subcommand.
 #[derive(Debug)]
 pub struct CommandOutput {
     pub code: Option<i32>,
@@ -246,14 +246,14 @@ pub struct CommandOutput {
     pub stderr: String,
 }
 
-/// A subcommand with these settings over the home's, without `--json`.
+/// Runs a subcommand without `--json`, with these settings over those of the home.
 pub fn command_output(home: &Home, args: &[&str], input: &str, settings: &[(&str, &str)]) -> CommandOutput {
     let mut command = command(home, "data");
     command.envs(settings.iter().map(|(name, value)| (format!("CARREL__{name}"), value)));
     output(command.args(args), input)
 }
 
-/// A subcommand on a terminal, on which this is typed. Its two streams are the terminal's.
+/// Runs a subcommand on a terminal with this input. Both output streams are in `stdout`.
 pub fn command_output_on_terminal(home: &Home, args: &[&str], typed: &str) -> CommandOutput {
     let mut command = Command::new("/usr/bin/script");
     command.env_clear().envs(home.settings("data")).current_dir(home.folder());
@@ -264,7 +264,7 @@ pub fn command_output_on_terminal(home: &Home, args: &[&str], typed: &str) -> Co
 fn output(command: &mut Command, input: &str) -> CommandOutput {
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().unwrap();
-    // A command that fails before it reads has closed its end.
+    // A command that fails before it reads its input has closed the pipe.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();

@@ -1,4 +1,4 @@
-//! A proxy in front of a service, as operators put one there, that answers some addresses itself.
+//! A reverse proxy in front of a service that can answer some paths itself.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -6,66 +6,70 @@ use std::sync::{Arc, Mutex};
 use actix_web::http::{StatusCode, header};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 
-/// See the file's head.
+/// A running reverse proxy.
 pub struct ReverseProxy {
-    /// Its address.
+    /// The URL of the proxy.
     pub base: String,
-    to: Arc<Mutex<State>>,
+    state: Arc<Mutex<ProxyState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct ProxyState {
     base: String,
     own: HashMap<String, (u16, String)>,
     strips_credentials: bool,
-    /// Whose answers get lost.
+    /// The path whose responses are dropped.
     dropped_path: Option<String>,
-    /// Every `Authorization` that came.
+    /// Every received `Authorization` header.
     credentials: Vec<String>,
 }
 
 impl ReverseProxy {
-    /// One that leads nowhere yet.
+    /// Starts a proxy without an upstream.
     pub async fn start() -> Self {
-        let to: Arc<Mutex<State>> = Arc::default();
-        let served = web::Data::from(to.clone());
+        let state: Arc<Mutex<ProxyState>> = Arc::default();
+        let served = web::Data::from(state.clone());
         let server =
-            HttpServer::new(move || App::new().app_data(served.clone()).default_service(web::to(pass)));
+            HttpServer::new(move || App::new().app_data(served.clone()).default_service(web::to(forward)));
         let server = server.workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}", server.addrs()[0]);
         actix_web::rt::spawn(server.run());
-        Self { base, to }
+        Self { base, state }
     }
 
-    /// Leads to the service at this address.
+    /// Sets the upstream.
     pub fn forward_to(&self, base: &str) {
-        self.to.lock().unwrap().base = base.to_owned();
+        self.state.lock().unwrap().base = base.to_owned();
     }
 
-    /// Answers this path itself, and no other.
+    /// Answers this path itself, and only this one.
     pub fn override_path(&self, path: &str, status: u16, body: &str) {
-        self.to.lock().unwrap().own = HashMap::from([(path.to_owned(), (status, body.to_owned()))]);
+        self.state.lock().unwrap().own = HashMap::from([(path.to_owned(), (status, body.to_owned()))]);
     }
 
-    /// Passes requests to this path on, and answers 502 instead of what comes back.
+    /// Forwards requests to this path and answers 502 in place of the response.
     pub fn drop_responses_of(&self, path: &str) {
-        self.to.lock().unwrap().dropped_path = Some(path.to_owned());
+        self.state.lock().unwrap().dropped_path = Some(path.to_owned());
     }
 
-    /// Passes no `Authorization` on, as proxies do that have a sign-in of their own.
+    /// Forwards no `Authorization` header, as proxies with their own authentication do.
     pub fn strip_credentials(&self) {
-        self.to.lock().unwrap().strips_credentials = true;
+        self.state.lock().unwrap().strips_credentials = true;
     }
 
-    /// Every `Authorization` that came, passed on or not.
+    /// Every received `Authorization` header, forwarded or not.
     pub fn credentials(&self) -> Vec<String> {
-        self.to.lock().unwrap().credentials.clone()
+        self.state.lock().unwrap().credentials.clone()
     }
 }
 
-async fn pass(request: HttpRequest, body: web::Bytes, to: web::Data<Mutex<State>>) -> HttpResponse {
-    let (base, own, strips_credentials, dropped_path) = {
-        let mut state = to.lock().unwrap();
+async fn forward(
+    request: HttpRequest,
+    body: web::Bytes,
+    proxy: web::Data<Mutex<ProxyState>>,
+) -> HttpResponse {
+    let (base, own, strips_credentials, is_dropped) = {
+        let mut state = proxy.lock().unwrap();
         let credentials = request.headers().get_all(header::AUTHORIZATION);
         state.credentials.extend(credentials.map(|sent| sent.to_str().unwrap().to_owned()));
         (
@@ -91,7 +95,7 @@ async fn pass(request: HttpRequest, body: web::Bytes, to: web::Data<Mutex<State>
         asked = asked.header(name.as_str(), value.as_bytes());
     }
     let Ok(came) = asked.send().await else { return HttpResponse::BadGateway().finish() };
-    if dropped_path {
+    if is_dropped {
         return HttpResponse::BadGateway().finish();
     }
     let mut answer = HttpResponse::build(StatusCode::from_u16(came.status().as_u16()).unwrap());

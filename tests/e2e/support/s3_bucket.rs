@@ -1,4 +1,4 @@
-//! A bucket on the loopback, in a folder. It speaks S3, and does nothing that is not signed by its one user.
+//! An S3 bucket on the loopback interface, stored in a folder. It accepts only requests that its one user has signed.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ const BUCKET: &str = "shelf";
 const ACCESS_KEY: &str = "reader";
 const SECRET_KEY: &str = "a-secret-of-the-reader";
 
-/// See the file's head.
+/// A running S3 server with one bucket.
 pub struct S3Bucket {
     pub endpoint: String,
     folder: TempDir,
@@ -25,7 +25,7 @@ pub struct S3Bucket {
 }
 
 impl S3Bucket {
-    /// An empty one.
+    /// Starts a server with an empty bucket.
     pub async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join(BUCKET)).unwrap();
@@ -37,7 +37,7 @@ impl S3Bucket {
         Self { endpoint, folder, serving }
     }
 
-    /// What a service is started with that keeps its files here.
+    /// The settings of a service that stores its files in this bucket.
     pub fn settings(&self) -> [(&str, &str); 4] {
         [
             ("FILES__URL", "s3://shelf/library"),
@@ -47,7 +47,7 @@ impl S3Bucket {
         ]
     }
 
-    /// Paths of what is there, in their order.
+    /// The sorted paths of the stored objects.
     pub fn paths(&self) -> Vec<String> {
         let bucket = self.folder.path().join(BUCKET);
         let within = |file: PathBuf| file.strip_prefix(&bucket).unwrap().display().to_string();

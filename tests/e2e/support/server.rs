@@ -1,4 +1,4 @@
-//! A service in this process, by a clock that stands until the test moves it.
+//! A service in this process, with a clock that only the test moves.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use super::client::Client;
 use super::service_home::Home;
 use super::user::{PASSWORD, User};
 
-/// When every service begins: 2024-05-06T12:00:00Z.
+/// The initial time of every service: 2024-05-06T12:00:00Z.
 pub const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 
-/// See the file's head.
+/// A running service with its clock and its home.
 pub struct Server {
     pub clock: Arc<TestClock>,
     running: Running,
@@ -27,19 +27,19 @@ pub struct Server {
 }
 
 impl Server {
-    /// With the built-in settings.
+    /// Starts a service with the default settings.
     pub async fn start() -> Self {
         Self::start_with(&[]).await
     }
 
-    /// With these settings over the built-in ones, such as `("PLANS__PRO__REST_PER_DAY", "5")`.
+    /// Starts a service with these settings over the default ones, such as `("PLANS__PRO__REST_PER_DAY", "5")`.
     pub async fn start_with(settings: &[(&str, &str)]) -> Self {
         Self::start_in(Home::new().await, Arc::new(TestClock::at(NOON)), settings).await
     }
 
-    /// Where another one was before.
+    /// Starts a service in an existing home.
     pub async fn start_in(home: Home, clock: Arc<TestClock>, settings: &[(&str, &str)]) -> Self {
-        // The index of the one before is still open in this process: each has one of its own.
+        // The index of a stopped service is still open in this process, so each service has its own data folder.
         let index = Uuid::now_v7().to_string();
         let own = settings.iter().map(|(name, value)| (format!("CARREL__{name}"), (*value).to_owned()));
         let settings = Settings::load(None, home.settings(&index).into_iter().chain(own)).unwrap();
@@ -49,33 +49,33 @@ impl Server {
         Self { clock, running, home }
     }
 
-    /// Stops it in order; what it left behind, and its clock.
+    /// Shuts the service down and returns its home and its clock.
     pub async fn stop(self) -> (Home, Arc<TestClock>) {
         self.running.stop().await;
         (self.home, self.clock)
     }
 
-    /// Of its rows, for another node.
+    /// The URL of the database.
     pub fn database_url(&self) -> String {
         self.home.database_url()
     }
 
-    /// Where it keeps everything.
+    /// The home of the service.
     pub fn home(&self) -> &Home {
         &self.home
     }
 
-    /// The service behind the wire.
+    /// The application behind the HTTP server.
     pub fn app(&self) -> &App {
         self.running.app()
     }
 
-    /// Someone who presents nothing.
+    /// Returns a client without credentials.
     pub fn anonymous(&self) -> Client {
         Client::new(&format!("http://{}", self.running.address))
     }
 
-    /// Somebody new.
+    /// Creates a user with this plan.
     pub async fn user(&self, plan: Plan) -> User<'_> {
         let email = format!("{}@reader.example", Uuid::now_v7().simple());
         let new = NewAccount { email, name: None, password: PASSWORD.to_owned(), plan };

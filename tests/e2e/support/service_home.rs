@@ -1,4 +1,4 @@
-//! Where one service keeps everything: a folder, and on PostgreSQL a database. Both go away with it.
+//! The storage of a service: a folder, and on PostgreSQL a database. Both are deleted on drop.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,14 @@ use sea_orm::{ConnectionTrait, Database};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-/// See the file's head.
+/// The home folder of services, with their database.
 pub struct Home {
     folder: TempDir,
     database: Option<OwnDatabase>,
 }
 
 impl Home {
-    /// An empty one, on the database that the run selects.
+    /// Creates an empty home on the database that the run selects.
     pub async fn new() -> Self {
         let database = match std::env::var("CARREL_TEST_POSTGRES") {
             Ok(server) => Some(OwnDatabase::make(server).await),
@@ -22,12 +22,12 @@ impl Home {
         Self { folder: tempfile::tempdir().unwrap(), database }
     }
 
-    /// A file or folder within.
+    /// The path of a file or folder in the home.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The settings of a service that lives here: one of several where `name` says so.
+    /// The settings of a service whose data folder has this name in the home.
     pub fn settings(&self, name: &str) -> Vec<(String, String)> {
         let set = |name: &str, value: &str| (format!("CARREL__{name}"), value.to_owned());
         vec![
@@ -38,7 +38,7 @@ impl Home {
         ]
     }
 
-    /// Of the rows.
+    /// The URL of the database.
     pub fn database_url(&self) -> String {
         match &self.database {
             Some(database) => database.url(),
@@ -46,18 +46,18 @@ impl Home {
         }
     }
 
-    /// The file of the rows, where they are in one.
+    /// The file of the SQLite database; `None` on PostgreSQL.
     pub fn database_file(&self) -> Option<String> {
         self.database.is_none().then(|| self.path("rows.db").display().to_string())
     }
 
-    /// The folder itself.
+    /// The folder of the home.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Whether the run selects PostgreSQL. A test that needs it says why it is left out without it.
+/// Whether the run selects PostgreSQL. Otherwise prints why the test is skipped.
 #[expect(clippy::print_stderr, reason = "a test that is left out says so loudly")]
 pub fn has_postgres(needed_because: &str) -> bool {
     let is_selected = std::env::var_os("CARREL_TEST_POSTGRES").is_some();
@@ -69,16 +69,16 @@ pub fn has_postgres(needed_because: &str) -> bool {
     is_selected
 }
 
-/// Every file under a folder.
+/// Returns every file below a folder.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// Whether this word stands in these bytes.
+/// Whether the bytes contain this ASCII word.
 pub fn holds(bytes: &[u8], word: &str) -> bool {
-    // The maps of an index have 150 MB, mostly holes, and a test is not optimised: comparing the word with every place takes
-    // four seconds. A search of text skips most places, and ASCII stays as it is where other bytes are no text.
+    // The mapped files of an index have 150 MB, mostly zeros, and tests are not optimised: comparing at each offset takes four
+    // seconds. The search in a string skips most offsets, and the lossy conversion does not change ASCII.
     String::from_utf8_lossy(bytes).split_once(word).is_some()
 }
 
@@ -104,7 +104,7 @@ impl Drop for OwnDatabase {
     fn drop(&mut self) {
         let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
         let server = self.server.clone();
-        // A test's own runtime cannot wait here.
+        // Drop cannot await in the runtime of the test.
         let dropped = std::thread::spawn(move || {
             tokio::runtime::Builder::new_current_thread()
                 .enable_all()

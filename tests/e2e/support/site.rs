@@ -1,4 +1,4 @@
-//! A site of the web, on the loopback, whose pages are saved.
+//! A web site on the loopback interface.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use actix_web::http::StatusCode;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 
-/// What an address answers.
+/// A response of the site.
 #[derive(Clone)]
 pub enum Reply {
     /// A page.
@@ -15,15 +15,15 @@ pub enum Reply {
     File(&'static str, Vec<u8>),
     /// A status without a page.
     Status(u16),
-    /// Anything, with its headers; a request that names its `ETag` gets 304.
+    /// Any response; a request with its `ETag` in `If-None-Match` gets 304.
     Plain { status: u16, headers: Vec<(&'static str, String)>, body: String },
-    /// A page, after so long.
+    /// A page after a delay.
     Slow(std::time::Duration, String),
-    /// Nothing, for ever.
+    /// No response; the connection stays open.
     Never,
 }
 
-/// See the file's head.
+/// A running web site.
 pub struct Site {
     base: String,
     pages: Arc<Mutex<HashMap<String, Page>>>,
@@ -44,7 +44,7 @@ impl Page {
 }
 
 impl Site {
-    /// One without pages.
+    /// Starts a site without pages.
     pub async fn start() -> Self {
         let pages: Arc<Mutex<HashMap<String, Page>>> = Arc::default();
         let served = web::Data::from(pages.clone());
@@ -56,23 +56,23 @@ impl Site {
         Self { base, pages }
     }
 
-    /// The address of a page that answers so, one reply after the other; the last one stays.
+    /// Serves these replies at a path in order, and then repeats the last one. Returns the URL.
     pub fn page<const N: usize>(&self, path: &str, replies: [Reply; N]) -> String {
         self.pages.lock().unwrap().entry(path.to_owned()).or_default().serve(replies.into());
         format!("{}{path}", self.base)
     }
 
-    /// How often it was asked whether the page had changed, and had not.
+    /// The number of requests that were answered with 304.
     pub fn not_modified_count(&self, path: &str) -> usize {
         self.pages.lock().unwrap()[path].unchanged
     }
 
-    /// Whether the page was ever asked for.
+    /// Whether the path was requested.
     pub fn was_requested(&self, path: &str) -> bool {
         self.pages.lock().unwrap().get(path).is_some_and(|page| page.hits > 0)
     }
 
-    /// How often the page was asked for.
+    /// The number of requests for the path.
     pub fn request_count(&self, path: &str) -> usize {
         self.pages.lock().unwrap()[path].hits
     }
@@ -114,7 +114,7 @@ async fn answer(request: HttpRequest, pages: web::Data<Mutex<HashMap<String, Pag
     }
 }
 
-/// A page with this title about this subject, long enough to be an article.
+/// A page with this title and subject that is long enough to be extracted as an article.
 pub fn article(title: &str, subject: &str) -> Reply {
     let sentence =
         format!("<p>Whoever has seen {subject} in the morning remembers it for a long time after.</p>");

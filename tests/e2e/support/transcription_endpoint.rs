@@ -1,26 +1,27 @@
-//! An OpenAI-compatible endpoint that transcribes, on the loopback.
+//! An OpenAI-compatible transcription endpoint on the loopback interface.
 
 use std::sync::{Arc, Mutex};
 
 use actix_web::http::StatusCode;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 
-/// See the file's head.
+/// A running transcription endpoint.
 pub struct TranscriptionEndpoint {
     url: String,
-    inside: Arc<Mutex<Inside>>,
+    state: Arc<Mutex<EndpointState>>,
 }
 
-struct Inside {
+struct EndpointState {
     answers: Vec<(u16, &'static str)>,
     forms: Vec<String>,
 }
 
 impl TranscriptionEndpoint {
-    /// One that answers so, with status and body, one after the other; the last one stays. A status of 0 is no answer.
+    /// Starts an endpoint that sends these responses (status and body) in order, and then repeats the last one. A status of 0
+    /// means that no response is sent.
     pub async fn start<const N: usize>(answers: [(u16, &'static str); N]) -> Self {
-        let inside = Arc::new(Mutex::new(Inside { answers: answers.into(), forms: Vec::new() }));
-        let served = web::Data::from(inside.clone());
+        let state = Arc::new(Mutex::new(EndpointState { answers: answers.into(), forms: Vec::new() }));
+        let served = web::Data::from(state.clone());
         let server = HttpServer::new(move || {
             App::new()
                 .app_data(served.clone())
@@ -30,10 +31,10 @@ impl TranscriptionEndpoint {
         let server = server.workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", server.addrs()[0]);
         actix_web::rt::spawn(server.run());
-        Self { url, inside }
+        Self { url, state }
     }
 
-    /// What a service is started with that has this in place of a model.
+    /// The settings of a service that transcribes through this endpoint.
     pub fn settings(&self) -> [(&str, &str); 3] {
         [
             ("AI__TRANSCRIPTION__URL", &self.url),
@@ -42,26 +43,30 @@ impl TranscriptionEndpoint {
         ]
     }
 
-    /// From now on it answers so.
+    /// Replaces the responses and forgets the received forms.
     pub fn set_responses<const N: usize>(&self, answers: [(u16, &'static str); N]) {
-        let mut inside = self.inside.lock().unwrap();
-        inside.answers = answers.into();
-        inside.forms.clear();
+        let mut state = self.state.lock().unwrap();
+        state.answers = answers.into();
+        state.forms.clear();
     }
 
-    /// The forms that came, with whatever was no text left out.
+    /// The received forms, without the parts that are not UTF-8.
     pub fn forms(&self) -> Vec<String> {
-        self.inside.lock().unwrap().forms.clone()
+        self.state.lock().unwrap().forms.clone()
     }
 }
 
-async fn answer(request: HttpRequest, body: web::Bytes, inside: web::Data<Mutex<Inside>>) -> HttpResponse {
+async fn answer(
+    request: HttpRequest,
+    body: web::Bytes,
+    state: web::Data<Mutex<EndpointState>>,
+) -> HttpResponse {
     assert_eq!(request.headers().get("authorization").unwrap(), "Bearer sk-heron");
     let text: String = body.utf8_chunks().map(|part| part.valid()).collect();
     let (status, said) = {
-        let mut inside = inside.lock().unwrap();
-        inside.forms.push(text);
-        *inside.answers.get(inside.forms.len() - 1).or(inside.answers.last()).unwrap()
+        let mut state = state.lock().unwrap();
+        state.forms.push(text);
+        *state.answers.get(state.forms.len() - 1).or(state.answers.last()).unwrap()
     };
     if status == 0 {
         return std::future::pending().await;

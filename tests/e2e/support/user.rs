@@ -1,4 +1,4 @@
-//! A person of the service, with keys and a session.
+//! A user of the service, and the user's API keys.
 
 use std::ops::Deref;
 
@@ -14,10 +14,10 @@ use super::eventually;
 use super::mcp_client::McpClient;
 use super::server::Server;
 
-/// Of every person.
+/// The password of every user.
 pub const PASSWORD: &str = "nine herons in the reeds";
 
-/// See the file's head.
+/// An account of a service.
 pub struct User<'a> {
     server: &'a Server,
     row: user::Model,
@@ -36,28 +36,28 @@ impl<'a> User<'a> {
         &self.row.email
     }
 
-    /// A REST key with these scopes.
+    /// Creates a REST key with these scopes.
     pub async fn key<const N: usize>(&self, scopes: [Scope; N]) -> Key {
         self.make_key(KeyKind::Rest, &scopes, None).await
     }
 
-    /// A REST key with all scopes that one can have.
+    /// Creates a REST key with all scopes of REST.
     pub async fn full_key(&self) -> Key {
         let all: Vec<Scope> = Scope::ALL.iter().copied().filter(|scope| *scope != Scope::Mcp).collect();
         self.make_key(KeyKind::Rest, &all, None).await
     }
 
-    /// A REST key with so many requests an hour.
+    /// Creates a REST key with this hourly limit.
     pub async fn key_with_hourly_limit(&self, hourly: i32) -> Key {
         self.make_key(KeyKind::Rest, &[Scope::ReadLibrary], Some(hourly)).await
     }
 
-    /// A key for MCP, which every plan may have.
+    /// Creates an MCP key, which every plan allows.
     pub async fn mcp_key(&self) -> Key {
         self.make_key(KeyKind::Mcp, &[Scope::Mcp, Scope::ReadLibrary], None).await
     }
 
-    /// An assistant with all that one can be granted, and so many requests an hour.
+    /// Creates an MCP client with all scopes of MCP and this hourly limit.
     pub async fn assistant_with_hourly_limit(&self, hourly: Option<i32>) -> McpClient {
         let all = [
             Scope::Mcp,
@@ -70,12 +70,12 @@ impl<'a> User<'a> {
         McpClient::new(self.make_key(KeyKind::Mcp, &all, hourly).await.client)
     }
 
-    /// An assistant with all that one can be granted.
+    /// Creates an MCP client with all scopes of MCP.
     pub async fn assistant(&self) -> McpClient {
         self.assistant_with_hourly_limit(None).await
     }
 
-    /// An assistant with these scopes.
+    /// Creates an MCP client with these scopes.
     pub async fn assistant_with_scopes<const N: usize>(&self, scopes: [Scope; N]) -> McpClient {
         McpClient::new(self.make_key(KeyKind::Mcp, &scopes, None).await.client)
     }
@@ -99,7 +99,7 @@ impl<'a> User<'a> {
     }
 }
 
-/// A key, as the one who holds its secret.
+/// A client that sends an API key, and the id of the key.
 pub struct Key {
     pub id: String,
     client: Client,
@@ -118,12 +118,12 @@ impl Key {
         Self { id: id.to_string(), client: anonymous.clone().with_key(secret) }
     }
 
-    /// Another way to hold one.
+    /// Wraps a client that sends the key with this id.
     pub fn new(id: &str, client: Client) -> Self {
         Self { id: id.to_owned(), client }
     }
 
-    /// Saves an address with this text.
+    /// Saves a URL with this text.
     pub async fn save_text(&self, url: &str, text: &str) -> Value {
         self.save(json!({ "url": url, "text": text })).await
     }
@@ -133,7 +133,7 @@ impl Key {
         self.post("/rest/v1/bookmarks", body).await.data(201)["bookmark"].clone()
     }
 
-    /// The bookmark, once its work has come to this status.
+    /// Waits until the bookmark has this status, and returns it.
     pub async fn wait_for(&self, bookmark: &Value, status: &str) -> Value {
         let path = format!("/rest/v1/bookmarks/{}", bookmark["bookmarkId"].as_str().unwrap());
         eventually(&format!("a bookmark is {status}"), async || {
@@ -143,7 +143,7 @@ impl Key {
         .await
     }
 
-    /// Documents that a search finds, best first, each as often as it is found.
+    /// The ids of the documents of the found passages, best first.
     pub async fn search(&self, words: &str) -> Vec<String> {
         let query: String = url::form_urlencoded::byte_serialize(words.as_bytes()).collect();
         let answer = self.get(&format!("/rest/v2/search?q={query}")).await;

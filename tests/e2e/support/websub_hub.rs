@@ -1,4 +1,4 @@
-//! A hub of feeds (WebSub), on the loopback: it remembers what it is asked.
+//! A WebSub hub on the loopback interface that records the requests that it receives.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -6,25 +6,25 @@ use std::sync::{Arc, Mutex};
 use actix_web::http::StatusCode;
 use actix_web::{App, HttpResponse, HttpServer, web};
 
-/// What came in one form.
+/// The form fields of a request to the hub.
 pub type HubRequest = HashMap<String, String>;
 
-/// See the file's head.
+/// A running hub.
 pub struct Hub {
-    /// Its address.
+    /// The URL of the server.
     pub base: String,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<HubState>>,
 }
 
-struct State {
+struct HubState {
     status: u16,
     requests: Vec<HubRequest>,
 }
 
 impl Hub {
-    /// One that takes everybody.
+    /// Starts a hub that accepts every subscription.
     pub async fn start() -> Self {
-        let state = Arc::new(Mutex::new(State { status: 202, requests: Vec::new() }));
+        let state = Arc::new(Mutex::new(HubState { status: 202, requests: Vec::new() }));
         let served = web::Data::from(state.clone());
         let server = HttpServer::new(move || {
             App::new().app_data(served.clone()).default_service(web::post().to(take))
@@ -35,18 +35,18 @@ impl Hub {
         Self { base, state }
     }
 
-    /// From now on it answers so.
+    /// Sets the status of the following responses.
     pub fn set_status(&self, status: u16) {
         self.state.lock().unwrap().status = status;
     }
 
-    /// What it was asked so far.
+    /// The received requests.
     pub fn requests(&self) -> Vec<HubRequest> {
         self.state.lock().unwrap().requests.clone()
     }
 }
 
-async fn take(form: web::Form<HubRequest>, state: web::Data<Mutex<State>>) -> HttpResponse {
+async fn take(form: web::Form<HubRequest>, state: web::Data<Mutex<HubState>>) -> HttpResponse {
     let mut state = state.lock().unwrap();
     state.requests.push(form.into_inner());
     HttpResponse::new(StatusCode::from_u16(state.status).unwrap())

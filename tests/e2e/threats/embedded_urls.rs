@@ -1,4 +1,4 @@
-//! What a page refers to is not fetched with it (row S15).
+//! Resources that a page refers to are not fetched (row S15).
 
 use entity::plan::Plan;
 

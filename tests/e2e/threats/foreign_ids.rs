@@ -1,4 +1,4 @@
-//! Ids of another account in the parameters and the bodies of one's own requests (row T2).
+//! Ids of another account in parameters and bodies of requests (row T2).
 
 use entity::plan::Plan;
 use serde_json::{Value, json};

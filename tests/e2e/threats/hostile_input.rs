@@ -73,7 +73,7 @@ async fn malformed_bodies_get_400_on_every_route() {
     let bodies = malformed_bodies();
 
     for (client, routes) in routes(&server).await {
-        // The routes of the library are those of REST with another credential.
+        // The library routes of the app are the REST routes with another credential.
         let posts = routes.iter().filter(|request| request.route.method.as_str() == "POST");
         for request in posts.filter(|request| !request.path.starts_with("/app/api/library/")) {
             for body in &bodies {
@@ -202,7 +202,7 @@ async fn list_urls(client: &Client) -> Vec<Value> {
     listed.data(200)["bookmarks"].as_array().unwrap().iter().map(|saved| saved["url"].clone()).collect()
 }
 
-/// Asserts that the answer has one of the expected statuses.
+/// Asserts that the response has one of the expected statuses.
 #[track_caller]
 fn assert_status(answer: &Response, statuses: &[u16], what: &str) {
     assert!(statuses.contains(&answer.status), "{what}: {}", answer.text);

@@ -30,7 +30,7 @@ const FOREIGN_FIELDS: [&str; 18] = [
     "__proto__",
 ];
 
-/// Those of [`EXTRA`] that the route does not have.
+/// Those of [`FOREIGN_FIELDS`] that the route does not have.
 fn fields_not_in_route(request: &RouteRequest) -> Vec<&'static str> {
     FOREIGN_FIELDS
         .into_iter()

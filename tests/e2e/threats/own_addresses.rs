@@ -1,4 +1,4 @@
-//! Addresses of the service itself, given as pages and feeds to fetch (row S16).
+//! URLs of the service itself as pages and feeds to fetch (row S16).
 
 use entity::plan::Plan;
 use serde_json::json;

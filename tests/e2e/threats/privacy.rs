@@ -1,5 +1,5 @@
-//! Words of users and secrets are in no log at any level, in no metric and in no table of the bookkeeping; words of what was
-//! deleted for good are in no file (rows L1, L4).
+//! User content and secrets are in no log at any level, in no metric and in no bookkeeping table; purged content is in no file
+//! (rows L1, L4).
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::support::{
     holds, program,
 };
 
-/// Tables that hold nothing of what users read, write or ask.
+/// Tables without content that users read, write or ask.
 const BOOKKEEPING: [&str; 20] = [
     "activity",
     "ai_day",
@@ -37,7 +37,7 @@ const BOOKKEEPING: [&str; 20] = [
     "user",
 ];
 
-/// Parts of requests behind which a word stands that is kept nowhere.
+/// Paths to which a word is appended that must not be stored.
 const REQUEST_PREFIXES: [&str; 20] = [
     "/rest/v2/search?q=",
     "/rest/v2/search?limit=99&q=",
@@ -61,7 +61,7 @@ const REQUEST_PREFIXES: [&str; 20] = [
     "/",
 ];
 
-/// Bodies with a word that is kept nowhere, and where they go to.
+/// Paths and bodies with a word that must not be stored.
 const REQUEST_BODIES: [(&str, &str); 8] = [
     ("/rest/v2/ask", "{\"question\": \"WORD"),
     ("/rest/v2/ask", "{\"question\": \"\", \"WORD\": 1}"),
@@ -73,34 +73,34 @@ const REQUEST_BODIES: [(&str, &str); 8] = [
     ("/mcp", "{\"WORD\""),
 ];
 
-/// With this begins each word of requests that keep nothing.
+/// The stem of words in requests that store nothing.
 const DISCARDED_STEM: &str = "askedcanary";
-/// With this begins each word of what is kept as somebody's content.
+/// The stem of words that are stored as user content.
 const STORED_STEM: &str = "keptcanary";
 
-/// A word that is kept nowhere.
+/// A word that must not be stored.
 fn discarded_word() -> String {
     unique_word(DISCARDED_STEM)
 }
 
-/// A word of somebody's content.
+/// A word of user content.
 fn stored_word() -> String {
     unique_word(STORED_STEM)
 }
 
-/// A word of its own, as no two names or addresses may be one. Only the stem is looked for: a single search finds all.
+/// A unique word, because names and URLs must differ. Only the stem is searched for, which finds all words at once.
 fn unique_word(stem: &str) -> String {
     format!("{stem}{}", Uuid::now_v7().simple())
 }
 
-/// An assistant with all that one can be granted.
+/// Creates an MCP client with all scopes of MCP.
 async fn create_assistant(browser: &Client, anonymous: &Client) -> McpClient {
     let scopes = ["mcp", "read:library", "read:projects", "write:projects", "write:bookmarks", "write:notes"];
     let made = browser.post("/app/api/keys", json!({ "name": "A", "kind": "mcp", "scopes": scopes })).await;
     McpClient::new(anonymous.clone().with_key(made.data(201)["secret"].as_str().unwrap()))
 }
 
-/// Asks for things by words that are kept nowhere, well and badly.
+/// Sends valid and invalid requests with words that must not be stored.
 async fn send_discarded_words(key: &Key, anonymous: &Client, assistant: &McpClient) {
     for path in REQUEST_PREFIXES {
         let answer = key.get(&format!("{path}{}", discarded_word())).await;
@@ -133,7 +133,7 @@ async fn send_discarded_words(key: &Key, anonymous: &Client, assistant: &McpClie
     }
 }
 
-/// Keeps words as content of every kind.
+/// Stores words as content of every kind.
 async fn store_words(key: &Key, browser: &Client, assistant: &McpClient) {
     let saved = key
         .save(json!({
@@ -173,7 +173,7 @@ async fn store_words(key: &Key, browser: &Client, assistant: &McpClient) {
     }
 }
 
-/// Has work fail on words of every kind.
+/// Makes jobs fail on content of every kind.
 async fn fail_jobs(key: &Key, site: &Site) {
     let away = vec![("location", format!("http://10.0.0.1/?{}", stored_word()))];
     let deep = format!("{}{}", "<div>".repeat(1_000), stored_word());
@@ -222,7 +222,7 @@ async fn user_content_is_in_no_log_metric_or_bookkeeping_table() {
         browser.header("cookie").split_once('=').unwrap().1.to_owned(),
         program::PASSWORD.to_owned(),
         word.1.to_owned(),
-        // It has a password where it is PostgreSQL's.
+        // The URL of PostgreSQL contains a password.
         home.database_url(),
     ];
 
@@ -292,12 +292,12 @@ async fn content_of_a_purged_bookmark_is_in_no_file() {
     }
 }
 
-/// Every file of a home, with its name.
+/// Every file of a home: name and content.
 fn read_files(home: &Home) -> impl Iterator<Item = (String, Vec<u8>)> {
     files(home.folder()).into_iter().map(|file| (file.display().to_string(), std::fs::read(file).unwrap()))
 }
 
-/// The rows of a table as text, whatever their types.
+/// The rows of a table as text.
 async fn rows_as_text(rows: &DatabaseConnection, table: &str) -> String {
     let row = if rows.get_database_backend() == DbBackend::Sqlite {
         let columns = "SELECT group_concat('quote(\"' || name || '\")', ' || ') FROM pragma_table_info";

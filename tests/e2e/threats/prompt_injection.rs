@@ -1,5 +1,5 @@
-//! Prompt injection and impersonation: instructions in saved pages, and pages that claim to be others, are only data for the model,
-//! for assistants and for citations (rows I1, I2, I3).
+//! Prompt injection and impersonation: instructions in saved pages, and pages that claim to be others, are only data for the
+//! model, for assistants and for citations (rows I1, I2, I3).
 
 use entity::plan::Plan;
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ async fn injected_instructions_change_no_rules_and_no_library() {
             quoted.push(subject.as_str());
         }
     }
-    // Of the pages with this instruction, those whose reader sees it.
+    // The pages in which this instruction is visible.
     assert_eq!(quoted, ["quagga0of0", "quagga0of2"]);
 
     let prompts = model.prompts();

@@ -1,5 +1,5 @@
-//! Attacks in the head of a request: line breaks, ambiguous framing, and a forged host, origin or sender (rows H1, H2, H3, H5,
-//! H7, X9).
+//! Attacks in the head of a request: line breaks, ambiguous framing, and a forged host, origin or sender
+//! (rows H1, H2, H3, H5, H7, X9).
 
 use reqwest::Method;
 use serde_json::json;
@@ -225,7 +225,7 @@ async fn forwarded_ips_count_behind_a_trusted_proxy_only() {
             "API_KEY_INVALID"
         );
     }
-    // The addresses before the last one are sent by the client and not trusted.
+    // The IP addresses before the last one are sent by the client and not trusted.
     for n in 0..21 {
         let chain = format!("192.0.2.{n}, 198.51.100.200");
         let client = proxied.anonymous().with_key("no key at all").with("x-forwarded-for", &chain);

@@ -1,4 +1,4 @@
-//! Connecting an assistant: what a user is told, and the test of whether one could connect.
+//! Connecting an assistant: the instructions, and the connection test.
 
 use std::time::Duration;
 
@@ -41,13 +41,13 @@ async fn connection_test_passes_and_leaves_nothing() {
         names,
         ["address", "challenge", "resourceMetadata", "serverMetadata", "registration", "tools"]
     );
-    // A loopback address is good for assistants of this machine alone.
+    // A loopback URL works only for assistants on this machine.
     assert_eq!(step_outcomes(&steps)[0], "limited");
     assert!(step_outcomes(&steps)[1..].iter().all(|outcome| *outcome == "passed"), "{steps:?}");
     assert_nothing_is_left(&server, &browser).await;
 }
 
-/// No connection, not even one that has ended, no client and no key; and nothing that was noted of them.
+/// Asserts that there is no connection, client or key, and no notice or activity of one.
 async fn assert_nothing_is_left(server: &Server, browser: &Client) {
     let apps = browser.get("/app/api/connected-apps").await;
     assert_eq!(apps.data(200), &json!({ "apps": [], "ended": [] }));
@@ -59,7 +59,7 @@ async fn assert_nothing_is_left(server: &Server, browser: &Client) {
     assert_eq!(browser.get("/app/api/activity").await.data(200)["activity"], json!([]));
 }
 
-/// Waits until every use of a key is written, with its notice, and every call.
+/// Waits until all uses of keys, notices and calls are written.
 async fn flush_records(server: &Server) {
     server.app().keys.flush().await.unwrap();
     server.app().notices.flush().await;
@@ -130,7 +130,7 @@ async fn tls_failure_is_reported_as_no_connection() {
     assert!(why.contains("no connection"), "{why}");
 }
 
-/// What answers instead of the service, at which of its addresses, and what is said of it.
+/// The path and response that replace those of the service, the step that fails, and a part of its message.
 const BROKEN_STEPS: [(&str, u16, &str, &str, &str); 8] = [
     ("/.well-known/oauth-protected-resource/mcp", 404, "{}", "resourceMetadata", "answered 404"),
     (
@@ -158,7 +158,7 @@ const BROKEN_STEPS: [(&str, u16, &str, &str, &str); 8] = [
 async fn step_broken_by_a_proxy_is_named_with_its_response() {
     let proxy = ReverseProxy::start().await;
     for (path, status, body, step, said) in BROKEN_STEPS {
-        // A service of its own for each: tests take turns.
+        // Each has a new service, because connection tests run one at a time.
         let server = Server::start_with(&[("SERVER__BASE_URL", &proxy.base)]).await;
         proxy.forward_to(server.anonymous().base_url());
         proxy.override_path(path, status, body);

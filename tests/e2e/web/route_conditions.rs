@@ -1,4 +1,4 @@
-//! The conditions of every route of the web app: our own pages, a session, parameters, resource. Keys open none of them.
+//! The conditions of every route of the web app: origin, session, parameters, resource. Keys are not accepted.
 
 use carrel::{app, rest};
 use entity::plan::Plan;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::route_table::{self, RouteRequest};
 use crate::support::{OAuthClient, PASSWORD, Server, read_ticket};
 
-/// Every route that a session opens.
+/// Every route that requires a session.
 fn routes() -> Vec<RouteRequest> {
     let own = route_table::requests("/app/api", app::ROUTES);
     let library = [rest::V1, rest::V2].map(|routes| route_table::requests("/app/api/library", routes));
@@ -178,7 +178,7 @@ async fn session_cookie_on_http_has_no_prefix() {
     signed_in.get("/app/api/session").await.data(200);
 }
 
-/// A session cookie that was planted or copied is useless once the browser that presents it has signed in (row C2).
+/// A planted or copied session cookie is useless once the browser that sends it has signed in (row C2).
 #[actix_web::test]
 async fn session_presented_at_sign_in_ends() {
     let server = Server::start().await;

@@ -1,10 +1,10 @@
-//! The page at `/`: the same for every caller, self-contained, and counted by no limit.
+//! The page at `/`: the same for every caller, self-contained and not counted by limits.
 
 use entity::plan::Plan;
 
 use crate::support::Server;
 
-/// Targets of the links of a page.
+/// The targets of the links of a page.
 fn link_targets(html: &str) -> Vec<&str> {
     html.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect()
 }
