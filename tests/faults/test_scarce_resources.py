@@ -17,7 +17,7 @@ from upload_client import Upload, uploader
 MAX_SECONDS = 3
 SEARCHES = int(os.environ.get("CARREL_FAULT_SEARCHES", "60"))
 # Unpacks to 3 GB.
-BOMB = pathlib.Path(__file__).resolve().parents[1] / "outside" / "bomb.pdf"
+BOMB = pathlib.Path(__file__).resolve().parents[1] / "e2e" / "ingest" / "bomb.pdf"
 MEMORY = 320 << 20
 # A separate name for each process that runs tests.
 GROUP = f"carrel-faults-{os.getpid()}"

@@ -1,0 +1,9 @@
+//! What holds after crashes, kills, restarts and damage.
+
+mod actor_crashes;
+mod blocked_log;
+mod database_connections;
+mod index_repair;
+mod kills;
+mod operation_panics;
+mod shutdown;
