@@ -43,10 +43,9 @@ pub fn vague_types(of: &Crate) -> Vec<String> {
 /// Returns the constants that do not say what they are of.
 pub fn vague_constants(of: &Crate) -> Vec<String> {
     let is_vague = |name: &str| {
-        let starts = |word: &&str| {
-            name.strip_prefix(**word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-        };
-        VAGUE_CONSTANTS.iter().any(|word| starts(&word))
+        VAGUE_CONSTANTS.iter().any(|word| {
+            name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        })
     };
     of.modules
         .values()

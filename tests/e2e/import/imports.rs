@@ -26,9 +26,9 @@ pub async fn start_import(session: &Client, file: &[u8], fields: &[(&str, &str)]
 pub async fn restore_file(server: &Server, id: &str, file: &[u8]) {
     let (app, import) = (server.app(), ImportId(id.parse().unwrap()));
     let store = &*app.uploads.store;
-    let mut written = FileWriter::begin(app, store).await.unwrap();
+    let mut written = FileWriter::begin(&app.core, store).await.unwrap();
     written.write(Bytes::copy_from_slice(file)).await.unwrap();
-    let held = written.finish(app, store).await.unwrap();
+    let held = written.finish(&app.core, store).await.unwrap();
     assert!(stored_files::assign(app.core.db.write(), held.id, FileOwner::Import(import)).await.unwrap());
 }
 
@@ -487,7 +487,7 @@ async fn paused_import_keeps_its_file_for_days() {
         .unwrap();
 
     server.clock.advance(Duration::from_secs(8 * 24 * 3600));
-    library::imports::sweep(server.app()).await.unwrap();
+    library::imports::sweep(&server.app().core).await.unwrap();
     post_step(&session, &id, "resume").await;
 
     assert_eq!(wait_for(&session, &id, "done").await["rows"], 5);

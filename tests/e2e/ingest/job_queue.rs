@@ -38,7 +38,7 @@ impl Queue {
         let url = settings.database_url();
         let folder = settings.data_dir.clone();
         let db = Db::open(url.expose()).await.unwrap();
-        let desk = CoreContext::of(db, folder, "http://127.0.0.1", settings.plans, clock.clone());
+        let desk = CoreContext::new(db, folder, "http://127.0.0.1", settings.plans, clock.clone());
         let (email, password) = ("queue@reader.example".to_owned(), "nine herons in the reeds".to_owned());
         let new = NewAccount { email, name: None, password, plan: Plan::Pro };
         let user = accounts::create(&desk, new).await.unwrap().id;

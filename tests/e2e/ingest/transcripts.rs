@@ -9,6 +9,7 @@ use std::time::Duration;
 use jobs::{Deferral, Priority};
 use jobs::JobError;
 use library::documents::{ChunkedDocument, replace_text};
+use actors::ingest::extraction::ExtractionContext;
 use actors::ingest::{media, sequencer};
 use library::documents::ExtractedDocument as Text;
 use entity::id::{DocumentId, UserId};
@@ -179,10 +180,24 @@ async fn keep(server: &Server, document: &document::Model, job: Option<&job::Mod
     app.job_signal.notify();
 }
 
+/// What the stages of ingest work with in the running service.
+fn extraction(server: &Server) -> ExtractionContext {
+    let ctx = server.app();
+    ExtractionContext {
+        core: ctx.core.for_jobs(),
+        fetcher: ctx.feeds.fetcher.clone(),
+        host_throttle: ctx.feeds.host_throttle.clone(),
+        sandbox: ctx.feeds.sandbox.clone(),
+        uploads: ctx.uploads.clone(),
+        speech: ctx.speech.clone(),
+        job_signal: ctx.job_signal.clone(),
+    }
+}
+
 async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, JobError> {
     let waiter = Waiter { account: job.user_id, priority: job.priority };
     let permit = server.app().speech.acquire(waiter).await.expect("somebody hears");
-    let text = media::transcribe(server.app(), job, file, &*permit.transcriber).await?;
+    let text = media::transcribe(&extraction(server), job, file, &*permit.transcriber).await?;
     Ok(text.expect("nobody else waits"))
 }
 
@@ -196,7 +211,7 @@ async fn interrupted_transcription_resumes_and_keeps_its_times() {
 
     *counting.fails_at.lock().unwrap() = Some(3);
     let stopped = heard(&server, &job, file.path()).await;
-    assert!(matches!(stopped, Err(Failure::Passing { .. })), "{stopped:?}");
+    assert!(matches!(stopped, Err(JobError::Transient { .. })), "{stopped:?}");
     let so_far = key.get(&path).await.data(200)["segments"].as_array().unwrap().len();
     assert_eq!(so_far, 3);
 
@@ -360,7 +375,7 @@ async fn transcription_without_lease_writes_nothing() {
 
     let lost = heard(&server, &job, wav_recording(4).path()).await;
 
-    assert!(matches!(lost, Err(Failure::LeaseLost)), "{lost:?}");
+    assert!(matches!(lost, Err(JobError::LeaseLost)), "{lost:?}");
     let shown = key.get(&format!("/rest/v2/documents/{}/transcript", document.id)).await;
     assert_eq!(shown.data(200)["segments"].as_array().unwrap().len(), 0);
 }
@@ -370,14 +385,14 @@ async fn recording_waits_for_a_model_and_invalid_audio_fails() {
     let server = Server::start().await;
     let (_, _, job) = recording_with_job(&server).await;
 
-    let waits = sequencer::run_transcription(server.app(), &job).await;
+    let waits = sequencer::run_transcription(&extraction(&server), &job).await;
     assert!(matches!(waits, Err(JobError::Blocked { reason: media::MODEL_MISSING_REASON, .. })), "{waits:?}");
 
     server.app().speech.set_transcriber(Arc::new(CountingTranscriber::default()));
     let mut text = tempfile::NamedTempFile::new().unwrap();
     text.write_all(&b"no sound at all ".repeat(999)).unwrap();
     let refused = heard(&server, &job, text.path()).await;
-    assert!(matches!(refused, Err(Failure::Permanent(_))), "{refused:?}");
+    assert!(matches!(refused, Err(JobError::Permanent(_))), "{refused:?}");
 }
 
 #[actix_web::test]
@@ -459,7 +474,7 @@ async fn recording_with_progress_on_each_attempt_is_not_given_up() {
         hears.one(server.app().core.db.read()).await.unwrap().unwrap()
     };
 
-    for window in 1..=queue::MOST_ATTEMPTS as usize + 1 {
+    for window in 1..=jobs::MAX_ATTEMPTS as usize + 1 {
         eventually("it failed at this window", async || {
             let row = tries().await;
             let heard = counting.heard.load(Ordering::SeqCst);

@@ -422,7 +422,7 @@ async fn count_equals_the_rows_after_a_mixed_load() {
     imports::post_step(&session, &import, "undo").await;
     imports::wait_for(&session, &import, "undone").await;
     assert!(library_quota::find_miscounted_users(db).await.unwrap().is_empty());
-    accounts::delete(server.app(), user.id()).await.unwrap();
+    accounts::delete(&server.app().core, user.id()).await.unwrap();
     assert!(library_quota::find_miscounted_users(db).await.unwrap().is_empty());
     assert!(Entity::owned_by(user.id()).one(db.read()).await.unwrap().is_none());
 }

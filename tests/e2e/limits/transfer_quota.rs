@@ -122,7 +122,7 @@ async fn concurrent_files_do_not_exceed_the_limit() {
     let user = server.user(Plan::Free).await.id();
     let app = server.app();
 
-    let held = join_all((0..8).map(|_| transfer_quota::lease(app, user, TransferKind::Import, 300))).await;
+    let held = join_all((0..8).map(|_| transfer_quota::lease(&app.core, user, TransferKind::Import, 300))).await;
 
     assert_eq!(held.iter().filter(|held| held.is_ok()).count(), 3);
     assert_eq!(used_bytes(&server, user).await, 900);

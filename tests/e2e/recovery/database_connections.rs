@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use errors::Error;
-use actors::service_state::{self, Fact};
+use actors::service_state::{self, ServiceStateKey};
 use database::Db;
 
 use sea_orm::ConnectionTrait;
@@ -44,8 +44,8 @@ async fn writes_after_a_cancelled_begin_are_kept() {
 
         for n in 0..WRITES {
             let value = format!("{polls}.{n}");
-            state::write(db.write(), Fact::Generation, value.clone()).await.unwrap();
-            let kept = state::read(beside.read(), Fact::Generation).await.unwrap();
+            service_state::write(db.write(), ServiceStateKey::Generation, value.clone()).await.unwrap();
+            let kept = service_state::read(beside.read(), ServiceStateKey::Generation).await.unwrap();
             assert_eq!(kept, Some(value), "cut after {polls} polls");
         }
         if has_begun {

@@ -177,7 +177,7 @@ async fn concurrent_work_on_one_library_does_not_deadlock() {
         join_all(all.chunks(PAGES.div_ceil(PARALLEL_REQUESTS)).map(|some| change_bookmarks(&session, some)));
     let imports = join_all(["second", "third"].map(|tag| import_with_pauses(&session, tag)));
     let removals = join_all(removed.iter().map(|owner| accounts::delete(&app.core, *owner)));
-    let (_, imports, removals, swept) = join4(changes, imports, removals, uploads::sweep(app)).await;
+    let (_, imports, removals, swept) = join4(changes, imports, removals, uploads::sweep(&app.core)).await;
     swept.unwrap();
     for removal in removals {
         removal.unwrap();
@@ -285,7 +285,7 @@ async fn uploads_are_swept_after_locking_the_counts() {
     server.clock.advance(8 * DAY);
 
     let sweeping = app.clone();
-    let sweep = actix_web::rt::spawn(async move { uploads::sweep(&sweeping).await });
+    let sweep = actix_web::rt::spawn(async move { uploads::sweep(&sweeping.core).await });
     wait_until_blocked(&app).await;
 
     // It fails if the sweep has locked the upload and waits for the count.

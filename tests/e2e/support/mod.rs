@@ -23,7 +23,7 @@ pub use mcp_client::McpClient;
 pub use oauth_client::{CODE_VERIFIER, OAuthClient, REDIRECT_URI, Tokens, read_ticket, redirect_params};
 pub use program::Program;
 pub use reverse_proxy::ReverseProxy;
-pub use s3_bucket::Store;
+pub use s3_bucket::S3Bucket;
 pub use server::{NOON, Server};
 pub use service_home::{Home, files, has_postgres, holds};
 pub use site::{Reply, Site, article};
