@@ -247,7 +247,7 @@ async fn deleted_bookmark_makes_room_when_it_is_gone_for_good() {
     key.delete(&path(&first)).await.data(200);
     assert_eq!(bytes(&key).await, used);
     assert_eq!(key.post(BOOKMARKS, saved("b", 6000)).await.refused(402), "PLAN_LIMIT_REACHED");
-    server.clock.advance(bookmark::RESTORABLE + Duration::from_millis(1));
+    server.clock.advance(bookmark::RESTORE_PERIOD + Duration::from_millis(1));
     let (home, clock) = server.stop().await;
     let server = Server::at(home, clock, &settings).await;
     let key = server.stranger().with("authorization", &secret);

@@ -183,7 +183,7 @@ async fn of_work_that_is_given_up_the_last_is_kept_as_long_as_its_document_is_th
     let queue = Queue::new().await;
     let db = queue.desk.db.write();
     let document =
-        document::Model::awaited(queue.user, ContentType::Article, "A page".to_owned(), queue.now());
+        document::Model::pending(queue.user, ContentType::Article, "A page".to_owned(), queue.now());
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(db).await.unwrap();
     let (there, gone) = (document.id.0, Uuid::now_v7());
     for subject in [there, there, gone] {

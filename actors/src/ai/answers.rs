@@ -48,7 +48,7 @@ pub async fn claim(db: &Db, user: UserId, limits: &Limits, now: Timestamp) -> Re
     budget::spend(&txn, user, claim.month, BudgetGroup::Chat, Spent::default()).await?;
     if !take(&txn, &claim, limits).await? {
         // Those who died may hold what is missing.
-        let dead = answer_claim::Entity::dead_at(now).filter(answer_claim::Column::UserId.eq(user));
+        let dead = answer_claim::Entity::expired(now).filter(answer_claim::Column::UserId.eq(user));
         for dead in dead.all(&txn).await? {
             undo(&txn, &Claim { id: dead.id, user, month: dead.month }).await?;
         }
@@ -95,7 +95,7 @@ pub async fn give_back(db: &Db, claim: Claim) -> Result<(), Error> {
 
 /// Gives back the claims of processes that died.
 pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
-    for dead in answer_claim::Entity::dead_at(now).limit(AT_ONCE).all(db.read()).await? {
+    for dead in answer_claim::Entity::expired(now).limit(AT_ONCE).all(db.read()).await? {
         give_back(db, Claim { id: dead.id, user: dead.user_id, month: dead.month }).await?;
         warn!("gave back an answer that was begun and never made");
     }
@@ -104,7 +104,7 @@ pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
 
 /// The counted answers of this month whose process died.
 pub async fn dead(db: &Db, user: UserId, now: Timestamp) -> Result<i64, Error> {
-    let dead = answer_claim::Entity::dead_at(now)
+    let dead = answer_claim::Entity::expired(now)
         .filter(answer_claim::Column::UserId.eq(user))
         .filter(answer_claim::Column::Month.eq(now.month()));
     Ok(i64::try_from(dead.count(db.read()).await?).unwrap_or(0))

@@ -98,7 +98,7 @@ pub async fn open(ctx: &OperationContext, user: &user::Model, presented: Option<
 /// Who has this session's cookie.
 pub async fn recognise(ctx: &OperationContext, secret: &Secret) -> Result<(Caller, user::Model), Error> {
     let found =
-        session::Entity::living(secret.hash().bytes(), ctx.core.clock.now()).one(ctx.core.accounts_db.read()).await?;
+        session::Entity::unexpired(secret.hash().bytes(), ctx.core.clock.now()).one(ctx.core.accounts_db.read()).await?;
     let session = found.ok_or(Error::NotSignedIn)?;
     // What a person sees in the app, a plan say, holds for their keys too from then on.
     ctx.keys.catch_up(&ctx.core.accounts_db).await?;

@@ -118,7 +118,7 @@ async fn finish(
     // A bookmark that was ready and stays so has not changed for those who ask for changes.
     if document.status != DocumentStatus::Ready || document.error.is_some() {
         // The bookmark before its document, as whoever deletes it takes them: nobody waits in a circle.
-        bookmark::Entity::touch_of(&txn, job.user_id, document.id, now).await?;
+        bookmark::Entity::touch_for_document(&txn, job.user_id, document.id, now).await?;
     }
     let lost_at = document.index_lost_at.filter(|_| indexed.is_awaiting_vectors);
     let updated = document::Entity::update_many()

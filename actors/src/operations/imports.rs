@@ -103,7 +103,7 @@ enum Detail {
 async fn view(ctx: &OperationContext, row: import::Model, detail: Detail) -> Result<ImportView, Error> {
     let report = match row.state {
         ImportState::Running | ImportState::Undoing => None,
-        ImportState::Checked
+        ImportState::DryRunDone
         | ImportState::Paused
         | ImportState::Done
         | ImportState::Failed

@@ -234,5 +234,5 @@ async fn insert_on_bookmark(
 }
 
 fn empty_document(user: UserId, title: String, now: Timestamp) -> document::Model {
-    document::Model { title_given: true, ..document::Model::awaited(user, ContentType::Note, title, now) }
+    document::Model { title_given: true, ..document::Model::pending(user, ContentType::Note, title, now) }
 }

@@ -295,7 +295,7 @@ async fn mark_failed(
         Some(_) | None => {}
     }
     // The bookmark before its document, as whoever deletes it takes them: nobody waits in a circle.
-    bookmark::Entity::touch_of(db, job.user_id, DocumentId(job.subject), now).await?;
+    bookmark::Entity::touch_for_document(db, job.user_id, DocumentId(job.subject), now).await?;
     say_reason(db, job, reason).await?;
     document::Entity::update_many()
         .filter(document::Column::UserId.eq(job.user_id))

@@ -48,7 +48,7 @@ async fn deleted_bookmarks(ctx: &IngestContext) -> Result<(), Error> {
     let mut after = None;
     loop {
         let mut past =
-            bookmark::Entity::past_restoring(now).order_by_asc(bookmark::Column::Id).limit(AT_ONCE);
+            bookmark::Entity::past_restore_period(now).order_by_asc(bookmark::Column::Id).limit(AT_ONCE);
         if let Some(after) = after {
             past = past.filter(bookmark::Column::Id.gt(after));
         }
@@ -79,7 +79,7 @@ async fn deleted_bookmark(ctx: &IngestContext, gone: &bookmark::Model, now: Time
     bookmark::Entity::delete_many()
         .filter(bookmark::Column::UserId.eq(gone.user_id))
         .filter(bookmark::Column::Id.eq(gone.id))
-        .filter(bookmark::Column::DeletedAt.lt(now - bookmark::RESTORABLE))
+        .filter(bookmark::Column::DeletedAt.lt(now - bookmark::RESTORE_PERIOD))
         .exec(&txn)
         .await?;
     Ok(txn.commit().await?)

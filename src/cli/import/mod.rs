@@ -80,7 +80,7 @@ async fn ended(
 
 async fn report(core: &CoreContext, import: &import::Model, settings: &Settings) -> Result<CommandOutput, Failure> {
     match import.state {
-        ImportState::Done | ImportState::Checked => {
+        ImportState::Done | ImportState::DryRunDone => {
             let report = Report::of(core, import, probe::runs(settings).await).await?;
             Ok(CommandOutput::of(&report)?.ended(report.is_good()))
         }

@@ -89,7 +89,7 @@ async fn renew(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error> {
     Entity::update_many()
         .col_expr(Column::HeldUntil, Expr::value(until))
         .filter(Column::Id.eq(id))
-        .filter(Entity::owned_by_nothing())
+        .filter(Entity::is_unowned())
         .filter(Column::Doomed.eq(false))
         .exec(db.write())
         .await?;
@@ -301,7 +301,7 @@ pub async fn discard(core: &CoreContext, store: &dyn BlobStore, held: Held) {
 /// # Errors
 /// The database. A file that the store does not let go is put off, and the others go on.
 pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
-    let loose = Entity::loose(core.clock.now()).limit(AT_ONCE).all(core.db.read()).await?;
+    let loose = Entity::unused(core.clock.now()).limit(AT_ONCE).all(core.db.read()).await?;
     for file in loose {
         if let Err(error) = remove(ctx, &*ctx.uploads.store, file.id, &file.path).await {
             warn!(cause = error.chain(), file.id = %file.id, "could not remove a file that belongs to nothing");
@@ -315,7 +315,7 @@ async fn put_off(core: &CoreContext, id: FileId) -> Result<(), Error> {
     Entity::update_many()
         .col_expr(Column::HeldUntil, Expr::value(core.clock.now() + PUT_OFF))
         .filter(Column::Id.eq(id))
-        .filter(Entity::owned_by_nothing())
+        .filter(Entity::is_unowned())
         .exec(core.db.write())
         .await?;
     Ok(())
@@ -326,7 +326,7 @@ async fn remove(core: &CoreContext, store: &dyn BlobStore, id: FileId, path: &st
     let doomed = Entity::update_many()
         .col_expr(Column::Doomed, Expr::value(true))
         .filter(Column::Id.eq(id))
-        .filter(Entity::owned_by_nothing())
+        .filter(Entity::is_unowned())
         .exec(core.db.write())
         .await?;
     if doomed.rows_affected == 0 {

@@ -144,7 +144,7 @@ pub(super) async fn decide(
     if !client.is_some_and(|client| still(&client)) {
         return Ok(None);
     }
-    let granted = ticked.common(&asked.scopes).within(owner.plan);
+    let granted = ticked.intersection(&asked.scopes).within(owner.plan);
     let (redirect_uri, state) = (asked.redirect_uri.clone(), asked.state.clone());
     let code = if granted.is_empty() { None } else { Some(issue(&txn, terms, asked, granted).await?) };
     txn.commit().await?;

@@ -385,6 +385,6 @@ fn document_row(feed: &feed::Model, coming: &Coming, now: Timestamp) -> document
         url: Some(coming.url.clone()),
         author: coming.item.author.clone(),
         description: coming.item.summary.clone(),
-        ..document::Model::awaited(feed.user_id, ContentType::Article, title, now)
+        ..document::Model::pending(feed.user_id, ContentType::Article, title, now)
     }
 }

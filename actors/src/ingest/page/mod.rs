@@ -118,7 +118,7 @@ pub(super) async fn store(
         return Err(JobError::LeaseLost);
     }
     // The bookmark before its document, as whoever deletes it takes them: nobody waits in a circle.
-    bookmark::Entity::touch_of(&txn, job.user_id, id, now).await?;
+    bookmark::Entity::touch_for_document(&txn, job.user_id, id, now).await?;
     // Read again within the transaction: the person may have given a title, or deleted it, meanwhile.
     let found = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
     if let Some(document) = found.one(&txn).await? {

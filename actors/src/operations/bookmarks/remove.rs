@@ -59,7 +59,7 @@ impl Operation for DeleteBookmark {
         Ok(DeleteBookmarkResponse {
             bookmark_id: self.0,
             deleted: true,
-            restorable_until: now + bookmark::RESTORABLE,
+            restorable_until: now + bookmark::RESTORE_PERIOD,
         })
     }
 }
@@ -109,7 +109,7 @@ impl Operation for RestoreBookmark {
         let Some(deleted) = row.deleted_at else {
             return Ok(BookmarkResponse { bookmark: view::one(ctx, &txn, row).await? });
         };
-        if now.since(deleted) >= bookmark::RESTORABLE {
+        if now.since(deleted) >= bookmark::RESTORE_PERIOD {
             return Err(Error::not_found());
         }
         if save::with_address(&txn, user, &row.normalized_url).await?.is_some() {

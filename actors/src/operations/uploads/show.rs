@@ -111,7 +111,7 @@ fn of_document(status: DocumentStatus) -> UploadStatus {
 
 /// An upload without a document: bytes that came in time may be completed late.
 async fn awaiting(ctx: &OperationContext, row: &upload::Model) -> Result<UploadStatus, Error> {
-    let in_time = row.arrived_at.is_some() || row.awaits(ctx.core.clock.now());
+    let in_time = row.arrived_at.is_some() || row.accepts_bytes(ctx.core.clock.now());
     if in_time || uploads::arrived_directly(&ctx.uploads, row).await?.is_some() {
         Ok(UploadStatus::Awaiting)
     } else {

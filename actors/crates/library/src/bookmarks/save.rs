@@ -291,7 +291,7 @@ pub(super) fn rows(
         url: Some(address.as_str().to_owned()),
         title_given: title.is_some(),
         bookmark_id: Some(id),
-        ..document::Model::awaited(
+        ..document::Model::pending(
             user,
             ContentType::Article,
             title.unwrap_or_else(|| address.as_str().to_owned()),

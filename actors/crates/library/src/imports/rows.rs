@@ -27,7 +27,7 @@ pub struct Wanted {
 pub async fn rows(core: &CoreContext, import: &import::Model, wanted: Wanted) -> Result<Vec<Model>, Error> {
     let outcome = match wanted.outcome {
         Some(outcome) => Column::Outcome.eq(outcome),
-        None => Column::Outcome.ne(RowOutcome::Beside),
+        None => Column::Outcome.ne(RowOutcome::Incidental),
     };
     let behind = wanted.after.map(|(line, id)| {
         let same_line = Condition::all().add(Column::Line.eq(line)).add(Column::Id.gt(id));

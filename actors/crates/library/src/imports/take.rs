@@ -209,7 +209,7 @@ impl Taking {
             };
             for became in beside {
                 let row = self.row((line, None), None, became.with_fingerprint(&fingerprints), now);
-                rows.push(import_row::Model { outcome: RowOutcome::Beside, ..row });
+                rows.push(import_row::Model { outcome: RowOutcome::Incidental, ..row });
             }
             if is_kept {
                 rows.push(self.row((line, source), name, became.with_fingerprint(&fingerprints), now));
@@ -250,7 +250,7 @@ impl Taking {
     /// The database.
     pub async fn end(self, db: &impl ConnectionTrait) -> Result<import::Model, Error> {
         let now = self.means.core.clock.now();
-        let state = if self.import.dry_run { ImportState::Checked } else { ImportState::Done };
+        let state = if self.import.dry_run { ImportState::DryRunDone } else { ImportState::Done };
         import::Entity::update_many()
             .col_expr(Column::State, Expr::value(state))
             .col_expr(Column::FinishedAt, Expr::value(Some(now)))

@@ -112,7 +112,7 @@ async fn copy(
 }
 
 fn nothing_came(core: &CoreContext, row: &Model) -> Error {
-    if row.awaits(core.clock.now()) { NOT_ARRIVED } else { Error::UploadExpired }
+    if row.accepts_bytes(core.clock.now()) { NOT_ARRIVED } else { Error::UploadExpired }
 }
 
 async fn settle(core: &CoreContext, asked: &Completion<'_>, copied: Option<&Copied>) -> Result<Completed, Error> {
@@ -202,7 +202,7 @@ fn rows(core: &CoreContext, row: &Model, now: Timestamp) -> Result<(document::Mo
     let announced = MediaType::parse(&row.content_type).and_then(|kind| kind.content_type());
     let document = document::Model {
         bookmark_id: Some(bookmark_id),
-        ..document::Model::awaited(
+        ..document::Model::pending(
             row.user_id,
             announced.unwrap_or(ContentType::Pdf),
             row.filename.clone(),

@@ -175,7 +175,7 @@ fn admitted(core: &CoreContext, pass: &Pass) -> Result<(), Error> {
 
 /// The upload, whose bytes are still to come or to be replaced.
 async fn awaited(core: &CoreContext, pass: &Pass) -> Result<Model, Error> {
-    let upload = Entity::by_address(pass.upload).one(core.db.read()).await?.ok_or(Error::not_found())?;
+    let upload = Entity::by_signed_url(pass.upload).one(core.db.read()).await?.ok_or(Error::not_found())?;
     if upload.completed_at.is_some() { Err(COMPLETE) } else { Ok(upload) }
 }
 

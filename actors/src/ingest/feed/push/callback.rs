@@ -48,7 +48,7 @@ pub async fn confirm(ctx: &IngestContext, at: &Place, asked: Question) -> Result
     }
     let now = ctx.core.clock.now();
     match (asked.mode.as_str(), row.state, asked.challenge) {
-        ("subscribe", PushState::Asked | PushState::Active | PushState::Offered, Some(challenge)) => {
+        ("subscribe", PushState::Requested | PushState::Active | PushState::Offered, Some(challenge)) => {
             let lease = asked.lease.map_or(USUAL, Duration::from_secs).clamp(SHORTEST, LONGEST);
             let (ends_at, renew_at) = (Some(now + lease), now + lease * 3 / 4);
             change(ctx, &row, PushState::Active, ends_at, renew_at).await?;

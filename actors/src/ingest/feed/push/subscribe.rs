@@ -81,7 +81,7 @@ pub async fn run(ctx: &IngestContext, job: &job::Model) -> Result<(), JobError> 
         Err(refusal) => Err((format!("the hub was rejected: {refusal}"), true, None)),
     };
     match asked {
-        Ok(()) => settle(ctx, job, &row, PushState::Asked).await,
+        Ok(()) => settle(ctx, job, &row, PushState::Requested).await,
         // One that never answers is left alone for as long as one that does not want to.
         Err((_, permanent, _)) if permanent || job.attempts >= MOST_ATTEMPTS => {
             settle(ctx, job, &row, PushState::Refused).await

@@ -130,7 +130,7 @@ pub async fn uploaded(
         },
     };
     let (id, upload) = (BookmarkId::new(now), UploadId::new(now));
-    let awaited = document::Model::awaited(user, text.content_type, text.title.clone(), now);
+    let awaited = document::Model::pending(user, text.content_type, text.title.clone(), now);
     let document = texts::told(document::Model { bookmark_id: Some(id), ..awaited }, &text);
     let url = taking.means().core.url_of(&document);
     let row = bookmark::Model {

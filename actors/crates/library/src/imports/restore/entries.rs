@@ -129,7 +129,7 @@ async fn document(
         feed_id: Some(feed),
         url: Some(given.url.clone()),
         created_at: given.created_at.unwrap_or(now),
-        ..document::Model::awaited(user, ContentType::Article, given.title.clone(), now)
+        ..document::Model::pending(user, ContentType::Article, given.title.clone(), now)
     };
     let document = match &given.text {
         Some(text) => texts::told(awaited, text),
