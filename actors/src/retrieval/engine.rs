@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use entity::id::{ChunkId, DocumentId, UserId};
-use inference::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
+use inference::embedder::{Embedder, PASSAGE_TOKENS, WordPieceCounts};
 use runtime::{Lane, Workers};
 use search::fusion::{self, DenseWeight};
 use search::index::{EngineFault, IndexError, IndexQuery, PassageIndex, PassagePage, Tenant};
@@ -304,8 +304,8 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexEr
 
 /// The embedding of the query, and the weight of the dense leg. A model that fails is left out.
 fn meaning(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, DenseWeight) {
-    let Some(embedder) = embedder else { return (None, DenseWeight::for_query(query, Pieces::default())) };
-    let weight = DenseWeight::for_query(query, embedder.pieces(query));
+    let Some(embedder) = embedder else { return (None, DenseWeight::for_query(query, WordPieceCounts::default())) };
+    let weight = DenseWeight::for_query(query, embedder.count_word_pieces(query));
     if !weight.is_positive() {
         return (None, weight);
     }
