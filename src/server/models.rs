@@ -13,7 +13,7 @@ pub fn await_models(settings: &Settings, ctx: &OperationContext, wanted: Option<
     let (store, catalogue) = (Store::new(settings.model_folders()), Catalogue::built_in());
     // An endpoint hears in the local model's place.
     let local = settings.ai.transcription.url.is_none();
-    let hearing = if local { catalogue.all(Purpose::Speech) } else { Vec::new() };
+    let hearing = if local { catalogue.for_purpose(Purpose::Speech) } else { Vec::new() };
     let mut waiting = Vec::new();
     for model in wanted.iter().chain(hearing.first()) {
         if settings.models.auto && store.find(model).is_none() {
