@@ -87,7 +87,7 @@ pub async fn split(ctx: &OperationContext, body: String) -> Result<Split, Error>
 
 /// The passages of a note's text.
 pub fn passages(body: &str) -> Split {
-    Split::of(Text { text: text::as_given(body), ..Text::default() })
+    Split::of(Text { text: text::normalize_input(body), ..Text::default() })
 }
 
 /// Adds a note to a project that is open for writing; `text` is made from its body.

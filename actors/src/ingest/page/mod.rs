@@ -155,7 +155,7 @@ async fn from_source(
             let source::Model { body, html, outline, .. } = given;
             let outline =
                 outline.as_deref().map(serde_json::from_str).transpose().map_err(Error::internal)?;
-            let text = ctx.core.workers.run(Lane::Background, move || text::as_given(&body)).await?;
+            let text = ctx.core.workers.run(Lane::Background, move || text::normalize_input(&body)).await?;
             Ok(Text { text, html, outline: outline.unwrap_or_default(), ..Text::default() })
         }
         SourceForm::Html => {

@@ -192,7 +192,7 @@ fn passages(
         page: piece.page.and_then(|page| i32::try_from(page).ok()),
         start_seconds: piece.start_seconds,
         end_seconds: piece.end_seconds,
-        text: piece.of(text).to_owned(),
+        text: piece.text_in(text).to_owned(),
     });
     rows.collect()
 }
