@@ -165,7 +165,7 @@ pub(super) fn opened_read_only() -> DbErr {
 mod tests {
     use super::*;
 
-    /// Of the fault table (row 5).
+    /// Fault table (row 5).
     #[test]
     fn sqlite_codes_map_to_their_faults() {
         let cases = [

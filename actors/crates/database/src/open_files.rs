@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn each_removed_file_is_displaced_until_it_is_back() {
+    fn removed_file_is_displaced_until_it_is_restored() {
         let folder = Folder::new();
         let open = folder.open();
         assert!(open.are_in_place());

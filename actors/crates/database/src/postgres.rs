@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn refused_connection_is_told_as_such() {
+    async fn refused_connection_is_reported() {
         // Bound and closed again, so that the connection is refused.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
 

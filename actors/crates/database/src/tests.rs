@@ -463,7 +463,7 @@ async fn overwritten_page_is_found_before_the_start() {
 }
 
 #[tokio::test]
-async fn damage_met_by_the_migration_is_told_as_damage() {
+async fn damage_during_migration_is_reported_as_damage() {
     let database = TestDatabase::new();
     let path = file_checked_while_serving(&database).await;
     let db = open_checked(&database.url).await.unwrap();

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_announced_without_a_floor() {
+    fn disk_without_a_floor_needs_no_announcements() {
         let folder = tempfile::tempdir().unwrap();
         let disk = DiskSpace::new(vec![folder.path().to_owned()], 0);
 

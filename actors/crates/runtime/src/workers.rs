@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// Of the fault table (row 31).
+    /// Fault table (row 31).
     #[tokio::test]
     async fn password_hashes_run_two_at_a_time() {
         let workers = Workers::new(8);
@@ -152,7 +152,7 @@ mod tests {
         assert!((1..=MAX_PASSWORD_HASHES).contains(&most.load(Ordering::SeqCst)));
     }
 
-    /// Of the fault table (row 31).
+    /// Fault table (row 31).
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn password_hash_alone_runs_at_a_lower_priority() {

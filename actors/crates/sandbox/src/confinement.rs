@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_is_read_behind_a_name_of_any_kind() {
+    fn processor_time_is_read_after_any_process_name() {
         let line = "42 (a ) 1 2 (b) S 1 42 42 0 -1 4194304 100 0 0 0 250 37 0 0 20 0 1 0 100 1000 10";
 
         assert_eq!(ticks(line), Some(287));
@@ -230,16 +230,16 @@ mod tests {
     /// Set in the process that changes its own score: the score stays for the life of a process, and this one runs other tests.
     const IS_CHILD: &str = "CARREL_TEST_OOM_CHILD";
 
-    /// Of the fault table (row 38).
+    /// Fault table (row 38).
     #[test]
-    fn child_is_the_first_to_go_when_memory_is_short() {
+    fn child_is_the_first_victim_of_the_oom_killer() {
         if env::var_os(IS_CHILD).is_some() {
             offer_to_oom_killer().unwrap();
             assert_eq!(fs::read_to_string("/proc/self/oom_score_adj").unwrap().trim(), "1000");
             return;
         }
         let (_, path) = module_path!().split_once("::").unwrap();
-        let name = format!("{path}::child_is_the_first_to_go_when_memory_is_short");
+        let name = format!("{path}::child_is_the_first_victim_of_the_oom_killer");
 
         let mut child = Command::new(env::current_exe().unwrap());
         let output = child.args(["--exact", &name]).env(IS_CHILD, "yes").output().unwrap();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_cut_gives_no_time() {
+    fn truncated_stat_line_has_no_time() {
         assert_eq!(ticks("42 (carrel) S 1 42"), None);
         assert_eq!(ticks(""), None);
     }

@@ -229,7 +229,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_frame_comes_out_as_it_went_in(url in ".*", body in any::<Vec<u8>>()) {
+        fn frame_is_received_as_sent(url in ".*", body in any::<Vec<u8>>()) {
             let bytes = frame(&task(&url), &body);
 
             let (read_task, read_body) = read::<Task>(&mut bytes.as_slice(), body.len()).unwrap();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_over_the_bound_is_refused_before_it_is_read() {
+    fn body_over_the_limit_is_rejected_unread() {
         let bytes = frame(&task("https://example.org/"), &[7; 11]);
 
         let refused = read::<Task>(&mut bytes.as_slice(), 10);
@@ -253,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn lengths_of_four_gigabytes_make_no_room() {
+    fn declared_length_allocates_nothing() {
         let refused = read::<Task>(&mut [0xff; 64].as_slice(), usize::MAX);
 
         assert!(matches!(refused, Err(WireError::TooLarge)));
     }
 
     #[test]
-    fn a_frame_that_ends_early_is_an_error() {
+    fn truncated_frame_is_an_error() {
         let bytes = frame(&task("https://example.org/"), b"body");
 
         let cut = read::<Task>(&mut &bytes[..bytes.len() - 1], 10);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_nothing_of_the_header() {
+    fn error_contains_nothing_of_the_header() {
         let bytes = frame(&"a line of the page", b"");
 
         let refused = read::<Task>(&mut bytes.as_slice(), 10).unwrap_err();

@@ -213,7 +213,10 @@ mod tests {
         // As the tokenizer counts them: actors/crates/inference/src/embedder/tests.rs.
         for (query, all, unknown) in [("🚗", 1, 1), ("🚗🚗 🐜", 2, 2), ("ትምህርት ቤት", 2, 2)]
         {
-            assert!(!DenseWeight::for_query(query, WordPieceCounts { all, unknown }).is_positive(), "{query}");
+            assert!(
+                !DenseWeight::for_query(query, WordPieceCounts { all, unknown }).is_positive(),
+                "{query}"
+            );
         }
         for (query, all, unknown) in [("ants 🐜", 2, 1), ("a car 🚗🚗🚗🚗", 3, 1)] {
             assert!(DenseWeight::for_query(query, WordPieceCounts { all, unknown }).admits(0.5), "{query}");

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn all_channels_are_heard() {
+    fn all_channels_are_mixed() {
         assert_eq!(mixed(&[&[0.5, 0.25, -0.5, 0.0]], 2), [0.375, -0.25]);
         assert_eq!(mixed(&[&[0.0, 0.0, 0.5, 0.0, 0.0, 0.0]], 6), [0.5 / 6.0]);
         assert_eq!(mixed(&[&[f32::NAN, 3.0]], 1), [0.0, 1.0]);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn of_channels_that_cancel_each_other_out_one_is_heard_and_stays_the_one() {
+    fn downmix_keeps_one_channel_when_channels_cancel() {
         for other in [-1.0_f32, -0.98, -0.9, -0.75] {
             let packet = |left: f32| [left, left * other, -left, -left * other];
             // Louder on the other side for a moment.

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tone_keeps_its_pitch_its_loudness_and_its_place() {
+    fn resampled_tone_keeps_pitch_loudness_and_phase() {
         for rate in [8_000, 11_025, 22_050, 32_000, 44_100, 48_000, 96_000] {
             let out = all(rate, 16_000, &sine(440.0, rate, rate as usize));
             let wanted = sine(440.0, 16_000, 16_000);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_new_rate_cannot_carry_is_gone_and_does_not_fold_back() {
+    fn frequencies_above_the_new_rate_do_not_alias() {
         let out = all(48_000, 16_000, &sine(12_000.0, 48_000, 48_000));
 
         assert!(out.iter().skip(200).take(15_600).all(|sample| sample.abs() < 0.01));
@@ -133,7 +133,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
-        fn the_pieces_make_no_difference_and_the_length_is_exact(
+        fn result_is_independent_of_pieces_and_exact_in_length(
             rate in prop::sample::select(vec![8_000u32, 11_025, 12_345, 44_100, 48_000]),
             cuts in prop::collection::vec(1usize..3_000, 1..6),
         ) {

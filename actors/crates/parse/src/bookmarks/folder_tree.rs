@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_circle_ends() {
+    fn cyclic_folders_have_a_finite_path() {
         let some = |text: &str| text.to_owned();
         let tree = FolderTree::new(
             [(some("a"), some("A"), Some(some("b"))), (some("b"), some("B"), Some(some("a")))].into_iter(),

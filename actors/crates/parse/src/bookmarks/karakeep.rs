@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_folders_and_texts_without_an_address_are_notes() {
+    fn lists_are_folders_and_texts_without_urls_are_notes() {
         let export = json!({
             "bookmarks": [
                 {"createdAt": 1_700_000_000, "title": "One", "tags": ["a"], "lists": ["2", "3"],

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_may_begin_with_a_page_of_the_browser() {
+    fn list_may_begin_with_a_browser_page() {
         assert!(is_link_list("https://a.example/1 | one"));
         assert!(is_link_list("chrome://extensions/ | extensions\n\nhttps://a.example/1 | one"));
         assert!(!is_link_list("note: to do\nmilk"));
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_an_address_and_a_title() {
+    fn line_has_a_url_and_a_title() {
         let rows = read("https://a.example/1 | One | two\n\nhttps://a.example/2\n");
 
         assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [1, 3]);

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_known_by_what_stands_in_it() {
+    fn format_is_detected_by_content() {
         for (text, format, rows) in [
             (
                 "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><DT><A HREF=\"https://a.example\">A</A></DL>",
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(opened(endless.as_bytes(), None).err(), Some(ImportError::Damaged));
     }
 
-    /// Of the threat table (row P4).
+    /// Threat table (row P4).
     #[test]
     fn list_with_a_flood_of_attributes_is_damaged() {
         let attributes: String = (0..200_000).map(|n| format!(" a{n}=x")).collect();
@@ -313,14 +313,14 @@ mod tests {
     }
 
     #[test]
-    fn a_list_in_an_old_encoding_is_read() {
+    fn list_in_a_legacy_encoding_is_read() {
         let html = b"<!DOCTYPE NETSCAPE-Bookmark-file-1><META HTTP-EQUIV=\"Content-Type\" CONTENT=\"text/html; charset=windows-1252\"><DL><DT><A HREF=\"https://a.example\">Gr\xfcn</A></DL>";
         let (_, rows) = opened(html, None).unwrap();
         assert!(matches!(&rows[0].content, RowContent::Bookmark(save) if save.fields["title"] == "Grün"));
     }
 
     #[test]
-    fn what_lies_beside_packed_tables_takes_nothing_away() {
+    fn other_files_beside_packed_tables_are_ignored() {
         let table = "title,url,time_added,tags,status\nA,https://a.example/1,1,,unread\n";
         let file = zip_file(&[
             ("annotations/part_000000.json", br#"[{"url": "https://a.example/9", "quote": "words"}]"#),
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_tables_are_read_one_after_the_other() {
+    fn packed_tables_are_read_in_sequence() {
         let header = "title,url,time_added,tags,status\n";
         let file = zip_file(&[
             ("part_000001.csv", format!("{header}B,https://a.example/2,1,,unread\n").as_bytes()),

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn one_moment_is_read_however_it_is_written() {
+    fn date_formats_give_the_same_time() {
         for text in [
             "2026-01-02T03:04:05Z",
             "2026-01-02T04:04:05+01:00",
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn less_of_a_date_is_its_beginning() {
+    fn incomplete_date_means_its_start() {
         for (text, whole) in [
             ("2026-01-02", "2026-01-02T00:00:00Z"),
             ("2026-01-02T03:04", "2026-01-02T03:04:00Z"),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_no_date() {
+    fn other_text_is_not_a_date() {
         for text in ["", "yesterday", "2026", "2026-13-02", "32 Jan 2026", "Jan 2026", "ééééééééé", "12:30"]
         {
             assert_eq!(told(text), None, "{text}");

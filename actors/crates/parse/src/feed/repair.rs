@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_sign_stands_for_itself() {
+    fn bare_ampersand_is_literal() {
         assert_eq!(
             mended_text(b"<rss><a>R & D &amp; &#38; &nbsp; ?a=1&b=2;<![CDATA[a & b]]></a></rss>"),
             "<rss><a>R &amp; D &amp; &#38; &nbsp; ?a=1&amp;b=2;<![CDATA[a & b]]></a></rss>"
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_of_html_are_closed_once() {
+    fn void_html_elements_are_closed_once() {
         assert_eq!(
             mended_text(b"<rss>a<br>b<br></br>c<img src='x'></img>d<BR/>e</rss>"),
             "<rss>a<br/>b<br/>c<img src='x'/>d<BR/>e</rss>"
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn words_before_and_behind_go_and_a_missing_end_is_made() {
+    fn text_around_xml_is_removed_and_truncation_closed() {
         assert_eq!(
             mended_text(b"Notice: x\n<?xml?><feed><entry/></feed>\n<!-- 3 s --></html>"),
             "<feed><entry/></feed>"
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_an_editor_and_named_encodings_become_text() {
+    fn byte_order_marks_and_named_encodings_are_decoded() {
         assert_eq!(mended_text(b"<rss>caf\xe9 \xc3\xa9</rss>"), "<rss>caf\u{e9} \u{e9}</rss>");
         assert_eq!(
             mended_text(b"<?xml version='1.0' encoding='koi8-r'?><rss>\xd4 & \xd4</rss>"),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_ids_too() {
+    fn numeric_ids_are_accepted() {
         assert_eq!(mended_text(br#"{"items":[{"id":1}]}"#), r#"{"items":[{"id":"1"}]}"#);
         assert_eq!(repair(b"{}"), None);
     }

@@ -115,7 +115,7 @@ mod tests {
         "<p>The heron stands still in the water for an hour.</p><p>Then it strikes at a fish.</p>";
 
     #[test]
-    fn the_blocks_of_the_extraction_are_found_amid_others() {
+    fn blocks_of_the_extraction_are_found_among_others() {
         let page = blocks(&format!(
             "<nav>Start</nav><p>Buy cheap watches now, at once.</p>{PROSE}<p>All rights</p>"
         ));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_word_counts_only_where_it_follows() {
+    fn short_word_counts_only_in_sequence() {
         let page = blocks(&format!("<p>fish</p>{PROSE}<p>End</p><p>fish</p>"));
 
         let aligned = align(&page, &blocks(&format!("{PROSE}<p>End</p>")));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_lost_some_words_is_still_found() {
+    fn block_with_missing_words_is_found() {
         let page = blocks(
             "<p>The heron, <a>Ardea cinerea</a>, stands still in the water for an hour and waits for a fish.</p>",
         );
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_one_letter_takes_no_longer() {
+    fn page_of_one_letter_takes_linear_time() {
         let long = blocks(&format!("<p>{}</p><p>{}b</p>", "a".repeat(300_000), "a".repeat(300_000)));
 
         let aligned = align(&long, &long);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_found_in_nothing() {
+    fn empty_texts_align() {
         assert_eq!(align(&blocks(PROSE), &[]).kept, [false, false]);
     }
 }

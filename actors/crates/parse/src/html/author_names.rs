@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn each_name_stands_once_and_bare() {
+    fn names_are_listed_once_without_prefixes() {
         assert_eq!(
             joined(&["By Ada Writer", "Perry Bacon Jr.", "Ada  Writer"]).as_deref(),
             Some("Ada Writer; Perry Bacon Jr.")
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_and_the_site_itself_are_no_authors() {
+    fn urls_and_the_site_name_are_not_authors() {
         assert_eq!(
             joined(&["https://facebook.com/ada", "a@b.org", "{{author}}", "The Review", "review.org", " "]),
             None

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_that_are_not_the_articles_are_known_by_their_class() {
+    fn boilerplate_is_recognised_by_its_class() {
         for names in ["post-newsletter", "c-related__list", "article tags", "inline-cta", "rec-post"] {
             assert!(is_boilerplate(names), "{names}");
         }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_asks_for_script_says_nothing_else() {
+    fn script_wall_is_recognised() {
         assert!(is_script_wall("You need to enable JavaScript to run this app."));
         assert!(is_script_wall("Bitte aktivieren Sie JavaScript in Ihrem Browser."));
         assert!(!is_script_wall("JavaScript is a language of the web."));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_not_there_says_so_by_its_title_and_little_else() {
+    fn error_page_is_recognised_by_its_title() {
         for title in [
             "404 Not Found",
             "404 Page Not Found",
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_is_known_by_how_it_begins() {
+    fn label_is_recognised_by_its_start() {
         for text in
             ["Read more:", "» Lesen Sie auch", "À lire aussi", "Mehr zum Thema auf UEPO.de", "Tags: ants"]
         {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn credits_and_notices_are_known_by_how_they_begin() {
+    fn credits_and_notices_are_recognised_by_their_start() {
         assert!(
             is_credit("(Credit: Clayton Aldern / Grist)")
                 && is_credit("Foto: dpa")

@@ -254,14 +254,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_measured_or_refused(html in "[<>/!\"'= a-c-]{0,200}") {
+        fn any_text_is_measured_or_rejected(html in "[<>/!\"'= a-c-]{0,200}") {
             let _ = check(&html);
         }
     }
 
-    /// Of the threat table (row P6).
+    /// Threat table (row P6).
     #[test]
-    fn a_million_nested_elements_are_refused() {
+    fn million_nested_elements_are_rejected() {
         assert_eq!(check(&"<div>".repeat(1_000_000)), Err(ArticleError::TooDeep));
         assert_eq!(check(&"<div></span>".repeat(1_000)), Err(ArticleError::TooDeep));
     }
@@ -302,15 +302,15 @@ mod tests {
     }
 
     #[test]
-    fn a_million_comments_take_one_pass() {
+    fn million_comments_take_linear_time() {
         for comment in ["<!---->", "<!----!>", "<!-- --!"] {
             assert!(check(&comment.repeat(1_000_000)).is_ok(), "{comment}");
         }
     }
 
-    /// Of the threat table (row P6).
+    /// Threat table (row P6).
     #[test]
-    fn a_million_attributes_of_one_tag_are_refused() {
+    fn million_attributes_of_one_tag_are_rejected() {
         let many: String = (0..1_000_000).map(|n| format!(" a{n}=\"x y\"")).collect();
 
         assert_eq!(check(&format!("<div{many}>")), Err(ArticleError::TooManyAttributes));
@@ -318,14 +318,14 @@ mod tests {
     }
 
     #[test]
-    fn tags_that_are_never_closed_by_habit_do_not_nest() {
+    fn tags_with_optional_end_do_not_nest() {
         let page = "<ul>".to_owned() + &"<li>one<p>two<br><img src=x>".repeat(5_000);
 
         assert_eq!(check(&page).map(|extent| (extent.tags, extent.depths)), Ok((20_001, 20_000)));
     }
 
     #[test]
-    fn the_text_is_what_stands_between_tags() {
+    fn text_between_tags_is_counted() {
         assert_eq!(
             check("<p class=a>four<script>not this</script>and").map(|extent| extent.text),
             Ok("four<".len() + "<and".len() + 1)
@@ -335,12 +335,12 @@ mod tests {
     }
 
     #[test]
-    fn an_element_that_is_left_open_inside_another_ends_with_it() {
+    fn unclosed_element_ends_with_its_parent() {
         assert!(check(&"<div><span></div>".repeat(5_000)).is_ok());
     }
 
     #[test]
-    fn markup_within_scripts_comments_and_quotes_is_none() {
+    fn markup_in_scripts_comments_and_quotes_is_ignored() {
         let inside = "<div>".repeat(1_000);
 
         assert!(

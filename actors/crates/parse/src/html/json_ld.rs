@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_article_is_found_among_other_things() {
+    fn article_is_found_among_other_objects() {
         let notes = notes_of(
             r#"{"@graph": [{"@type": "WebSite", "name": "Site"}, {"@type": ["NewsArticle"], "headline": "Herons wait",
             "author": [{"@type": "Person", "name": "Ada Writer"}, "Jo Bird"], "datePublished": "2026-01-02",
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_author_may_be_told_elsewhere() {
+    fn author_may_be_referenced_by_id() {
         let notes = notes_of(
             r##"[{"@type": "BlogPosting", "author": {"@id": "#ada"}}, {"@id": "#ada", "@type": "Person", "name": "Ada"}]"##,
         );
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_break_within_a_string_is_forgiven() {
+    fn line_break_in_a_string_is_accepted() {
         assert_eq!(
             notes_of("{\"@type\": \"Article\", \"headline\": \"one\ntwo\"}").headline.as_deref(),
             Some("one two")
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_says_nothing() {
+    fn invalid_json_is_ignored() {
         for text in ["", "null", "{", "[[[]]]", "{\"@type\": 3, \"author\": 4}"] {
             assert_eq!(notes_of(text), JsonLdArticle::default());
         }

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_says_where_it_sends_its_readers_on_to() {
+    fn meta_refresh_target_is_read() {
         let moved =
             |content: &str| facts(&format!("<meta http-equiv=Refresh content=\"{content}\">")).moved_to;
 
@@ -233,12 +233,12 @@ mod tests {
     }
 
     #[test]
-    fn a_page_without_facts_has_none() {
+    fn page_without_metadata_has_none() {
         assert_eq!(facts(""), Article { language: Some("en".to_owned()), ..Article::default() });
     }
 
     #[test]
-    fn the_stated_title_wins_over_the_one_with_the_sites_name() {
+    fn stated_title_overrides_the_title_element() {
         let page = facts(
             "<title>Herons wait | The Review</title><meta property=\"og:title\" content=\" Herons\n wait \">",
         );
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sites_name_is_taken_off_the_title() {
+    fn site_name_is_removed_from_the_title() {
         let page = facts(
             "<title>Herons wait - The Review</title><meta property=\"og:site_name\" content=\"The Review\">",
         );
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn authors_come_from_the_notes_first() {
+    fn authors_are_read_from_json_ld_first() {
         let page = facts(concat!(
             "<meta name=author content=Webmaster><script type=\"application/ld+json\">",
             r#"{"@type": "Article", "author": [{"name": "Perry Bacon Jr."}, {"name": "By Ada Writer"}]}</script>"#
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_no_author() {
+    fn url_is_not_an_author() {
         let page = facts(
             "<meta property=\"article:author\" content=\"https://facebook.com/ada\"><meta name=author content=Ada>",
         );
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_made_whole_and_only_of_the_web() {
+    fn urls_are_resolved_and_limited_to_http() {
         let page = facts(
             "<link rel=canonical href=\"/c\"><meta property=\"og:image\" content=\"javascript:alert(1)\">",
         );
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_canonical_front_page_is_a_mistake() {
+    fn canonical_url_of_the_front_page_is_ignored() {
         assert_eq!(facts("<link rel=canonical href=\"https://example.org/\">").canonical_url, None);
     }
 

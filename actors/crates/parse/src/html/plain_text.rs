@@ -100,7 +100,7 @@ mod tests {
         }
 
         #[test]
-        fn a_cut_is_a_beginning_of_at_most_that_length(text in any::<String>(), most in 0_usize..40) {
+        fn truncation_is_a_prefix_within_the_bound(text in any::<String>(), most in 0_usize..40) {
             let cut = truncate(&text, most);
 
             prop_assert!(text.starts_with(&cut));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn words_lose_what_cannot_be_seen() {
+    fn invisible_characters_are_removed() {
         assert_eq!(
             normalize_line(" so\u{ad}ft\u{a0}\u{a0}hyphen \u{200b} \u{202e}turned\u{0} e\u{301} "),
             "soft hyphen turned \u{e9}"

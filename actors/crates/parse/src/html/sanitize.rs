@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_another_wrote_is_made_safe_or_left() {
+    fn foreign_html_is_sanitised_or_dropped() {
         let text = "Herons wait.\nAll day.";
         let html = "<p data-start=\"0\" onclick=\"x()\">Herons <b>wait.</b><br>All day.</p><script>x()</script>\
             <iframe src=\"https://x.example/\"></iframe><img src=\"https://x.example/\" referrerpolicy=\"unsafe-url\"><!-- x -->";

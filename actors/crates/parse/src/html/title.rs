@@ -87,20 +87,20 @@ mod tests {
     }
 
     #[test]
-    fn the_sites_name_goes_from_the_end_and_the_beginning() {
+    fn site_name_is_removed_from_both_ends() {
         assert_eq!(title("A Letter on Justice | Harper's Magazine", None), "A Letter on Justice");
         assert_eq!(title("The Review - Herons - and more", Some("The Review")), "Herons - and more");
         assert_eq!(title("Herons - News | Harpers", Some("Harpers")), "Herons - News");
     }
 
     #[test]
-    fn other_parts_stay() {
+    fn other_parts_of_a_title_are_kept() {
         assert_eq!(title("Murdered - Melas - A tale", None), "Murdered - Melas - A tale");
         assert_eq!(title("Harpers", None), "Harpers");
     }
 
     #[test]
-    fn a_headline_that_begins_the_title_is_the_title() {
+    fn headline_at_the_start_of_the_title_is_the_title() {
         let headlines = ["Herons wait for fish".to_owned()];
 
         assert_eq!(

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn an_accent_under_which_a_letter_is_painted_joins_it() {
+    fn accent_above_a_letter_joins_it() {
         assert_eq!(
             texts(vec![glyph("¨", 0.0, 5.0), glyph("u", 0.2, 5.2), glyph("b", 5.2, 10.0)]),
             ["ü", "b"]
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn an_accent_beside_a_letter_stays() {
+    fn accent_beside_a_letter_is_kept() {
         assert_eq!(
             texts(vec![glyph("a", 0.0, 5.0), glyph("^", 5.0, 10.0), glyph("b", 10.0, 15.0)]),
             ["a", "^", "b"]

@@ -66,18 +66,18 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_read_from_its_right_end_and_numbers_from_their_left() {
+    fn rtl_line_is_reversed_and_numbers_are_not() {
         assert_eq!(logical(units(".1948 תנש"), true), "שנת 1948.");
         assert_eq!(logical(units("תומואה Paris ריעב"), true), "בעיר Paris האומות");
     }
 
     #[test]
-    fn a_quotation_within_a_line_from_left_to_right_is_turned_alone() {
+    fn rtl_quotation_in_an_ltr_line_is_reversed() {
         assert_eq!(logical(units("he said םולש to all"), false), "he said שלום to all");
     }
 
     #[test]
-    fn a_ligature_keeps_its_own_order() {
+    fn ligature_keeps_its_order() {
         let visual = vec!["م".to_owned(), "لا".to_owned(), "س".to_owned()];
 
         assert_eq!(logical(visual, true), "سلام");
@@ -85,7 +85,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_of_a_text_is_read_back(text in "[א-ת]{1,5}( ([0-9]{1,4}|[a-z]{1,5}|[a-z]{1,4} [a-z]{1,4}) [א-ת]{1,5}){0,4}") {
+        fn visual_order_is_converted_back_to_logical_order(text in "[א-ת]{1,5}( ([0-9]{1,4}|[a-z]{1,5}|[a-z]{1,4} [a-z]{1,4}) [א-ת]{1,5}){0,4}") {
             let info = BidiInfo::new(&text, Some(Level::rtl()));
             let visual = info.reorder_line(&info.paragraphs[0], 0..text.len()).into_owned();
 

@@ -264,14 +264,14 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_read_one_after_the_other_though_painted_row_by_row() {
+    fn columns_painted_row_by_row_are_read_in_sequence() {
         let found = regions(row_painted(0.0), false);
 
         assert_eq!(first_words(&found), ["left", "right"]);
     }
 
     #[test]
-    fn gaps_of_justified_lines_are_no_gutter() {
+    fn gaps_of_justified_lines_are_not_a_gutter() {
         // Words of a line stand as far apart as it takes to fill it; below one another by chance.
         let row = |(n, words): (usize, &[&str; 6])| -> Vec<Word> {
             let y = 100.0 + n as f64 * 12.0;
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_wide_gaps_between_words_of_a_listing_are_no_gutter() {
+    fn few_wide_gaps_of_a_listing_are_not_a_gutter() {
         // Letters of one width: words begin below one another, most behind a single space.
         let row = |n: usize| {
             let y = 100.0 + n as f64 * 12.0;
@@ -304,14 +304,14 @@ mod tests {
     }
 
     #[test]
-    fn pages_from_right_to_left_begin_at_the_right() {
+    fn rtl_columns_begin_at_the_right() {
         let found = regions(row_painted(0.0), true);
 
         assert_eq!(first_words(&found), ["right", "left"]);
     }
 
     #[test]
-    fn what_crosses_the_gutter_stands_above_or_below() {
+    fn text_across_the_gutter_ends_the_columns() {
         let mut page = line("title that goes over the whole width of both of the columns", 10.0, 60.0);
         page.extend(row_painted(3.0));
         page.extend(line("footer that goes over the whole width of both of the columns", 10.0, 300.0));
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_read_along_its_rows() {
+    fn table_is_read_by_rows() {
         let cells = [
             ["name", "Ada", "Grace"],
             ["born", "1815", "1906"],

@@ -218,12 +218,12 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_a_lines_end_broke_is_whole_again() {
+    fn hyphenated_word_is_joined() {
         assert_eq!(page(&[("an auto-", 0.0, 10.0), ("matic car", 12.0, 10.0)]), "an automatic\ncar");
     }
 
     #[test]
-    fn a_hyphen_that_is_meant_stays() {
+    fn hard_hyphen_is_kept() {
         assert_eq!(page(&[("Vor- ", 0.0, 10.0), ("und Nachteile", 12.0, 10.0)]), "Vor- und Nachteile");
         assert_eq!(page(&[("Anglo-", 0.0, 10.0), ("Saxon", 12.0, 10.0)]), "Anglo-\nSaxon");
         for (first, second) in [
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_and_paragraphs_stand_apart() {
+    fn headings_and_paragraphs_are_separated() {
         let found = page(&[
             ("A heading", 0.0, 14.0),
             ("goes over", 16.0, 10.0),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outline_tells_headings_that_look_like_text() {
+    fn outline_identifies_headings_that_look_like_text() {
         let lines = lines(
             [("One", 0.0), ("two three", 12.0), ("four", 24.0)]
                 .iter()

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_initial_over_two_lines_begins_the_upper_one() {
+    fn initial_over_two_lines_joins_the_upper_one() {
         let mut page = words::words(painted("O", 0.0, 20.0, 30.0));
         page.extend(words::words(painted("nce upon", 16.0, 8.0, 10.0)));
         page.extend(words::words(painted("a time", 16.0, 20.0, 10.0)));
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_letter_alone_stays() {
+    fn lone_large_letter_is_kept() {
         let mut page = words::words(painted("B", 0.0, 20.0, 30.0));
         page.extend(words::words(painted("Bees", 0.0, 60.0, 10.0)));
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_keeps_its_first_word_though_that_is_a_letter() {
+    fn title_keeps_a_first_word_of_one_letter() {
         let mut page = words::words(painted("A title of I", 0.0, 20.0, 30.0));
         page.extend(words::words(painted("and some text", 0.0, 60.0, 10.0)));
 

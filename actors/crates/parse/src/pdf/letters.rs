@@ -79,12 +79,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_for_the_look_become_letters_and_meaning_stays() {
+    fn presentation_forms_are_folded_to_letters() {
         assert_eq!(fold("eﬃcient x² \u{1d465} \u{fee1}"), "efficient x² x \u{645}");
     }
 
     #[test]
-    fn directions_are_told() {
+    fn directions_of_letters_are_known() {
         assert!(is_right_to_left('ש') && is_right_to_left('م') && !is_right_to_left('1'));
         assert!(is_left_to_right('a') && !is_left_to_right('.'));
     }

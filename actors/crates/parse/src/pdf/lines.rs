@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_go_from_top_to_bottom_whatever_was_painted_first() {
+    fn lines_are_sorted_from_top_to_bottom() {
         let (first, second) = (
             "the first line is quite a bit longer than a label",
             "and so is the second one, which stands below it",
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_that_were_painted_by_column_stand_in_their_row() {
+    fn cells_painted_by_column_are_in_their_rows() {
         let page = [
             words("a", 0.0, 0.0, 10.0),
             words("c", 0.0, 15.0, 10.0),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_of_a_note_that_was_painted_later_goes_to_its_word() {
+    fn footnote_mark_painted_later_joins_its_word() {
         let page = [
             words("word next", 0.0, 0.0, 10.0),
             words("below it all", 0.0, 12.0, 10.0),

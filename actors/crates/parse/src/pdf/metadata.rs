@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_programs_write_is_no_title() {
+    fn titles_set_by_programs_are_ignored() {
         for none in ["Microsoft Word - thesis.doc", "paper.dvi", "untitled", "Untitled-1", "(anonymous)"] {
             assert!(!is_title(none), "{none}");
         }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_and_controls_are_made_one_space() {
+    fn white_space_and_controls_become_one_space() {
         assert_eq!(clean_line(b"  Two\r\n words\0 ").as_deref(), Some("Two words"));
         assert_eq!(clean_line(b" -- "), None);
     }

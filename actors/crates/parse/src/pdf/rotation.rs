@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_runs_down_the_page_is_turned() {
+    fn vertical_text_is_rotated() {
         let groups = rotate_upright(vec![
             painted("a", (100.0, 10.0), (100.0, 15.0)),
             painted("b", (100.0, 15.0), (100.0, 20.0)),
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_lies_askew_is_straightened() {
+    fn skewed_page_is_straightened() {
         let slope = 1f64.to_radians().tan();
         let at = |x: f64| (x, 50.0 + x * slope);
         let groups = rotate_upright(

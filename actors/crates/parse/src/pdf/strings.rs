@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_encoding_is_read() {
+    fn every_string_encoding_is_decoded() {
         assert_eq!(text(b"\xfe\xff\0\xdc\x20\xac"), "Ü€");
         assert_eq!(text(b"\xff\xfe\xdc\0"), "Ü");
         assert_eq!(text("\u{feff}Ü".as_bytes()), "Ü");
@@ -55,13 +55,13 @@ mod tests {
     }
 
     #[test]
-    fn the_code_of_a_language_is_no_text() {
+    fn language_escape_is_not_text() {
         assert_eq!(text(b"\xfe\xff\0\x1b\0e\0n\0\x1b\0A"), "A");
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_read(bytes in any::<Vec<u8>>()) {
+        fn any_bytes_can_be_read(bytes in any::<Vec<u8>>()) {
             text(&bytes);
         }
     }

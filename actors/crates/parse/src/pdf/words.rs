@@ -175,7 +175,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn spaces_and_gaps_part_words() {
+    fn spaces_and_gaps_separate_words() {
         let mut glyphs = painted("two words", 0.0, 0.0, 10.0);
         glyphs.extend(painted("more", 47.0, 0.0, 10.0));
 
@@ -183,7 +183,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_index_belongs_to_its_word() {
+    fn superscript_belongs_to_its_word() {
         let mut glyphs = painted("x", 0.0, 0.0, 10.0);
         glyphs.extend(painted("2", 5.0, -4.0, 7.0));
 
@@ -191,7 +191,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn letters_that_are_spaced_out_are_one_word() {
+    fn letter_spaced_word_is_one_word() {
         let apart = |word: &str, x: f64| -> Vec<Glyph> {
             (0..)
                 .zip(word.chars())

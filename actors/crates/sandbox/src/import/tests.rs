@@ -60,7 +60,7 @@ async fn every_bookmark_of_the_shared_lists_is_read() {
 }
 
 #[tokio::test]
-async fn every_row_of_the_shared_files_of_other_programs_is_read() {
+async fn every_row_of_shared_files_of_other_programs_is_read() {
     for path in shared("imports/wallabag") {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let wanted = WALLABAG.into_iter().find(|(known, _, _)| *known == name);

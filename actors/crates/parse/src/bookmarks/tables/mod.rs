@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn instapaper_in_its_old_and_its_new_form() {
+    fn instapaper_old_and_new_formats_are_read() {
         let new = "URL,Title,Selection,Folder,Timestamp,Tags\nhttps://a.example/1,One,\"a line\nanother\",Cooking,1700000000,\"[\"\"x\"\"]\"\n";
         let save = only(new, Format::Instapaper);
         assert_eq!(
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn readwise_reader_whose_feed_entries_are_no_saves() {
+    fn readwise_reader_feed_entries_are_skipped() {
         let text = "Title,URL,ID,Document tags,Saved date,Reading progress,Location,Seen\n\
                     One,https://a.example/1,x,\"['a', \"\"it's\"\"]\",2023-11-14 22:13:20+00:00,0.5,archive,True\n\
                     Two,https://a.example/2,y,[],2023-11-14 22:13:20+00:00,0,feed,False\n";
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn raindrop_by_its_header_in_any_order() {
+    fn raindrop_columns_may_be_in_any_order() {
         let text = "\u{feff}url,created,folder,tags,favorite,note,excerpt,highlights,title,colour of the day\n\
                     https://a.example/1,2023-11-14T22:13:20.000Z,Top/Sub,\"a, b\",true,N,E,\"Highlight:words\nNote:mine\n\nHighlight:more\",One,blue\n";
         let text = text.trim_start_matches('\u{feff}');
@@ -210,13 +210,13 @@ mod tests {
     }
 
     #[test]
-    fn a_table_without_addresses_is_none() {
+    fn table_without_urls_is_rejected() {
         assert!(find_table("name,age\nx,1\n", None).is_none());
         assert!(find_table("", None).is_none());
     }
 
     #[test]
-    fn rows_keep_their_lines_behind_cells_of_several() {
+    fn rows_after_multi_line_cells_keep_their_lines() {
         let text = "title,url,time_added,tags,status\n\"a\nb\",https://a.example/1,,,\n,https://a.example/2,,,\nshort\n";
         let lines: Vec<_> = find_table(text, None).unwrap().rows(text).map(|row| row.line).collect();
         assert_eq!(lines, [2, 4, 5]);
