@@ -14,7 +14,7 @@ pub struct Downmixer {
 }
 
 impl Downmixer {
-    /// Appends the mean of all channels to `mono`, so that every speaker is heard, on whichever side. If one channel is about the
+    /// Appends the mean of all channels to `mono`, so that speakers on both sides are included. If one channel is about the
     /// inverse of the other, their mean would be near silence, so the loudest channel is used alone.
     pub fn downmix(&mut self, interleaved: &[f32], channels: usize, mono: &mut Vec<f32>) {
         let frames = || interleaved.chunks_exact(channels);
@@ -79,7 +79,7 @@ mod tests {
             assert_eq!(mixed(&[&packet(0.5), &turned], 2), heard, "{other}");
         }
         assert_eq!(mixed(&[&[0.0, 0.0]], 2), [0.0]);
-        // What comes together again is heard together again.
+        // Once the channels no longer cancel each other out, all are mixed again.
         assert_eq!(mixed(&[&[0.5, -0.5], &[0.5, 0.5], &[0.25, 0.75]], 2), [0.5, 0.5, 0.5]);
     }
 }

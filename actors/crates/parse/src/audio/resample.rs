@@ -7,23 +7,23 @@ use std::f64::consts::PI;
 const ZERO_CROSSINGS: f64 = 16.0;
 /// The share of the band that passes unchanged; what is above is attenuated before it aliases.
 const PASSBAND_SHARE: f64 = 0.92;
-/// Samples that are multiplied side by side.
+/// Number of products that are computed in parallel.
 const LANES: usize = 8;
 
-/// Turns samples of one rate into samples of another.
+/// Converts samples of one rate to another.
 pub struct Resampler {
     up: usize,
     down: usize,
     width: usize,
-    /// The filter, one row of `width` for each of the `up` places between two samples.
+    /// The filter, one row of `width` for each of the `up` positions between two samples.
     rows: Vec<f32>,
-    /// Samples that are still needed; the first stands at `-width/2 + 1` from the next output's.
+    /// Samples that are still needed; the first is at `-width/2 + 1` relative to the next output sample.
     pending: Vec<f32>,
     phase: usize,
 }
 
 impl Resampler {
-    /// From one rate to the other, both at least 1.
+    /// Creates a resampler; both rates are at least 1.
     pub fn new(from: u32, to: u32) -> Self {
         let common = gcd(from, to).max(1);
         let (up, down) = ((to / common) as usize, (from / common) as usize);
@@ -39,7 +39,7 @@ impl Resampler {
         Self { up, down, width, rows, pending: vec![0.0; half - 1], phase: 0 }
     }
 
-    /// Adds what becomes of `samples` to `out`; the last few wait for what follows.
+    /// Appends the resampled `samples` to `out`; the last few are kept until more follow.
     pub fn push(&mut self, samples: &[f32], out: &mut Vec<f32>) {
         if self.up == self.down {
             return out.extend_from_slice(samples);
@@ -56,13 +56,13 @@ impl Resampler {
         self.pending.drain(..at.min(self.pending.len()));
     }
 
-    /// Adds what still waits.
+    /// Appends the remaining samples.
     pub fn finish(&mut self, out: &mut Vec<f32>) {
         self.push(&vec![0.0; self.width / 2], out);
     }
 }
 
-/// The filter for a point that lies `between` two samples, as weights of the samples around it.
+/// Returns the filter for a point `between` two samples, as weights of the samples around it.
 fn row(between: f64, half: usize, cutoff: f64) -> impl Iterator<Item = f32> {
     let weight = move |place: usize| {
         let distance = place as f64 - (half as f64 - 1.0) - between;
@@ -79,7 +79,7 @@ fn sinc(x: f64) -> f64 {
     if x.abs() < 1e-9 { 1.0 } else { (PI * x).sin() / (PI * x) }
 }
 
-/// In lanes, which the compiler turns into wide instructions.
+/// Computes a dot product in lanes, which the compiler vectorises.
 fn product(one: &[f32], other: &[f32]) -> f32 {
     let mut sums = [0.0; LANES];
     let (one, _) = one.as_chunks::<LANES>();

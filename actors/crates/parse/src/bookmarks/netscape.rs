@@ -53,7 +53,7 @@ impl TokenSink for Sink {
     }
 }
 
-/// What the next text belongs to.
+/// The target of the next text.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum TextTarget {
     #[default]
@@ -183,8 +183,8 @@ impl ListReader {
         let before = tags.len();
         tags.retain(|tag| tag != LINKDING_ARCHIVED);
         let time = ["add_date", "time_added"].iter().find_map(|name| attribute(tag, name));
-        // Pinboard and linkding say of each page whether it is still to be read.
-        let is_read = attribute(tag, "toread").is_some_and(|said| said == "0");
+        // Pinboard and linkding state for each page whether it is still to be read.
+        let is_read = attribute(tag, "toread").is_some_and(|value| value == "0");
         let page = ForeignBookmark {
             url: attribute(tag, "href").unwrap_or_default(),
             archived: self.archived || tags.len() < before,

@@ -74,7 +74,7 @@ impl ZipReader {
             return Err(ImportError::UnpackedTooLarge);
         }
         let bytes = FileCursor { file: self.file.clone(), at: start }.take(packed);
-        // What is said of a file's length holds, whatever unpacks.
+        // The stated length is a bound, even if more could be unpacked.
         if how == CompressionMethod::Stored {
             return Ok(Box::new(BufReader::new(bytes.take(size))));
         }

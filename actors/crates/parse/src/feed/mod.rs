@@ -137,7 +137,7 @@ fn begins_as_feed(text: &[u8]) -> bool {
             let name = tag.split(|c: char| c.is_whitespace() || matches!(c, '>' | '/')).next();
             return name.is_some_and(|name| ["rss", "feed", "rdf:rdf"].contains(&name));
         }
-        // What stands in a comment is no element.
+        // Elements in comments are ignored.
         let end = if tag.starts_with("!--") { "-->" } else { ">" };
         rest = tag.split_once(end).map_or("", |(_, behind)| behind);
     }
@@ -194,7 +194,7 @@ fn convert(feed: model::Feed, base: &Url) -> Feed {
     }
 }
 
-/// Feeds mostly stand newest first; one that is too long to keep whole is cut by its dates.
+/// Returns the newest entries. Most feeds are sorted newest first, so only a feed that is too long is sorted by date.
 fn newest(mut entries: Vec<model::Entry>) -> Vec<model::Entry> {
     if entries.len() > MAX_ITEMS {
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.published.or(entry.updated)));

@@ -1,4 +1,4 @@
-//! Feeds as they are found on the web, and as nobody should send them.
+//! Feeds as found on the web, and malformed ones.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What a page says about itself: title, author, date, picture, language, addresses.
+//! Reads the metadata of a page: title, author, date, picture, language, URLs.
 //!
 //! Sources in this order: JSON-LD, `meta` elements, other elements of the page, the extractor.
 
@@ -24,7 +24,7 @@ const MAX_DESCRIPTION_CHARS: usize = 2_000;
 /// A refresh after at most this many seconds is a redirect.
 const MAX_REFRESH_SECONDS: f64 = 5.0;
 
-/// Reads everything about the page but its text.
+/// Reads everything about the page except its text.
 pub fn read(page: &Document, url: &str, found: Option<&Metadata>) -> Article {
     let sources = MetadataSources {
         page,
@@ -60,7 +60,7 @@ struct MetadataSources<'a> {
 
 impl MetadataSources<'_> {
     fn site_name(&self) -> Option<String> {
-        // The extractor takes the host of any address that the page claims.
+        // The extractor uses the host of any URL that the page declares.
         let found = self.found.map(|found| found.sitename.as_str()).filter(|name| !self.is_other_host(name));
         let names = [
             self.meta_tags.first(&["og:site_name"]),
@@ -175,14 +175,14 @@ impl MetadataSources<'_> {
     fn canonical_url(&self) -> Option<String> {
         let canonical =
             self.resolve_url(self.meta_tags.canonical.as_deref().or(self.meta_tags.first(&["og:url"]))?)?;
-        // A template that names the site's front page on every page says nothing of this one.
+        // Some templates declare the front page as the canonical URL of every page.
         let is_front = |url: &Url| url.path() == "/" && url.query().is_none();
         let mistaken = Url::parse(&canonical).ok().is_some_and(|url| is_front(&url))
             && !self.base.as_ref().is_some_and(is_front);
         (!mistaken).then_some(canonical)
     }
 
-    /// HTML, 4.2.5.3: `http-equiv="refresh"`.
+    /// Returns the target of `http-equiv="refresh"` (HTML, 4.2.5.3).
     fn moved_to(&self) -> Option<String> {
         let (wait, target) = self.meta_tags.first(&["refresh"])?.split_once([';', ','])?;
         let soon =
@@ -200,7 +200,7 @@ impl MetadataSources<'_> {
     }
 }
 
-/// The first part of a language tag (BCP 47).
+/// Returns the primary language subtag (BCP 47).
 fn language_code(tag: &str) -> Option<String> {
     let code = tag.trim().split(['-', '_']).next()?.to_ascii_lowercase();
     let fits = matches!(code.len(), 2 | 3) && code.bytes().all(|byte| byte.is_ascii_lowercase());

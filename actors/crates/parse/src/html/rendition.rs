@@ -19,7 +19,7 @@ use super::sanitize::{self, MAX_HTML_BYTES, START_ATTRIBUTE};
 use super::walk::{self, Picture};
 use crate::pdf::MAX_HEADING_LEVEL;
 
-/// The most headings of an outline.
+/// The maximum number of headings of an outline.
 pub const MAX_HEADINGS: usize = 2_000;
 
 /// A text and its HTML.
@@ -67,7 +67,7 @@ pub fn render(page: &Document, url: Option<&Url>, blocks: &[&Block], pictures: &
     Rendition { text, html: html.map(|html| sanitize::sanitize(&html)), outline }
 }
 
-/// `None` if it would be longer than [`MAX_HTML_BYTES`]: the text is stored without HTML.
+/// Renders HTML; `None` if it would be longer than [`MAX_HTML_BYTES`]: the text is stored without HTML.
 fn html(
     page: &Document,
     base: Option<&Url>,
@@ -96,17 +96,17 @@ fn heading(page: &Document, block: &Block, offset: usize) -> Option<Heading> {
     Some(Heading { title, level: rank(page, block), offset, page: None })
 }
 
-/// The URL against which the page's links are resolved.
+/// Returns the URL against which the links of the page are resolved.
 fn base(page: &Document, url: Option<&Url>) -> Option<Url> {
     let url = url?;
     let bases = page.get_elements_by_tag_name(page.root(), "base").into_iter();
     let stated = bases.filter_map(|element| page.get_attribute(element, "href")).next();
     let stated = stated.and_then(|stated| url.join(&stated).ok());
-    // As browsers do: from there, or not at all.
+    // As in browsers: the declared base, if it is http or https.
     stated.filter(|base| WEB_SCHEMES.contains(&base.scheme())).or_else(|| Some(url.clone()))
 }
 
-/// The rank of a heading, from 1 to 6.
+/// Returns the rank of a heading, from 1 to 6.
 fn rank(page: &Document, heading: &Block) -> u8 {
     let up = walk::ancestors(page, heading.element);
     let mut ranks = up.filter_map(|element| page.tag_name(element).strip_prefix('h')?.parse().ok());
@@ -127,7 +127,7 @@ impl HtmlWriter<'_> {
             BlockKind::Heading => format!("h{}", rank(self.page, block)),
             BlockKind::Verbatim => "pre".to_owned(),
             BlockKind::Paragraph | BlockKind::Item | BlockKind::Cell
-                if self.containers.holds_words_itself(block.element) =>
+                if self.containers.accepts_text_in(block.element) =>
             {
                 "span".to_owned()
             }
@@ -157,7 +157,7 @@ impl HtmlWriter<'_> {
     }
 }
 
-/// A letter of Hebrew, Arabic and their kin.
+/// Returns whether a character belongs to a script from right to left.
 fn is_right_to_left(c: char) -> bool {
     matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
 }
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(told, [("é One", 1, 0), ("Two", 3, 14)]);
     }
 
-    const PIECES: [&str; 34] = [
+    const MARKUP_TOKENS: [&str; 34] = [
         "<p>",
         "</p>",
         "<b>",
@@ -365,7 +365,7 @@ mod tests {
     ];
     fn markup() -> impl Strategy<Value = String> {
         let word = "[a-zé0-9<>&\"' \u{301}\u{ad}\n\t]{0,12}";
-        let piece = prop_oneof![prop::sample::select(&PIECES[..]).prop_map(str::to_owned), word];
+        let piece = prop_oneof![prop::sample::select(&MARKUP_TOKENS[..]).prop_map(str::to_owned), word];
         prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
     }
 

@@ -1,17 +1,17 @@
-//! The logical order of lines that are written from right to left, from the visual order in which they stand.
+//! Converts lines from right to left from visual to logical order.
 
 use unicode_bidi::{BidiInfo, Level};
 
 use super::glyphs::Glyph;
 use super::letters;
 
-/// What stands on a line from left to right, and the space between words.
+/// A glyph or a space of a line.
 pub type Unit = String;
 
-/// The text of a line whose units are given from left to right. `right_to_left` is the direction of what surrounds it.
+/// Returns the text of a line in logical order. `units` are in visual order, from left to right; `right_to_left` is the base direction.
 ///
-/// The rules of UAX #9 that make the visual order of a logical one give it back when they are applied to the visual order:
-/// they see the same characters beside each other.
+/// The rules of UAX #9 for visual order are their own inverse: applied to the visual order they restore the logical one, because
+/// neighbouring characters are the same.
 pub fn logical(units: Vec<Unit>, right_to_left: bool) -> String {
     let visual: String = units.iter().map(String::as_str).collect();
     let base = if right_to_left { Level::rtl() } else { Level::ltr() };
@@ -39,7 +39,7 @@ fn reverse(mut units: Vec<(u8, Unit)>) -> Vec<(u8, Unit)> {
     units
 }
 
-/// Which direction most letters have; none where neither is far ahead.
+/// Returns whether most letters are written from right to left; `None` if neither direction clearly prevails.
 pub fn direction<'a>(glyphs: impl Iterator<Item = &'a Glyph>) -> Option<bool> {
     let (mut left, mut right) = (0usize, 0usize);
     for c in glyphs.flat_map(|glyph| glyph.text.chars()) {

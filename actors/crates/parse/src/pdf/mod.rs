@@ -1,4 +1,4 @@
-//! The text of a PDF: pages in reading order, and what the document says about itself.
+//! Extracts the text of a PDF, in reading order, and its metadata.
 //!
 //! Each step is a file and sees only the result of the step before: [`glyphs`] (characters with positions), [`rotation`] (each
 //! direction upright), [`accents`], [`words`], [`initials`], [`columns`] (reading order), [`lines`], [`bidi`] (right to left),
@@ -63,7 +63,7 @@ pub enum PdfError {
     /// Its pages are empty.
     #[error("the pages are empty")]
     Empty,
-    /// It shows text, but its fonts do not map glyphs to characters.
+    /// It contains text, but its fonts do not map glyphs to characters.
     #[error("the fonts of the file do not map to letters, so its text cannot be read")]
     UnmappedFonts,
     /// It has more than 20,000 pages.

@@ -50,7 +50,7 @@ impl RecordReader {
             Ok(true) => {
                 let (start, end) = (from + byte(&at), from + byte(self.reader.position()));
                 let raw = self.text.get(start..end).unwrap_or_default();
-                // Empty lines before it are none of its own.
+                // Empty lines before the record do not belong to it.
                 let empty = raw.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
                 let (above, raw) = raw.split_at(empty);
                 let line = lines + at.line() + above.iter().filter(|byte| **byte == b'\n').count() as u64;
