@@ -47,7 +47,7 @@ pub enum Lane {
     Long,
 }
 
-/// Permits for blocking work, with a number of its own for each lane. Clones share them.
+/// Permits for blocking work, with a separate number for each lane. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Workers {
     foreground: Arc<Semaphore>,
@@ -101,7 +101,7 @@ impl Workers {
     ) -> Result<T, WorkError> {
         let permit = self.passwords.acquire(address).await?;
         let (done, outcome) = oneshot::channel();
-        // A thread of its own: one of the runtime would keep the lower priority, and starting one costs little beside a hash.
+        // A separate thread: a thread of the runtime would keep the lower priority, and starting one costs little compared to a hash.
         let thread = thread::Builder::new().name("password".to_owned()).spawn(move || {
             let _permit = permit;
             lower_thread_priority(PASSWORD_NICE);

@@ -1,4 +1,4 @@
-//! How a child confines itself before it reads an untrusted byte: no files, no network, bounded memory and time.
+//! Confines a child before it reads an untrusted byte: no files, no network, bounded memory and time.
 //!
 //! Each mechanism is best effort, because kernels differ; the child reports which ones are in force, and the parent logs
 //! it. (faults-and-threats, 4.2: Parser isolation)
@@ -66,7 +66,7 @@ impl fmt::Display for Mechanism {
     }
 }
 
-/// How a child is confined.
+/// The confinement of a child.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
     /// The mechanisms in force.
@@ -84,7 +84,7 @@ impl Confinement {
 /// Confines the calling thread and every thread that it starts from now on; resource limits hold for the whole process. Call it
 /// while there is no second thread. The clock of the returned meter can only be opened before.
 pub fn confine(memory_bytes: u64, cpu_seconds: u64) -> (Confinement, CpuMeter) {
-    // Before the files are out of reach. Where it fails, the kernel chooses by size alone.
+    // Must be before the files are forbidden. If it fails, the kernel chooses by size alone.
     let _ = offer_to_oom_killer();
     let mut meter = CpuMeter::new(cpu_seconds);
     let mut confinement = Confinement::default();
@@ -112,11 +112,11 @@ pub fn forbid_new_processes(confinement: &mut Confinement) {
 }
 
 fn limit(resource: Resource, max: u64) -> bool {
-    // The hard limit comes down too, so that the child cannot take it back.
+    // The hard limit is lowered too, so that the child cannot raise it again.
     rlimit::setrlimit(resource, max, max).is_ok()
 }
 
-// Three layers instead of one, so that each says for itself whether this kernel has it. Entering a layer also sets
+// Three layers instead of one, so that each reports whether this kernel supports it. Entering a layer also sets
 // PR_SET_NO_NEW_PRIVS: nothing that is started from here on gains rights.
 
 fn forbid_files() -> Result<RulesetStatus, RulesetError> {
@@ -177,7 +177,7 @@ fn is_in_force(layer: Result<RulesetStatus, RulesetError>) -> bool {
     }
 }
 
-/// Gives each job its own share of processor time, out of the one limit the kernel keeps for a process's whole life.
+/// Gives each job a separate limit of processor time, although the limit of the kernel applies to the whole life of a process.
 pub struct CpuMeter {
     clock: Option<File>,
     share: u64,

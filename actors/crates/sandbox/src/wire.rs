@@ -22,7 +22,7 @@ pub const HTML_SEPARATOR: char = '\0';
 /// Bytes of a file that are in memory while it is sent.
 const FILE_BUFFER_BYTES: usize = 256 * 1024;
 
-/// What a child does.
+/// The mode of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerMode {
@@ -37,7 +37,7 @@ pub enum WorkerMode {
 /// The first frame to a child: what it does, and its limits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setup {
-    /// What the child does.
+    /// The mode of the child.
     pub mode: WorkerMode,
     /// Address space of the child, in bytes.
     pub memory_bytes: u64,

@@ -50,7 +50,7 @@ pub struct RankedPassage {
 pub struct DenseWeight(f32);
 
 impl DenseWeight {
-    /// The weight for a query that the model splits into these word pieces. Names made of letters and digits, gibberish, and scripts
+    /// Returns the weight for a query that the model splits into these word pieces. Names made of letters and digits, gibberish, and scripts
     /// that the model was not trained on have many pieces per word. Characters outside of its vocabulary, such as some symbols and
     /// scripts, all become the same unknown piece, which counts as a word that is spelled out.
     #[must_use]
@@ -67,13 +67,13 @@ impl DenseWeight {
         )
     }
 
-    /// Whether the dense leg has any weight, so that it is worth searching.
+    /// Returns whether the dense leg has any weight, so that it is worth searching.
     #[must_use]
     pub fn is_positive(self) -> bool {
         self.0 > 0.0
     }
 
-    /// Whether a passage with this cosine similarity is a result although it shares no word with the query.
+    /// Returns whether a passage with this cosine similarity is a result although it shares no word with the query.
     fn admits(self, cosine: f32) -> bool {
         self.is_positive() && cosine >= MIN_COSINE + UNKNOWN_WORDS_PENALTY * (1.0 - self.0)
     }
@@ -107,7 +107,7 @@ pub fn fuse(hits: &HybridHits, dense_weight: DenseWeight, limit: usize) -> Vec<R
         .collect()
 }
 
-/// Whether a deeper search might find more results: fewer than `limit` were found because passages of a few long documents took all
+/// Returns whether a deeper search might find more results: fewer than `limit` were found because passages of a few long documents took all
 /// places of the lexical leg.
 #[must_use]
 pub fn needs_deeper_search(hits: &HybridHits, depth: usize, found: usize, limit: usize) -> bool {

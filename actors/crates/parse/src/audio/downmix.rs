@@ -37,7 +37,7 @@ impl Downmixer {
     }
 }
 
-/// The first channel that is about as loud as the loudest.
+/// Returns the first channel that is about as loud as the loudest.
 fn loudest(powers: &[f32]) -> Option<usize> {
     let most = powers.iter().copied().max_by(f32::total_cmp)?;
     powers.iter().position(|power| *power >= most * 0.5)

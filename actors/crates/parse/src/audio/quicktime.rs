@@ -28,7 +28,7 @@ impl MovieAtom {
         film.map(Self)
     }
 
-    /// The ALAC configuration of a track; `None` if its codec is not ALAC.
+    /// Returns the ALAC configuration of a track; `None` if its codec is not ALAC.
     pub fn alac(&self, track: u32) -> Option<Vec<u8>> {
         let of_track = |body: &[u8]| within(body, b"tkhd").and_then(track_id) == Some(track);
         let track = atoms(&self.0).find(|(name, body)| name == b"trak" && of_track(body))?.1;
@@ -46,7 +46,7 @@ impl MovieAtom {
     }
 }
 
-/// The body of the `moov` atom.
+/// Returns the body of the `moov` atom.
 fn read_movie(mut file: &File) -> Option<Vec<u8>> {
     let mut at = 0;
     for _ in 0..MAX_ATOMS {

@@ -23,7 +23,7 @@ impl Annotation {
         Self { quote: words.trim().to_owned(), note: note.map(str::to_owned) }
     }
 
-    /// Its texts, to be changed.
+    /// Returns its texts, to be changed.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         self.note.iter_mut().chain([&mut self.quote])
     }

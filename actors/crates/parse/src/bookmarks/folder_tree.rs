@@ -14,7 +14,7 @@ impl FolderTree {
         Self(folders.map(|(id, name, parent)| (id, (name, parent))).collect())
     }
 
-    /// The path of a folder, the outermost first; empty if there is no such folder.
+    /// Returns the path of a folder, the outermost first; empty if there is no such folder.
     pub fn path(&self, id: &str) -> Vec<String> {
         let (mut names, mut next) = (Vec::new(), Some(id));
         while let Some((name, parent)) =

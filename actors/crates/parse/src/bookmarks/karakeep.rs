@@ -58,7 +58,7 @@ pub fn read(export: KarakeepExport) -> Vec<Row> {
     export.bookmarks.into_iter().zip(1..).map(row).collect()
 }
 
-/// Whether a file is such an export. One without lists is recognised by the content of its bookmarks.
+/// Returns whether a file is such an export. One without lists is recognised by the content of its bookmarks.
 pub fn is_karakeep(file: &Value) -> bool {
     let bookmarks = file.get("bookmarks").and_then(Value::as_array);
     let is_kept = |one: &Value| one.get("content").is_some_and(|content| content.get("type").is_some());

@@ -34,7 +34,7 @@ struct OmnivorePage {
     saved_at: Option<String>,
 }
 
-/// Whether an archive was written by Omnivore.
+/// Returns whether an archive was written by Omnivore.
 pub fn is_omnivore(names: &[String]) -> bool {
     names.iter().any(|name| is_list(name))
 }

@@ -234,12 +234,12 @@ fn json(text: &str, wanted: Option<Format>) -> Result<ImportSource, ImportError>
     Ok(ImportSource::new(Format::Objects, objects::read(list).into_iter()))
 }
 
-/// Whether a text contains a word, ignoring ASCII case.
+/// Returns whether a text contains a word, ignoring ASCII case.
 fn contains_ignore_case(text: &str, word: &str) -> bool {
     text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// The first characters in lower case.
+/// Returns the first characters in lower case.
 fn start_of(text: &str) -> String {
     text.trim_start().chars().take(4096).collect::<String>().to_ascii_lowercase()
 }

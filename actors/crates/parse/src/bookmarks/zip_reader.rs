@@ -49,12 +49,12 @@ impl ZipReader {
         Ok(Self { file, zip, claimed: HashSet::new(), remaining_bytes })
     }
 
-    /// The names of the entries.
+    /// Returns the names of the entries.
     pub fn entry_names(&self) -> Vec<String> {
         self.zip.file_names().flatten().map(std::borrow::Cow::into_owned).collect()
     }
 
-    /// The unpacked length of an entry as the archive states it; `None` if there is no such entry.
+    /// Returns the unpacked length of an entry as the archive states it; `None` if there is no such entry.
     pub fn entry_length(&mut self, name: &str) -> Option<u64> {
         self.zip.by_name(name).ok().map(|file| file.size())
     }

@@ -128,7 +128,7 @@ pub fn read(bytes: &[u8], url: &str) -> FeedDocument {
     }
 }
 
-/// Whether the first element is that of a feed in XML.
+/// Returns whether the first element is that of a feed in XML.
 fn begins_as_feed(text: &[u8]) -> bool {
     let head = String::from_utf8_lossy(text.get(..SNIFF_BYTES).unwrap_or(text)).to_ascii_lowercase();
     let mut rest = head.as_str();
@@ -211,7 +211,7 @@ fn media_type(kind: &FeedType) -> &'static str {
     }
 }
 
-/// Whether a link leads to the page of its feed or entry: not to a recording, a hub or the feed itself.
+/// Returns whether a link leads to the page of its feed or entry: not to a recording, a hub or the feed itself.
 fn is_page(link: &model::Link) -> bool {
     let feed = link.media_type.as_deref().is_some_and(|kind| kind.contains("rss") || kind.contains("atom"));
     link.target.is_none() && !feed && matches!(link.rel.as_deref(), None | Some("alternate" | ""))

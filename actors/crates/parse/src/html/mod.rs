@@ -122,7 +122,7 @@ pub fn read(html: &str, url: &str, user_title: Option<&str>) -> Result<Article, 
     }
 }
 
-/// Whether a tree may be built from this markup: it is nested no deeper than an honest page.
+/// Returns whether a tree may be built from this markup: it is nested no deeper than an honest page.
 pub(crate) fn is_buildable(html: &str) -> bool {
     guard::check(html).is_ok()
 }

@@ -48,7 +48,7 @@ pub struct Heading {
 }
 
 impl Heading {
-    /// Whether the heading is valid for a text of `chars` characters.
+    /// Returns whether the heading is valid for a text of `chars` characters.
     pub fn is_within(&self, chars: usize) -> bool {
         self.offset <= chars
             && (1..=MAX_HEADING_LEVEL).contains(&self.level)

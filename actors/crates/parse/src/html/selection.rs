@@ -100,7 +100,7 @@ impl<'a> Selection<'a> {
         self.blocks.iter().zip(self.kept).filter(|(_, kept)| *kept).map(|(block, _)| block.clone()).collect()
     }
 
-    /// The chosen blocks and their places on the page.
+    /// Returns the chosen blocks and their places on the page.
     pub(super) fn chosen(&self) -> impl DoubleEndedIterator<Item = (usize, &'a Block)> {
         self.blocks.iter().enumerate().filter(|(at, _)| self.is_kept(*at))
     }
@@ -122,17 +122,17 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Whether the element holds most of the article.
+    /// Returns whether the element holds most of the article.
     pub(super) fn is_main_container(&self, element: NodeId) -> bool {
         self.main_containers.contains(&element)
     }
 
-    /// The element that holds the block's element, list or row.
+    /// Returns the element that holds the block's element, list or row.
     pub(super) fn container(&self, block: &Block) -> Option<NodeId> {
         self.page.parent(block.group)
     }
 
-    /// The elements around a block, from the inside out, up to those that hold most of the article.
+    /// Returns the elements around a block, from the inside out, up to those that hold most of the article.
     pub(super) fn own_elements(&self, block: &Block) -> impl Iterator<Item = NodeId> {
         walk::ancestors(self.page, block.group).take_while(|node| !self.is_main_container(*node))
     }
@@ -143,7 +143,7 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The elements that hold most of these blocks' text.
+/// Returns the elements that hold most of these blocks' text.
 fn main_containers<'a>(page: &Document, blocks: impl Iterator<Item = &'a Block>) -> HashSet<NodeId> {
     let mut held: HashMap<NodeId, usize> = HashMap::new();
     let mut total = 0;

@@ -36,7 +36,7 @@ fn headline_is_kept_with_a_user_title() {
     assert!(!begins(Some("Patience of birds | The Reeds")) && begins(Some("Of the patience of birds")));
 }
 
-/// The page of the acceptance suite.
+/// Returns the page of the acceptance suite.
 fn article_html(title: &str, paragraphs: &[&str], author: &str) -> String {
     let prose: String = paragraphs.iter().map(|paragraph| format!("<p>{paragraph}</p>\n")).collect();
     format!(

@@ -237,7 +237,7 @@ pub fn ancestors(page: &Document, element: NodeId) -> impl Iterator<Item = NodeI
     std::iter::successors(Some(element), |node| page.parent(*node))
 }
 
-/// Whether a figure is a listing or a quotation.
+/// Returns whether a figure is a listing or a quotation.
 pub fn is_text_figure(page: &Document, figure: NodeId) -> bool {
     !page.iter_descendants(figure, &["pre", "blockquote"]).is_empty()
         && page.iter_descendants(figure, &["img", "picture", "video", "audio", "iframe", "object"]).is_empty()

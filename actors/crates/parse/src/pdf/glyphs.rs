@@ -35,7 +35,7 @@ pub struct Glyph {
 }
 
 impl Glyph {
-    /// Whether it is white space alone.
+    /// Returns whether it is white space alone.
     pub fn is_space(&self) -> bool {
         self.text.chars().all(char::is_whitespace)
     }

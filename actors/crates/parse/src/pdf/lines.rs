@@ -178,7 +178,7 @@ impl LineBlock {
         (-MAX_STEP_UP..MAX_STEP_DOWN).contains(&step) && line.y > self.bottom - MAX_STEP_UP * line.size
     }
 
-    /// Whether it may be a column of a table: lines of one size, each below the one before it.
+    /// Returns whether it may be a column of a table: lines of one size, each below the one before it.
     fn is_column(&self) -> bool {
         let pairs = || self.lines.iter().zip(self.lines.iter().skip(1));
         let alike =
@@ -217,7 +217,7 @@ impl BlockGroup {
         join(self.blocks.into_iter().flat_map(|block| block.lines), TextLine::has_mark)
     }
 
-    /// Whether the blocks are columns of cells, or words painted in no order; pieces of formulas are neither.
+    /// Returns whether the blocks are columns of cells, or words painted in no order; pieces of formulas are neither.
     fn is_table(&self) -> bool {
         let pieces = self.blocks.iter().all(|block| block.lines.len() == 1);
         let cells = |block: &&LineBlock| pieces || block.is_column();

@@ -33,7 +33,7 @@ pub fn pdf(pages: &[&str], more: &[(u32, &str)]) -> Vec<u8> {
     bytes
 }
 
-/// The instructions that paint one line of text.
+/// Returns the instructions that paint one line of text.
 pub fn said(text: &str) -> String {
     format!("BT /F 12 Tf 50 700 Td ({text}) Tj ET")
 }

@@ -21,7 +21,7 @@ use super::{
     wire::{Task, TaskResponse},
 };
 
-/// Stands in the arguments of a child, where the test runner takes it for the name of a test to leave out.
+/// An argument of the child, which the test runner takes for the name of a test to skip.
 const CHILD_ARGUMENT: &str = "parse-worker-of-a-test";
 
 /// No test: the process that the others start.
@@ -32,7 +32,7 @@ fn a_child() {
     }
 }
 
-/// As a real child, but for addresses that ask for trouble.
+/// Performs tasks like a real child, except for URLs that request misbehaviour.
 fn misbehave(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
     let Task::Article { url, .. } = &task else { return child::perform(task, bytes) };
     match url.as_str() {
@@ -357,7 +357,7 @@ async fn other_program_is_unavailable() {
     assert!(matches!(ended, Err(SandboxError::Unavailable(_))), "{ended:?}");
 }
 
-/// The files of a folder of the shared set; none where there is no such set beside the project.
+/// Returns the files of a folder of the shared set; empty if the set is not next to the project.
 pub fn shared(folder: &str) -> Vec<PathBuf> {
     let named = env::var_os("CARREL_DATA").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data");

@@ -72,7 +72,7 @@ async fn read_file(sandbox: &Sandbox, bytes: &[u8]) -> Result<PdfText, SandboxEr
     sandbox.read_pdf(&mut tokio::fs::File::from_std(file)).await
 }
 
-/// A file is read, or it is told why not.
+/// Checks that a file is read, or rejected with a reason.
 async fn ends_well(sandbox: &Sandbox, name: &str, bytes: &[u8]) {
     match read_file(sandbox, bytes).await {
         Ok(_) | Err(SandboxError::Pdf(_) | SandboxError::Crashed | SandboxError::TimedOut) => {}
@@ -80,7 +80,7 @@ async fn ends_well(sandbox: &Sandbox, name: &str, bytes: &[u8]) {
     }
 }
 
-/// The PDFs of the shared set, all of them where it is there at all.
+/// Returns the PDFs of the shared set, if it exists.
 fn papers() -> Vec<PathBuf> {
     let files: Vec<_> = ["pdf", "pdf-layout"].into_iter().flat_map(shared).collect();
     let is_there = !files.is_empty();

@@ -42,18 +42,18 @@ pub struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// The cell of a column; `None` if it is blank or missing.
+    /// Returns the cell of a column; `None` if it is blank or missing.
     pub fn get(&self, column: &str) -> Option<&'a str> {
         let at = self.header.iter().position(|name| name == column)?;
         self.record.get(at).map(str::trim).filter(|cell| !cell.is_empty())
     }
 
-    /// The cell of a column as an owned string.
+    /// Returns the cell of a column as an owned string.
     pub fn text(&self, column: &str) -> Option<String> {
         self.get(column).map(str::to_owned)
     }
 
-    /// Whether the cell is a true value.
+    /// Returns whether the cell is a true value.
     pub fn is(&self, column: &str) -> bool {
         self.get(column)
             .is_some_and(|cell| matches!(cell.to_ascii_lowercase().as_str(), "true" | "1" | "yes"))
@@ -94,7 +94,7 @@ impl Table {
     }
 }
 
-/// The URL of a row.
+/// Returns the URL of a row.
 fn address(cells: &Cells<'_>) -> Result<String, &'static str> {
     cells.text("url").ok_or("has no URL")
 }

@@ -29,7 +29,7 @@ fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
     })
 }
 
-/// The names of a list such as `['one', "it's two"]`.
+/// Returns the names of a list such as `['one', "it's two"]`.
 fn names(list: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut chars = list.chars();

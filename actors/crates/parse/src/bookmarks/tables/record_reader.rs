@@ -84,7 +84,7 @@ fn byte(position: &Position) -> usize {
     usize::try_from(position.byte()).unwrap_or(usize::MAX)
 }
 
-/// The length of the first line of a record of several lines with malformed quotes.
+/// Returns the length of the first line of a record of several lines with malformed quotes.
 fn broken_line(raw: &[u8], delimiter: u8) -> Option<usize> {
     let first = raw.iter().position(|byte| *byte == b'\n')? + 1;
     let several = raw.get(first..).is_some_and(|rest| !rest.trim_ascii().is_empty());
@@ -100,7 +100,7 @@ enum CellState {
     Closed,
 }
 
-/// Whether each quoted cell ends where a cell may end (RFC 4180, section 2).
+/// Returns whether each quoted cell ends where a cell may end (RFC 4180, section 2).
 fn is_well_quoted(raw: &[u8], delimiter: u8) -> bool {
     let mut place = CellState::Between;
     for byte in raw {
