@@ -1,24 +1,24 @@
-//! What a user asked for on one UTC day, by surface.
+//! Number of calls of a user on one UTC day, by API.
 
 use crate::id::UserId;
 use crate::kind::Surface;
 use crate::time::Day;
 use sea_orm::entity::prelude::*;
 
-/// What a user asked for on one UTC day, by surface.
+/// Number of calls of a user on one UTC day, by API.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "usage_day")]
 pub struct Model {
-    /// Whose calls they were.
+    /// The user.
     #[sea_orm(primary_key, auto_increment = false)]
     pub user_id: UserId,
     /// The UTC day.
     #[sea_orm(primary_key, auto_increment = false)]
     pub day: Day,
-    /// By REST or by MCP.
+    /// The API that was called: REST or MCP.
     #[sea_orm(primary_key, auto_increment = false)]
     pub surface: Surface,
-    /// Requests, or tool calls by their weight.
+    /// Number of requests, or of tool calls by their weight.
     pub calls: i64,
 }
 

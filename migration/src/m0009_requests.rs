@@ -1,4 +1,4 @@
-//! Requests: what limits and budgets count, answers in progress, and responses stored for Idempotency-Keys.
+//! Requests: counters of limits and budgets, answers in progress, and responses stored for Idempotency-Keys.
 
 use crate::sql_migration::SqlMigration;
 

@@ -163,7 +163,7 @@ pub async fn start_with(
     let base_url = settings.base_url(address).as_str().to_owned();
     let db = library_database::open_for_service(&settings).await?;
     let core = CoreContext::new(db, settings.data_dir.clone(), &base_url, settings.plans.clone(), clock);
-    let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
+    let embedding = Catalogue::built_in().default_for(Purpose::Embedding).cloned();
     let index = open_index(&settings, embedding.as_ref(), &core).await?;
     let config = service_config(&settings, index, &base_url, overrides, lease_owner, disk.clone())?;
     let service = Service::start(core.clone(), config).await?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use entity::id::{ChunkId, DocumentId, UserId};
 use errors::{Error, StorageFailure};
-use inference::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
+use inference::embedder::{Embedder, PASSAGE_TOKENS, WordPieceCounts};
 use library::clock::Clock;
 use runtime::{Lane, Workers};
 use search::fusion::{self, DenseWeight};
@@ -310,8 +310,8 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexEr
 
 /// Computes the embedding of the query and the weight of the semantic search. If the model fails, there is no embedding.
 fn embed_query(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, DenseWeight) {
-    let Some(embedder) = embedder else { return (None, DenseWeight::for_query(query, Pieces::default())) };
-    let weight = DenseWeight::for_query(query, embedder.pieces(query));
+    let Some(embedder) = embedder else { return (None, DenseWeight::for_query(query, WordPieceCounts::default())) };
+    let weight = DenseWeight::for_query(query, embedder.count_word_pieces(query));
     if !weight.is_positive() {
         return (None, weight);
     }

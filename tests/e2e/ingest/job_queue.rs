@@ -199,7 +199,7 @@ async fn sweep_keeps_the_last_dead_job_of_an_existing_document() {
     let queue = Queue::new().await;
     let db = queue.desk.db.write();
     let document =
-        document::Model::awaited(queue.user, ContentType::Article, "A page".to_owned(), queue.now());
+        document::Model::pending(queue.user, ContentType::Article, "A page".to_owned(), queue.now());
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(db).await.unwrap();
     let (there, gone) = (document.id.0, Uuid::now_v7());
     for subject in [there, there, gone] {

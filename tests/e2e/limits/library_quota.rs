@@ -246,7 +246,7 @@ async fn deleted_bookmark_frees_bytes_when_purged() {
     key.delete(&path(&first)).await.data(200);
     assert_eq!(used_bytes(&key).await, used);
     assert_eq!(key.post(BOOKMARKS, bookmark_body("b", 6000)).await.error_code(402), "PLAN_LIMIT_REACHED");
-    server.clock.advance(bookmark::RESTORABLE + Duration::from_millis(1));
+    server.clock.advance(bookmark::RESTORE_PERIOD + Duration::from_millis(1));
     let (home, clock) = server.stop().await;
     let server = Server::start_in(home, clock, &settings).await;
     let key = server.anonymous().with("authorization", &secret);

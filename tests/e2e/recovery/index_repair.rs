@@ -10,7 +10,7 @@ use actors::ingest::repair;
 use entity::id::{DocumentId, UserId};
 use entity::plan::Plan;
 use entity::{chunk, document, job};
-use inference::embedder::{EmbedError, Embedder, Pieces};
+use inference::embedder::{EmbedError, Embedder, WordPieceCounts};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use sea_orm::{ColumnTrait, Database, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder};
 use search::index::{
@@ -334,8 +334,8 @@ impl Embedder for ConstantEmbedder {
         text.split_whitespace().count()
     }
 
-    fn pieces(&self, query: &str) -> Pieces {
-        Pieces { all: self.count_tokens(query), unknown: 0 }
+    fn count_word_pieces(&self, query: &str) -> WordPieceCounts {
+        WordPieceCounts { all: self.count_tokens(query), unknown: 0 }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Whether the file of an SQLite database is whole. PostgreSQL looks after its own files.
+//! Checks the file of an SQLite database for damage. PostgreSQL checks its own files.
 
 mod check_connection;
 
@@ -16,7 +16,7 @@ pub(super) use check_connection::CheckConnection;
 /// second for every 200 MiB.
 const MAX_BYTES_CHECKED_AT_START: u64 = 16 << 20;
 
-/// The same where the file is shorter than its pages, as after a crash: about ten seconds.
+/// The limit for a file that is shorter than its pages, as after a crash; the check takes about ten seconds.
 const MAX_SHORT_BYTES_CHECKED_AT_START: u64 = 2 << 30;
 
 /// Reads the pages of every table.
@@ -27,7 +27,7 @@ pub(super) const FULL_CHECK: &str = "PRAGMA integrity_check(1)";
 /// Pause between the checks of two tables while the service runs: the write-ahead log is checkpointed meanwhile.
 const PAUSE_BETWEEN_TABLES: Duration = Duration::from_millis(20);
 
-/// The file of an SQLite database does not hold what was written to it: what SQLite says of the first fault, or what was found.
+/// The file of an SQLite database is damaged. Contains the message of SQLite about the first fault, or a description.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the database is damaged: {0}")]
 pub struct Damage(String);
@@ -35,13 +35,13 @@ pub struct Damage(String);
 /// Why a database could not be opened for service.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// It cannot be reached, read, or brought up to date.
+    /// It cannot be reached, read or migrated.
     #[error(transparent)]
     Database(DbErr),
     /// Its disk has no space left, or its file takes no writes.
     #[error("{0}; make room on its disk, or let the user of the service write to its file")]
     NotWritable(DbErr),
-    /// Nothing may be written to it.
+    /// It must not be written.
     #[error(
         "{0}; restore a copy of the database (`carrel doctor` reads all of it), or, if it is a copy, remove the files `-wal` and \
          `-shm` of the database that was there before"
@@ -49,7 +49,7 @@ pub enum OpenError {
     Damaged(#[from] Damage),
 }
 
-/// Damage that SQLite itself met is damage in whichever statement it was met: the operator is told to restore a copy.
+/// Damage that SQLite reports counts as damage, whatever statement met it: the operator must restore a copy.
 impl From<DbErr> for OpenError {
     fn from(error: DbErr) -> Self {
         match StorageFault::of(&error) {
@@ -67,11 +67,11 @@ impl From<DbErr> for OpenError {
 }
 
 impl Db {
-    /// Looks for damage before the service starts, by a quick check unless the file is too large for it. SQLite itself refuses to
-    /// open a file that has fewer bytes than its header says, unless the write-ahead log may hold the rest.
+    /// Checks for damage before the service starts, unless the file is too large. SQLite refuses to
+    /// open a file that is shorter than its header states, unless the write-ahead log may hold the rest.
     ///
     /// # Errors
-    /// The damage that was found, or the database's own error.
+    /// The damage, or an error of the database.
     pub async fn check_before_start(&self) -> Result<(), OpenError> {
         let Some(file) = self.file().await? else { return Ok(()) };
         let is_short = self.is_shorter_than_its_pages(&file).await?;
@@ -98,7 +98,7 @@ impl Db {
         let started = Instant::now();
         let checked = self.quick_check_by_table().await;
         if self.health.require_files().is_err() {
-            // It was another file that was checked.
+            // Another file was checked.
             return;
         }
         match checked {
@@ -147,18 +147,18 @@ impl Db {
         Ok(())
     }
 
-    /// Whether the file has fewer bytes than its pages take. After a crash the others may rightly be in the write-ahead log, but so is
-    /// a file that was cut by less than the log has, which a checkpoint would fill with zeros.
+    /// Returns whether the file has fewer bytes than its pages take. After a crash the others may be in the write-ahead log; but a
+    /// file that was truncated by less than the length of the log looks the same, and a checkpoint would fill it with zeros.
     async fn is_shorter_than_its_pages(&self, file: &Path) -> Result<bool, DbErr> {
         Ok(size_of(file) < self.page_bytes().await?)
     }
 
-    /// Bytes of all pages, also of those that only the write-ahead log has.
+    /// Returns the bytes of all pages, including those that are only in the write-ahead log.
     pub(super) async fn page_bytes(&self) -> Result<u64, DbErr> {
         Ok(self.number("PRAGMA page_count").await? * self.number("PRAGMA page_size").await?)
     }
 
-    /// The file of an SQLite database; `None` for PostgreSQL and for a database in memory.
+    /// Returns the file of an SQLite database; `None` for PostgreSQL and for a database in memory.
     pub(super) async fn file(&self) -> Result<Option<PathBuf>, DbErr> {
         if self.is_postgres() {
             return Ok(None);
@@ -168,7 +168,7 @@ impl Db {
         Ok(file.filter(|file| !file.is_empty()).map(PathBuf::from))
     }
 
-    /// The file that the URL of an SQLite database names, as the driver reads it; `None` for PostgreSQL.
+    /// Returns the file that the URL of an SQLite database names, as the driver reads it; `None` for PostgreSQL.
     pub fn file_of(url: &str) -> Option<PathBuf> {
         if !url.starts_with("sqlite:") {
             return None;
@@ -188,7 +188,7 @@ impl Db {
     }
 }
 
-/// What the first row of an integrity check says.
+/// Evaluates the first row of an integrity check.
 fn verdict(found: Option<String>) -> Result<(), OpenError> {
     match found {
         Some(found) if found != "ok" => Err(Damage(found.replace('\n', " ")).into()),

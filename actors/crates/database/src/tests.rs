@@ -21,7 +21,7 @@ impl TestDatabase {
         Self { url, _folder: folder }
     }
 
-    /// The database file, or one whose name is longer by this suffix.
+    /// Returns the database file, or one whose name is longer by this suffix.
     pub(super) fn file(&self, suffix: &str) -> PathBuf {
         self._folder.path().join(format!("a.db{suffix}"))
     }
@@ -43,13 +43,13 @@ impl TestDatabase {
         self.file("")
     }
 
-    /// What another process reads.
+    /// Returns the numbers that another process reads.
     async fn numbers(&self) -> Vec<i64> {
         numbers_of(&self.url).await
     }
 }
 
-/// The numbers of the database at this URL.
+/// Returns the numbers of the database at this URL.
 pub(super) async fn numbers_of(url: &str) -> Vec<i64> {
     let db = sqlite(url).await.unwrap();
     let select = Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number ORDER BY n");
@@ -67,7 +67,7 @@ async fn insert(db: &impl ConnectionTrait, number: i64) -> Result<(), DbErr> {
     db.execute_unprepared(&format!("INSERT INTO number VALUES ({number})")).await.map(drop)
 }
 
-/// A statement that fails and, like a full disk, has SQLite roll the whole transaction back by itself.
+/// A statement that fails and, like a full disk, makes SQLite roll back the whole transaction.
 async fn fail_and_roll_back(db: &impl ConnectionTrait) -> DbErr {
     db.execute_unprepared("INSERT OR ROLLBACK INTO number VALUES (1)").await.unwrap_err()
 }
@@ -463,7 +463,7 @@ async fn overwritten_page_is_found_before_the_start() {
 }
 
 #[tokio::test]
-async fn damage_met_by_the_migration_is_told_as_damage() {
+async fn damage_during_migration_is_reported_as_damage() {
     let database = TestDatabase::new();
     let path = file_checked_while_serving(&database).await;
     let db = open_checked(&database.url).await.unwrap();

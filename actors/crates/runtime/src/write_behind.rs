@@ -19,7 +19,7 @@ pub type WriteFuture<Batch, Output, Error> = LocalBoxFuture<'static, (Batch, Res
 
 /// The error of a write.
 pub trait WriteError: std::error::Error + 'static {
-    /// Whether the log has the reason already, so that a failed write is not logged again.
+    /// Returns whether the log has the reason already, so that a failed write is not logged again.
     fn is_reported(&self) -> bool;
 }
 
@@ -34,7 +34,7 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
     /// The changes in the log, after "could not write".
     const BATCH_NAME: &'static str;
 
-    /// The lock of its writes.
+    /// Returns the lock of its writes.
     fn write_lock(&self) -> WriteLock;
 
     /// Removes the gathered changes from the actor and returns them.
@@ -68,7 +68,7 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
         }))
     }
 
-    /// Begins a [`Self::flush`] that nobody waits for. A failure is logged, unless it is reported already.
+    /// Begins a [`Self::flush`] without waiting for it. A failure is logged, unless it is reported already.
     fn flush_detached(&mut self, context: &mut Context<Self>) {
         context.spawn(self.flush().map(|written, _, _| {
             if let Err(error) = written
@@ -85,7 +85,7 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
     }
 }
 
-/// Has a [`WriteBehind`] actor write the changes that it has gathered; it answers once writes in progress are done too. `E` is the
+/// Makes a [`WriteBehind`] actor write the collected changes; it answers once writes in progress are done too. `E` is the
 /// actor's [`WriteBehind::Error`].
 pub struct Flush<E>(PhantomData<fn() -> E>);
 

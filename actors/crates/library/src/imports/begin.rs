@@ -184,7 +184,7 @@ pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
         .col_expr(Column::FaultsInARow, Expr::value(0))
         .col_expr(Column::FinishedAt, Expr::value(None::<Timestamp>))
         .filter(Column::Id.eq(row.id))
-        .filter(Column::State.eq(ImportState::Checked))
+        .filter(Column::State.eq(ImportState::DryRunDone))
         .exec(&txn)
         .await?;
     if started.rows_affected == 0 {

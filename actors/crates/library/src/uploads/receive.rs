@@ -182,7 +182,7 @@ fn check_url(core: &CoreContext, uploads: &Uploads, request: &PutRequest) -> Res
 
 /// Finds an upload whose bytes may still arrive or be replaced.
 async fn find_uncompleted(core: &CoreContext, id: UploadId) -> Result<Model, Error> {
-    let upload = Entity::by_address(id).one(core.db.read()).await?.ok_or(Error::not_found())?;
+    let upload = Entity::by_signed_url(id).one(core.db.read()).await?.ok_or(Error::not_found())?;
     if upload.completed_at.is_some() { Err(ALREADY_COMPLETE) } else { Ok(upload) }
 }
 

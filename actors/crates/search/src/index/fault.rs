@@ -15,7 +15,7 @@ pub enum EngineFault {
     Damage,
 }
 
-/// Whether an error of the engine, which keeps causes only as text, comes from outside of the files. The engine writes the
+/// Returns whether an error of the engine, which keeps causes only as text, comes from outside of the files. The engine writes the
 /// operating system's code in one of two ways.
 pub(super) fn is_environmental(cause: &str) -> bool {
     ENVIRONMENT_ERRNOS.iter().any(|code| {

@@ -30,7 +30,7 @@ const SET_ASIDE_PREFIX: &str = "index.damaged-";
 /// database has for the id, which shows whether the copy is older. The id in the lock file (`data_dir::folder_id`) identifies a
 /// process instead. A copy gets a new one, because two services with the same id would take each other's leases.
 const ID_FILE: &str = "carrel.id";
-/// An index is taken for damaged after this many processes in a row ended while they opened it.
+/// An index counts as damaged after this many processes in a row ended while they opened it.
 const MAX_CRASHES_WHILE_OPENING: u32 = 4;
 /// Space that must be free before an index is created. On file systems that allocate the blocks of mapped files at the first read,
 /// such as tmpfs, a new index takes 30 MiB, and the process is killed (SIGBUS) when they run out.
@@ -60,7 +60,7 @@ pub struct OpenedIndex {
 }
 
 impl IndexFolder {
-    /// The index of a data folder. The folder gets an id if it has none. An id that cannot be written, as on a full disk, is used for
+    /// Returns the index of a data folder. The folder gets an id if it has none. An id that cannot be written, as on a full disk, is used for
     /// this run only; the next start compares the index with the database.
     #[must_use]
     pub fn new(data_dir: &Path, model: Option<VectorModel>, now: Timestamp) -> Self {
@@ -74,37 +74,37 @@ impl IndexFolder {
         Self { data_dir: data_dir.to_owned(), model, id, crash_counter: CrashCounter::new(data_dir) }
     }
 
-    /// The id by which the database knows a data folder; `None` if it has none yet.
+    /// Returns the id by which the database knows a data folder; `None` if it has none yet.
     #[must_use]
     pub fn read_id(data_dir: &Path) -> Option<DataFolderId> {
         fs::read_to_string(data_dir.join(ID_FILE)).ok()?.trim().parse().ok()
     }
 
-    /// Whether a data folder has an id: a service was started on it before.
+    /// Returns whether a data folder has an id: a service was started on it before.
     #[must_use]
     pub fn has_id(data_dir: &Path) -> bool {
         data_dir.join(ID_FILE).exists()
     }
 
-    /// The folder of the index that was moved aside last, if it still exists.
+    /// Returns the folder of the index that was moved aside last, if it still exists.
     #[must_use]
     pub fn set_aside_in(data_dir: &Path) -> Option<PathBuf> {
         set_aside_folders(data_dir).into_iter().max()
     }
 
-    /// The path of the index of a data folder.
+    /// Returns the path of the index of a data folder.
     #[must_use]
     pub fn path_in(data_dir: &Path) -> PathBuf {
         data_dir.join(INDEX_FOLDER)
     }
 
-    /// The id by which the database knows the data folder.
+    /// Returns the id by which the database knows the data folder.
     #[must_use]
     pub fn id(&self) -> DataFolderId {
         self.id
     }
 
-    /// The path of the index.
+    /// Returns the path of the index.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         Self::path_in(&self.data_dir)
@@ -219,7 +219,7 @@ impl IndexFolder {
         created.map_err(|error| IndexError::Environment { folder: path, source: error.into() })
     }
 
-    /// Opens the index, or returns why it is taken for damaged. A process that is ended by opening it leaves a count behind.
+    /// Opens the index, or returns why it counts as damaged. A process that is ended by opening it leaves a count behind.
     fn try_open(&self, path: &Path) -> Result<Result<EdgeIndex, String>, IndexError> {
         if !EdgeIndex::exists_in(path) {
             require_space_to_create(path)?;
@@ -303,13 +303,13 @@ fn clear_files(folder: &Path, found: Option<&Marker>, reason: Option<AuditReason
     }
 }
 
-/// Whether the folder holds more than a marker.
+/// Returns whether the folder holds more than a marker.
 fn has_index(folder: &Path) -> bool {
     let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.any(|entry| !entry.file_name().to_string_lossy().starts_with(MARKER_FILE))
 }
 
-/// Whether another process has the engine's log open, which it locks.
+/// Returns whether another process has the engine's log open, which it locks.
 fn is_in_use(folder: &Path) -> bool {
     let Ok(log) = File::open(folder.join("wal")) else { return false };
     matches!(log.try_lock(), Err(TryLockError::WouldBlock))

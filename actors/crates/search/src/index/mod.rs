@@ -32,7 +32,7 @@ pub use marker::Marker;
 pub struct Tenant(Uuid);
 
 impl Tenant {
-    /// The passages of this user only.
+    /// Returns the passages of this user only.
     #[must_use]
     pub fn of(user: Uuid) -> Self {
         Self(user)
@@ -59,7 +59,7 @@ pub struct SparseVector {
 }
 
 impl SparseVector {
-    /// Whether it holds no word, so that nothing matches it.
+    /// Returns whether it holds no word, so that nothing matches it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.indices.is_empty()
@@ -217,7 +217,7 @@ pub enum IndexError {
 }
 
 impl IndexError {
-    /// Whether a read that fails with this error indicates a damaged index. A query that the engine refuses is the caller's fault, and
+    /// Returns whether a read that fails with this error indicates a damaged index. A query that the engine refuses is the caller's fault, and
     /// a lack of memory, open files or permissions the system's.
     #[must_use]
     pub fn is_damage(&self) -> bool {
@@ -328,7 +328,7 @@ pub trait PassageIndex: Send + Sync {
     /// [`IndexError::Full`] and the failures of the engine.
     fn delete_passages(&self, passages: &[Uuid]) -> Result<(), IndexError>;
 
-    /// Whether the files from which the index was opened are still in their place. `false` once it is abandoned.
+    /// Returns whether the files from which the index was opened are still in their place. `false` once it is abandoned.
     fn is_in_place(&self) -> bool;
 
     /// Waits for writes in progress, and prevents all later writes to the folder, including those at drop. Searches are still

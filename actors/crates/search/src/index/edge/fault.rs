@@ -17,7 +17,7 @@ pub fn measurement_error(action: &'static str) -> impl Fn(io::Error) -> IndexErr
     move |source| IndexError::Engine { action, fault: EngineFault::Environment, source: Box::new(source) }
 }
 
-/// The kind of an error of the engine.
+/// Returns the kind of an error of the engine.
 pub fn classify(error: &OperationError) -> EngineFault {
     match error {
         OperationError::WrongVectorDimension { .. }
