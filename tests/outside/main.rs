@@ -15,6 +15,7 @@
 mod work;
 mod world;
 
+mod allocator;
 mod answer_load;
 mod app_conditions;
 mod ask;
