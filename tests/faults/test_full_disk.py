@@ -16,7 +16,7 @@ from injector import ALWAYS, Injector
 from load import Load
 from mounts import MIB, Filler, ext4, ext4_image, free_bytes, tmpfs
 
-# What is set aside, and what of it is kept for a start.
+# The space that is set aside, and the part of it that is kept for a start.
 RESERVE_BYTES, START_BYTES = 16 * MIB, 4 * MIB
 # How long a test write of /readyz counts, and a little more.
 STORAGE_CHECK_SECONDS = 4
@@ -76,7 +76,7 @@ def is_released(reserve: pathlib.Path) -> bool:
 
 @contextlib.contextmanager
 def paused(service: FaultyService):
-    """The service finds only what was done by the end of the block: it releases nothing while the disk is filled."""
+    """Stops the process until the end of the block, so that it releases no space while the disk is filled."""
     service.process.send_signal(signal.SIGSTOP)
     try:
         yield
@@ -85,7 +85,7 @@ def paused(service: FaultyService):
 
 
 class SecurityChanges:
-    """What has to work on a full disk: whoever finds a key stolen cannot wait for space."""
+    """Changes that must succeed on a full disk: the owner of a stolen key cannot wait for space."""
 
     def __init__(self, account: Account, ledger: Ledger) -> None:
         self.account, self.ledger = account, ledger
@@ -185,12 +185,12 @@ def test_security_changes_go_on_when_the_disk_is_full(service: FaultyService, sm
     eventually(lambda: service.readiness()[1]["storage"] == "full")
     assert account.save(900)[0] == 507
     changes.make()
-    # What was released has room for the index too.
+    # The released space is enough for the index too.
     eventually(lambda: count_jobs(small_disk, "kind = 'forget' AND finished_at IS NULL") == 0)
     assert account.save(901)[0] == 507
     assert_reads_work(account, ledger)
 
-    # Others take what is left of it, too.
+    # Other programs use up the rest of the released space.
     filler.fill()
     service.stop()
     filler.fill()
@@ -416,6 +416,8 @@ def test_deletions_reach_the_index_below_the_floor(
     assert account.rest("DELETE", f"/v1/bookmarks/{bookmark}")[0] == 200
 
     eventually(lambda: count_jobs(small_disk, "kind = 'forget' AND finished_at IS NOT NULL") > 0)
+    # The passages are gone from the index itself, and not only from the answers.
+    eventually(lambda: service.readiness()[1]["index"]["passages"] == 0)
 
 
 def test_import_that_adds_waits_below_the_floor(
