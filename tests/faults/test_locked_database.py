@@ -71,10 +71,31 @@ def test_write_waits_for_a_short_lock(service: FaultyService) -> None:
     assert [status for status, _, _ in answers] == [201]
 
 
+@contextlib.contextmanager
+def other_writer(file: pathlib.Path):
+    """Another process that commits all the time. The service alone would not show the fault: one connection of it writes."""
+    commits, ended = [], threading.Event()
+
+    def write() -> None:
+        with opened(file) as connection:
+            connection.execute("PRAGMA synchronous = OFF")
+            while not ended.wait(0.002):
+                commits.append(connection.execute("UPDATE job SET run_at = run_at + 1 WHERE state = 'done'").rowcount)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield commits
+    finally:
+        ended.set()
+        writer.join()
+
+
 def test_concurrent_changes_of_one_row_are_all_kept(service: FaultyService) -> None:
     """No change fails because another wrote between its read and its write (row 11)."""
     account = Account(service)
     bookmark = account.save(1)[1]["data"]["bookmark"]["bookmarkId"]
+    eventually(lambda: account.finds("word1"))
     end = time.monotonic() + PATCH_SECONDS
     statuses = []
 
@@ -84,13 +105,15 @@ def test_concurrent_changes_of_one_row_are_all_kept(service: FaultyService) -> N
             statuses.append(account.rest("PATCH", f"/v1/bookmarks/{bookmark}", body)[0])
 
     threads = [threading.Thread(target=change) for _ in range(50)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with other_writer(database_file(service)) as commits:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
     assert set(statuses) == {200}, {status: statuses.count(status) for status in set(statuses)}
-    print(f"{len(statuses)} changes of one row, all acknowledged")
+    assert len(commits) > 20 and all(commits), "the other process committed no changes"
+    print(f"{len(statuses)} changes of one row, all acknowledged, beside {len(commits)} commits of another process")
 
 
 def test_log_is_checkpointed_after_a_long_reader(service: FaultyService) -> None:

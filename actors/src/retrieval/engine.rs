@@ -310,7 +310,9 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexEr
 
 /// Computes the embedding of the query and the weight of the semantic search. If the model fails, there is no embedding.
 fn embed_query(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, DenseWeight) {
-    let Some(embedder) = embedder else { return (None, DenseWeight::for_query(query, WordPieceCounts::default())) };
+    let Some(embedder) = embedder else {
+        return (None, DenseWeight::for_query(query, WordPieceCounts::default()));
+    };
     let weight = DenseWeight::for_query(query, embedder.count_word_pieces(query));
     if !weight.is_positive() {
         return (None, weight);

@@ -70,8 +70,14 @@ mod tests {
     #[test]
     fn document_is_named_by_exactly_one_field() {
         assert!(matches!(parse(json!({ "documentId": ID })).unwrap().document, DocumentRef::Document(_)));
-        assert!(matches!(parse(json!({ "bookmarkId": ID, "url": null })).unwrap().document, DocumentRef::Bookmark(_)));
-        assert!(matches!(parse(json!({ "url": "https://a.example" })).unwrap().document, DocumentRef::Url(_)));
+        assert!(matches!(
+            parse(json!({ "bookmarkId": ID, "url": null })).unwrap().document,
+            DocumentRef::Bookmark(_)
+        ));
+        assert!(matches!(
+            parse(json!({ "url": "https://a.example" })).unwrap().document,
+            DocumentRef::Url(_)
+        ));
 
         assert_eq!(faulty(json!({})), NAME_FIELDS);
         assert_eq!(faulty(json!({ "documentId": ID, "url": "https://a.example" })), ["documentId", "url"]);

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use actix_web::web::Bytes;
-use library::stored_files::{self, FileOwner, FileWriter};
 use entity::id::ImportId;
 use entity::kind::{ImportState, JobState};
 use entity::plan::Plan;
 use entity::{import, job, stored_file};
+use library::stored_files::{self, FileOwner, FileWriter};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Database, EntityTrait, QueryFilter};
 use serde_json::{Value, json};

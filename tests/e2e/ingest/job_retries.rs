@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use library::clock::Clock;
 use entity::job;
 use entity::kind::JobState;
 use entity::plan::Plan;
+use library::clock::Clock;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use jobs::{Deferral, Priority};
-use jobs::JobError;
-use library::documents::{ChunkedDocument, replace_text};
 use actors::ingest::extraction::ExtractionContext;
 use actors::ingest::{media, sequencer};
-use library::documents::ExtractedDocument as Text;
 use entity::id::{DocumentId, UserId};
 use entity::kind::{ContentType, JobState};
 use entity::plan::Plan;
 use entity::{document, job, transcript, usage_month};
 use futures_util::future::BoxFuture;
 use inference::transcriber::{Segment, TranscribeError, Transcriber, Transcription, Waiter, Whisper};
+use jobs::JobError;
+use jobs::{Deferral, Priority};
+use library::documents::ExtractedDocument as Text;
+use library::documents::{ChunkedDocument, replace_text};
 use sea_orm::ActiveValue::Set;
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, DatabaseBackend, EntityTrait, IntoActiveModel,
@@ -826,7 +826,10 @@ async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize)
         progress: 0.1,
         finished: false,
     };
-    transcript::Entity::insert(row.into_active_model()).exec_without_returning(app.core.db.write()).await.unwrap();
+    transcript::Entity::insert(row.into_active_model())
+        .exec_without_returning(app.core.db.write())
+        .await
+        .unwrap();
     let job = job::Model {
         state: JobState::Running,
         lease_token: Some(Uuid::now_v7()),

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use jobs::{JobKind, Priority};
 use entity::document;
 use entity::id::DocumentId;
 use entity::plan::Plan;
+use jobs::{JobKind, Priority};
 use reqwest::Method;
 use sea_orm::{ConnectionTrait, Database, QuerySelect, Statement};
 use serde_json::{Value, json};

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use actors::auth::accounts;
-use library::library_quota;
 use database::Db;
 use entity::id::UserId;
 use entity::library_usage::{Column, Entity};
 use entity::plan::Plan;
 use entity::{bookmark, job};
 use futures_util::future::join_all;
+use library::library_quota;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, Statement};
 use serde_json::{Value, json};

@@ -1,12 +1,12 @@
 //! The byte quota of import and export files: reserved before a file is received, enforced by the plan, and freed when the file
 //! is no longer needed.
 
-use library::transfer_quota::{self, TransferKind};
 use entity::id::{ImportId, UserId};
 use entity::kind::ImportState;
 use entity::plan::Plan;
 use entity::{import, stored_file};
 use futures_util::future::join_all;
+use library::transfer_quota::{self, TransferKind};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
@@ -122,7 +122,8 @@ async fn concurrent_files_do_not_exceed_the_limit() {
     let user = server.user(Plan::Free).await.id();
     let app = server.app();
 
-    let held = join_all((0..8).map(|_| transfer_quota::lease(&app.core, user, TransferKind::Import, 300))).await;
+    let held =
+        join_all((0..8).map(|_| transfer_quota::lease(&app.core, user, TransferKind::Import, 300))).await;
 
     assert_eq!(held.iter().filter(|held| held.is_ok()).count(), 3);
     assert_eq!(used_bytes(&server, user).await, 900);

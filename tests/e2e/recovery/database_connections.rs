@@ -4,9 +4,9 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
-use errors::Error;
 use actors::service_state::{self, ServiceStateKey};
 use database::Db;
+use errors::Error;
 
 use sea_orm::ConnectionTrait;
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use actors::service::index_folder;
 use actors::ingest::repair;
+use actors::service::index_folder;
 use entity::id::{DocumentId, UserId};
 use entity::plan::Plan;
 use entity::{chunk, document, job};

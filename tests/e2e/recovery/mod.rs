@@ -1,6 +1,7 @@
 //! What holds after crashes, kills, restarts and damage.
 
 mod actor_crashes;
+mod allocator;
 mod blocked_log;
 mod database_connections;
 mod index_repair;

@@ -45,7 +45,13 @@ static ROUTES: [Route; 1] = [Route {
     statuses: &[StatusCode::OK],
     reply: |generator| generator.subschema_for::<()>(),
     answer: |route, request, payload| {
-        Box::pin(Rest::answer::<PanickingOperation>(route, request, payload, |_, _| Ok(PanickingOperation), |_| StatusCode::OK))
+        Box::pin(Rest::answer::<PanickingOperation>(
+            route,
+            request,
+            payload,
+            |_, _| Ok(PanickingOperation),
+            |_| StatusCode::OK,
+        ))
     },
 }];
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use actors::ai::answers;
-use errors::Error;
 use database::Db;
 use entity::plan::Plan;
+use errors::Error;
 use serde_json::{Value, json};
 
 use crate::support::{ChatEndpoint, ChatReply, Key, Response, Server};

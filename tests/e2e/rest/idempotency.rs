@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use errors::Error;
 use actors::idempotency::{AnswerBounds, Claim, ClaimOutcome, Idempotency, IdempotencyKey, StoredResponse};
-use library::owned_transaction::begin_owned;
 use entity::id::{KeyId, UserId};
 use entity::plan::Plan;
 use entity::scope::Scope;
+use errors::Error;
+use library::owned_transaction::begin_owned;
 use sea_orm::{ConnectionTrait, EntityTrait, PaginatorTrait};
 use serde_json::{Value, json};
 
@@ -188,8 +188,10 @@ async fn heartbeat_keeps_the_name_of_a_long_request() {
     let Writer { owner, key, path, .. } = Writer::of(&server, Plan::Pro).await;
     let replay = IdempotencyKey::new(b"slow", "POST", &path, NOTE_JSON.as_bytes()).unwrap();
     let app = server.app();
-    let lively = Idempotency::new(app.core.db.clone(), app.core.clock.clone()).with_heartbeat_interval(Duration::from_millis(20));
-    let ClaimOutcome::First(claim) = lively.claim(owner, key.id.parse().unwrap(), replay).await.unwrap() else {
+    let lively = Idempotency::new(app.core.db.clone(), app.core.clock.clone())
+        .with_heartbeat_interval(Duration::from_millis(20));
+    let ClaimOutcome::First(claim) = lively.claim(owner, key.id.parse().unwrap(), replay).await.unwrap()
+    else {
         panic!()
     };
 

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use jobs::JobKind;
 use entity::id::UserId;
 use entity::job;
 use entity::kind::JobState;
 use entity::plan::Plan;
+use jobs::JobKind;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -144,7 +144,8 @@ async fn full_queue_of_one_user_refuses_saves_of_that_user_only() {
     wait_for(&session, &looked, "checked").await;
     let import = start_import(&session, file, &[]).await;
     eventually("the import waits", async || {
-        let rows = job::Entity::find().filter(job::Column::Kind.eq("import")).all(server.app().core.db.read());
+        let rows =
+            job::Entity::find().filter(job::Column::Kind.eq("import")).all(server.app().core.db.read());
         rows.await.unwrap().iter().any(|row| row.error.is_some()).then_some(())
     })
     .await;

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use actors::auth::accounts;
 use actors::context::OperationContext;
-use jobs::{JobKind, Priority};
-use library::owned_transaction::begin_owned;
-use library::uploads;
 use entity::id::{BookmarkId, FeedId, ImportId, UploadId, UserId};
 use entity::kind::{ImportState, JobState};
 use entity::plan::Plan;
 use entity::time::Timestamp;
 use entity::{bookmark, feed, import, job, upload};
 use futures_util::future::{join, join_all, join4};
+use jobs::{JobKind, Priority};
+use library::owned_transaction::begin_owned;
+use library::uploads;
 use sea_orm::sea_query::{Expr, LockBehavior, LockType};
 use sea_orm::{
     ColumnTrait, ConnectOptions, ConnectionTrait, Database, DatabaseBackend, EntityTrait, IntoActiveModel,
@@ -118,7 +118,10 @@ async fn announce(app: &OperationContext, user: UserId, ends: Timestamp) {
         document_id: None,
         bookmark_id: None,
     };
-    upload::Entity::insert(row.into_active_model()).exec_without_returning(app.core.db.write()).await.unwrap();
+    upload::Entity::insert(row.into_active_model())
+        .exec_without_returning(app.core.db.write())
+        .await
+        .unwrap();
 }
 
 /// Queries a system table of PostgreSQL for one number.
@@ -262,7 +265,9 @@ async fn import_columns_are_written_after_locking_the_count() {
     let import = ImportId(id.parse().unwrap());
     let pause = begin_owned(&app.core.db, user.id()).await.unwrap();
     let now = app.core.clock.now();
-    jobs::enqueue(app.core.db.write(), user.id(), JobKind::Import, import.0, Priority::Now, now).await.unwrap();
+    jobs::enqueue(app.core.db.write(), user.id(), JobKind::Import, import.0, Priority::Now, now)
+        .await
+        .unwrap();
     wait_until_blocked(app).await;
 
     // As a pause does after locking the count. It fails if the job has locked the import and waits for the count.
@@ -325,7 +330,8 @@ async fn feed_followed_during_a_move_moves_at_the_next_fetch() {
     let write_of_ada = begin_owned(&app.core.db, ada.id()).await.unwrap();
     server.clock.advance(25 * HOUR);
     wait_until_blocked(app).await;
-    let feed_of_bea = feed::Model { id: FeedId::new(app.core.clock.now()), user_id: bea.id(), ..followed.clone() };
+    let feed_of_bea =
+        feed::Model { id: FeedId::new(app.core.clock.now()), user_id: bea.id(), ..followed.clone() };
     feed::Entity::insert(feed_of_bea.into_active_model())
         .exec_without_returning(app.core.db.write())
         .await

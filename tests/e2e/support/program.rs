@@ -146,6 +146,15 @@ impl Program {
         output(command.args(args), input)
     }
 
+    /// The names of the threads that the process has at the moment.
+    pub fn thread_names(&self) -> Vec<String> {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        // A thread may end meanwhile.
+        let names =
+            threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
+        names.map(|name| name.trim_end().to_owned()).collect()
+    }
+
     /// The log of this process.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()

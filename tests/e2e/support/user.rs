@@ -89,7 +89,8 @@ impl<'a> User<'a> {
             hourly_limit,
             expires_at: None,
         };
-        let (row, secret) = app.keys.create(self.row.id, plan, app.core.plans.limits(plan), new).await.unwrap();
+        let (row, secret) =
+            app.keys.create(self.row.id, plan, app.core.plans.limits(plan), new).await.unwrap();
         Key::of(row.id, secret.expose(), &self.server.anonymous())
     }
 

@@ -223,7 +223,8 @@ async fn key_of_an_abandoned_test_is_hidden_and_expires() {
     let user = server.user(Plan::Free).await;
     let browser = user.sign_in().await;
     let app = server.app();
-    let made = changes::create_test_key(&app.core.accounts_db, user.id(), Plan::Free, app.core.clock.now()).await;
+    let made =
+        changes::create_test_key(&app.core.accounts_db, user.id(), Plan::Free, app.core.clock.now()).await;
     let secret = made.unwrap().1;
     let assistant = McpClient::new(server.anonymous().with_key(secret.expose()));
 

@@ -278,10 +278,7 @@ async fn release(txn: &impl ConnectionTrait, user: UserId, files: &[KeptFile]) -
         Purpose::InUse | Purpose::WaitingImport => None,
     });
     // The file of a deleted export has no owner, so it is deleted too.
-    export::Entity::delete_owned(user)
-        .filter(export::Column::Id.is_in(exports))
-        .exec(txn)
-        .await?;
+    export::Entity::delete_owned(user).filter(export::Column::Id.is_in(exports)).exec(txn).await?;
     Ok(())
 }
 

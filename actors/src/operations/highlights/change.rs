@@ -6,8 +6,8 @@ use entity::{bookmark, highlight};
 use schemars::JsonSchema;
 use sea_orm::sea_query::LockType;
 use sea_orm::{
-    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel,
-    QueryFilter, QuerySelect,
+    ActiveModelTrait, ActiveValue::Set, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter,
+    QuerySelect,
 };
 use serde::Serialize;
 

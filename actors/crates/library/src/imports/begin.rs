@@ -191,10 +191,7 @@ pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
         return Err(Error::Conflict("only a finished dry run can be started"));
     }
     require_file(&txn, row.id).await?;
-    import_row::Entity::delete_owned(user)
-        .filter(import_row::Column::ImportId.eq(row.id))
-        .exec(&txn)
-        .await?;
+    import_row::Entity::delete_owned(user).filter(import_row::Column::ImportId.eq(row.id)).exec(&txn).await?;
     enqueue_job(&txn, &row, now).await?;
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
     txn.commit().await?;
