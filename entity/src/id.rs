@@ -132,6 +132,8 @@ ids! {
     DataFolderId,
     /// One making of a passage index.
     IndexId,
+    /// One counter of a user's calls in memory. It has a row of its own, which nothing else changes.
+    UsageCounterId,
 }
 
 /// The only spelling that is taken: lower case, with hyphens.
