@@ -192,6 +192,7 @@ pub async fn start_with(
         actix_web::rt::spawn(async move { measured.watch_log().await }),
         actix_web::rt::spawn(async move { watched.watch_files().await }),
         actix_web::rt::spawn(async move { verified.verify_after_damage().await }),
+        actix_web::rt::spawn(readiness.clone().watch_storage(service.clone())),
     ];
     background.extend(load_models(&settings, &service, embedding));
     readiness.set(true);
