@@ -132,6 +132,8 @@ ids! {
     DataFolderId,
     /// A passage index; an index that is created anew has a new id.
     IndexId,
+    /// One counter of a user's calls in memory. It has a row of its own, which nothing else changes.
+    UsageCounterId,
 }
 
 /// Parses an id in its only accepted form: lower case, with hyphens.

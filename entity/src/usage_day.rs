@@ -1,11 +1,12 @@
-//! Number of calls of a user on one UTC day, by API.
+//! The calls of a user on one UTC day, by surface and by the counter that counted them.
 
-use crate::id::UserId;
+use crate::id::{UsageCounterId, UserId};
 use crate::kind::Surface;
 use crate::time::Day;
 use sea_orm::entity::prelude::*;
 
-/// Number of calls of a user on one UTC day, by API.
+/// The calls of a user on one UTC day, by surface and by the counter that counted them. Their sum over all counters is the usage of
+/// the day. Each row is written with the absolute number of its counter, so writing it again adds nothing.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "usage_day")]
 pub struct Model {
@@ -18,6 +19,9 @@ pub struct Model {
     /// The API that was called: REST or MCP.
     #[sea_orm(primary_key, auto_increment = false)]
     pub surface: Surface,
+    /// The counter in the memory of one process.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub counter_id: UsageCounterId,
     /// Number of requests, or of tool calls by their weight.
     pub calls: i64,
 }

@@ -141,7 +141,8 @@ fn metrics_server(
             .app_data(job_counts.clone())
             .configure(health::mount_metrics)
     });
-    Ok(server.disable_signals().workers(1).bind(address)?.run())
+    let server = server.disable_signals().shutdown_timeout(wire::SHUTDOWN_SECONDS).workers(1);
+    Ok(server.bind(address)?.run())
 }
 
 /// The recorder of metrics, which all services of the process share.

@@ -11,8 +11,8 @@ import time
 import typing
 
 import pytest
-from background import timed
-from harness import FaultyService, eventually
+from background import metric, timed
+from harness import Account, FaultyService, eventually, is_storage_refusal
 from ledger import User
 from load import Load
 from mounts import MIB, Filler, tmpfs
@@ -146,6 +146,26 @@ def test_acknowledged_writes_survive_crashes_of_postgres(service: FaultyService,
     counted = assert_requests_count_once(load, postgres)
 
     summarize(f"{ROUNDS} crashes, the last over after {waited:.1f} s; {counted}; {load.summary()}")
+
+
+def test_writes_continue_after_a_failover(service: FaultyService, postgres: Postgres) -> None:
+    """A server that takes no writes any more is told by 503, and its connections are replaced (row 13)."""
+    account = Account(service)
+    assert account.save(1)[0] == 201
+    setting = "default_transaction_read_only"
+
+    # A session keeps the setting that it began with, as a connection to a former primary does.
+    postgres.ask(f"ALTER DATABASE postgres SET {setting} = on")
+    postgres.terminate_backends()
+    refused = [account.save(number) for number in range(2, 8)]
+    assert all(is_storage_refusal(answer) for answer in refused), refused
+    assert metric(service, 'carrel_storage_faults_total{fault="read_only"}') > 0
+    assert account.rest("GET", "/v1/bookmarks")[0] == 200
+
+    postgres.ask(f"BEGIN READ WRITE; ALTER DATABASE postgres RESET {setting}; COMMIT")
+    assert postgres.ask(f"SHOW {setting}") == "off"
+    eventually(lambda: account.save(2)[0] == 201)
+    eventually(lambda: service.readiness()[0] == 200)
 
 
 def requests_to_other_tables(user: User, other: User):

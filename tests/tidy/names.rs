@@ -14,7 +14,7 @@ const VAGUE_TYPES: [&str; 47] = [
 ];
 
 /// Words that say no subject of a constant.
-const VAGUE_CONSTANTS: [&str; 18] = [
+const VAGUE_CONSTANTS: [&str; 13] = [
     "MOST", "LONGEST", "LITTLE", "SOON", "AGAIN", "SOME", "MANY", "KEPT", "HELD", "AT_ONCE", "SHORTEST",
     "LEAST", "DEEPEST",
 ];

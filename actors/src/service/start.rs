@@ -181,7 +181,7 @@ impl Service {
         };
         // Last: it claims jobs at once.
         let worker = Worker::start(&long, worker_context, config.concurrency);
-        Ok(Self { context, worker, indexing, repair, arbiters: [short, long] })
+        Ok(Self { context, worker, indexing, repair, process: config.lease_owner, arbiters: [short, long] })
     }
 }
 

@@ -47,8 +47,9 @@ pub use exchange::track;
 
 /// A client that takes longer for the head of its first request is answered with 408.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// Requests in progress have this many seconds to end when the service stops.
-const SHUTDOWN_SECONDS: u64 = 28;
+/// Requests in progress have this many seconds to end when the service stops. It leaves time to write what is buffered within the 30
+/// seconds of a stop.
+pub const SHUTDOWN_SECONDS: u64 = 20;
 /// A client that comes back within this finds its connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 /// While many connections are open, one that has been without a request for this long makes room for others. Looked at this often.

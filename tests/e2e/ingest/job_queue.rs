@@ -388,6 +388,32 @@ async fn job_released_at_shutdown_loses_no_attempt() {
     assert_eq!(queue.claim().await.unwrap().attempts, 1);
 }
 
+/// Of the fault table (row 36).
+#[actix_web::test]
+async fn all_jobs_of_a_stopping_process_are_released_together() {
+    let queue = Queue::new().await;
+    let (waits, replaced) = (Uuid::now_v7(), Uuid::now_v7());
+    queue.ask(JobKind::Page, waits).await;
+    queue.ask(JobKind::Index, replaced).await;
+    let running = [queue.claim().await.unwrap(), queue.claim().await.unwrap()];
+    // It is requested again while it runs, and waits.
+    queue.ask(JobKind::Index, replaced).await;
+
+    assert_eq!(jobs::release_all(&queue.desk.db, OTHER_OWNER, queue.now()).await.unwrap(), 0);
+    assert_eq!(jobs::release_all(&queue.desk.db, OWNER, queue.now()).await.unwrap(), 1);
+    assert_eq!(jobs::release_all(&queue.desk.db, OWNER, queue.now()).await.unwrap(), 0);
+
+    // An attempt that was not aborted in time changes nothing any more.
+    for job in &running {
+        assert!(!jobs::finish(queue.desk.db.write(), job, queue.now()).await.unwrap());
+    }
+    jobs::promote(&queue.desk.db, queue.now()).await.unwrap();
+    let mut again = [queue.claim().await.unwrap(), queue.claim().await.unwrap()];
+    again.sort_by_key(|job| job.subject);
+    assert_eq!(again.each_ref().map(|job| (job.subject, job.attempts)), [(waits, 1), (replaced, 1)]);
+    assert!(queue.claim().await.is_none());
+}
+
 #[actix_web::test]
 async fn job_with_progress_gets_its_attempts_back() {
     let queue = Queue::new().await;

@@ -19,6 +19,8 @@ pub enum StorageFault {
     Full,
     /// A read, a write or a sync failed, or a file could not be opened.
     Io,
+    /// The server of PostgreSQL takes no writes: after a failover the connection leads to a standby.
+    ReadOnly,
     /// The process, or the system, had no file handle left to open a file for writing.
     NoHandles,
     /// The files are damaged: they do not contain what was written.
@@ -81,6 +83,7 @@ impl StorageFault {
             "53100" => Some(Self::Full),
             "53200" => Some(Self::OutOfMemory),
             "58030" => Some(Self::Io),
+            "25006" => Some(Self::ReadOnly),
             "XX001" | "XX002" => Some(Self::Corrupt),
             _ => None,
         }
@@ -91,6 +94,7 @@ impl StorageFault {
         match self {
             Self::Full => "full",
             Self::Io => "io",
+            Self::ReadOnly => "read_only",
             Self::NoHandles => "no_handles",
             Self::Corrupt => "corrupt",
             Self::Removed => "removed",
@@ -202,6 +206,7 @@ mod tests {
     fn sqlstates_map_to_their_faults() {
         assert_eq!(StorageFault::of_sqlstate("53100"), Some(StorageFault::Full));
         assert_eq!(StorageFault::of_sqlstate("XX001"), Some(StorageFault::Corrupt));
+        assert_eq!(StorageFault::of_sqlstate("25006"), Some(StorageFault::ReadOnly));
         assert_eq!(StorageFault::of_sqlstate("23505"), None);
     }
 

@@ -2,8 +2,9 @@
 //! damaged, and whether its files are in their place.
 
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use sea_orm::DbErr;
 use tracing::{error, info};
@@ -28,6 +29,8 @@ pub struct StorageHealth {
     /// Whether the connections are being closed; the last one removes the write-ahead log.
     is_closing: AtomicBool,
     handles: HandleReport,
+    /// When the server of PostgreSQL last refused a write because it is read-only.
+    read_only_at: Mutex<Option<Instant>>,
 }
 
 impl StorageHealth {
@@ -37,6 +40,9 @@ impl StorageHealth {
         count(fault);
         if fault == StorageFault::Corrupt {
             self.set_damaged();
+        }
+        if fault == StorageFault::ReadOnly {
+            *self.read_only_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         }
         if fault == StorageFault::NoHandles {
             self.handles.report();
@@ -72,6 +78,13 @@ impl StorageHealth {
     /// Returns whether the writer's connection has to be replaced. Resets the flag.
     pub fn take_writer_distrust(&self) -> bool {
         self.is_writer_distrusted.swap(false, Ordering::SeqCst)
+    }
+
+    /// Whether a connection of this age was opened before the server last refused a write because it is read-only. A new connection may
+    /// lead to the server that has taken over.
+    pub(super) fn is_before_failover(&self, age: Duration) -> bool {
+        let at = *self.read_only_at.lock().unwrap_or_else(PoisonError::into_inner);
+        at.is_some_and(|at| age > at.elapsed())
     }
 
     /// Records damage. Writes are stopped until a check finds none or the service is started on an undamaged database.
@@ -177,4 +190,20 @@ impl StorageHealth {
 
 fn count(fault: StorageFault) {
     metrics::counter!("carrel_storage_faults_total", "fault" => fault.label()).increment(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connection_from_before_failover_is_told_from_later_ones() {
+        let health = StorageHealth::default();
+        assert!(!health.is_before_failover(Duration::MAX));
+
+        *health.read_only_at.lock().unwrap() = Some(Instant::now());
+
+        assert!(health.is_before_failover(Duration::from_secs(3600)));
+        assert!(!health.is_before_failover(Duration::ZERO));
+    }
 }

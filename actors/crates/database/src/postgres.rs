@@ -111,6 +111,12 @@ async fn open(
     let pool = |connections| {
         let mut options = options(url, connections, sizes.lock_timeout);
         options.connect_lazy(opening == Opening::Lazily);
+        let lending = health.clone();
+        // Otherwise writes would be refused until the connections to the former primary have aged out, half an hour after a failover.
+        options.map_sqlx_postgres_before_acquire(move |_, connection| {
+            let is_kept = !lending.is_before_failover(connection.age);
+            Box::pin(async move { Ok(is_kept) })
+        });
         Database::connect(options)
     };
     let (write, read) = (pool(sizes.writers).await?, pool(sizes.readers).await?);

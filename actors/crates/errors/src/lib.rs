@@ -42,7 +42,7 @@ const MAX_SHOWN_PATH_CHARS: usize = 100;
 /// Why the storage did not take a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StorageFailure {
-    /// A read, a write or a sync failed, or memory or file handles ran out.
+    /// A read, a write or a sync failed, memory or file handles ran out, or the server of the database takes no writes.
     #[error("the storage failed, so it is not known whether a change was kept; try again later")]
     Transient,
     /// Damage was met in the database.
@@ -444,9 +444,12 @@ impl From<DbErr> for Error {
     fn from(error: DbErr) -> Self {
         match StorageFault::of(&error) {
             Some(StorageFault::Full) => return Error::StorageFull,
-            Some(StorageFault::Io | StorageFault::NoHandles | StorageFault::OutOfMemory) => {
-                return StorageFailure::Transient.into();
-            }
+            Some(
+                StorageFault::Io
+                | StorageFault::ReadOnly
+                | StorageFault::NoHandles
+                | StorageFault::OutOfMemory,
+            ) => return StorageFailure::Transient.into(),
             Some(StorageFault::Corrupt) => return StorageFailure::Damaged.into(),
             Some(StorageFault::Removed) => return StorageFailure::Removed.into(),
             None => {}
@@ -549,12 +552,15 @@ impl WriteError for Error {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error as StdError;
+    use std::fmt;
     use std::fs;
     use std::path::PathBuf;
     use std::sync::Arc;
 
     use database::Db;
     use sea_orm::ConnectionTrait;
+    use sqlx::error::{DatabaseError, ErrorKind};
 
     use super::*;
 
@@ -617,6 +623,67 @@ mod tests {
         let refused = db.write().execute_unprepared(INSERT).await.unwrap_err();
 
         let error = Error::from(refused);
+        assert!(matches!(error, Error::StorageFailed(StorageFailure::Transient)), "{error:?}");
+    }
+
+    /// An error that PostgreSQL reports with this SQLSTATE.
+    #[derive(Debug)]
+    struct SqlState(&'static str);
+
+    impl fmt::Display for SqlState {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl StdError for SqlState {}
+
+    impl DatabaseError for SqlState {
+        fn message(&self) -> &str {
+            self.0
+        }
+
+        fn code(&self) -> Option<Cow<'_, str>> {
+            Some(self.0.into())
+        }
+
+        fn as_error(&self) -> &(dyn StdError + Send + Sync + 'static) {
+            self
+        }
+
+        fn as_error_mut(&mut self) -> &mut (dyn StdError + Send + Sync + 'static) {
+            self
+        }
+
+        fn into_error(self: Box<Self>) -> Box<dyn StdError + Send + Sync + 'static> {
+            self
+        }
+
+        fn kind(&self) -> ErrorKind {
+            ErrorKind::Other
+        }
+    }
+
+    /// Deadlock, serialization failure, lock not available, read-only server, administrative shutdown.
+    #[test]
+    fn refusals_of_postgres_are_503_with_a_wait() {
+        for code in ["40P01", "40001", "55P03", "25006", "57P01"] {
+            let refused = || RuntimeErr::SqlxError(Arc::new(sqlx::Error::Database(Box::new(SqlState(code)))));
+            for error in [DbErr::Exec(refused()), DbErr::Query(refused())] {
+                let error = Error::from(error);
+
+                assert_eq!(error.spec().status, 503, "{code}");
+                assert!(error.retry_after().is_some(), "{code}");
+            }
+        }
+    }
+
+    #[test]
+    fn write_to_a_read_only_server_is_a_transient_storage_failure() {
+        let refused = sqlx::Error::Database(Box::new(SqlState("25006")));
+
+        let error = Error::from(DbErr::Exec(RuntimeErr::SqlxError(Arc::new(refused))));
+
         assert!(matches!(error, Error::StorageFailed(StorageFailure::Transient)), "{error:?}");
     }
 

@@ -14,7 +14,7 @@ use crate::error_chain;
 /// Held during a write, so that one write follows another: a caller that gets it sees all earlier ones done.
 pub type WriteLock = Arc<Mutex<()>>;
 
-/// A write in progress. It returns the batch, and its output or why it failed.
+/// A write in progress. It returns the batch, and its output or why it failed. After a failure the batch may be written all the same.
 pub type WriteFuture<Batch, Output, Error> = LocalBoxFuture<'static, (Batch, Result<Output, Error>)>;
 
 /// The error of a write.
@@ -24,6 +24,10 @@ pub trait WriteError: std::error::Error + 'static {
 }
 
 /// An actor that gathers changes and writes them together.
+///
+/// A failed write does not say that nothing was written: the connection may break after the database has committed, before the answer
+/// arrives. The batch is then written again, with the changes since, so a second write of the same changes must have no effect. Rows
+/// are written with absolute values, or inserted unless their id is there already; nothing is added to a value.
 pub trait WriteBehind: Actor<Context = Context<Self>> {
     /// The changes that are gathered between two writes.
     type Batch: 'static;
@@ -40,13 +44,13 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
     /// Removes the gathered changes from the actor and returns them.
     fn take_batch(&mut self) -> Self::Batch;
 
-    /// Writes a batch, all or nothing, and returns it.
+    /// Writes a batch, all or nothing, and returns it. Changes of it that were written before are skipped.
     fn write(&self, batch: Self::Batch) -> WriteFuture<Self::Batch, Self::Output, Self::Error>;
 
     /// A batch was written.
-    fn on_written(&mut self, output: Self::Output);
+    fn on_written(&mut self, batch: Self::Batch, output: Self::Output);
 
-    /// A batch could not be written: keeps it for the next write, with the changes since.
+    /// A batch could not be written, as far as is known: keeps it for the next write, with the changes since.
     fn put_back(&mut self, batch: Self::Batch);
 
     /// Writes the gathered changes once earlier writes are done. A batch that cannot be written is put back.
@@ -57,7 +61,7 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
             actor.write(batch).into_actor(actor).map(move |(batch, written), actor, _| {
                 let _guard = guard;
                 match written {
-                    Ok(output) => actor.on_written(output),
+                    Ok(output) => actor.on_written(batch, output),
                     Err(error) => {
                         actor.put_back(batch);
                         return Err(error);
