@@ -23,6 +23,7 @@ use futures_util::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
 use super::budget::{Budget, Hold, Sender, Shares};
+use super::pace::Pace;
 
 /// Memory of one arriving body; a longer one goes to a scratch file.
 const MAX_BUFFERED_BYTES: usize = 256 << 10;
@@ -71,26 +72,11 @@ impl BodyLimits {
         };
         Self {
             max_bytes,
-            pace: Pace { grace },
+            pace: Pace { grace, min_bytes_per_second: MIN_BYTES_PER_SECOND },
             memory: Budget::new(MEMORY_SHARES),
             files: Budget::new(file_shares),
             whole: Budget::new(whole_shares),
         }
-    }
-}
-
-/// How slowly a body may arrive.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    grace: Duration,
-}
-
-impl Pace {
-    /// The time after the start by which more must have come than these bytes. Time is earned by bytes that came, not by
-    /// those that were announced: else a body that announces much could stall for long.
-    fn allowed(self, received: usize) -> Duration {
-        let received = u64::try_from(received).unwrap_or(u64::MAX);
-        self.grace + Duration::from_millis(received.saturating_mul(1000) / u64::from(MIN_BYTES_PER_SECOND))
     }
 }
 
@@ -128,7 +114,7 @@ pub async fn read(
     let began = Instant::now();
     let mut arriving = IncomingBody::new(limits, &ctx.uploads.scratch, sender, declared_length(request));
     loop {
-        let deadline = began + limits.pace.allowed(arriving.length);
+        let deadline = began + limits.pace.allowed(arriving.length as u64);
         let next = timeout_at(deadline, payload.next()).await.map_err(|_| Error::BodyTimeout)?;
         let Some(chunk) = next else { return arriving.hand_over(request).await };
         let chunk = chunk.map_err(|_| Error::invalid("body", "ended before all of it had arrived"))?;
@@ -307,15 +293,6 @@ mod tests {
 
     fn anonymous() -> Sender {
         Sender::anonymous(Some(IpAddr::from([192, 0, 2, 1])))
-    }
-
-    /// Of the fault table (row 25).
-    #[test]
-    fn slow_body_earns_time_by_what_has_arrived() {
-        let pace = Pace { grace: Duration::from_secs(20) };
-
-        assert_eq!(pace.allowed(0), Duration::from_secs(20));
-        assert_eq!(pace.allowed(1 << 20), Duration::from_secs(36));
     }
 
     #[actix_web::test]
