@@ -23,7 +23,6 @@ use std::fmt::Debug;
 use std::future::ready;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,16 +32,15 @@ use actix_service::{IntoServiceFactory, Service, ServiceFactory, ServiceFactoryE
 use actix_web::body::MessageBody;
 use actix_web::dev::{AppConfig, Server};
 use actix_web::rt::net::TcpStream;
-use rustix::process::{Resource, getrlimit};
 use socket2::SockRef;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::answer_turns::AnswerTurns;
 use crate::settings;
-use connections::Connections;
 use transport::{Deadlines, Transport};
 use unsent::UnsentAnswers;
 
+pub use connections::Connections;
 pub use exchange::track;
 
 /// A client that takes longer for the head of its first request is answered with 408.
@@ -71,14 +69,12 @@ pub struct Wire {
     deadlines: Deadlines,
     unsent: UnsentAnswers,
     drain: CancellationToken,
-    workers: usize,
-    max_connections_per_worker: usize,
 }
 
 impl Wire {
-    /// The bounds that are set, and no connection yet. From when `drain` is cancelled on, connections are closed after
-    /// their answers.
-    pub fn new(settings: &settings::Server, drain: CancellationToken) -> Self {
+    /// Uses the bounds of the settings, and counts connections with others of the process. Once `drain` is cancelled, connections
+    /// are closed after their answers.
+    pub fn new(settings: &settings::Server, connections: Arc<Connections>, drain: CancellationToken) -> Self {
         let deadlines = Deadlines {
             // After that of actix-http, which answers 408 where it is the first head of a connection.
             head: HEAD_TIMEOUT + Duration::from_secs(1),
@@ -87,15 +83,7 @@ impl Wire {
             drain: DRAIN,
             write: settings.write_timeout,
         };
-        let workers = std::thread::available_parallelism().map_or(2, NonZeroUsize::get);
-        let max_per_worker = connections::max_per_worker(getrlimit(Resource::Nofile).current, workers);
-        let connections = Connections::new(
-            workers * max_per_worker,
-            settings.max_connections_per_address,
-            settings.trusted_proxies.clone(),
-        );
-        let unsent = UnsentAnswers::new(AnswerTurns::default());
-        Self { connections, deadlines, unsent, drain, workers, max_connections_per_worker: max_per_worker }
+        Self { connections, deadlines, unsent: UnsentAnswers::new(AnswerTurns::default()), drain }
     }
 
     /// The turns of accounts to build answers, which unsent answers hold up.
@@ -106,7 +94,6 @@ impl Wire {
     fn accept(&self, io: TcpStream) -> Result<(Transport, Protocol, Option<SocketAddr>), DispatchError> {
         let peer = io.peer_addr().ok();
         let Some(slot) = self.connections.admit(peer.map(|peer| peer.ip())) else {
-            metrics::counter!("carrel_connections_refused_total").increment(1);
             return Err(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()));
         };
         // Answers are written in pieces: the last one must not wait until the peer has acknowledged the others.
@@ -136,9 +123,9 @@ where
 {
     let server = Server::build()
         .disable_signals()
-        .workers(wire.workers)
+        .workers(wire.connections.workers())
         .shutdown_timeout(SHUTDOWN_SECONDS)
-        .max_concurrent_connections(wire.max_connections_per_worker)
+        .max_concurrent_connections(wire.connections.max_per_worker())
         .listen("http", listener, move || {
             let application = factory().into_factory().map_err(|error| {
                 let error: actix_web::Error = error.into();
