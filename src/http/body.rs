@@ -38,9 +38,10 @@ const MEMORY_SHARES: Shares =
 const FILE_SHARES: Shares =
     Shares { total: 2 << 30, reserve: 0, account: 256 << 20, network: 64 << 20, anonymous: 256 << 20 };
 /// Memory of all complete bodies that are read back from a scratch file; increased if `server.max_body_bytes` is larger than a
-/// share. The longest body that needs no account has 5 MiB (`http::push`).
+/// share. While two accounts hold the longest body each, a third one still has half a share. The longest body that needs no account
+/// has 5 MiB (`http::push`).
 const WHOLE_SHARES: Shares =
-    Shares { total: 64 << 20, reserve: 0, account: 32 << 20, network: 8 << 20, anonymous: 32 << 20 };
+    Shares { total: 96 << 20, reserve: 0, account: 32 << 20, network: 8 << 20, anonymous: 32 << 20 };
 /// Longest wait for that memory. Most operations take milliseconds, so a longer wait means overload.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 /// A body that arrives more slowly than this uses up its grace time.
@@ -66,7 +67,7 @@ impl BodyLimits {
             ..FILE_SHARES
         };
         let whole_shares = Shares {
-            total: WHOLE_SHARES.total.max(2 * max_bytes),
+            total: WHOLE_SHARES.total.max(3 * max_bytes),
             account: WHOLE_SHARES.account.max(max_bytes),
             ..WHOLE_SHARES
         };
@@ -288,6 +289,8 @@ mod tests {
 
     use actix_web::test::TestRequest;
     use disk::{DiskSpace, available_bytes};
+    use entity::id::UserId;
+    use entity::time::Timestamp;
 
     use super::*;
 
@@ -397,6 +400,23 @@ mod tests {
         assert_eq!(limits.memory.held(), 0);
         drop(body);
         assert_eq!(limits.whole.held(), 0);
+    }
+
+    #[test]
+    fn complete_bodies_of_two_accounts_leave_room_for_others() {
+        const MAX_BYTES: usize = 32 << 20;
+        let limits = BodyLimits::new(MAX_BYTES, Duration::from_secs(1));
+        let hold = |bytes| {
+            let mut hold = limits.whole.hold(Sender::Account(UserId::new(Timestamp::from_millis(0))));
+            hold.grow_to(bytes).map(|()| hold)
+        };
+        let _largest = [hold(MAX_BYTES).unwrap(), hold(MAX_BYTES).unwrap()];
+
+        let _third = hold(MAX_BYTES / 2).unwrap();
+
+        assert!(hold(MAX_BYTES / 4).is_ok());
+        let mut anonymous = limits.whole.hold(anonymous());
+        assert!(anonymous.grow_to(5 << 20).is_ok());
     }
 
     #[actix_web::test]
