@@ -3,8 +3,11 @@
 //! It decides nothing about a request; actix-http parses it, and refuses what is malformed. Where actix-http accepts a
 //! request, both agree on its length, because the rules here are those of its decoder (RFC 9112, sections 2.2, 6 and 7.1).
 //! Its parser takes a bare LF for the end of a line. Proxies differ in that, so a head could be read as two requests; here
-//! each bare LF of a head is overwritten with NUL, which no head may contain, and the parser answers 400.
+//! each bare LF of a head is overwritten with NUL, which no head may contain, and the parser answers 400. So is the first byte
+//! over [`MAX_HEAD_BYTES`]: the parser would buffer 128 KiB, and keep that buffer until the next request.
 
+/// The longest head. The longest query that a route accepts has 16 KiB (`oauth::authorize`).
+pub const MAX_HEAD_BYTES: usize = 32 << 10;
 /// Longest header name that matters: `transfer-encoding`.
 const MAX_NAME_BYTES: usize = 17;
 /// The value of `Upgrade` for which the connection stops being HTTP.
@@ -30,8 +33,8 @@ pub enum Position {
 pub struct ScanResult {
     /// Bytes of the request at hand; the rest belongs to the next one.
     pub consumed: usize,
-    /// A head ended within them.
-    pub head_ended: bool,
+    /// The length of the head that ended within them, if one did.
+    pub head_bytes: Option<usize>,
 }
 
 /// The scanner of one connection.
@@ -41,7 +44,7 @@ pub struct RequestScanner {
 }
 
 impl RequestScanner {
-    /// Follows these bytes up to the end of the request at hand, and overwrites each bare LF of its head.
+    /// Follows these bytes up to the end of the request at hand, and overwrites the byte that makes its head invalid.
     pub fn scan(&mut self, bytes: &mut [u8]) -> ScanResult {
         let mut scanned = ScanResult::default();
         while let Some(rest) = bytes.get_mut(scanned.consumed..) {
@@ -52,13 +55,13 @@ impl RequestScanner {
             scanned.consumed += length;
             match step {
                 ScanStep::Incomplete => {}
-                ScanStep::HeadComplete(Framing::Length(0)) => {
-                    scanned.head_ended = true;
+                ScanStep::HeadComplete { head_bytes, framing: Framing::Length(0) } => {
+                    scanned.head_bytes = Some(head_bytes);
                     self.framing = Framing::default();
                     break;
                 }
-                ScanStep::HeadComplete(framing) => {
-                    scanned.head_ended = true;
+                ScanStep::HeadComplete { head_bytes, framing } => {
+                    scanned.head_bytes = Some(head_bytes);
                     self.framing = framing;
                 }
                 ScanStep::RequestComplete => {
@@ -74,7 +77,7 @@ impl RequestScanner {
     /// Where the next byte belongs.
     pub fn position(&self) -> Position {
         match &self.framing {
-            Framing::Head(head) if !head.began => Position::Boundary,
+            Framing::Head(head) if head.bytes == 0 => Position::Boundary,
             Framing::Head(_) => Position::Head,
             Framing::Length(_) | Framing::Chunked(..) => Position::Body,
             Framing::Opaque => Position::Opaque,
@@ -86,8 +89,8 @@ impl RequestScanner {
 enum ScanStep {
     /// Neither the head nor the request ends here.
     Incomplete,
-    /// The head ends here; this is how its body is framed.
-    HeadComplete(Framing),
+    /// The head ends here: its length, and how its body is framed.
+    HeadComplete { head_bytes: usize, framing: Framing },
     /// The request ends here.
     RequestComplete,
     /// This is not a request, or no longer HTTP.
@@ -143,8 +146,8 @@ fn take(left: &mut u64, there: usize) -> usize {
 /// A head of which a part has been seen.
 #[derive(Debug, Default)]
 struct Head {
-    /// A byte of it has been seen.
-    began: bool,
+    /// How much of it has been seen.
+    bytes: usize,
     /// Its request line has been seen.
     in_headers: bool,
     after_cr: bool,
@@ -157,14 +160,14 @@ struct Head {
 
 impl Head {
     fn step(&mut self, byte: &mut u8) -> ScanStep {
-        self.began = true;
+        self.bytes += 1;
         let after_cr = std::mem::replace(&mut self.after_cr, *byte == b'\r');
+        if self.bytes > MAX_HEAD_BYTES || (*byte == b'\n' && !after_cr) {
+            *byte = b'\0';
+            return ScanStep::NotHttp;
+        }
         match *byte {
-            b'\n' if after_cr => self.end_line(),
-            b'\n' => {
-                *byte = b'\0';
-                ScanStep::NotHttp
-            }
+            b'\n' => self.end_line(),
             b'\r' => ScanStep::Incomplete,
             other => {
                 self.line.push(other);
@@ -180,7 +183,7 @@ impl Head {
             self.in_headers = !line.is_empty;
             self.connects = line.name.starts_with(CONNECT);
         } else if line.is_empty {
-            return ScanStep::HeadComplete(self.framing());
+            return ScanStep::HeadComplete { head_bytes: self.bytes, framing: self.framing() };
         } else if line.name().eq_ignore_ascii_case(b"transfer-encoding") {
             self.chunked = true;
         } else if line.name().eq_ignore_ascii_case(b"content-length") {
@@ -369,6 +372,20 @@ mod tests {
 
             assert!(bytes.starts_with([GET, seen].concat().as_bytes()), "{head:?}");
         }
+    }
+
+    #[test]
+    fn byte_over_the_longest_head_becomes_nul() {
+        let head = |bytes: usize| {
+            let start = "GET / HTTP/1.1\r\nHost: x\r\nX: ";
+            format!("{start}{}\r\n\r\n", "y".repeat(bytes - start.len() - 4)).into_bytes()
+        };
+
+        let (longest, longer) = (head(MAX_HEAD_BYTES), head(MAX_HEAD_BYTES + 1));
+
+        assert_eq!(follow(&longest, 4096), (vec![MAX_HEAD_BYTES], longest));
+        let (lengths, seen) = follow(&longer, 4096);
+        assert_eq!((lengths.len(), seen[MAX_HEAD_BYTES]), (0, b'\0'));
     }
 
     #[test]

@@ -152,8 +152,8 @@ impl Transport {
         }
         buffer.set_filled(before + scanned.consumed);
         self.burst += scanned.consumed;
-        if scanned.head_ended {
-            self.exchange.begin();
+        if let Some(head_bytes) = scanned.head_bytes {
+            self.exchange.begin(head_bytes);
             self.has_had_request = true;
             self.reading = None;
         }
