@@ -38,7 +38,7 @@ async fn put(request: HttpRequest, payload: Payload) -> HttpResponse {
 }
 
 async fn receive(ctx: &OperationContext, request: &HttpRequest, mut payload: Payload) -> Result<(), Error> {
-    // A part would be stored as if it were the whole file (RFC 9110, section 14.5).
+    // A part would be stored as the whole file (RFC 9110, section 14.5).
     if request.headers().contains_key(CONTENT_RANGE) {
         return Err(Error::invalid("Content-Range", "is not supported; send the whole file in one request"));
     }
@@ -70,7 +70,7 @@ async fn receive(ctx: &OperationContext, request: &HttpRequest, mut payload: Pay
     }
 }
 
-/// Reads the signed parameters of the upload's URL, which must be the only ones, and what the headers say of the body.
+/// Reads the signed parameters of the upload's URL, which must be the only ones, and the headers that describe the body.
 fn put_request(request: &HttpRequest) -> Result<PutRequest, Error> {
     let refused =
         || Error::UploadRefused("the query of the upload URL is not valid; use putUrl as it was returned");

@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::pace::Pace;
 
-/// A client that sends nothing for this long is given up.
+/// A request whose client sends nothing for this long is ended.
 const MAX_SILENCE: Duration = Duration::from_secs(60);
 /// The longest time for a whole file.
 const MAX_UPLOAD_TIME: Duration = Duration::from_secs(6 * 3600);
@@ -28,7 +28,7 @@ impl UploadDeadline {
         Self { started_at: Instant::now(), received_bytes: 0 }
     }
 
-    /// Records that so many more bytes have arrived; they earn time.
+    /// Records that more bytes have arrived; they earn time.
     pub fn record_received(&mut self, bytes: usize) {
         self.received_bytes = self.received_bytes.saturating_add(bytes as u64);
     }
@@ -42,7 +42,7 @@ impl UploadDeadline {
         timeout_at(self.next_deadline(Instant::now()), next).await.map_err(|_| Error::BodyTimeout)
     }
 
-    /// Returns when the client is given up if nothing arrives from now on.
+    /// Returns when the request is ended if nothing arrives from `now` on.
     fn next_deadline(&self, now: Instant) -> Instant {
         let allowed = UPLOAD_PACE.allowed(self.received_bytes).min(MAX_UPLOAD_TIME);
         (self.started_at + allowed).min(now + MAX_SILENCE)
@@ -57,7 +57,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// Returns how long the client is served that sends so many bytes after each pause, at most 7 hours.
+    /// Returns how long a client is served that sends `bytes` after each pause.
     fn served_time(pause: Duration, bytes: usize) -> Duration {
         let mut deadline = UploadDeadline::start();
         let mut now = deadline.started_at;
@@ -69,14 +69,14 @@ mod tests {
     }
 
     #[test]
-    fn client_that_trickles_is_given_up_after_its_grace() {
+    fn client_that_trickles_is_refused_after_its_grace() {
         assert_eq!(served_time(59 * SECOND, 1), 120 * SECOND);
         // Half of the minimum rate.
         assert_eq!(served_time(SECOND, 4 << 10), Duration::from_millis(239_500));
     }
 
     #[test]
-    fn client_that_is_silent_for_a_minute_is_given_up() {
+    fn client_that_is_silent_for_a_minute_is_refused() {
         assert_eq!(served_time(61 * SECOND, 1 << 30), 60 * SECOND);
     }
 

@@ -25,9 +25,9 @@ const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The HTTP servers of the service.
 pub struct Listeners {
-    /// The main one, and that of the metrics where it has an address of its own.
+    /// The main server, and the server of the metrics if it has a separate address.
     pub servers: Vec<ServerHandle>,
-    /// Once it is cancelled, each connection of the main server is closed after its answer.
+    /// Once this is cancelled, each connection of the main server is closed after its answer.
     pub drain: CancellationToken,
 }
 

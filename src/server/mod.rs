@@ -116,7 +116,7 @@ pub fn serve(settings: Settings) -> Result<(), StartError> {
     })
 }
 
-/// Allows as many open files as the system grants: the usual soft limit of 1,024 would bound connections before anything else does.
+/// Raises the limit of open files to the most that the system grants: the usual soft limit of 1,024 allows few connections.
 fn raise_file_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

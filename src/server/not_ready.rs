@@ -30,12 +30,12 @@ use tracing::warn;
 use super::wire::{Connections, HEAD_TIMEOUT};
 use crate::http::{head, health};
 
-/// At its end the server waits this long for open connections. Its responses are short, so none takes longer.
+/// When it stops, the server waits this long for open connections. Its responses are short, so none takes longer.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// The delay before connections are accepted again after too many are open, or after accepting one failed.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// The server. It has a thread of its own, because the start of the service may keep the other ones busy.
+/// The server. It runs in a separate thread, because the start of the service may keep the other ones busy.
 pub struct NotReadyServer {
     cancelled: CancellationToken,
     ended: oneshot::Receiver<()>,

@@ -18,9 +18,9 @@ use super::unsent::{UnsentAnswer, UnsentAnswers, long_head_bytes};
 use crate::http::answer_turns::end_turn;
 use crate::http::budget::Sender;
 
-/// A body is handed to the connection in pieces of this size. The connection copies what it is handed, so a larger piece
-/// would stand in memory twice while its reader is slow. With a head of the usual length
-/// it fits into the 8 KiB with which actix-http begins to write.
+/// A body is handed to the connection in pieces of this size. The connection copies each piece, so a larger one would be in memory
+/// twice while its reader is slow. Together with a response head of the usual length, a piece fits into the 8 KiB with which
+/// actix-http begins to write.
 const PIECE_BYTES: usize = 7 << 10;
 
 /// The state that a connection shares with the answers on it. It never leaves the connection's worker.
@@ -140,9 +140,9 @@ pub async fn track(
 /// A body in pieces, which tells the connection when it ends.
 struct TrackedBody {
     size: BodySize,
-    /// None where the whole body was in memory.
+    /// `None` if the whole body was in memory.
     stream: Option<BoxBody>,
-    /// What of the body's last chunk was not handed on yet.
+    /// The part of the body's last chunk that was not handed on yet.
     rest: Bytes,
     guard: Option<AnswerGuard>,
 }

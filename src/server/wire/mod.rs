@@ -49,7 +49,7 @@ pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 const SHUTDOWN_SECONDS: u64 = 28;
 /// A client that comes back within this finds its connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
-/// While many connections are open, one that has been without a request for this long makes room for others. Looked at this often.
+/// While many connections are open, one without a request for this long is closed. Also the interval at which that is checked.
 const CROWDED_KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// Time for the rest of a body that is no longer read, so that its sender sees the response before the connection is closed.
 const UNREAD_BODY: Duration = Duration::from_secs(1);
@@ -76,7 +76,7 @@ impl Wire {
     /// are closed after their answers.
     pub fn new(settings: &settings::Server, connections: Arc<Connections>, drain: CancellationToken) -> Self {
         let deadlines = Deadlines {
-            // After that of actix-http, which answers 408 where it is the first head of a connection.
+            // Longer than that of actix-http, which answers the first head of a connection with 408.
             head: HEAD_TIMEOUT + Duration::from_secs(1),
             unread_body: UNREAD_BODY,
             idle: CROWDED_KEEP_ALIVE,
@@ -86,7 +86,7 @@ impl Wire {
         Self { connections, deadlines, unsent: UnsentAnswers::new(AnswerTurns::default()), drain }
     }
 
-    /// The turns of accounts to build answers, which unsent answers hold up.
+    /// Returns the turns of accounts to build answers, which unsent answers delay.
     pub fn answer_turns(&self) -> &AnswerTurns {
         self.unsent.turns()
     }
@@ -104,8 +104,8 @@ impl Wire {
     }
 }
 
-/// A server that answers at the listener's address by the application that `factory` makes for each worker. It is what
-/// `actix_web::HttpServer` builds, over another transport.
+/// Builds a server that answers at the listener's address, with the application that `factory` makes for each worker. It is the
+/// server that `actix_web::HttpServer` builds, over another transport.
 ///
 /// # Errors
 /// The listener cannot be used.

@@ -8,11 +8,11 @@
 
 /// The longest head. The longest query that a route accepts has 16 KiB (`oauth::authorize`).
 pub const MAX_HEAD_BYTES: usize = 32 << 10;
-/// Longest header name that matters: `transfer-encoding`.
+/// Length of the longest header name that is compared: `transfer-encoding`.
 const MAX_NAME_BYTES: usize = 17;
 /// The value of `Upgrade` for which the connection stops being HTTP.
 const WEBSOCKET: &[u8] = b"websocket";
-/// A request line that begins with this has no body of its own either: what follows is a tunnel.
+/// A request line that begins with this has no body either: a tunnel follows.
 const CONNECT: &[u8] = b"CONNECT ";
 
 /// Where the next byte of the connection belongs.
@@ -100,7 +100,7 @@ enum ScanStep {
 #[derive(Debug)]
 enum Framing {
     Head(Head),
-    /// So many bytes of a body are left.
+    /// A body of which this many bytes are left.
     Length(u64),
     Chunked(Chunk, u64),
     Opaque,
@@ -113,20 +113,20 @@ impl Default for Framing {
 }
 
 impl Framing {
-    /// Takes at least one byte of these, which are not empty.
+    /// Follows at least one of these bytes, which are not empty, and returns how many.
     fn step(&mut self, bytes: &mut [u8]) -> (usize, ScanStep) {
         match self {
             Self::Head(head) => (1, bytes.first_mut().map_or(ScanStep::Incomplete, |byte| head.step(byte))),
             Self::Length(left) => {
-                let taken = take(left, bytes.len());
-                (taken, if *left == 0 { ScanStep::RequestComplete } else { ScanStep::Incomplete })
+                let consumed = consume(left, bytes.len());
+                (consumed, if *left == 0 { ScanStep::RequestComplete } else { ScanStep::Incomplete })
             }
             Self::Chunked(chunk @ Chunk::Data, left) => {
-                let taken = take(left, bytes.len());
+                let consumed = consume(left, bytes.len());
                 if *left == 0 {
                     *chunk = Chunk::DataCr;
                 }
-                (taken, ScanStep::Incomplete)
+                (consumed, ScanStep::Incomplete)
             }
             Self::Chunked(chunk, size) => {
                 (1, bytes.first().map_or(ScanStep::Incomplete, |byte| chunk.step(*byte, size)))
@@ -136,11 +136,11 @@ impl Framing {
     }
 }
 
-/// Takes from what is left as much as there is.
-fn take(left: &mut u64, there: usize) -> usize {
-    let taken = usize::try_from(*left).unwrap_or(usize::MAX).min(there);
-    *left = left.saturating_sub(u64::try_from(taken).unwrap_or(u64::MAX));
-    taken
+/// Lowers `left` by the available bytes, at most to zero, and returns by how much.
+fn consume(left: &mut u64, available: usize) -> usize {
+    let consumed = usize::try_from(*left).unwrap_or(usize::MAX).min(available);
+    *left = left.saturating_sub(u64::try_from(consumed).unwrap_or(u64::MAX));
+    consumed
 }
 
 /// A head of which a part has been seen.
@@ -197,7 +197,7 @@ impl Head {
     /// How the body is framed, in the order in which actix-http looks at it.
     fn framing(&self) -> Framing {
         if self.chunked {
-            // Any other coding is refused by the parser, and so is a length beside it.
+            // The parser refuses any other coding, and a length in addition to it.
             Framing::Chunked(Chunk::Size, 0)
         } else if self.upgrades || (self.connects && self.length == 0) {
             Framing::Opaque
@@ -207,17 +207,17 @@ impl Head {
     }
 }
 
-/// What of one line of a head matters.
+/// The parts of one line of a head that determine its framing.
 #[derive(Debug)]
 struct HeaderLine {
     is_empty: bool,
     in_value: bool,
-    /// What stands before the colon, as far as it matters.
+    /// The bytes before the colon, up to the longest name that is compared.
     name: [u8; MAX_NAME_BYTES],
     name_length: usize,
     /// The digits of the value, as a number.
     number: u64,
-    /// How much of [`WEBSOCKET`] the value has matched; none where it differs.
+    /// How much of [`WEBSOCKET`] the value has matched; `None` if it differs.
     matched: Option<usize>,
 }
 
@@ -242,8 +242,8 @@ impl HeaderLine {
         } else if byte == b':' {
             self.in_value = true;
         } else {
-            if let Some(place) = self.name.get_mut(self.name_length) {
-                *place = byte;
+            if let Some(slot) = self.name.get_mut(self.name_length) {
+                *slot = byte;
             }
             self.name_length += 1;
         }
@@ -264,7 +264,7 @@ impl HeaderLine {
         };
     }
 
-    /// The name; empty where it is longer than any that matters.
+    /// Returns the name; an empty one if it is longer than any that is compared.
     fn name(&self) -> &[u8] {
         self.name.get(..self.name_length).unwrap_or_default()
     }
@@ -274,7 +274,7 @@ impl HeaderLine {
     }
 }
 
-/// Where a chunked body stands, by the states of actix-http's decoder.
+/// The position within a chunked body, by the states of actix-http's decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chunk {
     Size,
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn pipelined_requests_are_told_apart() {
+    fn pipelined_requests_are_separated() {
         let chunked = "POST /a HTTP/1.1\r\nHost: x\r\ntransfer-ENCODING:chunked\r\n\r\n5;x=1\r\na\nb\n\n\r\n0\r\nT: 1\r\n\r\n";
         let sized = "\r\nPOST /a HTTP/1.1\r\nContent-Length: \t 04 \r\nHost: x\r\n\r\n\n\r\n\n";
         let all = [GET, sized, GET, chunked, GET].concat();

@@ -56,7 +56,7 @@ impl UnsentAnswers {
         &self.turns
     }
 
-    /// Counts so many bytes of an answer and its head to this caller; `None` if they are few.
+    /// Counts the bytes of an answer and of a long head for this caller; `None` if there are few.
     pub fn count(&self, caller: Sender, bytes: usize) -> Option<UnsentAnswer> {
         if bytes <= FREE_BYTES {
             return None;
