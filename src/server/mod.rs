@@ -46,7 +46,7 @@ use listen::{Listeners, fold_metrics, listen, recorder};
 use models::load_models;
 use not_ready::NotReadyServer;
 use setup::{disk_space, open_index, service_config};
-use wire::SHUTDOWN_SECONDS;
+use wire::{Connections, SHUTDOWN_SECONDS};
 
 pub use setup::files;
 
@@ -75,6 +75,7 @@ pub struct RunningService {
     pub address: SocketAddr,
     /// Held while the service runs, so that the address also answers while it stops.
     listener: TcpListener,
+    connections: Arc<Connections>,
     service: Service,
     readiness: Readiness,
     servers: Vec<ServerHandle>,
@@ -124,7 +125,7 @@ pub fn serve(settings: Settings) -> Result<(), StartError> {
     })
 }
 
-/// Allows as many open files as the system grants: the usual soft limit of 1,024 would bound connections before anything else does.
+/// Raises the limit of open files to the most that the system grants: the usual soft limit of 1,024 allows few connections.
 fn raise_file_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
@@ -169,7 +170,8 @@ pub async fn start_with(
     let listener = TcpListener::bind(listen_address)
         .map_err(|error| format!("could not listen on server.listen = {listen_address}: {error}"))?;
     let address = listener.local_addr()?;
-    let not_ready = NotReadyServer::start(&listener)?;
+    let connections = Connections::from_settings(&settings.server);
+    let not_ready = NotReadyServer::start(&listener, connections.clone())?;
     let base_url = settings.base_url(address).as_str().to_owned();
     let db = library_database::open_for_service(&settings).await?;
     let core = CoreContext::new(db, settings.data_dir.clone(), &base_url, settings.plans.clone(), clock);
@@ -179,7 +181,8 @@ pub async fn start_with(
     let service = Service::start(core.clone(), config).await?;
     let readiness = Readiness::default();
     not_ready.stop().await;
-    let Listeners { servers, drain } = listen(&settings, listener.try_clone()?, &service, &readiness)?;
+    let Listeners { servers, drain } =
+        listen(&settings, listener.try_clone()?, connections.clone(), &service, &readiness)?;
     private_files(&settings.data_dir);
     let (db, measured) = (core.db.clone(), core.db.clone());
     let (watched, verified) = (core.db.clone(), core.db.clone());
@@ -196,7 +199,17 @@ pub async fn start_with(
     ];
     background.extend(load_models(&settings, &service, embedding));
     readiness.set(true);
-    Ok(RunningService { address, listener, service, readiness, servers, drain, background, _lock: lock })
+    Ok(RunningService {
+        address,
+        listener,
+        connections,
+        service,
+        readiness,
+        servers,
+        drain,
+        background,
+        _lock: lock,
+    })
 }
 
 impl RunningService {
@@ -229,7 +242,7 @@ impl RunningService {
         // A server that stops drops connections that it has accepted and not handed to a worker yet. So it first only stops
         // accepting, and another server answers new connections.
         join_all(self.servers.iter().map(ServerHandle::pause)).await;
-        let not_ready = NotReadyServer::start(&self.listener);
+        let not_ready = NotReadyServer::start(&self.listener, self.connections.clone());
         tokio::time::sleep(HAND_OVER_TIME).await;
         let stopped = join_all(self.servers.iter().map(|server| server.stop(true)));
         if timeout(SERVER_STOP_TIMEOUT, stopped).await.is_err() {

@@ -10,7 +10,7 @@ use library::clock::Clock;
 use library::context::CoreContext;
 use library::exports::ExportContext;
 use library::imports::{ImportContext, UploadLocks};
-use library::uploads::{ReceiveLocks, Uploads, UrlSigner};
+use library::uploads::{ReceiveLocks, ReceiveSlots, Uploads, UrlSigner};
 use runtime::{KeyedWeakMap, Workers};
 use sandbox::Sandbox;
 use tracing::{info, warn};
@@ -95,6 +95,7 @@ impl Service {
             url_lifetime: config.upload_url_lifetime,
             import_bytes: config.max_import_bytes,
             receive_locks: ReceiveLocks::default(),
+            receive_slots: ReceiveSlots::default(),
         };
         let feeds = FeedContext {
             core: core.clone(),

@@ -29,10 +29,14 @@ async fn announce(key: &Client, bytes: usize) -> Value {
 
 /// Sends these bytes to the URL of a ticket and returns the status.
 pub async fn put(ticket: &Value, bytes: &[u8]) -> u16 {
+    send(ticket, bytes).await.status().as_u16()
+}
+
+async fn send(ticket: &Value, bytes: &[u8]) -> reqwest::Response {
     let request = reqwest::Client::builder().no_proxy().build().unwrap();
     let request = request.put(ticket["putUrl"].as_str().unwrap());
     let kind = ticket["putHeaders"]["Content-Type"].as_str().unwrap();
-    request.header("content-type", kind).body(bytes.to_vec()).send().await.unwrap().status().as_u16()
+    request.header("content-type", kind).body(bytes.to_vec()).send().await.unwrap()
 }
 
 /// Starts a PUT that announces this number of bytes, and sends only `bytes`. Tests must not block on the response, because the
@@ -79,10 +83,73 @@ async fn upload_status(key: &Client, ticket: &Value) -> String {
 }
 
 async fn server_with_files() -> Server {
+    server_with_files_and(&[]).await
+}
+
+/// A server with these settings whose files are in a folder that the test can list.
+async fn server_with_files_and(settings: &[(&str, &str)]) -> Server {
     let home = Home::new().await;
     let folder = home.path("files").display().to_string();
     let clock = std::sync::Arc::new(library::clock::TestClock::at(crate::support::NOON));
-    Server::start_in(home, clock, &[("FILES__URL", &folder)]).await
+    let settings = [&[("FILES__URL", folder.as_str())][..], settings].concat();
+    Server::start_in(home, clock, &settings).await
+}
+
+/// Begins uploads of this length, one byte of each, and waits until the server receives them all.
+async fn stall(server: &Server, key: &Client, uploads: usize, bytes: usize) -> Vec<TcpStream> {
+    let mut stalled = Vec::new();
+    for _ in 0..uploads {
+        stalled.push(begin(&announce(key, bytes).await, b"o", bytes).await);
+    }
+    let folder = server.home().path("files");
+    eventually("all are being written", async || (files(&folder).len() == uploads).then_some(())).await;
+    stalled
+}
+
+/// Of the fault table (row 25).
+#[actix_web::test]
+async fn stalled_uploads_of_one_account_leave_others_served() {
+    const STALLED: usize = 8;
+    const UNLIMITED: &str = "1000000000000000";
+    let plan = [("PLANS__PRO__UPLOAD_BYTES", UNLIMITED), ("PLANS__PRO__STORED_BYTES", UNLIMITED)];
+    let server = server_with_files_and(&plan).await;
+    let (greedy, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let (greedy, other) = (greedy.full_key().await, other.full_key().await);
+    // Four of them would fill the disk.
+    let bytes = usize::try_from(disk::available_bytes(server.home().folder()).unwrap() / 4).unwrap();
+    let stalled = stall(&server, &greedy, STALLED, bytes).await;
+
+    let long = begin(&announce(&other, bytes).await, b"o", bytes).await;
+    let short = announce(&other, PAPER.len()).await;
+    let sent = put(&short, PAPER).await;
+
+    assert_eq!(sent, 200);
+    complete(&other, &short).await.data(202);
+    let folder = server.home().path("files");
+    eventually("the long one is being written", async || (files(&folder).len() == STALLED + 2).then_some(()))
+        .await;
+    drop((stalled, long));
+}
+
+#[actix_web::test]
+async fn ninth_upload_at_a_time_is_refused_to_its_account_alone() {
+    const MAX_UPLOADS: usize = 8;
+    let server = server_with_files().await;
+    let (greedy, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let (greedy, other) = (greedy.full_key().await, other.full_key().await);
+    let mut stalled = stall(&server, &greedy, MAX_UPLOADS, 3).await;
+    let ticket = announce(&greedy, 3).await;
+
+    let refused = send(&ticket, b"two").await;
+
+    assert_eq!((refused.status().as_u16(), refused.headers()["retry-after"].to_str().unwrap()), (429, "5"));
+    let answer: Value = serde_json::from_str(&refused.text().await.unwrap()).unwrap();
+    assert_eq!(answer["error"]["code"], "RATE_LIMITED");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("8 uploads of this account"), "{message}");
+    assert_eq!(put(&announce(&other, 3).await, b"two").await, 200);
+    stalled.pop();
+    eventually("a slot is free again", async || (put(&ticket, b"two").await == 200).then_some(())).await;
 }
 
 /// Covers the fault table (row 33).
@@ -169,11 +236,7 @@ async fn refused_upload_does_not_end_a_running_one() {
 
 #[actix_web::test]
 async fn upload_that_ends_late_counts_while_it_is_received() {
-    let home = Home::new().await;
-    let folder = home.path("files").display().to_string();
-    let clock = std::sync::Arc::new(library::clock::TestClock::at(crate::support::NOON));
-    let set = [("FILES__URL", folder.as_str()), ("PLANS__PRO__STORED_BYTES", "5")];
-    let server = Server::start_in(home, clock, &set).await;
+    let server = server_with_files_and(&[("PLANS__PRO__STORED_BYTES", "5")]).await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let ticket = announce(&key, 3).await;
     server.clock.advance(15 * MINUTE - Duration::from_secs(5));

@@ -141,6 +141,20 @@ async fn bare_lf_in_a_head_gets_400_and_a_closed_connection() {
 }
 
 #[actix_web::test]
+async fn head_over_32_kib_gets_400_and_a_closed_connection() {
+    let server = Server::start().await;
+    let request = |padding: usize| {
+        format!("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: {}\r\n\r\n", "y".repeat(padding))
+    };
+
+    let longer = exchange(&server, &request(32 << 10)).await;
+    let long = exchange(&server, &request(31 << 10)).await;
+
+    assert!(longer.starts_with("HTTP/1.1 400 "), "{longer}");
+    assert!(long.starts_with("HTTP/1.1 200 "), "{long}");
+}
+
+#[actix_web::test]
 async fn pipelined_requests_are_answered_in_order() {
     let server = Server::start().await;
     let requests = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: x\r\n\r\nPOST /oauth/token HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\na\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";

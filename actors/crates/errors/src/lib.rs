@@ -213,6 +213,15 @@ pub enum Error {
     /// Too many failed authentications or new accounts from one IP address, or failed sign-ins to one account.
     #[error("too many attempts; try again in {}", seconds(*.0))]
     TooManyFailures(Duration),
+    /// An account sends too many files at the same time.
+    #[error(
+        "{limit} uploads of this account are being received at the same time, which is the limit; send this file when one of \
+         them has ended"
+    )]
+    TooManyUploads {
+        /// Uploads of one account that are received at the same time.
+        limit: usize,
+    },
     /// A component is at its capacity, or is being restarted.
     #[error("the service is busy; try again in {}", seconds(*.0))]
     Busy(Duration),

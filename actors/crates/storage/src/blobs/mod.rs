@@ -28,10 +28,11 @@ pub const PART_BYTES: usize = 1 << 20;
 /// A store of files.
 #[async_trait]
 pub trait BlobStore: Send + Sync {
-    /// Begins a file that this service writes, of this length in bytes if it is known.
+    /// Begins a file that this service writes, of this length in bytes if it is known. No space is reserved for the file: each part
+    /// must fit when it is written.
     ///
     /// # Errors
-    /// [`BlobError::Full`] when a file of this length would take a disk below its floor; otherwise any [`BlobError`].
+    /// [`BlobError::Full`] when a file of this length does not fit above the floor of a disk now; otherwise any [`BlobError`].
     async fn create(&self, path: &str, length: Option<u64>) -> Result<Box<dyn BlobWriter>, BlobError>;
 
     /// Returns the uploads that clients send to the store itself; `None` when this service receives their bytes.
@@ -56,7 +57,8 @@ pub trait BlobWriter: Send {
     /// Appends bytes.
     ///
     /// # Errors
-    /// Any [`BlobError`]; nothing more can be appended then.
+    /// [`BlobError::Full`] when they do not fit above the floor of a disk; otherwise any [`BlobError`]. Nothing more can be
+    /// appended then.
     async fn write(&mut self, part: Bytes) -> Result<(), BlobError>;
 
     /// Makes the file appear in the store. Once this returns, its bytes outlive a crash of the machine.
