@@ -23,7 +23,7 @@ use uuid::Uuid;
 use crate::world::{Client, Home, Key, Program, Server, eventually, files, program};
 
 /// Saves a text about one bird, and waits until it is found.
-async fn save(key: &Key, bird: &str) -> Value {
+pub async fn save(key: &Key, bird: &str) -> Value {
     let text = format!("The {bird} stands still in the water for an hour, waiting for a fish to come by.");
     let saved = key.save_text(&format!("https://example.org/{bird}"), &text).await;
     key.once(&saved, "ready").await;
@@ -31,7 +31,7 @@ async fn save(key: &Key, bird: &str) -> Value {
     saved
 }
 
-async fn finds(key: &Key, words: &str, saved: &Value) -> bool {
+pub async fn finds(key: &Key, words: &str, saved: &Value) -> bool {
     key.search(words).await == [saved["documentId"].as_str().unwrap()]
 }
 
@@ -41,14 +41,14 @@ async fn eventually_finds(key: &Key, words: &str, saved: &Value) {
 }
 
 /// What `/readyz` says of the index; it is 200 throughout.
-async fn index_of(stranger: &Client) -> Value {
+pub async fn index_of(stranger: &Client) -> Value {
     let ready = stranger.get("/readyz").await;
     assert_eq!(ready.status, 200, "{}", ready.body);
     ready.body["index"].clone()
 }
 
 /// Waits until the index is complete and holds so many passages. Their number is told half a second late.
-async fn complete(stranger: &Client, passages: u64) {
+pub async fn complete(stranger: &Client, passages: u64) {
     eventually("the index is complete", async || {
         let index = index_of(stranger).await;
         (index["state"] == "complete" && index["passages"] == passages).then_some(())
@@ -80,7 +80,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Indexes that were moved aside.
-fn set_aside(data_dir: &Path) -> Vec<PathBuf> {
+pub fn set_aside(data_dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(data_dir).unwrap().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.to_string_lossy().contains("index.damaged-")).collect()
 }
@@ -575,7 +575,7 @@ async fn index_that_fails_searches_is_moved_aside_and_filled_again() {
 }
 
 /// Waits until searches succeed again, and the heron is found.
-async fn eventually_answers(key: &Key, heron: &Value) {
+pub async fn eventually_answers(key: &Key, heron: &Value) {
     eventually("search answers and finds again", async || {
         let answer = key.get("/rest/v2/search?q=heron").await;
         (answer.body["data"]["results"][0]["documentId"] == heron["documentId"]).then_some(())

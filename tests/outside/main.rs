@@ -36,6 +36,7 @@ mod first_use;
 mod hour;
 mod idempotency;
 mod imports;
+mod index_faults;
 mod index_repair;
 mod keys;
 mod letters;
