@@ -82,17 +82,17 @@ impl Engine {
         }
     }
 
-    fn open_index(&self) -> Option<Arc<dyn PassageIndex>> {
+    fn current_index(&self) -> Option<Arc<dyn PassageIndex>> {
         self.index.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn index(&self) -> Result<Arc<dyn PassageIndex>, Error> {
-        self.open_index().ok_or_else(|| StorageFailure::NoIndex.into())
+        self.current_index().ok_or_else(|| StorageFailure::NoIndex.into())
     }
 
     /// Whether there is an index.
     pub fn has_index(&self) -> bool {
-        self.open_index().is_some()
+        self.current_index().is_some()
     }
 
     /// Replaces the index. Operations in progress end with the old one.
@@ -128,7 +128,7 @@ impl Engine {
 
     /// Whether the files of the index are still at their paths.
     pub fn is_in_place(&self) -> bool {
-        self.open_index().is_some_and(|index| index.is_in_place())
+        self.current_index().is_some_and(|index| index.is_in_place())
     }
 
     /// Abandons the index: nothing is written to its folder any more.
@@ -256,7 +256,7 @@ impl Engine {
     /// Estimates the number of passages of all users; `None` while the index is reloaded, or if there is none. It uses no lane, so
     /// that a busy service still answers.
     pub async fn probe(&self) -> Result<Option<usize>, Error> {
-        let Some(index) = self.open_index() else { return Ok(None) };
+        let Some(index) = self.current_index() else { return Ok(None) };
         let shared = index.clone();
         let count = tokio::task::spawn_blocking(move || guarded(|| shared.estimate_count()));
         let count = tokio::time::timeout(PROBE_TIMEOUT, count).await;
@@ -274,8 +274,8 @@ impl Engine {
     fn note_failure<T>(&self, index: &Arc<dyn PassageIndex>, done: &Result<T, IndexError>) {
         let Err(error) = done else { return };
         // A request that ends after its index was replaced says nothing of the new one.
-        let is_of_open_index = || self.open_index().is_some_and(|open| Arc::ptr_eq(&open, index));
-        if error.is_damage() && is_of_open_index() {
+        let is_of_current_index = || self.current_index().is_some_and(|current| Arc::ptr_eq(&current, index));
+        if error.is_damage() && is_of_current_index() {
             self.failures.record(self.clock.elapsed());
         }
     }

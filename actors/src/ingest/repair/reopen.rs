@@ -54,7 +54,7 @@ pub(super) async fn reopen_if_necessary(ctx: &RepairContext, state: &mut WatchSt
     let Replacement { index, marker, audit_reason } = match reason {
         ReplacementReason::FolderGone => replace_removed(ctx, state).await?,
         ReplacementReason::Damaged => replace_damaged(ctx, state).await?,
-        ReplacementReason::NotOpened => open_at_last(ctx, state).await?,
+        ReplacementReason::NotOpened => open_postponed(ctx, state).await?,
     };
     ctx.retrieval.replace_index(index);
     ctx.retrieval.set_completeness(Completeness::Checking);
@@ -136,7 +136,7 @@ async fn move_aside(ctx: &RepairContext, state: &mut WatchState) -> Result<(), E
 }
 
 /// Opens the index for which its disk had no space before.
-async fn open_at_last(ctx: &RepairContext, state: &WatchState) -> Result<Replacement, Error> {
+async fn open_postponed(ctx: &RepairContext, state: &WatchState) -> Result<Replacement, Error> {
     let replacement = open_folder(ctx, state, AuditReason::Missing).await?;
     info!("the disk has space for the passage index again: it is open, and searches are answered");
     Ok(replacement)
