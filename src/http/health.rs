@@ -11,7 +11,7 @@ use actors::service::{Service, StorageState};
 use jobs::Depth;
 use library::context::CoreContext;
 use metrics_exporter_prometheus::PrometheusHandle;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::{Mutex, watch};
 
@@ -103,13 +103,21 @@ struct Dependencies {
     passages: Option<u64>,
 }
 
-/// The state of the index in `/readyz`. A service whose index is incomplete is ready: it answers what it can.
-#[derive(Serialize)]
-struct IndexHealth {
-    ok: bool,
-    passages: Option<u64>,
+/// The state of the index in `/readyz`. A service whose index is incomplete or missing is ready: it answers what it can. `carrel doctor`
+/// reads it too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IndexHealth {
+    /// Whether the index answers, or is being reloaded; `false` if there is none.
+    pub ok: bool,
+    /// The number of its passages; `None` while it does not answer.
+    pub passages: Option<u64>,
+    /// Requests of the last day that it failed as only damage fails them, at most 16.
+    #[serde(default)]
+    pub failed_requests: u32,
+    /// Whether it contains everything that it should.
     #[serde(flatten)]
-    completeness: Completeness,
+    pub completeness: Completeness,
 }
 
 impl Readiness {
@@ -192,18 +200,32 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
         && actors.iter().all(|actor| actor.up);
     let ctx = &service.context;
     let model = ctx.retrieval.model();
-    let index = IndexHealth { ok: is_index_well, passages, completeness: ctx.retrieval.completeness() };
+    let has_index = ctx.retrieval.has_index();
+    let index = IndexHealth {
+        ok: is_index_well && has_index,
+        passages,
+        failed_requests: ctx.retrieval.failures(),
+        completeness: ctx.retrieval.completeness(),
+    };
     let body = json!({
         "ready": is_ready,
         "database": is_database_reachable,
         "storage": storage.state,
         "index": index,
         "model": model,
-        "search": if model.is_some() { "hybrid" } else { "lexical: the embedding model is not there yet" },
+        "search": search_state(has_index, model.is_some()),
         "speech": ctx.speech.transcriber().map(|transcriber| transcriber.model().to_owned()),
         "actors": actors,
     });
     if is_ready { HttpResponse::Ok().json(body) } else { HttpResponse::ServiceUnavailable().json(body) }
+}
+
+fn search_state(has_index: bool, has_model: bool) -> &'static str {
+    match (has_index, has_model) {
+        (false, _) => "unavailable: the disk of the index has no space for it",
+        (true, true) => "hybrid",
+        (true, false) => "lexical: the embedding model is not there yet",
+    }
 }
 
 async fn metrics(
@@ -251,6 +273,21 @@ mod tests {
         readiness.storage.send_modify(|check| *check = Some(StorageCheck::after(None, StorageState::Full)));
 
         assert_eq!(readiness.storage().await.state, StorageState::Full);
+    }
+
+    #[test]
+    fn index_health_is_read_as_it_was_written() {
+        for completeness in [
+            Completeness::Complete,
+            Completeness::Unavailable,
+            Completeness::Rebuilding { documents_left: 1, documents_total: 3 },
+        ] {
+            let written = IndexHealth { ok: true, passages: Some(7), failed_requests: 2, completeness };
+
+            let read: IndexHealth = serde_json::from_value(json!(written)).unwrap();
+
+            assert_eq!(read, written);
+        }
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Overrides {
     ///
     /// # Errors
     /// The path of the program cannot be found.
-    pub fn none() -> std::io::Result<Self> {
+    pub fn none() -> io::Result<Self> {
         Ok(Self { sandbox: SandboxCommand::this_program()? })
     }
 }
@@ -283,7 +283,7 @@ struct Signals {
 }
 
 impl Signals {
-    fn install() -> std::io::Result<Self> {
+    fn install() -> io::Result<Self> {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 

@@ -1,6 +1,7 @@
 """A full disk: reads continue, writes are refused with 507, and nothing is lost."""
 
 import contextlib
+import json
 import pathlib
 import shutil
 import signal
@@ -340,12 +341,14 @@ def damage(index: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [damage, shutil.rmtree], ids=["damaged", "missing"])
-def test_start_that_needs_a_new_index_says_so_on_a_full_disk(
+def test_service_starts_without_an_index_on_a_full_disk(
         service: FaultyService, small_disk: pathlib.Path, harm) -> None:
     """The index is not moved aside where there is no space for a new one (rows 6, 19)."""
     account, filler = Account(service), Filler(small_disk)
-    assert account.save(1)[0] == 201
-    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
+    ledger = Ledger(account)
+    assert account.sign_in() == 200
+    ledger.mixed_load(1)
+    eventually(lambda: account.finds("word1"))
     await_jobs(small_disk)
     data = small_disk / "data"
     eventually(lambda: has_blocks(data / "carrel.space-reserve"))
@@ -355,16 +358,26 @@ def test_start_that_needs_a_new_index_says_so_on_a_full_disk(
     harm(data / "index")
     filler.fill()
 
-    done = service.run("serve")
+    service.start()
 
-    assert done.returncode == 1, done.stderr
-    assert "make room on its disk" in done.stderr and "a new index takes 32" in done.stderr
+    index = service.readiness()[1]["index"]
+    assert (index["ok"], index["state"], index["passages"]) == (False, "unavailable", None)
+    assert "a new index takes 32" in service.log()
+    status, body, headers = account.rest("GET", "/v2/search?q=word1")
+    assert (status, body["error"]["code"], headers["retry-after"]) == (503, "OVERLOADED", "60")
+    assert "no space for its index" in body["error"]["message"]
+    assert ledger.faults() == []
+    assert account.sign_in() == 200
+    assert account.save(900)[0] == 507
     assert list(data.glob("index.damaged-*")) == [before]
+    report = {check["name"]: check for check in json.loads(service.run("doctor", "--json").stdout)["checks"]}
+    assert report["index"]["state"] == "wrong" and "has no index" in report["index"]["found"]
 
     filler.free()
-    service.start()
-    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
+    eventually(lambda: account.finds("word1"))
+    eventually(lambda: service.readiness()[1]["index"]["state"] == "complete")
     assert before.exists() == (harm is shutil.rmtree), "only the newest is kept"
+    assert service.process.poll() is None
 
 
 def register(service: FaultyService) -> tuple[int, dict, dict]:

@@ -77,7 +77,7 @@ impl Service {
             config.activity_retention,
             config.disk.clone(),
         );
-        let index = config.index.index.clone();
+        let index = config.index.opened.as_ref().map(|opened| opened.index.clone());
         let retrieval =
             Retrieval::start(&long, db.clone(), clock.clone(), core.workers.clone(), index, pause);
         let index_watch = Arc::new(IndexWatch::begin(&db, &retrieval, config.index, &*clock).await?);

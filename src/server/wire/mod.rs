@@ -5,7 +5,7 @@
 //! | connections of one address | `server.max_connections_per_address`, and a quarter of all; further ones are closed at once |
 //! | connections of a worker | by the files that the process may open; further ones wait in the socket's queue |
 //! | a connection without a request | 60 seconds, and 5 while more than half of all connections or of its address's are open |
-//! | a head | 5 seconds and 32 KiB, in a buffer of at most 64 KiB that is kept until the next request; a longer one gets 400 |
+//! | a head | 5 seconds and 96 KiB, in a buffer of at most 128 KiB that is kept until the next request; a longer one gets 400 |
 //! | a client that does not read | `server.write_timeout_seconds` and 64 KiB; the memory of a longer answer, or of an answer to a long head, counts towards a budget of 256 MiB for all clients and 48 MiB for each account; beyond it the connection is closed unless the client reads at once |
 //! | answers of an account | with 32 MiB of unsent bytes it waits before more are built ([`crate::http::answer_turns`]) |
 //! | pipelined requests | one is handled; the next when its answer has left |

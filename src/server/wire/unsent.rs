@@ -157,7 +157,7 @@ mod tests {
     fn longest_head_takes_64_kib() {
         assert_eq!(long_head_bytes(7 * KIB), 0);
         assert_eq!(long_head_bytes(7 * KIB + 1), 8 * KIB);
-        assert_eq!(long_head_bytes(MAX_HEAD_BYTES), 56 * KIB);
+        assert_eq!(long_head_bytes(MAX_HEAD_BYTES), 120 * KIB);
     }
 
     #[test]

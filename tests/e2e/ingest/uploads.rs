@@ -99,7 +99,7 @@ async fn server_with_files_and(settings: &[(&str, &str)]) -> Server {
 async fn stall(server: &Server, key: &Client, uploads: usize, bytes: usize) -> Vec<TcpStream> {
     let mut stalled = Vec::new();
     for _ in 0..uploads {
-        stalled.push(begin(&announce(key, bytes).await, b"o", bytes).await);
+        stalled.push(begin_put(&announce(key, bytes).await, b"o", bytes).await);
     }
     let folder = server.home().path("files");
     eventually("all are being written", async || (files(&folder).len() == uploads).then_some(())).await;
@@ -119,9 +119,9 @@ async fn stalled_uploads_of_one_account_leave_others_served() {
     let bytes = usize::try_from(disk::available_bytes(server.home().folder()).unwrap() / 4).unwrap();
     let stalled = stall(&server, &greedy, STALLED, bytes).await;
 
-    let long = begin(&announce(&other, bytes).await, b"o", bytes).await;
-    let short = announce(&other, PAPER.len()).await;
-    let sent = put(&short, PAPER).await;
+    let long = begin_put(&announce(&other, bytes).await, b"o", bytes).await;
+    let short = announce(&other, PDF_BYTES.len()).await;
+    let sent = put(&short, PDF_BYTES).await;
 
     assert_eq!(sent, 200);
     complete(&other, &short).await.data(202);

@@ -141,14 +141,14 @@ async fn bare_lf_in_a_head_gets_400_and_a_closed_connection() {
 }
 
 #[actix_web::test]
-async fn head_over_32_kib_gets_400_and_a_closed_connection() {
+async fn head_over_96_kib_gets_400_and_a_closed_connection() {
     let server = Server::start().await;
     let request = |padding: usize| {
         format!("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: {}\r\n\r\n", "y".repeat(padding))
     };
 
-    let longer = exchange(&server, &request(32 << 10)).await;
-    let long = exchange(&server, &request(31 << 10)).await;
+    let longer = exchange(&server, &request(96 << 10)).await;
+    let long = exchange(&server, &request(95 << 10)).await;
 
     assert!(longer.starts_with("HTTP/1.1 400 "), "{longer}");
     assert!(long.starts_with("HTTP/1.1 200 "), "{long}");

@@ -9,9 +9,9 @@ use database::Db;
 use entity::activity;
 use entity::id::ActivityId;
 use entity::plan::Plan;
+use errors::Error;
 use sea_orm::{ConnectionTrait, Database};
 use serde_json::json;
-use errors::Error;
 
 use crate::support::{Home, Server, has_postgres};
 
@@ -98,8 +98,8 @@ async fn deadlock_and_failover_are_answered_with_503() {
 
             let refused = key.post(path, body.clone()).await;
 
-            assert_eq!(refused.refused(503), "OVERLOADED", "{path}: {code}");
-            assert!(refused.number("retry-after") > 0, "{path}: {code}");
+            assert_eq!(refused.error_code(503), "OVERLOADED", "{path}: {code}");
+            assert!(refused.header_number("retry-after") > 0, "{path}: {code}");
             rows.execute_unprepared(&format!("DROP TRIGGER refuse ON {table}")).await.unwrap();
         }
         key.post(path, body).await.data(201);

@@ -23,7 +23,7 @@ use uuid::Uuid;
 use crate::support::{Client, Home, Key, Program, Server, eventually, files, program};
 
 /// Saves a text about one bird, and waits until it is found.
-async fn save(key: &Key, bird: &str) -> Value {
+pub async fn save(key: &Key, bird: &str) -> Value {
     let text = format!("The {bird} stands still in the water for an hour, waiting for a fish to come by.");
     let saved = key.save_text(&format!("https://example.org/{bird}"), &text).await;
     key.wait_for(&saved, "ready").await;
@@ -31,7 +31,7 @@ async fn save(key: &Key, bird: &str) -> Value {
     saved
 }
 
-async fn is_found(key: &Key, words: &str, saved: &Value) -> bool {
+pub async fn is_found(key: &Key, words: &str, saved: &Value) -> bool {
     key.search(words).await == [saved["documentId"].as_str().unwrap()]
 }
 
@@ -41,14 +41,14 @@ async fn eventually_finds(key: &Key, words: &str, saved: &Value) {
 }
 
 /// The index in the response of `/readyz`, whose status is always 200.
-async fn read_index_state(anonymous: &Client) -> Value {
+pub async fn read_index_state(anonymous: &Client) -> Value {
     let ready = anonymous.get("/readyz").await;
     assert_eq!(ready.status, 200, "{}", ready.body);
     ready.body["index"].clone()
 }
 
 /// Waits until the index is complete and has this number of passages. The number is reported half a second late.
-async fn wait_until_complete(anonymous: &Client, passages: u64) {
+pub async fn wait_until_complete(anonymous: &Client, passages: u64) {
     eventually("the index is complete", async || {
         let index = read_index_state(anonymous).await;
         (index["state"] == "complete" && index["passages"] == passages).then_some(())
@@ -80,7 +80,7 @@ fn copy_folder(from: &Path, to: &Path) {
 }
 
 /// Indexes that were moved aside.
-fn list_set_aside(data_dir: &Path) -> Vec<PathBuf> {
+pub fn list_set_aside(data_dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(data_dir).unwrap().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.to_string_lossy().contains("index.damaged-")).collect()
 }
@@ -575,7 +575,7 @@ async fn index_that_fails_searches_is_moved_aside_and_rebuilt() {
 }
 
 /// Waits until searches succeed again and find the heron.
-async fn eventually_search_succeeds(key: &Key, heron: &Value) {
+pub async fn eventually_search_succeeds(key: &Key, heron: &Value) {
     eventually("search answers and finds again", async || {
         let answer = key.get("/rest/v2/search?q=heron").await;
         (answer.body["data"]["results"][0]["documentId"] == heron["documentId"]).then_some(())

@@ -4,6 +4,7 @@ mod actor_crashes;
 mod allocator;
 mod blocked_log;
 mod database_connections;
+mod index_faults;
 mod index_repair;
 mod kills;
 mod operation_panics;

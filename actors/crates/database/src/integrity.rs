@@ -1,6 +1,7 @@
 //! Checks the file of an SQLite database for damage. PostgreSQL checks its own files.
 
 mod check_connection;
+mod log_pages;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,15 +10,21 @@ use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, QueryResult, Statement};
 use sqlx::sqlite::SqliteConnectOptions;
 use tracing::{error, info, warn};
 
-use super::{Db, StorageFault};
+use super::{Db, LOG_SUFFIX, StorageFault, with_suffix};
 pub(super) use check_connection::CheckConnection;
 
-/// A database up to this size is checked before the service starts on it, a larger one while it serves: checking takes about a
-/// second for every 200 MiB.
-const MAX_BYTES_CHECKED_AT_START: u64 = 16 << 20;
+/// Up to which size a database is checked before the service starts on it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StartCheckBounds {
+    /// Bytes of a file. A larger one is checked while the service runs.
+    pub whole_bytes: u64,
+    /// Bytes of a file that is shorter than its pages, as after a crash. A larger one is checked before the start only if the
+    /// write-ahead log lacks some of the pages.
+    pub short_bytes: u64,
+}
 
-/// The limit for a file that is shorter than its pages, as after a crash; the check takes about ten seconds.
-const MAX_SHORT_BYTES_CHECKED_AT_START: u64 = 2 << 30;
+/// The bounds of the service. A check takes about a second for every 200 MiB, so ten seconds for the largest short file.
+const START_CHECK_BOUNDS: StartCheckBounds = StartCheckBounds { whole_bytes: 16 << 20, short_bytes: 2 << 30 };
 
 /// Reads the pages of every table.
 pub(super) const QUICK_CHECK: &str = "PRAGMA quick_check(1)";
@@ -59,7 +66,8 @@ impl From<DbErr> for OpenError {
                 StorageFault::Io
                 | StorageFault::NoHandles
                 | StorageFault::Removed
-                | StorageFault::OutOfMemory,
+                | StorageFault::OutOfMemory
+                | StorageFault::ReadOnly,
             )
             | None => Self::Database(error),
         }
@@ -68,15 +76,18 @@ impl From<DbErr> for OpenError {
 
 impl Db {
     /// Checks for damage before the service starts, unless the file is too large. SQLite refuses to
-    /// open a file that is shorter than its header states, unless the write-ahead log may hold the rest.
+    /// open a file that is shorter than its header states, unless there is a write-ahead log that may hold the rest.
     ///
     /// # Errors
     /// The damage, or an error of the database.
     pub async fn check_before_start(&self) -> Result<(), OpenError> {
+        self.check_within(START_CHECK_BOUNDS).await
+    }
+
+    /// Checks the file before the start unless it is too large.
+    pub(super) async fn check_within(&self, bounds: StartCheckBounds) -> Result<(), OpenError> {
         let Some(file) = self.file().await? else { return Ok(()) };
-        let is_short = self.is_shorter_than_its_pages(&file).await?;
-        let max_bytes = if is_short { MAX_SHORT_BYTES_CHECKED_AT_START } else { MAX_BYTES_CHECKED_AT_START };
-        if size_of(&file) > max_bytes {
+        if !self.needs_check_before_start(&file, bounds).await? {
             return Ok(());
         }
         let mut connection = CheckConnection::connect(self).await?;
@@ -91,7 +102,7 @@ impl Db {
     /// future interrupts the check.
     pub async fn check_while_serving(&self) {
         let file = match self.file().await {
-            Ok(Some(file)) if size_of(&file) > MAX_BYTES_CHECKED_AT_START => file,
+            Ok(Some(file)) if size_of(&file) > START_CHECK_BOUNDS.whole_bytes => file,
             Ok(_) => return,
             Err(error) => return warn!(%error, "could not check the database for damage"),
         };
@@ -147,15 +158,37 @@ impl Db {
         Ok(())
     }
 
-    /// Returns whether the file has fewer bytes than its pages take. After a crash the others may be in the write-ahead log; but a
-    /// file that was truncated by less than the length of the log looks the same, and a checkpoint would fill it with zeros.
-    async fn is_shorter_than_its_pages(&self, file: &Path) -> Result<bool, DbErr> {
-        Ok(size_of(file) < self.page_bytes().await?)
+    /// Whether the file is to be checked before the service starts. A file may rightly be shorter than its pages after a crash, when the
+    /// log holds the others; but so is one that was cut, whose missing pages a checkpoint would fill with zeros.
+    async fn needs_check_before_start(&self, file: &Path, bounds: StartCheckBounds) -> Result<bool, DbErr> {
+        let bytes = size_of(file);
+        if bytes <= bounds.whole_bytes {
+            return Ok(true);
+        }
+        let (pages, page_size) = (self.page_count().await?, self.page_size().await?.max(1));
+        if bytes >= pages * page_size {
+            return Ok(false);
+        }
+        if bytes <= bounds.short_bytes {
+            return Ok(true);
+        }
+        let (log, missing) = (with_suffix(file, LOG_SUFFIX), bytes / page_size + 1..=pages);
+        let are_in_log = tokio::task::spawn_blocking(move || log_pages::has_pages(&log, missing)).await;
+        // Without an answer the check gives one.
+        Ok(!matches!(are_in_log, Ok(Ok(true))))
     }
 
     /// Returns the bytes of all pages, including those that are only in the write-ahead log.
     pub(super) async fn page_bytes(&self) -> Result<u64, DbErr> {
-        Ok(self.number("PRAGMA page_count").await? * self.number("PRAGMA page_size").await?)
+        Ok(self.page_count().await? * self.page_size().await?)
+    }
+
+    async fn page_count(&self) -> Result<u64, DbErr> {
+        self.number("PRAGMA page_count").await
+    }
+
+    async fn page_size(&self) -> Result<u64, DbErr> {
+        self.number("PRAGMA page_size").await
     }
 
     /// Returns the file of an SQLite database; `None` for PostgreSQL and for a database in memory.

@@ -7,6 +7,7 @@ use std::task::Poll;
 
 use sea_orm::DbErr;
 
+use super::integrity::StartCheckBounds;
 use super::*;
 
 pub(super) struct TestDatabase {
@@ -449,6 +450,55 @@ async fn large_file_cut_after_a_crash_is_found_before_the_start() {
 
     let found = open_checked(&copy.url).await.err().unwrap();
     assert!(matches!(found, OpenError::Damaged(_)), "{found}");
+}
+
+/// Bounds for which every file is too large to be checked before the start.
+const NO_BYTES: StartCheckBounds = StartCheckBounds { whole_bytes: 0, short_bytes: 0 };
+
+/// The files of a database after a crash: the log holds pages by which the file is too short.
+async fn short_file() -> TestDatabase {
+    let (database, copy) = (TestDatabase::new(), TestDatabase::new());
+    let db = database.with_numbers().await;
+    for statement in [
+        "CREATE TABLE text (t BLOB)",
+        "INSERT INTO text VALUES (zeroblob(1048576))",
+        "PRAGMA wal_checkpoint(TRUNCATE)",
+        "INSERT INTO text VALUES (zeroblob(65536))",
+    ] {
+        db.write().execute_unprepared(statement).await.unwrap();
+    }
+    for suffix in ["", LOG_SUFFIX] {
+        std::fs::copy(database.file(suffix), copy.file(suffix)).unwrap();
+    }
+    copy
+}
+
+#[tokio::test]
+async fn large_short_file_whose_log_lacks_pages_is_checked_at_start() {
+    let database = short_file().await;
+    let cut = std::fs::File::options().write(true).open(database.file("")).unwrap();
+    let size = cut.metadata().unwrap().len();
+
+    cut.set_len(size - (256 << 10)).unwrap();
+
+    let check = async || Db::connect(&database.url).await?.check_within(NO_BYTES).await;
+    let found = check().await.unwrap_err();
+    assert!(matches!(found, OpenError::Damaged(_)), "{found}");
+}
+
+#[tokio::test]
+async fn large_short_file_whose_log_has_its_pages_is_served() {
+    let database = short_file().await;
+    let size = database.file("").metadata().unwrap().len();
+    // In the middle of the large text, where a check at the start would find it.
+    overwrite_middle_page(&database.file(""));
+
+    let db = Db::connect(&database.url).await.unwrap();
+
+    assert!(size < db.page_bytes().await.unwrap());
+    db.check_within(NO_BYTES).await.unwrap();
+    let checked = db.check_within(StartCheckBounds { short_bytes: u64::MAX, ..NO_BYTES }).await;
+    assert!(matches!(checked, Err(OpenError::Damaged(_))));
 }
 
 #[tokio::test]

@@ -51,6 +51,12 @@ pub enum StorageFailure {
     /// A file of the database was removed, moved or replaced.
     #[error("a file of the database is missing; changes are not kept until the operator has put it back")]
     Removed,
+    /// There is no passage index, because its disk has no space for one.
+    #[error(
+        "search is not available, because the disk has no space for its index; reading still works; try again when \
+         the operator has freed space"
+    )]
+    NoIndex,
 }
 
 impl StorageFailure {
@@ -59,8 +65,8 @@ impl StorageFailure {
         Duration::from_secs(match self {
             // The connection that met the fault has been replaced by then.
             Self::Transient => 5,
-            // Writes go on when a check finds no damage, or the file is back in its place.
-            Self::Damaged | Self::Removed => 60,
+            // Writes go on when a check finds no damage, or the file is back in its place; searches when an operator has freed space.
+            Self::Damaged | Self::Removed | Self::NoIndex => 60,
         })
     }
 }
@@ -436,7 +442,10 @@ impl Error {
 
     /// Whether the failure was logged where it occurred, so that it need not be logged again (see [`database::is_reported`]).
     pub fn is_reported(&self) -> bool {
-        matches!(self, Error::StorageFailed(StorageFailure::Damaged | StorageFailure::Removed))
+        matches!(
+            self,
+            Error::StorageFailed(StorageFailure::Damaged | StorageFailure::Removed | StorageFailure::NoIndex)
+        )
     }
 
     /// Creates an internal error with a cause for the log.

@@ -115,6 +115,17 @@ impl Marker {
         File::open(folder)?.sync_all()
     }
 
+    /// Removes the marker of an index, if it has one: the next start then compares the index with the database. Blocks.
+    ///
+    /// # Errors
+    /// The folder cannot be written to.
+    pub fn remove(folder: &Path) -> io::Result<()> {
+        match fs::remove_file(folder.join(MARKER_FILE)) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(cause),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
     /// Compares the files with those that the stop left which wrote this marker. Reads a file whose time of change differs, because
     /// times change without the content. Blocks, and reads for 10 seconds at most.
     #[must_use]
