@@ -1,7 +1,7 @@
 //! README.md and the operator's manual (config/README.md) say what is true: the manual's tables name every route, error code,
 //! setting, command, scope and import format; README names every crate; and each path, item and link in both exists.
 
-#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
+#![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 use std::fmt::Debug;
 use std::fs;
@@ -244,7 +244,7 @@ fn defines(source: &str, definition: &str) -> bool {
 }
 
 #[test]
-fn links_in_readme_and_manual_lead_somewhere() {
+fn links_in_readme_and_manual_resolve() {
     let mut left = Vec::new();
     for document in [README, MANUAL] {
         let text = read(document);
@@ -270,7 +270,7 @@ fn is_reachable(document: &str, target: &str) -> bool {
 }
 
 #[test]
-fn code_spans_and_links_in_code_blocks_are_left_out() {
+fn code_spans_and_links_in_code_blocks_are_ignored() {
     let text = "A `span` and a [link](x.md#y).\n```sh\n`command` [no](link)\n```\n| `row` | [b](https://b.example) |\n";
 
     assert_eq!(code_spans(text), ["span", "row"]);

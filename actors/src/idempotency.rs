@@ -409,7 +409,7 @@ impl Idempotency {
     /// The database fails.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), Error> {
         let users =
-            Entity::made_before(now - RESPONSE_RETENTION).select_only().column(Column::UserId).distinct();
+            Entity::created_before(now - RESPONSE_RETENTION).select_only().column(Column::UserId).distinct();
         let users: Vec<UserId> = users.into_tuple().all(self.db.read()).await?;
         for user in users {
             let txn = begin_owned(&self.db, user).await?;

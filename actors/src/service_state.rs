@@ -7,6 +7,7 @@ use database::Db;
 use entity::id::{DataFolderId, UserId};
 use entity::service_state::{ActiveModel, Column, Entity};
 use errors::Error;
+use jobs::LeaseOwner;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
@@ -21,8 +22,8 @@ pub enum ServiceStateKey {
     AiPausedUntil,
     /// The key that signs cursors and upload URLs, in hexadecimal digits.
     SigningKey,
-    /// Written and read back by [`check_round_trip`].
-    RoundTrip,
+    /// Written and read back by the [`check_round_trip`] of one process, so no other process changes it.
+    RoundTrip(LeaseOwner),
     /// The last marker of the passage index in a data folder.
     IndexMarker(DataFolderId),
     /// The id of the data folder whose index the rows of documents describe.
@@ -40,7 +41,7 @@ impl ServiceStateKey {
             ServiceStateKey::Generation => "generation".into(),
             ServiceStateKey::AiPausedUntil => "ai.paused_until".into(),
             ServiceStateKey::SigningKey => "signing_key".into(),
-            ServiceStateKey::RoundTrip => "round_trip".into(),
+            ServiceStateKey::RoundTrip(LeaseOwner(process)) => format!("round_trip:{process}").into(),
             ServiceStateKey::IndexMarker(folder) => format!("index:{folder}").into(),
             ServiceStateKey::IndexMaintainer => "index_maintainer".into(),
             ServiceStateKey::RemovedUser(user) => format!("{REMOVED_USER_PREFIX}{user}").into(),
@@ -66,18 +67,18 @@ pub async fn write(db: &impl ConnectionTrait, key: ServiceStateKey, value: Strin
     Entity::insert(row).on_conflict(replace).exec_without_returning(db).await.map(drop)
 }
 
-/// Writes a row through the writer and reads it back through a reader.
+/// Writes a row of this process through the writer and reads it back through a reader. One check of a process runs at a time.
 ///
 /// # Errors
 /// The database refuses the write. [`Error::Internal`] when it acknowledges the write and does not keep it; the connection of
 /// the writer is replaced then.
-pub async fn check_round_trip(db: &Db) -> Result<(), Error> {
-    let before = read(db.read(), ServiceStateKey::RoundTrip).await?;
-    let written = Uuid::new_v4().to_string();
-    write(db.write(), ServiceStateKey::RoundTrip, written.clone()).await?;
-    let after = read(db.read(), ServiceStateKey::RoundTrip).await?;
-    // Another node may have written in between.
-    if after.as_ref() == Some(&written) || after != before {
+pub async fn check_round_trip(db: &Db, process: LeaseOwner) -> Result<(), Error> {
+    let (key, written) = (ServiceStateKey::RoundTrip(process), Uuid::new_v4().to_string());
+    // As most writes are made. And the write of a check that was given up cannot come after that of the next one.
+    let txn = db.begin().await?;
+    write(&txn, key, written.clone()).await?;
+    txn.commit().await?;
+    if read(db.read(), key).await? == Some(written) {
         return Ok(());
     }
     db.health().distrust_writer();
@@ -128,4 +129,28 @@ pub async fn raise_generation(db: &impl ConnectionTrait) -> Result<(), DbErr> {
 pub async fn removed_users(db: &impl ConnectionTrait) -> Result<Vec<UserId>, DbErr> {
     let rows = Entity::find().filter(Column::Name.starts_with(REMOVED_USER_PREFIX)).all(db).await?;
     Ok(rows.iter().filter_map(|row| row.name.strip_prefix(REMOVED_USER_PREFIX)?.parse().ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROCESS: LeaseOwner = LeaseOwner(Uuid::from_u128(1));
+
+    #[actix::test]
+    async fn write_that_is_not_kept_fails_the_check() {
+        let folder = tempfile::tempdir().unwrap();
+        let db =
+            Db::open(&format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display())).await.unwrap();
+        check_round_trip(&db, PROCESS).await.unwrap();
+        check_round_trip(&db, LeaseOwner(Uuid::from_u128(2))).await.unwrap();
+
+        // The write is acknowledged, and the row holds something else afterwards, as if another process had written it.
+        let change = "CREATE TRIGGER change AFTER UPDATE ON service_state WHEN NEW.name LIKE 'round_trip%'
+            BEGIN UPDATE service_state SET value = 'other' WHERE name = NEW.name; END";
+        db.write().execute_unprepared(change).await.unwrap();
+        let lost = check_round_trip(&db, PROCESS).await.unwrap_err();
+
+        assert!(lost.chain().contains("did not keep it"), "{}", lost.chain());
+    }
 }

@@ -1,38 +1,38 @@
-//! One call in the activity view (spec.md: Privacy rules). It has no column for what was asked or read.
+//! One call in the activity view (spec.md: Privacy rules). It has no column for queries or for content that was read.
 
 use crate::id::{ActivityId, GrantId, KeyId, UserId};
 use crate::kind::Surface;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// One call in the activity view (spec.md: Privacy rules). It has no column for what was asked or read.
+/// One call in the activity view (spec.md: Privacy rules). It has no column for queries or for content that was read.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "activity")]
 pub struct Model {
-    /// The line; lines sort by their making.
+    /// The activity row; ids sort by creation time.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ActivityId,
-    /// Whose library was called.
+    /// The user whose library was called.
     pub user_id: UserId,
-    /// When the call came.
+    /// Time of the call.
     pub at: Timestamp,
-    /// By REST or by MCP.
+    /// The API that was called: REST or MCP.
     pub surface: Surface,
-    /// The key that was used; the line outlives it.
+    /// The key that authenticated the call; the row is kept when the key is deleted.
     pub key_id: Option<KeyId>,
     /// The connected application that called.
     pub app_id: Option<GrantId>,
-    /// What the key was called then.
+    /// Name of the key at the time of the call.
     pub key_name: Option<String>,
-    /// Method and pattern of the route, never the filled path.
+    /// Method and route pattern, never the path with its parameters.
     pub route: Option<String>,
-    /// Name of the tool.
+    /// Name of the MCP tool.
     pub tool: Option<String>,
-    /// HTTP status for REST; `ok` or the error's code for MCP.
+    /// HTTP status for REST; `ok` or the error code for MCP.
     pub status: String,
-    /// Who called, as it names itself.
+    /// Client name, as the client reports it.
     pub client: Option<String>,
-    /// How many results the answer held.
+    /// Number of results in the response.
     pub result_count: Option<i32>,
 }
 

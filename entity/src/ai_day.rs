@@ -1,16 +1,16 @@
-//! What models used on one UTC day, for all users together.
+//! AI tokens that all users together spent on one UTC day.
 
 use crate::time::Day;
 use sea_orm::entity::prelude::*;
 
-/// What models used on one UTC day, for all users together.
+/// AI tokens that all users together spent on one UTC day.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "ai_day")]
 pub struct Model {
     /// The UTC day.
     #[sea_orm(primary_key, auto_increment = false)]
     pub day: Day,
-    /// Tokens.
+    /// Number of tokens.
     pub tokens: i64,
 }
 

@@ -1,29 +1,29 @@
-//! An answer that is being made: it counts already, and is given back where its lease ends without one.
+//! An answer in progress. It already counts towards the monthly limit; when its lease expires without an answer, it is refunded.
 
 use crate::id::{AnswerId, UserId};
 use crate::time::{Month, Timestamp};
 use sea_orm::entity::prelude::*;
 
-/// An answer that is being made: it counts already, and is given back where its lease ends without one.
+/// An answer in progress. It already counts towards the monthly limit; when its lease expires without an answer, it is refunded.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "answer_claim")]
 pub struct Model {
-    /// The answer.
+    /// The id of the answer.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: AnswerId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
-    /// The UTC month that it counts in.
+    /// The UTC month in which it counts.
     pub month: Month,
-    /// From then on nobody makes it any more.
+    /// End of the lease: after this time the process that worked on the answer counts as dead.
     pub lease_until: Timestamp,
 }
 
 crate::owned::owned_table!();
 
 impl Entity {
-    /// The rows, of everybody, that nobody works on at this moment.
-    pub fn dead_at(now: Timestamp) -> Select<Entity> {
+    /// Returns the claims of all users whose lease has expired.
+    pub fn expired(now: Timestamp) -> Select<Entity> {
         Self::find().filter(Column::LeaseUntil.lte(now))
     }
 }

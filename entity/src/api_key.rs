@@ -1,4 +1,4 @@
-//! An API key (spec.md: API key; contract.md, section 3). Only the hash of its secret is kept.
+//! An API key (spec.md: API key; contract.md, section 3). Only the hash of its secret is stored.
 
 use crate::id::{KeyId, UserId};
 use crate::kind::KeyKind;
@@ -6,60 +6,61 @@ use crate::scope::Scopes;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// An API key (spec.md: API key; contract.md, section 3). Only the hash of its secret is kept.
+/// An API key (spec.md: API key; contract.md, section 3). Only the hash of its secret is stored.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "api_key")]
 pub struct Model {
-    /// Stays the same when the secret is made anew.
+    /// The key id; it does not change when the secret is rotated.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: KeyId,
-    /// Whose key it is.
+    /// The user who owns it.
     pub user_id: UserId,
-    /// What the person calls it.
+    /// Name given by the user.
     pub name: String,
-    /// For REST or for MCP.
+    /// The API that the key is for.
     pub kind: KeyKind,
     /// SHA-256 of the secret; unique.
     pub secret_hash: Vec<u8>,
-    /// `pk_`, four characters, `...`, four characters; empty for the key of a connection test, which is shown nowhere.
+    /// `pk_`, four characters, `...`, four characters; empty for the key of a connection test, which is never listed.
     pub display: String,
-    /// What the person ticked; the plan may hide some.
+    /// Scopes selected by the user; those that the plan does not include are ignored.
     pub scopes: Scopes,
-    /// Requests an hour that the person set; none is the plan's maximum.
+    /// Requests per hour set by the user; `None` means the maximum of the plan.
     pub hourly_limit: Option<i32>,
-    /// When the key was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// From then on the key is refused.
+    /// Expiry time; `None` means that the key does not expire.
     pub expires_at: Option<Timestamp>,
-    /// When it was used for the first time; set once.
+    /// Time of the first use; set once.
     pub first_used_at: Option<Timestamp>,
-    /// When it was last used.
+    /// Time of the last use.
     pub last_used_at: Option<Timestamp>,
-    /// Who used it last.
+    /// Name of the client that used it last.
     pub last_client: Option<String>,
-    /// Name and version of the latest MCP `initialize`.
+    /// Client name and version from the latest MCP `initialize` request.
     pub mcp_client: Option<String>,
 }
 
 crate::owned::owned_table!(KeyId);
 
 impl Entity {
-    /// The keys that a user has created, without that of a connection test: those that are listed, and count towards the plan's limit.
+    /// Returns the keys that a user has created, without keys of connection tests. They are listed, and count towards the limit of
+    /// the plan.
     pub fn created_by(user: UserId) -> Select<Entity> {
         Self::owned_by(user).filter(Column::Display.ne(""))
     }
 
-    /// The keys of connection tests, of every user, that expired before this time: what the clean-up removes.
+    /// Returns the expired keys of connection tests of all users, for the clean-up.
     pub fn expired_tests(now: Timestamp) -> Select<Entity> {
         Self::find().filter(Column::Display.eq("")).filter(Column::ExpiresAt.lte(now))
     }
 
-    /// The key of this id, whoever's it is: the operator names keys without their owners.
+    /// Returns the key with this id, whatever its owner: the operator identifies keys by id alone.
     pub fn for_operator(id: KeyId) -> Select<Entity> {
         Self::find_by_id(id)
     }
 
-    /// The key with this secret, whoever's it is: how a caller is recognised.
+    /// Returns the key whose secret has this hash, whatever its owner: for authentication.
     pub fn by_hash(secret_hash: &[u8]) -> Select<Entity> {
         Self::find().filter(Column::SecretHash.eq(secret_hash))
     }

@@ -1,4 +1,4 @@
-//! A saved page or upload: what the person does with it. Its text is the document's.
+//! A saved page or an uploaded file, with its place in the user's library. The text belongs to its document.
 
 use std::time::Duration;
 
@@ -7,49 +7,49 @@ use crate::kind::BookmarkKind;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// A saved page or upload: what the person does with it. Its text is the document's.
+/// A saved page or an uploaded file, with its place in the user's library. The text belongs to its document.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "bookmark")]
 pub struct Model {
     /// The bookmark.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: BookmarkId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
     /// The document with its text.
     pub document_id: DocumentId,
-    /// How it came to be.
+    /// Whether it is a saved page or an upload.
     pub kind: BookmarkKind,
-    /// The address as it was given.
+    /// The URL as the user gave it.
     #[sea_orm(column_type = "Text")]
     pub url: String,
-    /// What addresses are compared by; unique among a user's bookmarks that are not deleted.
+    /// The normalised URL, by which bookmarks are compared; unique among a user's bookmarks that are not deleted.
     #[sea_orm(column_type = "Text")]
     pub normalized_url: String,
-    /// Marked as a favourite.
+    /// Whether it is a favourite.
     pub favorite: bool,
-    /// Put away.
+    /// Whether it is archived.
     pub archived: bool,
-    /// How far it is read, 0 to 1.
+    /// Reading progress, 0 to 1.
     pub progress: f64,
-    /// When it was saved; the person may set it.
+    /// Time at which it was saved; the user may set it.
     pub saved_at: Timestamp,
-    /// When the row was made.
+    /// Creation time of the row.
     pub created_at: Timestamp,
-    /// When anything of it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Gone from every list since then; for good after 30 days.
+    /// Time of the deletion. A deleted bookmark is in no list, and is removed permanently after 30 days.
     pub deleted_at: Option<Timestamp>,
 }
 
-/// A deleted bookmark may be restored for so long (spec.md: Bookmark).
-pub const RESTORABLE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Time within which a deleted bookmark can be restored (spec.md: Bookmark).
+pub const RESTORE_PERIOD: Duration = Duration::from_secs(30 * 24 * 3600);
 
 crate::owned::owned_changes!();
 
 impl Entity {
-    /// Says of a document's bookmark that something of it changed: a client that keeps a copy in step asks by that time.
-    pub async fn touch_of(
+    /// Sets `updated_at` of the bookmark of a document: clients that synchronise ask for what changed since a time.
+    pub async fn touch_for_document(
         db: &impl ConnectionTrait,
         user: UserId,
         document: DocumentId,
@@ -88,18 +88,18 @@ impl Entity {
         Self::with_deleted(user).filter(Column::DeletedAt.is_null())
     }
 
-    /// One bookmark, if it is this user's and not deleted.
+    /// Returns the bookmark with this id, if it belongs to this user and is not deleted.
     pub fn one_of(user: UserId, id: BookmarkId) -> Select<Entity> {
         Self::owned_by(user).filter(Column::Id.eq(id))
     }
 
-    /// The bookmarks of one user, deleted ones too.
+    /// Returns the bookmarks of a user, including deleted ones.
     pub fn with_deleted(user: UserId) -> Select<Entity> {
         Self::find().filter(Column::UserId.eq(user))
     }
 
-    /// Those that can be restored no more, of every user: what the clean-up takes away.
-    pub fn past_restoring(now: Timestamp) -> Select<Entity> {
-        Self::find().filter(Column::DeletedAt.lt(now - RESTORABLE))
+    /// Returns the bookmarks of all users that can no longer be restored, for the clean-up.
+    pub fn past_restore_period(now: Timestamp) -> Select<Entity> {
+        Self::find().filter(Column::DeletedAt.lt(now - RESTORE_PERIOD))
     }
 }

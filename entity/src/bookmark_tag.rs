@@ -10,10 +10,10 @@ pub struct Model {
     /// The bookmark.
     #[sea_orm(primary_key, auto_increment = false)]
     pub bookmark_id: BookmarkId,
-    /// The tag as the person wrote it.
+    /// The tag as the user wrote it.
     #[sea_orm(primary_key, auto_increment = false)]
     pub name: String,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
 }
 

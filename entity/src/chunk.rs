@@ -1,32 +1,32 @@
-//! A passage. The chunks of a document's version, in order, are its text: there is no other copy.
+//! A passage of a document. The chunks of a version, in order, are the text of the document; there is no other copy.
 
 use crate::id::{ChunkId, DocumentId, UserId};
 use sea_orm::entity::prelude::*;
 
-/// A passage. The chunks of a document's version, in order, are its text: there is no other copy.
+/// A passage of a document. The chunks of a version, in order, are the text of the document; there is no other copy.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "chunk")]
 pub struct Model {
-    /// The passage; also its point in the index.
+    /// The id of the passage, which is also the id of its point in the index.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ChunkId,
     /// The document.
     pub document_id: DocumentId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
-    /// The version of the document that it belongs to.
+    /// The version of the document text to which it belongs.
     pub version: i32,
-    /// Its place in that version, from 0.
+    /// Its position in that version, from 0.
     pub ordinal: i32,
-    /// Where it begins in the text, in Unicode scalar values.
+    /// Start offset in the text, in Unicode scalar values.
     pub start_offset: i32,
-    /// Where it ends.
+    /// End offset in the text, in Unicode scalar values.
     pub end_offset: i32,
-    /// Page of a PDF, from 1.
+    /// Page of a PDF file, from 1.
     pub page: Option<i32>,
-    /// Where it begins in a recording.
+    /// Start time in a recording.
     pub start_seconds: Option<f64>,
-    /// Where it ends.
+    /// End time in a recording.
     pub end_seconds: Option<f64>,
     /// The text.
     #[sea_orm(column_type = "Text")]
@@ -36,7 +36,7 @@ pub struct Model {
 crate::owned::owned_table!();
 
 impl Entity {
-    /// The rows of every user: what the index is compared with.
+    /// Returns the passages of all users, for comparison with the index.
     pub fn of_every_user() -> Select<Entity> {
         Self::find()
     }

@@ -1,10 +1,10 @@
-//! A bookmark's place in a collection.
+//! The membership of a bookmark in a collection.
 
 use crate::id::{BookmarkId, CollectionId, UserId};
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// A bookmark's place in a collection.
+/// The membership of a bookmark in a collection.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "collection_bookmark")]
 pub struct Model {
@@ -14,9 +14,9 @@ pub struct Model {
     /// The bookmark.
     #[sea_orm(primary_key, auto_increment = false)]
     pub bookmark_id: BookmarkId,
-    /// Whose both are.
+    /// The user who owns both.
     pub user_id: UserId,
-    /// When it was put there.
+    /// Time at which the bookmark was added.
     pub added_at: Timestamp,
 }
 

@@ -13,29 +13,29 @@ pub struct Model {
     /// The decision.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: DecisionId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
     /// The project.
     pub project_id: ProjectId,
-    /// What it is about.
+    /// Its title.
     pub title: String,
-    /// What was decided, and why.
+    /// The decision and its reasons.
     #[sea_orm(column_type = "Text")]
     pub body: String,
-    /// Where it stands.
+    /// Whether it is proposed, decided or rejected.
     pub status: DecisionStatus,
-    /// Since when it holds; only while it does.
+    /// Time since which the decision holds; `None` unless its status is decided.
     pub decided_at: Option<Timestamp>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
 crate::owned::owned_table!();
 
 impl Entity {
-    /// Those of one project.
+    /// Returns the rows of one project.
     pub fn within(project: &project::Model) -> Select<Entity> {
         Self::owned_by(project.user_id).filter(Column::ProjectId.eq(project.id))
     }

@@ -1,97 +1,98 @@
-//! A text with its passages: of a saved page, an upload, a feed entry or a note.
+//! A text with its passages: the text of a saved page, an upload, a feed entry or a note.
 
 use crate::id::{BookmarkId, DocumentId, EntryId, FeedId, ProjectId, UserId};
 use crate::kind::{ContentType, DocumentStatus};
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// A text with its passages: of a saved page, an upload, a feed entry or a note.
+/// A text with its passages: the text of a saved page, an upload, a feed entry or a note.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "document")]
 pub struct Model {
     /// The document.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: DocumentId,
-    /// Who may read it.
+    /// The user who owns it.
     pub user_id: UserId,
-    /// What it was before it became text.
+    /// The kind of source from which the text was extracted.
     pub content_type: ContentType,
-    /// The bookmark that it is the text of, or that the note is on.
+    /// The bookmark whose text this is, or on which the note was written.
     pub bookmark_id: Option<BookmarkId>,
-    /// The feed entry that it is the text of.
+    /// The feed entry whose text this is.
     pub entry_id: Option<EntryId>,
     /// The feed of that entry.
     pub feed_id: Option<FeedId>,
-    /// The project whose note it is.
+    /// The project to which the note belongs.
     pub project_id: Option<ProjectId>,
-    /// Its address; none for uploads and notes, whose address is their page in the web app.
+    /// Its URL; `None` for uploads and notes, whose URL is their page in the web app.
     #[sea_orm(column_type = "Text", nullable)]
     pub url: Option<String>,
     /// Its title.
     #[sea_orm(column_type = "Text")]
     pub title: String,
-    /// The person gave the title, so extraction leaves it.
+    /// Whether the user set the title, so that extraction does not overwrite it.
     pub title_given: bool,
-    /// Who wrote it.
+    /// Its author.
     #[sea_orm(column_type = "Text", nullable)]
     pub author: Option<String>,
-    /// What the site calls itself.
+    /// Name of the site.
     #[sea_orm(column_type = "Text", nullable)]
     pub site_name: Option<String>,
-    /// What the page says of itself.
+    /// Description from the metadata of the page.
     #[sea_orm(column_type = "Text", nullable)]
     pub description: Option<String>,
-    /// Address of the page's picture.
+    /// URL of the picture of the page.
     #[sea_orm(column_type = "Text", nullable)]
     pub image_url: Option<String>,
-    /// When the page says that it was published: a date, or a time with its offset, as in RFC 3339.
+    /// Publication date that the page states: a date, or a time with its offset, as in RFC 3339.
     #[sea_orm(column_type = "Text", nullable)]
     pub published_at: Option<String>,
-    /// The address by which the page wants to be known.
+    /// Canonical URL that the page declares.
     #[sea_orm(column_type = "Text", nullable)]
     pub canonical_url: Option<String>,
-    /// The address of its recording, where that is neither its own nor its entry's.
+    /// URL of its recording, if that differs from the URL of the document and of the entry.
     #[sea_orm(column_type = "Text", nullable)]
     pub recording_url: Option<String>,
-    /// What its text lacks, in words for the person: pages of a PDF that are pictures.
+    /// What the text lacks, as a message for the user, such as pages of a PDF file that are pictures.
     #[sea_orm(column_type = "Text", nullable)]
     pub lacks: Option<String>,
-    /// ISO 639-1, where it could be told.
+    /// ISO 639-1 code of its language, if it was detected.
     pub language: Option<String>,
-    /// Unicode scalar values of the text.
+    /// Length of the text in Unicode scalar values.
     pub total_chars: i32,
-    /// Words of the text.
+    /// Number of words of the text.
     pub word_count: Option<i32>,
-    /// Raised each time a new text comes in; chunks belong to one version.
+    /// Version of the text: incremented each time the text is replaced. Each chunk belongs to one version.
     pub version: i32,
-    /// The version whose passages the index holds; 0 is none.
+    /// The version whose passages are in the index; 0 if none are.
     pub indexed_version: i32,
-    /// The embedding model whose vectors the index holds for that version; if the index lost them (version 0), the model before.
+    /// The embedding model whose vectors are in the index for that version; if the index has lost them (version 0), the model that made
+    /// them.
     pub vectors_of: Option<String>,
-    /// How many passages the index holds for that version.
+    /// Number of passages in the index for that version.
     pub indexed_passages: i32,
-    /// When the index was last told something about the document: its passages, or what they are filed under.
+    /// Time at which the passages of the document, or their labels, were last written to the index.
     pub indexed_at: Option<Timestamp>,
-    /// When the index was found to have lost its passages or vectors; none once both are restored.
+    /// Time at which passages or vectors were found to be missing from the index; `None` once both are restored.
     pub index_lost_at: Option<Timestamp>,
-    /// How far it is.
+    /// Processing state.
     pub status: DocumentStatus,
-    /// Why the last try failed, in words for the person.
+    /// Why the last attempt failed, as a message for the user.
     #[sea_orm(column_type = "Text", nullable)]
     pub error: Option<String>,
-    /// Out of sight since its bookmark was deleted.
+    /// Time since which it is hidden because its bookmark was deleted.
     pub hidden_at: Option<Timestamp>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When its text last changed.
+    /// Time of the last change of the text.
     pub updated_at: Timestamp,
 }
 
 crate::owned::owned_changes!();
 
 impl Model {
-    /// A document whose text is still to come, of nobody's bookmark, feed or project.
-    pub fn awaited(user: UserId, content_type: ContentType, title: String, now: Timestamp) -> Self {
+    /// Returns a document whose text has not been extracted yet and which belongs to no bookmark, feed or project.
+    pub fn pending(user: UserId, content_type: ContentType, title: String, now: Timestamp) -> Self {
         Self {
             id: DocumentId::new(now),
             user_id: user,
@@ -130,33 +131,33 @@ impl Model {
 }
 
 impl Entity {
-    /// The documents that a user may read: the text of an own bookmark, upload or note, or of an entry of a
-    /// followed feed (spec.md: Document). Those of deleted bookmarks are hidden.
+    /// Returns the documents that a user may read: the texts of the user's bookmarks, uploads and notes, and of entries of
+    /// followed feeds (spec.md: Document). Documents of deleted bookmarks are hidden.
     pub fn readable_by(user: UserId) -> Select<Entity> {
         Self::of(user).filter(Column::HiddenAt.is_null())
     }
 
-    /// One document, if the user may read it.
+    /// Returns the document with this id, if the user may read it.
     pub fn one_of(user: UserId, id: DocumentId) -> Select<Entity> {
         Self::readable_by(user).filter(Column::Id.eq(id))
     }
 
-    /// The documents of every user that are in sight: what a new model embeds anew, and what is indexed anew.
+    /// Returns the visible documents of all users, for a new embedding model and for rebuilding the index.
     pub fn of_every_user() -> Select<Entity> {
         Self::find().filter(Column::HiddenAt.is_null())
     }
 
-    /// The documents of every user, hidden ones too: what passages of the index are compared with.
+    /// Returns the documents of all users, including hidden ones, for comparison with the index.
     pub fn of_every_user_with_hidden() -> Select<Entity> {
         Self::find()
     }
 
-    /// The visible documents of every user whose passages or vectors the index has lost and not yet restored.
+    /// Returns the visible documents of all users whose passages or vectors are missing from the index.
     pub fn lost_by_index() -> Select<Entity> {
         Self::of_every_user().filter(Column::IndexLostAt.is_not_null())
     }
 
-    /// The documents of a user, hidden ones too: what the index and the clean-up speak of.
+    /// Returns the documents of a user, including hidden ones, for the index and the clean-up.
     pub fn of(user: UserId) -> Select<Entity> {
         Self::find().filter(Column::UserId.eq(user))
     }

@@ -1,67 +1,67 @@
-//! An entry of a followed feed: each follower's own row. Its text is the document's.
+//! An entry of a followed feed. Each follower has a separate row. The text belongs to its document.
 
 use crate::id::{DocumentId, EntryId, FeedId, UserId};
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// An entry of a followed feed: each follower's own row.
+/// An entry of a followed feed. Each follower has a separate row.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "entry")]
 pub struct Model {
     /// The entry.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: EntryId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
-    /// The feed that it came in by.
+    /// The feed in which it was published.
     pub feed_id: FeedId,
     /// The document with its text.
     pub document_id: DocumentId,
-    /// SHA-256 of what the feed tells it by; unique within the feed.
+    /// SHA-256 of what identifies the entry in the feed; unique within the feed.
     pub key_hash: Vec<u8>,
-    /// SHA-256 of what the feed said of it last, so that an update is seen.
+    /// SHA-256 of the content that the feed gave last, so that updates are detected.
     pub content_hash: Vec<u8>,
-    /// Its page.
+    /// URL of its page.
     #[sea_orm(column_type = "Text")]
     pub url: String,
-    /// What addresses are compared by; empty where it has no page of its own.
+    /// The normalised URL, by which entries are compared; empty if the entry has no page.
     #[sea_orm(column_type = "Text")]
     pub normalized_url: String,
     /// Its title in the feed.
     #[sea_orm(column_type = "Text")]
     pub title: String,
-    /// Who wrote it.
+    /// Its author.
     #[sea_orm(column_type = "Text", nullable)]
     pub author: Option<String>,
-    /// A few words of it.
+    /// Short summary in plain text.
     #[sea_orm(column_type = "Text", nullable)]
     pub summary: Option<String>,
-    /// The feed gave all of it, so that its page need not be fetched.
+    /// Whether the feed contains the whole text, so that the page need not be fetched.
     pub whole: bool,
-    /// A recording that came with it.
+    /// URL of the recording enclosed with it.
     #[sea_orm(column_type = "Text", nullable)]
     pub enclosure_url: Option<String>,
-    /// The recording's media type.
+    /// Media type of the recording.
     #[sea_orm(column_type = "Text", nullable)]
     pub enclosure_type: Option<String>,
-    /// The recording's length.
+    /// Length of the recording in bytes.
     pub enclosure_bytes: Option<i64>,
-    /// When it was published, where the feed says so.
+    /// Publication time, if the feed states it.
     pub published_at: Option<Timestamp>,
-    /// By what entries stand in order: when it was published, but never later than it came.
+    /// Sort key: the publication time, but not later than the time at which the entry was received.
     pub sorted_at: Timestamp,
-    /// The follower has read it.
+    /// Whether the follower has read it.
     pub read: bool,
-    /// The follower starred it.
+    /// Whether the follower has starred it.
     pub starred: bool,
-    /// When it came.
+    /// Time at which it was received.
     pub created_at: Timestamp,
 }
 
 crate::owned::owned_table!(EntryId);
 
 impl Model {
-    /// Whether its address is that of its recording: there is no page to be read.
+    /// Returns whether its URL is the URL of its recording, so that there is no page to read.
     pub fn is_recording(&self) -> bool {
         self.enclosure_url.as_deref() == Some(self.url.as_str())
     }

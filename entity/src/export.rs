@@ -1,29 +1,29 @@
-//! Everything that a person has, packed into one file.
+//! An export of a user's whole library into one file.
 
 use crate::id::{ExportId, UserId};
 use crate::kind::ExportState;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// Everything that a person has, packed into one file.
+/// An export of a user's whole library into one file.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "export")]
 pub struct Model {
     /// The export.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ExportId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
-    /// How far it is.
+    /// Processing state.
     pub state: ExportState,
-    /// How long the file is; while it is packed, so far; none before.
+    /// Length of the file in bytes; while the export runs, the bytes written so far; `None` before.
     pub bytes: Option<i64>,
-    /// Why it failed, in words for the person.
+    /// Why it failed, as a message for the user.
     #[sea_orm(column_type = "Text", nullable)]
     pub error: Option<String>,
-    /// When it was asked for.
+    /// Time of the request.
     pub created_at: Timestamp,
-    /// When it ended.
+    /// Time at which it ended.
     pub finished_at: Option<Timestamp>,
 }
 

@@ -1,39 +1,39 @@
-//! A followed feed: each follower's own row. What is fetched is its [source](crate::feed_source).
+//! A followed feed. Each follower has a separate row. The [source](crate::feed_source), which is fetched, is shared.
 
 use crate::id::{FeedId, FeedSourceId, UserId};
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// A followed feed: each follower's own row.
+/// A followed feed. Each follower has a separate row.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "feed")]
 pub struct Model {
     /// The feed.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: FeedId,
-    /// Who follows it.
+    /// The follower.
     pub user_id: UserId,
-    /// What is fetched for it; a user follows a source once.
+    /// The source that is fetched for it; a user follows a source at most once.
     pub source_id: FeedSourceId,
-    /// Its address, in the follower's own spelling.
+    /// Its URL as the follower entered it.
     #[sea_orm(column_type = "Text")]
     pub url: String,
-    /// A title of the follower's own instead of the feed's.
+    /// Title set by the follower, which replaces the title of the feed.
     #[sea_orm(column_type = "Text", nullable)]
     pub title: Option<String>,
-    /// The folder that it stands in.
+    /// The folder that contains it.
     #[sea_orm(column_type = "Text", nullable)]
     pub folder: Option<String>,
-    /// Where the feed gives a summary, the page is fetched.
+    /// Whether the pages of entries with only a summary are fetched.
     pub full_text: bool,
-    /// When the person began to follow it.
+    /// Time at which the user followed it.
     pub created_at: Timestamp,
 }
 
 crate::owned::owned_table!(FeedId);
 
 impl Entity {
-    /// Everybody's rows of one source: for the fetch that serves them all, and for nobody's eyes.
+    /// Returns the rows of all followers of a source, for the fetch that serves all of them. They are never shown to other users.
     pub fn followers_of(source: FeedSourceId) -> Select<Entity> {
         Self::find().filter(Column::SourceId.eq(source))
     }

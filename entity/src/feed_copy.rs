@@ -1,13 +1,13 @@
-//! What the last good fetch of a feed brought, read and bounded: later followers and retries are served from it.
+//! The content of a feed from its last successful fetch, parsed and bounded. Later followers and retries are served from it.
 
 use crate::id::FeedSourceId;
 use sea_orm::entity::prelude::*;
 
-/// What the last good fetch of a feed brought.
+/// The content of a feed from its last successful fetch.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "feed_copy")]
 pub struct Model {
-    /// Whose copy it is.
+    /// The source.
     #[sea_orm(primary_key, auto_increment = false)]
     pub source_id: FeedSourceId,
     /// The feed as JSON.

@@ -1,28 +1,28 @@
-//! The hub that a feed names, and whether it tells this service of new entries (WebSub, W3C Recommendation of 2018).
+//! The hub that a feed declares, and the state of the subscription there (WebSub, W3C Recommendation of 2018).
 
 use crate::id::FeedSourceId;
 use crate::kind::PushState;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// The hub of a source.
+/// The subscription of a source at its hub.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "feed_push")]
 pub struct Model {
-    /// The source; it has one hub at a time.
+    /// The source. It has at most one hub at a time.
     #[sea_orm(primary_key, auto_increment = false)]
     pub source_id: FeedSourceId,
-    /// Where subscriptions are asked for.
+    /// URL of the hub, to which subscription requests are sent.
     #[sea_orm(column_type = "Text")]
     pub hub: String,
-    /// The feed's own address, as it names itself to the hub.
+    /// Topic URL: the URL of the feed as it declares itself to the hub.
     #[sea_orm(column_type = "Text")]
     pub topic: String,
-    /// How far the subscription is.
+    /// State of the subscription.
     pub state: PushState,
-    /// From then on the hub says nothing more.
+    /// End of the subscription: after it the hub sends no notifications.
     pub ends_at: Option<Timestamp>,
-    /// When it is asked, or asked again.
+    /// Time of the next subscription request.
     pub renew_at: Timestamp,
 }
 

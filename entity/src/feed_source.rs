@@ -1,46 +1,46 @@
-//! The address of a feed, fetched once for all who follow it. It says nothing of who they are: not even its spelling is
-//! one of theirs.
+//! A feed, fetched once for all its followers. It holds nothing about them: even its URL is normalised, so that it shows no
+//! follower's spelling.
 
 use crate::id::FeedSourceId;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// The address of a feed, with its schedule and what its last fetch said.
+/// A feed with its schedule and the result of its last fetch.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "feed_source")]
 pub struct Model {
     /// The source.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: FeedSourceId,
-    /// The normalised address: by it sources are compared, and it is what is fetched.
+    /// The normalised URL, by which sources are compared and which is fetched.
     #[sea_orm(column_type = "Text", unique)]
     pub url: String,
-    /// The feed's own title.
+    /// Title of the feed.
     #[sea_orm(column_type = "Text", nullable)]
     pub title: Option<String>,
-    /// The page that it is the feed of.
+    /// URL of the site to which the feed belongs.
     #[sea_orm(column_type = "Text", nullable)]
     pub site_url: Option<String>,
-    /// Validator of the copy.
+    /// `ETag` of the stored copy.
     #[sea_orm(column_type = "Text", nullable)]
     pub etag: Option<String>,
-    /// Validator of the copy.
+    /// `Last-Modified` of the stored copy.
     #[sea_orm(column_type = "Text", nullable)]
     pub last_modified: Option<String>,
-    /// When it was last fetched well.
+    /// Time of the last successful fetch.
     pub fetched_at: Option<Timestamp>,
-    /// When it is fetched next; none where its server said that it is gone for good.
+    /// Time of the next fetch; `None` if the server reported that the feed is gone permanently.
     pub next_fetch_at: Option<Timestamp>,
-    /// Its server asks not to be asked again before then, whoever wants it.
+    /// Time until which the server asked for no requests (`Retry-After`); it holds for all followers.
     pub wait_until: Option<Timestamp>,
-    /// From a good fetch to the next.
+    /// Seconds between a successful fetch and the next one.
     pub interval_seconds: i64,
-    /// Fetches that failed since the last good one.
+    /// Number of failed fetches since the last successful one.
     pub failures: i32,
-    /// Why the last fetch failed, in words for people.
+    /// Why the last fetch failed, as a message for users.
     #[sea_orm(column_type = "Text", nullable)]
     pub error: Option<String>,
-    /// When somebody first followed it.
+    /// Time at which it was first followed.
     pub created_at: Timestamp,
 }
 

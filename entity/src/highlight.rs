@@ -1,33 +1,33 @@
-//! A marked part of a bookmark's document.
+//! A highlight in the document of a bookmark.
 
 use crate::id::{BookmarkId, HighlightId, UserId};
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// A marked part of a bookmark's document.
+/// A highlight in the document of a bookmark.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "highlight")]
 pub struct Model {
     /// The highlight.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: HighlightId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
     /// The bookmark.
     pub bookmark_id: BookmarkId,
-    /// The marked words.
+    /// The highlighted text.
     #[sea_orm(column_type = "Text")]
     pub text: String,
-    /// What the person wrote beside them.
+    /// The user's note on the highlight.
     #[sea_orm(column_type = "Text", nullable)]
     pub note: Option<String>,
-    /// A colour's name.
+    /// Name of its colour.
     pub color: Option<String>,
-    /// Where the words begin in the document's text.
+    /// Start offset in the text of the document, in Unicode scalar values.
     pub start_offset: i32,
-    /// Where they end.
+    /// End offset in the text of the document, in Unicode scalar values.
     pub end_offset: i32,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
 }
 

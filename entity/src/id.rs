@@ -1,4 +1,4 @@
-//! Typed ids: one macro, and the one place that makes new ones. All are UUIDv7 (contract.md, section 1).
+//! Typed ids, and the only place that creates new ones. All are UUIDv7 (contract.md, section 1).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,10 +12,10 @@ use uuid::Uuid;
 
 use crate::time::Timestamp;
 
-/// A text that is no id.
+/// A string that is not a valid id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a valid id: expected a UUID")]
-pub struct NotAnId;
+pub struct InvalidId;
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
@@ -27,14 +27,14 @@ macro_rules! ids {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// A new id; ids made later sort after earlier ones.
+            /// Creates an id; ids created later sort after earlier ones.
             pub fn new(now: Timestamp) -> Self {
-                Self(fresh(now))
+                Self(new_uuid(now))
             }
 
-            /// When it was made, to the millisecond.
-            pub fn made_at(self) -> Option<Timestamp> {
-                moment(self.0)
+            /// Returns the creation time, to the millisecond; `None` if the id is not of version 7.
+            pub fn created_at(self) -> Option<Timestamp> {
+                creation_time(self.0)
             }
         }
 
@@ -45,9 +45,9 @@ macro_rules! ids {
         }
 
         impl FromStr for $name {
-            type Err = NotAnId;
+            type Err = InvalidId;
 
-            fn from_str(text: &str) -> Result<Self, NotAnId> {
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
                 parse(text).map(Self)
             }
         }
@@ -66,7 +66,7 @@ macro_rules! ids {
             }
         }
 
-        /// Ids are never made from numbers; the database library asks for this of every primary key.
+        /// Ids are never created from numbers; `sea-orm` requires this conversion of every primary key.
         impl TryFromU64 for $name {
             fn try_from_u64(_: u64) -> Result<Self, DbErr> {
                 Err(DbErr::ConvertFromU64(stringify!($name)))
@@ -76,75 +76,77 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A person with an account.
+    /// A user account.
     UserId,
     /// A signed-in browser.
     SessionId,
-    /// An API key; stays the same when its secret is made anew.
+    /// An API key; it does not change when the secret is rotated.
     KeyId,
     /// An application connected by OAuth.
     GrantId,
-    /// An application that registered for OAuth; its `client_id`.
+    /// An OAuth client; its `client_id`.
     ClientId,
-    /// A saved page or upload.
+    /// A saved page or an uploaded file.
     BookmarkId,
     /// A text with its passages.
     DocumentId,
     /// A passage of a document.
     ChunkId,
-    /// A marked part of a document.
+    /// A highlight in a document.
     HighlightId,
-    /// A person's collection of bookmarks.
+    /// A collection of bookmarks.
     CollectionId,
     /// A note: on a bookmark, or of a project.
     NoteId,
     /// A followed feed.
     FeedId,
-    /// The address of a feed, shared by all who follow it.
+    /// A feed source, shared by all followers.
     FeedSourceId,
     /// An entry of a followed feed.
     EntryId,
     /// A project.
     ProjectId,
-    /// A thing's place in a project.
+    /// An item of a project.
     ProjectItemId,
     /// A decision of a project.
     DecisionId,
-    /// A piece of durable background work.
+    /// A durable background job.
     JobId,
-    /// A line of the activity view.
+    /// A row of the activity view.
     ActivityId,
     /// An in-app notice.
     NoticeId,
     /// An import of a file.
     ImportId,
-    /// What became of a row of an import.
+    /// The result of one row of an import.
     ImportRowId,
-    /// An export of everything.
+    /// An export of a library.
     ExportId,
-    /// An answer that is being made.
+    /// An answer in progress.
     AnswerId,
-    /// An announced file of the user's own.
+    /// An announced upload.
     UploadId,
-    /// The bytes of a file in the store.
+    /// A file in the blob store.
     FileId,
-    /// A data folder, as the database knows it.
+    /// A data folder, as the database identifies it.
     DataFolderId,
-    /// One making of a passage index.
+    /// A passage index; an index that is created anew has a new id.
     IndexId,
+    /// One counter of a user's calls in memory. It has a row of its own, which nothing else changes.
+    UsageCounterId,
 }
 
-/// The only spelling that is taken: lower case, with hyphens.
-fn parse(text: &str) -> Result<Uuid, NotAnId> {
-    let id = Uuid::try_parse(text).map_err(|_| NotAnId)?;
+/// Parses an id in its only accepted form: lower case, with hyphens.
+fn parse(text: &str) -> Result<Uuid, InvalidId> {
+    let id = Uuid::try_parse(text).map_err(|_| InvalidId)?;
     let mut buffer = Uuid::encode_buffer();
-    if id.as_hyphenated().encode_lower(&mut buffer) == text { Ok(id) } else { Err(NotAnId) }
+    if id.as_hyphenated().encode_lower(&mut buffer) == text { Ok(id) } else { Err(InvalidId) }
 }
 
-/// Ids of one millisecond are told apart, and kept in the order of their making, by this.
+/// Keeps ids of the same millisecond distinct and in the order of their creation.
 static SEQUENCE: AtomicU16 = AtomicU16::new(0);
 
-fn fresh(now: Timestamp) -> Uuid {
+fn new_uuid(now: Timestamp) -> Uuid {
     let millis = u64::try_from(now.millis()).unwrap_or_default();
     // Bytes 6 and 8 of a version 4 id hold version and variant; the others are random.
     let [a, b, c, d, e, f, _, g, _, h, ..] = *Uuid::new_v4().as_bytes();
@@ -153,8 +155,8 @@ fn fresh(now: Timestamp) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
 }
 
-/// The time that an id holds; only one of version 7 holds one.
-fn moment(id: Uuid) -> Option<Timestamp> {
+/// Returns the time in an id; only ids of version 7 contain one.
+fn creation_time(id: Uuid) -> Option<Timestamp> {
     let (seconds, nanos) = id.get_timestamp()?.to_unix();
     let millis = i64::try_from(seconds).ok()?.checked_mul(1000)?;
     Some(Timestamp::from_millis(millis.checked_add(i64::from(nanos / 1_000_000))?))
@@ -165,22 +167,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_read_in_one_spelling_only() {
+    fn id_is_parsed_in_one_spelling_only() {
         let id = UserId::new(Timestamp::from_millis(1_700_000_000_000));
         let text = id.to_string();
 
         assert_eq!(text.parse(), Ok(id));
-        assert_eq!(text.to_uppercase().parse::<UserId>(), Err(NotAnId));
-        assert_eq!(text.replace('-', "").parse::<UserId>(), Err(NotAnId));
-        assert_eq!(format!("{{{text}}}").parse::<UserId>(), Err(NotAnId));
+        assert_eq!(text.to_uppercase().parse::<UserId>(), Err(InvalidId));
+        assert_eq!(text.replace('-', "").parse::<UserId>(), Err(InvalidId));
+        assert_eq!(format!("{{{text}}}").parse::<UserId>(), Err(InvalidId));
     }
 
     #[test]
-    fn a_new_id_is_of_version_7_and_holds_its_time() {
+    fn new_id_has_version_7_and_its_creation_time() {
         let now = Timestamp::from_millis(1_700_000_000_123);
         let id = UserId::new(now);
 
-        assert_eq!((id.0.get_version_num(), id.made_at()), (7, Some(now)));
-        assert_eq!(UserId(Uuid::new_v4()).made_at(), None);
+        assert_eq!((id.0.get_version_num(), id.created_at()), (7, Some(now)));
+        assert_eq!(UserId(Uuid::new_v4()).created_at(), None);
     }
 }

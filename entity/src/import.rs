@@ -1,50 +1,50 @@
-//! A file of another program, or an export, that a person brought.
+//! An import of a file: the export of another program, or of Carrel.
 
 use crate::id::{ImportId, UserId};
 use crate::kind::ImportState;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// A file of another program, or an export, that a person brought.
+/// An import of a file: the export of another program, or of Carrel.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "import")]
 pub struct Model {
     /// The import.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ImportId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
-    /// Name of the file as it came, without its folders.
+    /// Name of the file as it was uploaded, without its folders.
     #[sea_orm(column_type = "Text", nullable)]
     pub file_name: Option<String>,
-    /// How far it is.
+    /// Processing state.
     pub state: ImportState,
-    /// It is only looked at what would come of it.
+    /// Whether it is a dry run, which reports the result and changes nothing.
     pub dry_run: bool,
-    /// Which program wrote the file: as the person said, or as it was found.
+    /// Format of the file: given by the user, or detected.
     pub format: Option<String>,
-    /// Columns of a table that are not read, as a list in JSON.
+    /// Columns of a table that are ignored, as a JSON list.
     #[sea_orm(column_type = "Text", nullable)]
     pub unread_columns: Option<String>,
-    /// Rows of the file that are done.
+    /// Number of processed rows.
     pub done: i64,
-    /// Things that were made.
+    /// Number of created objects.
     pub created: i32,
-    /// Things that were there and got something.
+    /// Number of existing objects that were updated.
     pub updated: i32,
-    /// Rows that were passed over.
+    /// Number of skipped rows.
     pub skipped: i32,
-    /// Rows that were passed over and are not kept one by one, as JSON: their number by reason.
+    /// Skipped rows that are not stored one by one, as JSON: their number by reason.
     #[sea_orm(column_type = "Text", nullable)]
     pub unlisted_faults: Option<String>,
-    /// Rows that were passed over since the last one that was taken in.
+    /// Number of skipped rows since the last one that was imported.
     pub faults_in_a_row: i32,
-    /// Why it failed, in words for the person.
+    /// Why it failed, as a message for the user.
     #[sea_orm(column_type = "Text", nullable)]
     pub error: Option<String>,
-    /// When it was asked for.
+    /// Time of the request.
     pub created_at: Timestamp,
-    /// When it ended.
+    /// Time at which it ended.
     pub finished_at: Option<Timestamp>,
 }
 

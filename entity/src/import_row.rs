@@ -1,10 +1,10 @@
-//! What became of a row of an import: for the report, for continuing the import, and for undoing it.
+//! The result of one row of an import: for the report, for continuing the import, and for undoing it.
 
 use crate::id::{ImportId, ImportRowId, UserId};
 use crate::kind::{ImportedKind, RowOutcome};
 use sea_orm::entity::prelude::*;
 
-/// What became of a row of an import: for the report, for continuing the import, and for undoing it.
+/// The result of one row of an import: for the report, for continuing the import, and for undoing it.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "import_row")]
 pub struct Model {
@@ -13,20 +13,20 @@ pub struct Model {
     pub id: ImportRowId,
     /// The import.
     pub import_id: ImportId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
-    /// Where it stands in the file, from 1.
+    /// Line in the file, from 1.
     pub line: i64,
-    /// What came of it.
+    /// The result.
     pub outcome: RowOutcome,
-    /// What it is; none of a row that was passed over.
+    /// Kind of the object; `None` if the row was skipped.
     pub kind: Option<ImportedKind>,
-    /// Its id in the export that it came from.
+    /// Id of the object in the export.
     pub source_id: Option<Uuid>,
-    /// What it became, or what was there already; none once an undo has found the thing gone or deleted it.
+    /// Id of the object that was created or found; `None` once an undo has deleted it or has found it deleted.
     pub made_id: Option<Uuid>,
-    /// Why it was passed over; of a dry run the name of the row; else what the undo of the import and later imports of the same
-    /// file need of it.
+    /// The reason if the row was skipped; the name of the row in a dry run; otherwise what the undo of the import and later imports
+    /// of the same file need.
     #[sea_orm(column_type = "Text", nullable)]
     pub detail: Option<String>,
 }
@@ -34,14 +34,14 @@ pub struct Model {
 crate::owned::owned_table!();
 
 impl Model {
-    /// Whether the import created the row's thing, rather than finding it.
+    /// Returns whether the import created the object of the row, rather than found it.
     pub fn has_created(&self) -> bool {
-        matches!(self.outcome, RowOutcome::Created | RowOutcome::Beside)
+        matches!(self.outcome, RowOutcome::Created | RowOutcome::Incidental)
     }
 }
 
 impl Entity {
-    /// The rows of an import, if it is this user's.
+    /// Returns the rows of an import, if it belongs to this user.
     pub fn within(user: UserId, import: ImportId) -> Select<Entity> {
         Self::owned_by(user).filter(Column::ImportId.eq(import))
     }

@@ -1,58 +1,58 @@
-//! Durable background work: a row is the intent, a lease is the doing (architecture.md, section 8).
+//! Durable background jobs: a row records the work, a lease marks its execution (architecture.md, section 8).
 
 use crate::id::{JobId, UserId};
 use crate::kind::JobState;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// Durable background work: a row is the intent, a lease is the doing (architecture.md, section 8).
+/// Durable background jobs: a row records the work, a lease marks its execution (architecture.md, section 8).
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "job")]
 pub struct Model {
     /// The job.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: JobId,
-    /// For whom it runs.
+    /// The user for whom it runs.
     pub user_id: UserId,
-    /// What is to be done; the worker knows the names.
+    /// Name of the kind of work; the `jobs` crate declares the names.
     pub kind: String,
-    /// What it is done to: a document, an import.
+    /// Id of the object of the work, such as a document or an import.
     pub subject: Uuid,
-    /// Where it stands.
+    /// State in the queue.
     pub state: JobState,
-    /// The track on which it waits; the queue knows the numbers.
+    /// The track on which it waits; the `jobs` crate declares the numbers.
     pub track: i16,
-    /// Lower runs first: what a person waits for comes before a backlog.
+    /// Lower values run first: work that a user waits for runs before a backlog.
     pub priority: i16,
-    /// Its place among what waits on the track with this priority; none while it runs, or waits for its time.
+    /// Position among the waiting jobs of the track with this priority; `None` while it runs or waits for `run_at`.
     pub turn: Option<i64>,
-    /// Not before then.
+    /// Earliest time of the next attempt.
     pub run_at: Timestamp,
-    /// How often it was begun.
+    /// Number of attempts begun.
     pub attempts: i32,
-    /// How often the process died that worked on it, since it got further last.
+    /// Number of times that the process died while working on it, since its last progress.
     pub deaths: i32,
-    /// How far a long job has come, in parts that its work knows.
+    /// Progress of a long job, in units that depend on its kind.
     pub done: i32,
-    /// The fencing token: another one at each claim, so that a try which lost its lease changes nothing more.
+    /// Fencing token: renewed at each claim, so that an attempt that has lost its lease can change nothing.
     pub lease_token: Option<Uuid>,
-    /// The data folder whose process claimed it last: that folder's next process ends the lease of a dead one.
+    /// The data folder of the process that claimed it last: the next process of that folder ends the lease of a dead one.
     pub lease_owner: Option<Uuid>,
-    /// A running try is taken for dead after this.
+    /// End of the lease: after this time a running attempt counts as dead.
     pub lease_until: Option<Timestamp>,
-    /// Why the last try failed, in words for the person.
+    /// Why the last attempt failed, as a message for the user.
     #[sea_orm(column_type = "Text", nullable)]
     pub error: Option<String>,
-    /// When it was asked for.
+    /// Time of the request.
     pub created_at: Timestamp,
-    /// When it ended, well or badly.
+    /// Time at which it ended, with or without success.
     pub finished_at: Option<Timestamp>,
 }
 
 crate::owned::owned_table!();
 
 impl Model {
-    /// A job that waits from now on, without a turn as yet.
+    /// Returns a job that is due now and has no position in its track yet.
     pub fn queued(
         user: UserId,
         kind: &str,

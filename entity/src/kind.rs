@@ -1,4 +1,4 @@
-//! The small enums that are columns, each with its name on the wire and in the database.
+//! Enums that are stored in columns, each with its name on the wire and in the database.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,10 +8,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sea_orm::DeriveValueType;
 use serde::{Deserialize, Serialize};
 
-/// A text that names none of the kinds.
+/// A string that is not the name of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown name")]
-pub struct NotAKind;
+pub struct UnknownName;
 
 /// A kind whose values have names.
 pub trait NamedKind: FromStr + Copy + 'static {
@@ -27,16 +27,16 @@ macro_rules! kinds {
         pub enum $kind { $($(#[$vdoc])* #[serde(rename = $name)] $variant),+ }
 
         impl $kind {
-            /// Every kind's name.
+            /// The names of all variants.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
-            /// The name on the wire and in the database.
+            /// Returns the name on the wire and in the database.
             pub fn name(self) -> &'static str {
                 match self { $($kind::$variant => $name),+ }
             }
         }
 
-        /// It is never a key by itself; the database library asks for this of every part of a key.
+        /// It is never a key alone; `sea-orm` requires this conversion of every part of a key.
         impl sea_orm::TryFromU64 for $kind {
             fn try_from_u64(_: u64) -> Result<Self, sea_orm::DbErr> {
                 Err(sea_orm::DbErr::ConvertFromU64(stringify!($kind)))
@@ -68,47 +68,47 @@ macro_rules! kinds {
         }
 
         impl FromStr for $kind {
-            type Err = NotAKind;
+            type Err = UnknownName;
 
-            fn from_str(name: &str) -> Result<Self, NotAKind> {
-                match name { $($name => Ok($kind::$variant),)+ _ => Err(NotAKind) }
+            fn from_str(name: &str) -> Result<Self, UnknownName> {
+                match name { $($name => Ok($kind::$variant),)+ _ => Err(UnknownName) }
             }
         }
     )+};
 }
 
 kinds! {
-    /// How far an import is.
+    /// State of an import.
     ImportState {
-        /// Its rows are taken in.
+        /// Its rows are being imported.
         Running = "running",
-        /// It was looked at what would come of it, and it waits for the word.
-        Checked = "checked",
-        /// It goes on when it is told to, and so do the pages that it brought.
+        /// The dry run has finished; it waits to be started.
+        DryRunDone = "checked",
+        /// Paused, together with the fetching of its pages, until it is resumed.
         Paused = "paused",
-        /// Every row was taken in.
+        /// Every row was imported.
         Done = "done",
-        /// It did not come to its end.
+        /// It failed.
         Failed = "failed",
         /// It is being undone.
         Undoing = "undoing",
         /// Its undo stopped before the end and can be started again.
         HalfUndone = "half_undone",
-        /// It was undone: what it created and nobody had changed since was deleted.
+        /// It was undone: everything that it created and that was not changed since was deleted.
         Undone = "undone",
     }
-    /// What became of a row of an import.
+    /// Result of a row of an import.
     RowOutcome {
-        /// Something was made.
+        /// An object was created.
         Created = "created",
-        /// It was there already and got something.
+        /// An existing object was updated.
         Updated = "updated",
-        /// It was passed over.
+        /// The row was skipped.
         Skipped = "skipped",
-        /// It was made on the way: a collection for a folder.
-        Beside = "beside",
+        /// An object was created for another row, such as a collection for a folder.
+        Incidental = "beside",
     }
-    /// What a row of an import is.
+    /// Kind of object of a row of an import.
     ImportedKind {
         /// A bookmark.
         Bookmark = "bookmark",
@@ -116,26 +116,26 @@ kinds! {
         Collection = "collection",
         /// A followed feed.
         Feed = "feed",
-        /// An entry of one.
+        /// An entry of a feed.
         Entry = "entry",
         /// A highlight.
         Highlight = "highlight",
         /// A project.
         Project = "project",
-        /// A decision of one.
+        /// A decision of a project.
         Decision = "decision",
         /// A note of a project.
         Note = "note",
-        /// A thing's place in a project.
+        /// An item of a project.
         Item = "item",
     }
-    /// How far an export is.
+    /// State of an export.
     ExportState {
-        /// It is being packed.
+        /// The file is being written.
         Running = "running",
-        /// The file is there.
+        /// The file is complete.
         Done = "done",
-        /// It did not come to its end.
+        /// It failed.
         Failed = "failed",
     }
     /// The two kinds of API key.
@@ -145,146 +145,146 @@ kinds! {
         /// For the MCP server; carries the scope `mcp`.
         Mcp = "mcp",
     }
-    /// What a document was before it became text (contract.md, section 1).
+    /// Kind of source of a document (contract.md, section 1).
     ContentType {
-        /// A page.
+        /// A web page.
         Article = "article",
         /// A PDF file.
         Pdf = "pdf",
-        /// A sound recording.
+        /// An audio recording.
         Audio = "audio",
-        /// A film.
+        /// A video.
         Video = "video",
-        /// A note of the user's own.
+        /// A note of the user.
         Note = "note",
     }
-    /// How far a document is (contract.md, section 5).
+    /// Processing state of a document (contract.md, section 5).
     DocumentStatus {
-        /// Something is still to be done.
+        /// Extraction or indexing is not finished.
         Processing = "processing",
         /// Readable and searchable.
         Ready = "ready",
-        /// The last try failed; later tries may still make it ready.
+        /// The last attempt failed; a later attempt may still succeed.
         Failed = "failed",
     }
-    /// How a bookmark came to be.
+    /// Kind of a bookmark.
     BookmarkKind {
-        /// A saved address.
+        /// A saved URL.
         Page = "page",
-        /// A file of the user's own.
+        /// A file uploaded by the user.
         Upload = "upload",
     }
-    /// The form of content that came with a save.
+    /// Format of the content that was sent with a save.
     SourceForm {
-        /// A page's HTML.
+        /// HTML of a page.
         Html = "html",
         /// Plain text.
         Text = "text",
     }
-    /// Whether a project is worked on.
+    /// Status of a project.
     ProjectStatus {
-        /// It takes items, notes and decisions.
+        /// It accepts items, notes and decisions.
         Active = "active",
-        /// Put away: it can be read and is not written to.
+        /// Archived: it can be read but not changed.
         Archived = "archived",
     }
-    /// By what an item of a project was named.
+    /// The kind of reference by which an item was added to a project.
     ItemKind {
-        /// A saved page or upload.
+        /// A saved page or an uploaded file.
         Bookmark = "bookmark",
-        /// A marked part of one.
+        /// A highlight in a bookmark.
         Highlight = "highlight",
-        /// A note, of a bookmark or of another project.
+        /// A note on a bookmark or of another project.
         Note = "note",
         /// An entry of a followed feed.
         Entry = "entry",
-        /// An address that was saved for the project.
+        /// A URL that was saved for the project.
         Url = "url",
     }
-    /// What a source is to its project.
+    /// Role of an item in its project.
     ItemRole {
-        /// What the work is about.
+        /// A source that the project is about.
         Source = "source",
-        /// What it is good to know for it.
+        /// Background information.
         Background = "background",
     }
-    /// Where a decision stands.
+    /// Status of a decision.
     DecisionStatus {
-        /// Somebody proposed it.
+        /// Proposed and not decided yet.
         Proposed = "proposed",
-        /// It holds.
+        /// In force.
         Decided = "decided",
-        /// It was not taken.
+        /// Rejected.
         Rejected = "rejected",
     }
-    /// Where durable work stands.
+    /// State of a durable job.
     JobState {
         /// Due at its `run_at`.
         Queued = "queued",
-        /// Taken by a worker, until its lease ends.
+        /// Claimed by a worker, until its lease ends.
         Running = "running",
         /// Finished.
         Done = "done",
-        /// Given up after its last try; kept with its reason.
+        /// Failed permanently; kept with its reason.
         Dead = "dead",
     }
-    /// The two surfaces whose calls are counted and logged.
+    /// The two APIs whose calls are counted and logged.
     Surface {
         /// REST v1 and v2.
         Rest = "rest",
         /// The MCP server.
         Mcp = "mcp",
     }
-    /// How an OAuth client proves to be itself at the token endpoint (RFC 7591, section 2).
+    /// Client authentication method at the token endpoint (RFC 7591, section 2).
     ClientAuth {
-        /// Not at all: a public client.
+        /// None: a public client.
         None = "none",
-        /// By a secret in the body.
+        /// A secret in the request body.
         Post = "client_secret_post",
-        /// By a secret in the header.
+        /// A secret in the `Authorization` header.
         Basic = "client_secret_basic",
     }
-    /// Whether an application is connected.
+    /// State of a connection.
     GrantState {
-        /// Its tokens work.
+        /// Its tokens are valid.
         Connected = "connected",
-        /// The person, or the account's end, has ended it.
+        /// Ended by the user, or because the account ended.
         Disconnected = "disconnected",
-        /// The application has ended it, or a secret of it was used twice.
+        /// Revoked by the application, or because a secret of it was used twice.
         Revoked = "revoked",
     }
-    /// How far an authorization code has come. It is good for one presentation, whatever comes of that.
+    /// State of an authorization code. A code can be presented once, whether that succeeds or not.
     CodeState {
-        /// Nobody has presented it.
+        /// Not presented yet.
         Issued = "issued",
-        /// It was presented, and no connection was made of it.
+        /// Presented without success.
         Spent = "spent",
-        /// A connection was made of it.
+        /// Exchanged for a connection.
         Redeemed = "redeemed",
     }
-    /// How far a token has come. An access token stays as it was issued: it ends with its time or its connection.
+    /// State of a token. An access token stays `Issued`: it ends when it expires or its connection ends.
     TokenState {
         /// Not exchanged yet.
         Issued = "issued",
         /// A refresh token that was exchanged for the next pair.
         Spent = "spent",
     }
-    /// How far the subscription at a feed's hub is.
+    /// State of the subscription at the hub of a feed.
     PushState {
-        /// The feed names the hub.
+        /// The feed declares the hub.
         Offered = "offered",
-        /// The hub was asked, and has not asked back yet.
-        Asked = "asked",
-        /// The hub has asked back: it says when there is something new.
+        /// The subscription was requested; the hub has not verified it yet.
+        Requested = "asked",
+        /// The hub has verified the subscription and sends notifications.
         Active = "active",
-        /// The hub does not want to.
+        /// The hub has denied the subscription.
         Refused = "refused",
     }
     /// The two kinds of OAuth token.
     TokenKind {
-        /// For calls of the MCP server.
+        /// An access token, for calls of the MCP server.
         Access = "access",
-        /// For the next pair of tokens.
+        /// A refresh token, for the next pair of tokens.
         Refresh = "refresh",
     }
     /// The two kinds of notice (spec.md: Events).
@@ -296,11 +296,11 @@ kinds! {
     }
     /// Groups of the AI budget (contract.md, section 4).
     BudgetGroup {
-        /// Questions.
+        /// Answers to questions.
         Chat = "chat",
-        /// Vectors of passages and questions.
+        /// Embedding of passages and queries.
         Embedding = "embedding",
-        /// Speech to text.
+        /// Transcription of recordings.
         Transcription = "transcription",
     }
 }

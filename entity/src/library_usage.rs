@@ -1,35 +1,35 @@
-//! The bytes that a user's library takes up. The database keeps it: triggers count every change of a text (see
-//! `migration::library_usage`), so nothing else writes it but a repair.
+//! The size of each user's library in bytes. Triggers of the database update it with every change of a text (see
+//! `migration::library_usage`); only a repair writes it otherwise.
 
 use crate::feed;
 use crate::id::{FeedSourceId, UserId};
 use sea_orm::entity::prelude::*;
 use sea_orm::{QuerySelect, QueryTrait};
 
-/// The bytes that a user's library takes up, and the part of its stored idempotent answers.
+/// The size of a user's library, and the part of it that stored responses take.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "library_usage")]
 pub struct Model {
-    /// Whose library.
+    /// The owner of the library.
     #[sea_orm(primary_key, auto_increment = false)]
     pub user_id: UserId,
-    /// Bytes of all counted texts, as UTF-8.
+    /// Bytes of all counted texts, in UTF-8.
     pub bytes: i64,
-    /// Idempotency-Keys that are kept.
+    /// Number of stored Idempotency-Keys.
     pub answers: i64,
-    /// Bytes of the answers that are stored with them.
+    /// Bytes of the responses that are stored with them.
     pub answer_bytes: i64,
 }
 
 crate::owned::owned_changes!();
 
 impl Entity {
-    /// The row of one user.
+    /// Returns the row of a user.
     pub fn owned_by(user: UserId) -> Select<Entity> {
         Self::find_by_id(user)
     }
 
-    /// The rows of all who follow a source: for the fetch that serves them all.
+    /// Returns the rows of all followers of a source, for the fetch that serves all of them.
     pub fn of_followers(source: FeedSourceId) -> Select<Entity> {
         let followers = feed::Entity::followers_of(source).select_only().column(feed::Column::UserId);
         Self::find().filter(Column::UserId.in_subquery(followers.into_query()))

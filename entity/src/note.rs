@@ -1,34 +1,34 @@
-//! A person's note: on a bookmark (one note there) or of a project. Its text is a document too, so that it is found.
+//! A note, on a bookmark (at most one) or of a project. Its text is also a document, so that search finds it.
 
 use crate::id::{BookmarkId, DocumentId, NoteId, ProjectId, UserId};
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// A person's note: on a bookmark (one note there) or of a project. Its text is a document too, so that it is found.
+/// A note, on a bookmark (at most one) or of a project. Its text is also a document, so that search finds it.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "note")]
 pub struct Model {
     /// The note.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: NoteId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
     /// The document with its text.
     pub document_id: DocumentId,
-    /// The bookmark that it is on; unique.
+    /// The bookmark on which it was written; unique.
     pub bookmark_id: Option<BookmarkId>,
-    /// The project that it belongs to.
+    /// The project to which it belongs.
     pub project_id: Option<ProjectId>,
     /// Its title.
     pub title: String,
     /// Its text, as Markdown.
     #[sea_orm(column_type = "Text")]
     pub body: String,
-    /// Shown first, and to assistants.
+    /// Whether it is listed first and included in the context for assistants.
     pub pinned: bool,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 

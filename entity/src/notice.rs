@@ -9,22 +9,22 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "notice")]
 pub struct Model {
-    /// The notice; notices sort by their making.
+    /// The notice; ids sort by creation time.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: NoticeId,
-    /// Who is told.
+    /// The recipient.
     pub user_id: UserId,
-    /// What it tells of.
+    /// Kind of event.
     pub kind: NoticeKind,
-    /// One line.
+    /// Title, one line.
     pub title: String,
-    /// A sentence or two.
+    /// Body, one or two sentences.
     pub body: String,
-    /// The client that it names.
+    /// Name of the client that caused the event.
     pub client: Option<String>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When the person read it.
+    /// Time at which the user read it.
     pub read_at: Option<Timestamp>,
 }
 

@@ -1,40 +1,40 @@
-//! An application that registered to sign people in (RFC 7591). It is nobody's: any person may connect it.
+//! An OAuth client (RFC 7591). It belongs to no user: any user may connect it.
 
 use crate::id::ClientId;
 use crate::kind::ClientAuth;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// An application that registered to sign people in (RFC 7591).
+/// An OAuth client (RFC 7591).
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "oauth_client")]
 pub struct Model {
     /// The `client_id`.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ClientId,
-    /// What it calls itself; nobody has checked that.
+    /// Name that the client gave itself; it is not verified.
     pub name: Option<String>,
-    /// Its home page, http or https.
+    /// URL of its home page, http or https.
     pub uri: Option<String>,
-    /// Where people may be sent back to: a list of texts, compared byte for byte.
+    /// Redirect URIs, compared byte for byte.
     #[sea_orm(column_type = "Text")]
     pub redirect_uris: RedirectUris,
-    /// How it proves to be itself.
+    /// How it authenticates at the token endpoint.
     pub auth: ClientAuth,
-    /// SHA-256 of its secret, where it has one.
+    /// SHA-256 of its secret, if it has one.
     pub secret_hash: Option<Vec<u8>>,
-    /// The address of the document about itself that it is named by; none where it registered.
+    /// URL of the client ID metadata document by which it is identified; `None` if it registered dynamically.
     #[sea_orm(column_type = "Text", nullable)]
     pub document: Option<String>,
-    /// When that was last read.
+    /// Time at which that document was last read.
     pub document_read_at: Option<Timestamp>,
-    /// When it registered, or was first heard of.
+    /// Time of the registration, or of the first use of the document.
     pub created_at: Timestamp,
-    /// When it last asked for anything.
+    /// Time of its last request.
     pub last_used_at: Timestamp,
 }
 
-/// The redirect addresses of a client, one a line: none holds a line break.
+/// Redirect URIs of a client, stored one per line: a URI contains no line break.
 #[derive(Clone, Debug, PartialEq, Eq, sea_orm::DeriveValueType)]
 #[sea_orm(value_type = "String")]
 pub struct RedirectUris(pub Vec<String>);
@@ -56,8 +56,8 @@ impl std::str::FromStr for RedirectUris {
 crate::owned::no_relations!();
 
 impl Entity {
-    /// The client that is named by this address.
-    pub fn by_document(address: &str) -> Select<Entity> {
-        Self::find().filter(Column::Document.eq(address))
+    /// Returns the client that is identified by the metadata document at this URL.
+    pub fn by_document(url: &str) -> Select<Entity> {
+        Self::find().filter(Column::Document.eq(url))
     }
 }

@@ -1,4 +1,4 @@
-//! An authorization code. Only its hash is kept; a spent one stays for a while, so that its second use is noticed.
+//! An authorization code. Only its hash is stored; a used code is kept for some time, so that a second use is detected.
 
 use crate::id::{ClientId, UserId};
 use crate::kind::CodeState;
@@ -13,30 +13,30 @@ pub struct Model {
     /// SHA-256 of the code.
     #[sea_orm(primary_key, auto_increment = false)]
     pub hash: Vec<u8>,
-    /// Who consented.
+    /// The user who consented.
     pub user_id: UserId,
-    /// To whom.
+    /// The client to which it was issued.
     pub client_id: ClientId,
-    /// Where it was sent.
+    /// The redirect URI to which it was sent.
     pub redirect_uri: String,
-    /// SHA-256 of the client's verifier, in base64url.
+    /// PKCE challenge: SHA-256 of the code verifier, in base64url.
     pub challenge: String,
-    /// What was granted.
+    /// The granted scopes.
     pub scopes: Scopes,
-    /// When it was issued.
+    /// Time of issue.
     pub issued_at: Timestamp,
-    /// From then on it is refused.
+    /// Expiry time.
     pub expires_at: Timestamp,
-    /// How far it has come.
+    /// Whether it was used.
     pub state: CodeState,
-    /// The number of the connection that it made, once redeemed.
+    /// Token family of the connection for which it was exchanged; `None` until then.
     pub branch: Option<i64>,
 }
 
 crate::owned::owned_table!();
 
 impl Entity {
-    /// The code with this hash, whoever's it is: how a client redeems one.
+    /// Returns the code with this hash, whatever its owner: for the exchange by a client.
     pub fn by_hash(hash: &[u8]) -> Select<Entity> {
         Self::find().filter(Column::Hash.eq(hash))
     }

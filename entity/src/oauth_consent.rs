@@ -1,4 +1,4 @@
-//! A consent page that was shown and not answered yet: what it asked for is kept here, not in the page.
+//! A consent page that was shown and not answered yet. The requested scopes are stored here, not in the page.
 
 use crate::id::{ClientId, SessionId, UserId};
 use crate::scope::Scopes;
@@ -12,28 +12,28 @@ pub struct Model {
     /// SHA-256 of the ticket in the page's form.
     #[sea_orm(primary_key, auto_increment = false)]
     pub hash: Vec<u8>,
-    /// The browser that it was shown to.
+    /// The session to which it was shown.
     pub session_id: SessionId,
-    /// Who is signed in there.
+    /// The user of the session.
     pub user_id: UserId,
-    /// Who asks.
+    /// The client that asks for consent.
     pub client_id: ClientId,
-    /// Where the answer goes: one of the client's redirect addresses.
+    /// Where the response is sent: one of the redirect URIs of the client.
     pub redirect_uri: String,
-    /// What the client wants back with the answer.
+    /// `state` parameter of the request, returned with the response.
     pub state: String,
-    /// SHA-256 of the client's verifier, in base64url.
+    /// PKCE challenge: SHA-256 of the code verifier, in base64url.
     pub challenge: String,
-    /// What was offered.
+    /// The offered scopes.
     pub scopes: Scopes,
-    /// From then on the page is too old.
+    /// Expiry time of the page.
     pub expires_at: Timestamp,
 }
 
 crate::owned::owned_changes!();
 
 impl Entity {
-    /// The page with this ticket, if it was shown to this browser of this user.
+    /// Returns the page with this ticket, if it was shown in this session of this user.
     pub fn shown_to(user: UserId, session: SessionId, hash: &[u8]) -> Select<Entity> {
         let own = Self::find().filter(Column::UserId.eq(user)).filter(Column::SessionId.eq(session));
         own.filter(Column::Hash.eq(hash))

@@ -1,4 +1,4 @@
-//! A connection: one person and one application (contract.md, section 8).
+//! The connection of one user and one application (contract.md, section 8).
 
 use crate::id::{ClientId, GrantId, UserId};
 use crate::kind::GrantState;
@@ -6,42 +6,43 @@ use crate::scope::Scopes;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// A connection: one person and one application. Person and application together are unique.
+/// The connection of one user and one application. The pair of user and application is unique.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "oauth_grant")]
 pub struct Model {
-    /// Stays the same when the application is connected again.
+    /// The connection; the id does not change when the application is connected again.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: GrantId,
-    /// Who connected it.
+    /// The user who connected it.
     pub user_id: UserId,
-    /// What was connected.
+    /// The connected application.
     pub client_id: ClientId,
-    /// Whether it still is.
+    /// Whether it is still connected.
     pub state: GrantState,
-    /// How often it was connected or ended: tokens of an earlier number are dead.
+    /// Token family (RFC 9700): incremented when the application is connected or the connection ends. Tokens of an earlier family are
+    /// invalid.
     pub branch: i64,
-    /// What the person ticked; the plan may hide some.
+    /// Scopes selected by the user; those that the plan does not include are ignored.
     pub scopes: Scopes,
-    /// The resource that its tokens are for.
+    /// Resource for which its tokens are valid (RFC 8707).
     pub resource: String,
-    /// When it was last connected.
+    /// Time of the last connection.
     pub connected_at: Timestamp,
-    /// When it was last used.
+    /// Time of the last use.
     pub last_used_at: Option<Timestamp>,
-    /// Name and version of the latest MCP `initialize`.
+    /// Client name and version from the latest MCP `initialize` request.
     pub mcp_client: Option<String>,
 }
 
 crate::owned::owned_table!(GrantId);
 
 impl Entity {
-    /// The connection of a token, whoever's it is: how a caller is recognised.
+    /// Returns the connection of a token, whatever its owner: for authentication.
     pub fn of_token(id: GrantId) -> Select<Entity> {
         Self::find_by_id(id)
     }
 
-    /// The connection of this user and this application.
+    /// Returns the connection of this user and this application.
     pub fn between(user: UserId, client: ClientId) -> Select<Entity> {
         Self::owned_by(user).filter(Column::ClientId.eq(client))
     }

@@ -1,25 +1,25 @@
-//! A sign-in page that an application sent somebody to: what it goes on with is kept here, not in the page.
+//! A sign-in page shown during an authorization request. The parameters of the request are stored here, not in the page.
 
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// A sign-in page that was shown.
+/// A sign-in page shown during an authorization request.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "oauth_sign_in")]
 pub struct Model {
     /// SHA-256 of the ticket in the page's form.
     #[sea_orm(primary_key, auto_increment = false)]
     pub hash: Vec<u8>,
-    /// The parameters of the request for authorization, as a query.
+    /// Parameters of the authorization request, as a query string.
     pub query: String,
-    /// From then on the page is too old.
+    /// Expiry time of the page.
     pub expires_at: Timestamp,
 }
 
 crate::owned::no_relations!();
 
 impl Entity {
-    /// The page with this ticket; nobody is signed in on it, so it has no owner.
+    /// Returns the page with this ticket. It has no owner, because no user is signed in yet.
     pub fn by_hash(hash: &[u8]) -> Select<Entity> {
         Self::find().filter(Column::Hash.eq(hash))
     }

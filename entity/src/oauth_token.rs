@@ -1,4 +1,4 @@
-//! An access or refresh token of a connection. Only its hash is kept.
+//! An access or refresh token of a connection. Only its hash is stored.
 
 use crate::id::GrantId;
 use crate::kind::{TokenKind, TokenState};
@@ -15,24 +15,24 @@ pub struct Model {
     pub hash: Vec<u8>,
     /// The connection.
     pub grant_id: GrantId,
-    /// The connection's number when it was issued: it is dead once that has moved on.
+    /// Token family of the connection when it was issued; the token is invalid once the connection has a later one.
     pub branch: i64,
-    /// For calls, or for a new pair.
+    /// Access or refresh token.
     pub kind: TokenKind,
-    /// What it allows; an access token may have less than its connection.
+    /// Its scopes; an access token may have fewer than its connection.
     pub scopes: Scopes,
-    /// When it was issued.
+    /// Time of issue.
     pub issued_at: Timestamp,
-    /// From then on it is refused.
+    /// Expiry time.
     pub expires_at: Timestamp,
-    /// How far it has come.
+    /// Whether it was exchanged.
     pub state: TokenState,
 }
 
 crate::owned::no_relations!();
 
 impl Entity {
-    /// The token with this hash, whoever's it is: how a caller or a client is recognised.
+    /// Returns the token with this hash, whatever its owner: for authentication.
     pub fn by_hash(hash: &[u8]) -> Select<Entity> {
         Self::find().filter(Column::Hash.eq(hash))
     }

@@ -1,6 +1,6 @@
-//! What the tables share that belong to users: finders and changes that start from the owner, so that a query cannot forget it.
+//! Finders and changes shared by all tables that belong to users. They start from the owner, so that a query cannot omit it.
 
-/// Declares that a table has no relations; finders name what they join.
+/// Declares that a table has no relations; finders name the tables that they join.
 macro_rules! no_relations {
     () => {
         /// Relations to other tables: none.
@@ -30,7 +30,7 @@ macro_rules! owned_changes {
     };
 }
 
-/// Declares finders and changes of a table with a column `user_id`; with the type of its ids also the finder of one row.
+/// Declares finders and changes of a table with a column `user_id`. Given the type of its ids, also declares the finder of one row.
 macro_rules! owned_table {
     () => {
         crate::owned::owned_changes!();

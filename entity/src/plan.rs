@@ -1,4 +1,4 @@
-//! Plans and what each allows (spec.md: Limits; contract.md, section 4). The numbers come from the settings.
+//! Plans and their limits (spec.md: Limits; contract.md, section 4). The limits come from the settings.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,18 +8,18 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sea_orm::DeriveValueType;
 use serde::{Deserialize, Serialize};
 
-use crate::kind::NotAKind;
+use crate::kind::UnknownName;
 
-/// What a user has subscribed to.
+/// The plan of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, DeriveValueType, Serialize, Deserialize)]
 #[sea_orm(value_type = "String")]
 #[serde(rename_all = "lowercase")]
 pub enum Plan {
-    /// MCP with the read tools; no REST API.
+    /// The read tools of the MCP server; no REST API.
     Free,
-    /// Everything, with the numbers of one person's use.
+    /// All features, with limits for personal use.
     Pro,
-    /// Everything, with larger numbers.
+    /// All features, with higher limits.
     Research,
 }
 
@@ -27,7 +27,7 @@ impl Plan {
     /// All plans, smallest first.
     pub const ALL: [Plan; 3] = [Plan::Free, Plan::Pro, Plan::Research];
 
-    /// Whether the plan has the REST API.
+    /// Returns whether the plan includes the REST API.
     pub fn has_rest(self) -> bool {
         match self {
             Plan::Free => false,
@@ -35,7 +35,7 @@ impl Plan {
         }
     }
 
-    /// The name on the wire and in the settings.
+    /// Returns the name on the wire and in the settings.
     pub fn name(self) -> &'static str {
         match self {
             Plan::Free => "free",
@@ -66,57 +66,57 @@ impl JsonSchema for Plan {
 }
 
 impl FromStr for Plan {
-    type Err = NotAKind;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, NotAKind> {
-        Plan::ALL.into_iter().find(|p| p.name() == name).ok_or(NotAKind)
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        Plan::ALL.into_iter().find(|p| p.name() == name).ok_or(UnknownName)
     }
 }
 
-/// The numbers of one plan.
+/// The limits of one plan.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// REST keys a user may have.
+    /// Maximum number of REST keys of a user.
     pub rest_keys: u32,
-    /// MCP keys a user may have.
+    /// Maximum number of MCP keys of a user.
     pub mcp_keys: u32,
-    /// REST requests a UTC day.
+    /// REST requests per UTC day.
     pub rest_per_day: u32,
-    /// MCP tool calls a UTC day.
+    /// MCP tool calls per UTC day.
     pub mcp_per_day: u32,
-    /// Requests an hour for one key.
+    /// Requests per hour and key.
     pub hourly_per_key: u32,
-    /// Answers of /ask a UTC month.
+    /// Answers of /ask per UTC month.
     pub answers_per_month: u32,
-    /// Items of one project.
+    /// Maximum number of items of a project.
     pub items_per_project: u32,
-    /// Tokens of the AI budget a UTC month.
+    /// AI tokens per UTC month.
     pub ai_tokens_per_month: u64,
     /// Bytes of the largest single upload.
     pub upload_bytes: u64,
-    /// Bytes of the uploads kept at one time.
+    /// Bytes of all stored uploads of a user.
     pub stored_bytes: u64,
-    /// Bytes of the library: its texts, notes, import rows and stored idempotent answers.
+    /// Bytes of a library: its texts, notes, import rows and stored idempotent responses.
     pub library_bytes: u64,
-    /// Bytes of the files of imports and exports kept at one time.
+    /// Bytes of all stored files of imports and exports of a user.
     pub transfer_bytes: u64,
 }
 
-/// The table of plans, as the settings give it.
+/// The limits of all plans, from the settings.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plans {
-    /// Numbers of the Free plan.
+    /// Limits of the Free plan.
     pub free: Limits,
-    /// Numbers of the Pro plan.
+    /// Limits of the Pro plan.
     pub pro: Limits,
-    /// Numbers of the Research plan.
+    /// Limits of the Research plan.
     pub research: Limits,
 }
 
 impl Plans {
-    /// The numbers of a plan.
+    /// Returns the limits of a plan.
     pub fn limits(&self, plan: Plan) -> &Limits {
         match plan {
             Plan::Free => &self.free,

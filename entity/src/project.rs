@@ -1,32 +1,32 @@
-//! A person's project: what they work on, with instructions, decisions, notes and sources.
+//! A project of a user, with instructions, decisions, notes and sources.
 
 use crate::id::{ProjectId, UserId};
 use crate::kind::ProjectStatus;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// A person's project: what they work on, with instructions, decisions, notes and sources.
+/// A project of a user, with instructions, decisions, notes and sources.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "project")]
 pub struct Model {
     /// The project.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ProjectId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
     /// Its name; names may repeat.
     pub name: String,
-    /// What it is about.
+    /// Its description.
     #[sea_orm(column_type = "Text", nullable)]
     pub description: Option<String>,
-    /// What an assistant is to keep to; may be empty.
+    /// Instructions for assistants; may be empty.
     #[sea_orm(column_type = "Text")]
     pub instructions: String,
-    /// Whether it is worked on.
+    /// Whether it is active or archived.
     pub status: ProjectStatus,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When it, or anything in it, last changed: the order of the list.
+    /// Time of the last change of the project or its contents; lists are sorted by it.
     pub updated_at: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! A thing's place in a project. What is out of sight, such as the text of a deleted bookmark, keeps its place unseen.
+//! An item of a project. An item whose document is hidden, such as that of a deleted bookmark, is kept but not shown.
 
 use crate::id::{DocumentId, HighlightId, ProjectId, ProjectItemId, UserId};
 use crate::kind::{ItemKind, ItemRole};
@@ -7,38 +7,38 @@ use crate::{document, project};
 use sea_orm::entity::prelude::*;
 use sea_orm::{Condition, JoinType, QuerySelect, RelationDef};
 
-/// A thing's place in a project. What is out of sight, such as the text of a deleted bookmark, keeps its place unseen.
+/// An item of a project. An item whose document is hidden, such as that of a deleted bookmark, is kept but not shown.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "project_item")]
 pub struct Model {
     /// The item.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ProjectItemId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
     /// The project.
     pub project_id: ProjectId,
-    /// By what it was named.
+    /// The kind of reference by which it was added.
     pub kind: ItemKind,
-    /// What makes it one thing, whatever names it: the highlight, or else the document. Unique within the project.
+    /// Identity of the item, whatever its kind: the id of the highlight, or else of the document. Unique within the project.
     pub thing: Uuid,
-    /// The document with its text; of a highlight the one that it stands in.
+    /// The document with its text; for a highlight, the document that contains it.
     pub document_id: DocumentId,
     /// The highlight.
     pub highlight_id: Option<HighlightId>,
-    /// What it is to the project.
+    /// Its role in the project.
     pub role: ItemRole,
-    /// Shown first, and given way last.
+    /// Whether it is listed first, and omitted last when the context of a project is too long.
     pub pinned: bool,
-    /// When it was added.
+    /// Time at which it was added.
     pub added_at: Timestamp,
 }
 
 crate::owned::owned_changes!();
 
 impl Entity {
-    /// The items of one user's projects that are in sight. A deleted bookmark is not, with all that was marked in it; where
-    /// its text stays as that of a feed entry, only an item that names the entry does.
+    /// Returns the visible items of a user's projects. A deleted bookmark and its highlights are not visible; if its text is kept as the
+    /// text of a feed entry, only an item that refers to the entry is visible.
     pub fn owned_by(user: UserId) -> Select<Entity> {
         let of: RelationDef =
             Self::belongs_to(document::Entity).from(Column::DocumentId).to(document::Column::Id).into();
@@ -52,7 +52,7 @@ impl Entity {
             .filter(named)
     }
 
-    /// Those of one project.
+    /// Returns the rows of one project.
     pub fn within(project: &project::Model) -> Select<Entity> {
         Self::owned_by(project.user_id).filter(Column::ProjectId.eq(project.id))
     }

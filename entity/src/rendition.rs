@@ -1,18 +1,18 @@
-//! How a document's text is shown to a reader.
+//! The text of a document prepared for display.
 
 use crate::id::{DocumentId, UserId};
 use sea_orm::entity::prelude::*;
 
-/// How a document's text is shown to a reader: of the version that is its text now.
+/// The current version of the text of a document, prepared for display.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "rendition")]
 pub struct Model {
     /// The document.
     #[sea_orm(primary_key, auto_increment = false)]
     pub document_id: DocumentId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
-    /// Its words as HTML that is safe to show; none where there was no markup.
+    /// The text as sanitised HTML; `None` if the source had no markup.
     #[sea_orm(column_type = "Text", nullable)]
     pub html: Option<String>,
     /// Its headings, as JSON.
@@ -23,7 +23,7 @@ pub struct Model {
 crate::owned::owned_changes!();
 
 impl Entity {
-    /// How this user's document is shown, where more than its text is known.
+    /// Returns the rendition of a document, if it belongs to this user and has one.
     pub fn one_of(user: UserId, document: DocumentId) -> Select<Entity> {
         Self::find_by_id(document).filter(Column::UserId.eq(user))
     }

@@ -1,4 +1,4 @@
-//! Scopes: what a key may do, and sets of them (spec.md: Scopes).
+//! Scopes, the permissions of a key, and sets of scopes (spec.md: Scopes).
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use sea_orm::DeriveValueType;
 use serde::{Serialize, Serializer};
 
-use crate::kind::NotAKind;
+use crate::kind::UnknownName;
 use crate::plan::Plan;
 
 macro_rules! scopes {
@@ -22,7 +22,7 @@ macro_rules! scopes {
             /// Every scope, in the order of the specification.
             pub const ALL: &'static [Scope] = &[$(Scope::$variant),+];
 
-            /// The name on the wire.
+            /// Returns the name on the wire.
             pub fn name(self) -> &'static str {
                 match self { $(Scope::$variant => $name),+ }
             }
@@ -35,7 +35,7 @@ scopes! {
     Mcp = "mcp",
     /// Search, documents, chunks, transcripts.
     ReadLibrary = "read:library",
-    /// Questions answered by the service's model.
+    /// Questions that are answered by a model.
     AskLibrary = "ask:library",
     /// Listing projects and reading their context.
     ReadProjects = "read:projects",
@@ -43,28 +43,28 @@ scopes! {
     WriteProjects = "write:projects",
     /// Uploads.
     WriteUploads = "write:uploads",
-    /// Reading bookmarks by v1.
+    /// Reading bookmarks through REST v1.
     ReadBookmarks = "read:bookmarks",
-    /// Changing bookmarks by v1; the tool add_bookmark.
+    /// Changing bookmarks through REST v1; the tool add_bookmark.
     WriteBookmarks = "write:bookmarks",
     /// The tool create_note.
     WriteNotes = "write:notes",
-    /// Reading collections by v1.
+    /// Reading collections through REST v1.
     ReadCollections = "read:collections",
-    /// Changing collections by v1.
+    /// Changing collections through REST v1.
     WriteCollections = "write:collections",
-    /// Reading feeds by v1.
+    /// Reading feeds through REST v1.
     ReadFeeds = "read:feeds",
-    /// Changing feeds by v1.
+    /// Changing feeds through REST v1.
     WriteFeeds = "write:feeds",
-    /// Reading feed entries by v1.
+    /// Reading feed entries through REST v1.
     ReadEntries = "read:entries",
-    /// Reading the account by v1.
+    /// Reading the account through REST v1.
     ReadUser = "read:user",
 }
 
 impl Scope {
-    /// Those that an application may be granted by OAuth (spec.md: Scopes).
+    /// The scopes that an application may be granted through OAuth (spec.md: Scopes).
     pub const GRANTABLE: [Scope; 5] = [
         Scope::ReadLibrary,
         Scope::ReadProjects,
@@ -75,7 +75,7 @@ impl Scope {
 }
 
 impl Scope {
-    /// Whether it lets its holder change the library.
+    /// Returns whether the scope permits changes of the library.
     pub const fn is_write(self) -> bool {
         match self {
             Scope::WriteProjects
@@ -96,7 +96,7 @@ impl Scope {
         }
     }
 
-    /// Whether one of these is such a scope.
+    /// Returns whether one of these scopes permits changes of the library.
     pub const fn any_writes(mut scopes: &[Scope]) -> bool {
         while let [scope, rest @ ..] = scopes {
             if scope.is_write() {
@@ -115,10 +115,10 @@ impl fmt::Display for Scope {
 }
 
 impl FromStr for Scope {
-    type Err = NotAKind;
+    type Err = UnknownName;
 
-    fn from_str(name: &str) -> Result<Self, NotAKind> {
-        Scope::ALL.iter().copied().find(|s| s.name() == name).ok_or(NotAKind)
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        Scope::ALL.iter().copied().find(|s| s.name() == name).ok_or(UnknownName)
     }
 }
 
@@ -144,7 +144,7 @@ impl JsonSchema for Scope {
 }
 
 impl Plan {
-    /// Whether keys of this plan may have the scope (spec.md: Scopes).
+    /// Returns whether the plan includes the scope (spec.md: Scopes).
     pub fn includes(self, scope: Scope) -> bool {
         match self {
             Plan::Free => matches!(scope, Scope::Mcp | Scope::ReadLibrary | Scope::ReadProjects),
@@ -153,49 +153,49 @@ impl Plan {
     }
 }
 
-/// A set of scopes; kept as names with spaces between.
+/// A set of scopes, stored as names separated by spaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, DeriveValueType)]
 #[sea_orm(value_type = "String")]
 pub struct Scopes(BTreeSet<Scope>);
 
 impl Scopes {
-    /// Whether the scope is in the set.
+    /// Returns whether the scope is in the set.
     pub fn has(&self, scope: Scope) -> bool {
         self.0.contains(&scope)
     }
 
-    /// Those that the plan includes; the others are ignored until an upgrade, not deleted.
+    /// Returns the scopes that the plan includes. The others are ignored until an upgrade, not deleted.
     pub fn within(&self, plan: Plan) -> Scopes {
         self.iter().filter(|s| plan.includes(*s)).collect()
     }
 
-    /// Those that the plan does not include.
+    /// Returns the scopes that the plan does not include.
     pub fn beyond(&self, plan: Plan) -> Vec<Scope> {
         self.iter().filter(|s| !plan.includes(*s)).collect()
     }
 
-    /// Which of the needed are not in the set.
+    /// Returns the needed scopes that are not in the set.
     pub fn missing(&self, needed: &Scopes) -> Vec<Scope> {
         needed.iter().filter(|s| !self.has(*s)).collect()
     }
 
-    /// Those that are in the other set too.
-    pub fn common(&self, other: &Scopes) -> Scopes {
+    /// Returns the scopes that are in both sets.
+    pub fn intersection(&self, other: &Scopes) -> Scopes {
         self.iter().filter(|scope| other.has(*scope)).collect()
     }
 
-    /// Whether there is none.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The set with one more.
+    /// Returns the set with the scope added.
     pub fn with(mut self, scope: Scope) -> Scopes {
         self.0.insert(scope);
         self
     }
 
-    /// In the order of the specification.
+    /// Iterates over the scopes in the order of the specification.
     pub fn iter(&self) -> impl Iterator<Item = Scope> + '_ {
         self.0.iter().copied()
     }
@@ -220,9 +220,9 @@ impl fmt::Display for Scopes {
 }
 
 impl FromStr for Scopes {
-    type Err = NotAKind;
+    type Err = UnknownName;
 
-    fn from_str(names: &str) -> Result<Self, NotAKind> {
+    fn from_str(names: &str) -> Result<Self, UnknownName> {
         names.split_whitespace().map(str::parse).collect()
     }
 }
@@ -252,16 +252,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_is_kept_as_names_and_read_back() {
+    fn set_is_stored_as_names_and_parsed_back() {
         let scopes: Scopes = [Scope::ReadProjects, Scope::Mcp].as_slice().into();
 
         assert_eq!(scopes.to_string(), "mcp read:projects");
         assert_eq!(scopes.to_string().parse(), Ok(scopes));
-        assert_eq!("mcp write:everything".parse::<Scopes>(), Err(NotAKind));
+        assert_eq!("mcp write:everything".parse::<Scopes>(), Err(UnknownName));
     }
 
     #[test]
-    fn a_plan_hides_scopes_beyond_it() {
+    fn plan_ignores_scopes_that_it_does_not_include() {
         let scopes: Scopes = [Scope::Mcp, Scope::WriteNotes].as_slice().into();
 
         assert_eq!(scopes.within(Plan::Free).to_string(), "mcp");

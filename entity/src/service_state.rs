@@ -1,15 +1,15 @@
-//! A fact of the whole service, by name: secrets that outlive restarts, the generation of the keys, the pause of the AI.
+//! A named value of the whole service: secrets that survive restarts, the generation of the keys, whether AI is paused.
 
 use sea_orm::entity::prelude::*;
 
-/// A fact of the whole service, by name: secrets that outlive restarts, the generation of the keys, the pause of the AI.
+/// A named value of the whole service: secrets that survive restarts, the generation of the keys, whether AI is paused.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "service_state")]
 pub struct Model {
-    /// What it is.
+    /// Name of the value.
     #[sea_orm(primary_key, auto_increment = false)]
     pub name: String,
-    /// The fact.
+    /// The value.
     #[sea_orm(column_type = "Text")]
     pub value: String,
 }

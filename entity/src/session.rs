@@ -1,31 +1,31 @@
-//! A signed-in browser.
+//! A session of a signed-in browser.
 
 use crate::id::{SessionId, UserId};
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// A signed-in browser.
+/// A session of a signed-in browser.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "session")]
 pub struct Model {
     /// The session.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: SessionId,
-    /// Whose browser it is.
+    /// The user who is signed in.
     pub user_id: UserId,
-    /// SHA-256 of the cookie's secret; unique.
+    /// SHA-256 of the secret in the cookie; unique.
     pub secret_hash: Vec<u8>,
-    /// When the person signed in.
+    /// Time of the sign-in.
     pub created_at: Timestamp,
-    /// When it ends without further use.
+    /// Expiry time, unless the session is used again.
     pub expires_at: Timestamp,
 }
 
 crate::owned::owned_table!();
 
 impl Entity {
-    /// The session with this secret, if it has not ended.
-    pub fn living(secret_hash: &[u8], now: Timestamp) -> Select<Entity> {
+    /// Returns the session whose secret has this hash, if it has not expired.
+    pub fn unexpired(secret_hash: &[u8], now: Timestamp) -> Select<Entity> {
         Self::find().filter(Column::SecretHash.eq(secret_hash)).filter(Column::ExpiresAt.gt(now))
     }
 }

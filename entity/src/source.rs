@@ -1,27 +1,27 @@
-//! What a document is made from, where it was given and not fetched: kept until the text is in.
+//! The source of a document whose content was given rather than fetched. It is kept until the text is extracted.
 
 use crate::id::{DocumentId, UserId};
 use crate::kind::SourceForm;
 use sea_orm::entity::prelude::*;
 
-/// What a document is made from, where it was given and not fetched: kept until the text is in.
+/// The source of a document whose content was given rather than fetched. It is kept until the text is extracted.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "source")]
 pub struct Model {
     /// The document.
     #[sea_orm(primary_key, auto_increment = false)]
     pub document_id: DocumentId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
-    /// `html` or `text`.
+    /// Format of the content.
     pub form: SourceForm,
-    /// The content as it was given.
+    /// The content as it was received.
     #[sea_orm(column_type = "Text")]
     pub body: String,
-    /// The same as HTML that is safe to show, where a feed gave it.
+    /// The content as sanitised HTML, if it comes from a feed.
     #[sea_orm(column_type = "Text", nullable)]
     pub html: Option<String>,
-    /// Its headings as JSON, where a feed gave it.
+    /// Its headings as JSON, if it comes from a feed.
     #[sea_orm(column_type = "Text", nullable)]
     pub outline: Option<String>,
 }
@@ -29,7 +29,7 @@ pub struct Model {
 crate::owned::owned_changes!();
 
 impl Entity {
-    /// What this user gave for this document, where it is still kept.
+    /// Returns the source of a document, if it belongs to this user and is still kept.
     pub fn one_of(user: UserId, document: DocumentId) -> Select<Entity> {
         Self::find_by_id(document).filter(Column::UserId.eq(user))
     }

@@ -1,4 +1,4 @@
-//! Moments as the database keeps them (milliseconds of the Unix epoch) and as the wire says them (RFC 3339).
+//! Times as the database stores them (milliseconds since the Unix epoch) and as the wire represents them (RFC 3339).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,9 +13,9 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{OffsetDateTime, UtcOffset};
 
-const DAY: i64 = 86_400_000;
+const DAY_MILLIS: i64 = 86_400_000;
 
-/// A moment with the precision of a millisecond, in UTC.
+/// A point in time with millisecond precision, in UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, DeriveValueType)]
 pub struct Timestamp(i64);
 
@@ -28,34 +28,34 @@ pub struct Day(i32);
 pub struct Month(i32);
 
 impl Timestamp {
-    /// From milliseconds since 1970-01-01T00:00:00Z.
+    /// Returns the time of milliseconds since 1970-01-01T00:00:00Z.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since 1970-01-01T00:00:00Z.
+    /// Returns the milliseconds since 1970-01-01T00:00:00Z.
     pub const fn millis(self) -> i64 {
         self.0
     }
 
-    /// Reads RFC 3339 with any offset; `None` for anything else and for years outside 1 to 9999.
+    /// Parses a time of RFC 3339 with any offset; returns `None` for anything else and for years outside 1 to 9999.
     pub fn parse(text: &str) -> Option<Self> {
         let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?;
         i64::try_from(moment.unix_timestamp_nanos().div_euclid(1_000_000)).ok().map(Self)
     }
 
-    /// The UTC day of this moment.
+    /// Returns the UTC day of this time.
     pub fn day(self) -> Day {
-        Day(i32::try_from(self.0.div_euclid(DAY)).unwrap_or(i32::MAX))
+        Day(i32::try_from(self.0.div_euclid(DAY_MILLIS)).unwrap_or(i32::MAX))
     }
 
-    /// The UTC month of this moment.
+    /// Returns the UTC month of this time.
     pub fn month(self) -> Month {
         let date = self.calendar();
         Month((date.year() - 1970) * 12 + i32::from(u8::from(date.month())) - 1)
     }
 
-    /// How long from `earlier` to this; nothing where that lies behind.
+    /// Returns the duration from `earlier` to this time; zero if `earlier` is later.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
@@ -68,14 +68,14 @@ impl Timestamp {
 }
 
 impl Day {
-    /// Midnight UTC at the end of this day.
+    /// Returns midnight UTC at the end of this day.
     pub fn end(self) -> Timestamp {
-        Timestamp((i64::from(self.0) + 1) * DAY)
+        Timestamp((i64::from(self.0) + 1) * DAY_MILLIS)
     }
 }
 
 impl Month {
-    /// Midnight UTC at the end of this month.
+    /// Returns midnight UTC at the end of this month.
     pub fn end(self) -> Timestamp {
         let next = self.0 + 1;
         let month = u8::try_from(next.rem_euclid(12) + 1).ok().and_then(|m| time::Month::try_from(m).ok());
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_written_in_utc_with_milliseconds() {
+    fn timestamp_is_formatted_in_utc_with_milliseconds() {
         let moment = Timestamp::parse("2024-05-06T09:08:09.5+02:00").unwrap();
 
         assert_eq!(moment.to_string(), "2024-05-06T07:08:09.500Z");
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn words_and_bare_dates_are_no_moments() {
+    fn words_and_dates_without_a_time_are_rejected() {
         for text in ["tomorrow", "2024-05-06", "2024-05-06T07:08:09", "2024-13-06T07:08:09Z", ""] {
             assert_eq!(Timestamp::parse(text), None, "{text}");
         }
     }
 
     #[test]
-    fn a_day_ends_at_midnight_and_a_month_on_its_last_day() {
+    fn day_ends_at_midnight_and_month_on_its_last_day() {
         let moment = Timestamp::parse("2024-12-31T23:59:59.999Z").unwrap();
 
         assert_eq!(moment.day().end().to_string(), "2025-01-01T00:00:00.000Z");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn time_before_the_epoch_has_a_day_too() {
+    fn time_before_the_epoch_has_a_day() {
         let moment = Timestamp::from_millis(-1);
 
         assert_eq!(moment.day().end(), Timestamp::from_millis(0));

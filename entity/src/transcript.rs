@@ -1,42 +1,42 @@
-//! How far a recording is transcribed: one row for each version of its document's text.
+//! Progress of the transcription of a recording: one row for each version of the text of its document.
 
 use crate::id::{DocumentId, UserId};
 use sea_orm::entity::prelude::*;
 
-/// How far a recording is transcribed: one row for each version of its document's text.
+/// Progress of the transcription of a recording: one row for each version of the text of its document.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "transcript")]
 pub struct Model {
     /// The document.
     #[sea_orm(primary_key, auto_increment = false)]
     pub document_id: DocumentId,
-    /// The version of the document's text that it becomes.
+    /// The version of the text that it will be.
     #[sea_orm(primary_key, auto_increment = false)]
     pub version: i32,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
-    /// Tells the recording from another one: a transcript goes on only where its own recording is heard.
+    /// Identity of the recording: a transcription is continued only with the recording with which it was begun.
     pub recording: String,
-    /// What transcribes it.
+    /// Name of the model.
     pub model: String,
-    /// ISO 639-1, once it was told with certainty.
+    /// ISO 639-1 code of its language, once it was detected with certainty.
     pub language: Option<String>,
-    /// Samples, 16,000 a second, up to which its segments are rows.
+    /// Number of samples (16,000 per second) whose segments are stored.
     pub heard_samples: i64,
-    /// How many of them the transcriber did not take.
+    /// Number of those samples that the transcriber refused.
     pub refused_samples: i64,
-    /// How many segments there are.
+    /// Number of stored segments.
     pub segments: i32,
-    /// The part that is done, 0 to 1.
+    /// Progress, 0 to 1.
     pub progress: f64,
-    /// Whether the whole recording was heard.
+    /// Whether the whole recording is transcribed.
     pub finished: bool,
 }
 
 crate::owned::owned_table!();
 
 impl Entity {
-    /// One of the user's by its document and the version that it becomes.
+    /// Returns the transcript of a document and version, if it belongs to this user.
     pub fn one_of(user: UserId, document: DocumentId, version: i32) -> Select<Entity> {
         Self::owned_by(user).filter(Column::DocumentId.eq(document)).filter(Column::Version.eq(version))
     }

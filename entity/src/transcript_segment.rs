@@ -1,28 +1,28 @@
-//! A few words of a recording, and when they are said.
+//! A segment of a transcript with its times.
 
 use crate::id::{DocumentId, UserId};
 use sea_orm::entity::prelude::*;
 
-/// A few words of a recording, and when they are said.
+/// A segment of a transcript with its times.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "transcript_segment")]
 pub struct Model {
     /// The document.
     #[sea_orm(primary_key, auto_increment = false)]
     pub document_id: DocumentId,
-    /// The version of the document's text that it belongs to.
+    /// The version of the text to which it belongs.
     #[sea_orm(primary_key, auto_increment = false)]
     pub version: i32,
-    /// Its place, from 0.
+    /// Its position, from 0.
     #[sea_orm(primary_key, auto_increment = false)]
     pub ordinal: i32,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
-    /// When it begins, from the recording's beginning.
+    /// Start time from the beginning of the recording.
     pub start_seconds: f64,
-    /// When it ends: later than it begins.
+    /// End time, later than the start.
     pub end_seconds: f64,
-    /// What is said.
+    /// The text.
     #[sea_orm(column_type = "Text")]
     pub text: String,
 }

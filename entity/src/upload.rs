@@ -1,38 +1,38 @@
-//! An announced file of the user's own: from its ticket to the document that it became.
+//! An upload: from its announcement to the document that is created from it.
 
 use crate::id::{BookmarkId, DocumentId, UploadId, UserId};
 use crate::time::Timestamp;
 use sea_orm::Condition;
 use sea_orm::entity::prelude::*;
 
-/// An announced file of the user's own: from its ticket to the document that it became.
+/// An upload: from its announcement to the document that is created from it.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "upload")]
 pub struct Model {
     /// The upload.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: UploadId,
-    /// Whose it is.
+    /// The user who owns it.
     pub user_id: UserId,
-    /// What the person calls the file; no part of any path.
+    /// File name given by the user; never part of a path.
     #[sea_orm(column_type = "Text")]
     pub filename: String,
     /// The announced media type.
     #[sea_orm(column_type = "Text")]
     pub content_type: String,
-    /// The announced length.
+    /// The announced length in bytes.
     pub bytes: i64,
-    /// When it was announced.
+    /// Time of the announcement.
     pub created_at: Timestamp,
-    /// The address for its bytes works until then.
+    /// Expiry time of the upload URL.
     pub expires_at: Timestamp,
-    /// Bytes come for it, until then at least: whoever takes them in says so again and again.
+    /// Time until which its bytes are at least being received; extended by the heartbeat of the process that receives them.
     pub receiving_until: Timestamp,
-    /// When the bytes that it has came whole; none where the client sends them past this service.
+    /// Time at which its bytes were completely received; `None` if the client sends them directly to the blob store.
     pub arrived_at: Option<Timestamp>,
-    /// Their SHA-256 in hexadecimal digits, where it is known.
+    /// SHA-256 of its bytes in hexadecimal digits, if known.
     pub sha256: Option<String>,
-    /// When it became a document and a bookmark; they are there from then on.
+    /// Time at which its document and bookmark were created.
     pub completed_at: Option<Timestamp>,
     /// The document.
     pub document_id: Option<DocumentId>,
@@ -43,24 +43,24 @@ pub struct Model {
 crate::owned::owned_table!(UploadId);
 
 impl Model {
-    /// Whether bytes may still begin to come, or are coming.
-    pub fn awaits(&self, now: Timestamp) -> bool {
+    /// Returns whether bytes may still be sent, or are being received.
+    pub fn accepts_bytes(&self, now: Timestamp) -> bool {
         now < self.expires_at || now < self.receiving_until
     }
 }
 
 impl Entity {
-    /// The upload of this id, whoever's it is: for who holds its signed address.
-    pub fn by_address(id: UploadId) -> Select<Entity> {
+    /// Returns the upload with this id, whatever its owner: for the holder of its signed URL.
+    pub fn by_signed_url(id: UploadId) -> Select<Entity> {
         Self::find_by_id(id)
     }
 
-    /// The abandoned uploads of every user: for the clean-up.
+    /// Returns the abandoned uploads of all users, for the clean-up.
     pub fn abandoned(ended_before: Timestamp) -> Select<Entity> {
         Self::find().filter(Self::is_abandoned(ended_before))
     }
 
-    /// Whether an upload was not completed, and its address ended before this.
+    /// Returns the condition that an upload was not completed and its URL expired before `ended_before`.
     pub fn is_abandoned(ended_before: Timestamp) -> Condition {
         Condition::all().add(Column::CompletedAt.is_null()).add(Column::ExpiresAt.lt(ended_before))
     }

@@ -1,24 +1,28 @@
-//! What a user asked for on one UTC day, by surface.
+//! The calls of a user on one UTC day, by surface and by the counter that counted them.
 
-use crate::id::UserId;
+use crate::id::{UsageCounterId, UserId};
 use crate::kind::Surface;
 use crate::time::Day;
 use sea_orm::entity::prelude::*;
 
-/// What a user asked for on one UTC day, by surface.
+/// The calls of a user on one UTC day, by surface and by the counter that counted them. Their sum over all counters is the usage of
+/// the day. Each row is written with the absolute number of its counter, so writing it again adds nothing.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "usage_day")]
 pub struct Model {
-    /// Whose calls they were.
+    /// The user.
     #[sea_orm(primary_key, auto_increment = false)]
     pub user_id: UserId,
     /// The UTC day.
     #[sea_orm(primary_key, auto_increment = false)]
     pub day: Day,
-    /// By REST or by MCP.
+    /// The API that was called: REST or MCP.
     #[sea_orm(primary_key, auto_increment = false)]
     pub surface: Surface,
-    /// Requests, or tool calls by their weight.
+    /// The counter in the memory of one process.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub counter_id: UsageCounterId,
+    /// Number of requests, or of tool calls by their weight.
     pub calls: i64,
 }
 

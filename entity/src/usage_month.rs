@@ -1,15 +1,15 @@
-//! What a user spent of the AI budget in one UTC month, by group.
+//! AI budget that a user spent in one UTC month, by group.
 
 use crate::id::UserId;
 use crate::kind::BudgetGroup;
 use crate::time::Month;
 use sea_orm::entity::prelude::*;
 
-/// What a user spent of the AI budget in one UTC month, by group.
+/// AI budget that a user spent in one UTC month, by group.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "usage_month")]
 pub struct Model {
-    /// Whose budget it is.
+    /// The user.
     #[sea_orm(primary_key, auto_increment = false)]
     pub user_id: UserId,
     /// The UTC month.
@@ -18,9 +18,9 @@ pub struct Model {
     /// The group of the budget.
     #[sea_orm(primary_key, auto_increment = false)]
     pub budget_group: BudgetGroup,
-    /// Answers, images, recordings: how often.
+    /// Number of uses, such as answers or recordings.
     pub times: i64,
-    /// Tokens of the models.
+    /// Number of tokens.
     pub tokens: i64,
 }
 

@@ -1,35 +1,35 @@
-//! An account.
+//! A user account.
 
 use crate::id::UserId;
 use crate::plan::Plan;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// An account.
+/// A user account.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "user")]
 pub struct Model {
-    /// The account.
+    /// The user.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: UserId,
-    /// Address, in lower case; unique.
+    /// E-mail address, in lower case; unique.
     pub email: String,
-    /// What the person is called.
+    /// Display name.
     pub name: Option<String>,
-    /// Argon2id, as a PHC string.
+    /// Argon2id hash of the password, as a PHC string.
     pub password_hash: String,
-    /// What the person has subscribed to.
+    /// Its plan.
     pub plan: Plan,
-    /// Set while an operator has shut the account.
+    /// Time at which an operator disabled the account; `None` if it is enabled.
     pub disabled_at: Option<Timestamp>,
-    /// When the account was made.
+    /// Creation time.
     pub created_at: Timestamp,
 }
 
 crate::owned::no_relations!();
 
 impl Entity {
-    /// The account with this address; addresses are compared in lower case.
+    /// Returns the account with this e-mail address; addresses are compared in lower case.
     pub fn by_email(email: &str) -> Select<Entity> {
         Self::find().filter(Column::Email.eq(email.to_lowercase()))
     }

@@ -1,6 +1,6 @@
 //! # Database schema
 //!
-//! One migration a domain, in the order of the foreign keys: accounts come before what they own. The statements are SQL that
+//! One migration per domain, in the order of the foreign keys: accounts come before what they own. The statements are SQL that
 //! SQLite and PostgreSQL both read; `sql_migration` inserts the type of raw bytes, which differs. Each migration is one
 //! transaction, so a process that dies within it leaves the schema as it was. On PostgreSQL an advisory lock lets one node migrate
 //! at a time.
@@ -9,7 +9,7 @@
 //! that is no foreign key repeats the owner of the row's parent, with which the row is deleted. Times are milliseconds of the
 //! Unix epoch.
 //!
-//! A released migration is never changed: a later change of the schema is a migration of its own.
+//! A released migration is never changed: a later change of the schema is a new migration.
 
 pub mod library_usage;
 mod m0001_accounts;

@@ -57,12 +57,12 @@ impl CountedTable {
         self.columns.iter().map(|column| bytes(column)).collect::<Vec<_>>().join(" + ")
     }
 
-    /// The `FROM` clause of the rows of every user.
+    /// Returns the `FROM` clause of the rows of every user.
     fn every_row(&self) -> String {
         self.table.to_owned()
     }
 
-    /// The `FROM` clause of the rows of the user `$1`.
+    /// Returns the `FROM` clause of the rows of the user `$1`.
     fn rows_of_user(&self) -> String {
         let table = self.table;
         match self.access {
@@ -129,7 +129,7 @@ pub fn counted_columns() -> Vec<(&'static str, &'static str)> {
     COUNTED_TABLES.iter().flat_map(of_table).collect()
 }
 
-/// The sums of every counted table as one select with the columns `user_id`, `bytes`, `answers` and `answer_bytes`, over the rows
+/// Returns the sums of every counted table as one select with the columns `user_id`, `bytes`, `answers` and `answer_bytes`, over the rows
 /// of the `FROM` clauses that `from` makes.
 fn sums_query(from: fn(&CountedTable) -> String) -> String {
     let of_table = |counted: &CountedTable| {

@@ -1,4 +1,4 @@
-//! Documents: their passages, what they are made from, how they are shown, and transcripts of recordings.
+//! Documents: passages, sources, renditions, and transcripts of recordings.
 
 use crate::sql_migration::SqlMigration;
 

@@ -20,7 +20,7 @@ CREATE TABLE project (
 CREATE INDEX project_active ON project (user_id, status, updated_at, id)
 "#;
 
-/// A project has each thing once. `thing` is an id of a table that depends on the kind; the item is deleted with the thing's
+/// A project contains each object once. `thing` is an id of a table that depends on the kind; the item is deleted with its
 /// document or highlight.
 const PROJECT_ITEM: &str = "
 CREATE TABLE project_item (

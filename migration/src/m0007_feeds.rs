@@ -44,7 +44,7 @@ CREATE TABLE feed_push (
 CREATE INDEX feed_push_due ON feed_push (renew_at)
 ";
 
-/// A user follows a source once. A source that somebody follows cannot be deleted.
+/// A user follows a source once. A source with followers cannot be deleted.
 const FEED: &str = r#"
 CREATE TABLE feed (
     id UUID PRIMARY KEY,

@@ -1,4 +1,4 @@
-//! Requests: what limits and budgets count, answers in progress, and responses stored for Idempotency-Keys.
+//! Requests: counters of limits and budgets, answers in progress, and responses stored for Idempotency-Keys.
 
 use crate::sql_migration::SqlMigration;
 
@@ -9,13 +9,17 @@ pub const MIGRATION: SqlMigration = SqlMigration {
 };
 
 /// `day` is counted from 1970-01-01, in UTC. `usage_day_day` serves the read of the current day's counters of all users.
+///
+/// A process counts in memory, and each of its counters has a row of its own (`counter_id`), which is written with absolute numbers:
+/// when the answer to a COMMIT is lost, the row is written again, and a number that were added would count twice.
 const USAGE_DAY: &str = r#"
 CREATE TABLE usage_day (
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
     day INTEGER NOT NULL,
     surface TEXT NOT NULL,
+    counter_id UUID NOT NULL,
     calls BIGINT NOT NULL,
-    PRIMARY KEY (user_id, day, surface)
+    PRIMARY KEY (user_id, day, surface, counter_id)
 );
 CREATE INDEX usage_day_day ON usage_day (day)
 "#;

@@ -1,12 +1,12 @@
-//! What a user is shown of the use of the account: the activity view and notices.
+//! The activity view and notices of a user.
 
 use crate::sql_migration::SqlMigration;
 
 /// The activity view and notices.
 pub const MIGRATION: SqlMigration = SqlMigration { name: "m0010_activity", tables: &[ACTIVITY, NOTICE] };
 
-/// No column is a foreign key: lines are written in batches and outlive the key or the connection that they name. Deleting an
-/// account deletes its lines by a statement.
+/// No column is a foreign key: rows are written in batches and outlive the key or the connection to which they refer. A
+/// separate statement deletes the rows of an account.
 const ACTIVITY: &str = "
 CREATE TABLE activity (
     id UUID PRIMARY KEY,

@@ -36,7 +36,7 @@ impl MigrationTrait for SqlMigration {
 /// takes longer to change.
 ///
 /// # Errors
-/// The database fails.
+/// When the database fails.
 pub async fn lift_timeouts(manager: &SchemaManager<'_>) -> Result<(), DbErr> {
     let db = manager.get_connection();
     if db.get_database_backend() == DatabaseBackend::Postgres {
@@ -46,10 +46,10 @@ pub async fn lift_timeouts(manager: &SchemaManager<'_>) -> Result<(), DbErr> {
     Ok(())
 }
 
-/// Runs statements that are separated by `;`, which none of them contains. The word `BYTES` stands for the type of raw bytes.
+/// Runs statements that are separated by `;`, which none of them contains. The word `BYTES` is replaced by the type of raw bytes.
 ///
 /// # Errors
-/// The database refuses one of them.
+/// When the database refuses one of them.
 pub async fn run(manager: &SchemaManager<'_>, sql: &str) -> Result<(), DbErr> {
     let db = manager.get_connection();
     let bytes = if db.get_database_backend() == DatabaseBackend::Postgres { "BYTEA" } else { "BLOB" };

@@ -17,7 +17,6 @@ use library::imports::{self, ImportFile};
 use library::stored_files::FileLease;
 use parse::bookmarks::Format;
 use storage::blobs::PART_BYTES;
-use tokio::time::Instant;
 use validation::{NoFields, read_query};
 
 use super::handler::WebApp;
@@ -26,7 +25,7 @@ use crate::http::body::declared_length;
 use crate::http::envelope::{failure, success};
 use crate::http::session::{require_own_origin, signed_in};
 use crate::http::task::run_to_end;
-use crate::http::upload_timeouts::{MAX_SILENCE, MAX_UPLOAD_TIME};
+use crate::http::upload_deadline::UploadDeadline;
 use crate::routing::{self, RouteSurface};
 
 /// The longest field other than the file.
@@ -74,8 +73,7 @@ async fn begin(
     }
     let _lock = ctx.upload_locks.acquire(caller.user).await;
     imports::ensure_can_begin(&ctx.core, caller.user).await?;
-    let deadline = Instant::now() + MAX_UPLOAD_TIME;
-    let reader = FormReader { ctx, user: caller.user, announced, deadline };
+    let mut reader = FormReader { ctx, user: caller.user, announced, deadline: UploadDeadline::start() };
     let parse = async |_: &Caller| reader.read(request, payload).await.into();
     pipeline::execute::<BeginImport>(ctx, &caller, None, parse).await.into_reply()
 }
@@ -95,8 +93,7 @@ struct FormReader<'a> {
     user: UserId,
     /// The least number of bytes of the file.
     announced: u64,
-    /// The whole form must have arrived by then.
-    deadline: Instant,
+    deadline: UploadDeadline,
 }
 
 /// The fields of the form.
@@ -109,7 +106,7 @@ struct ImportForm {
 }
 
 impl FormReader<'_> {
-    async fn read(&self, request: &HttpRequest, payload: Payload) -> Result<BeginImport, Error> {
+    async fn read(&mut self, request: &HttpRequest, payload: Payload) -> Result<BeginImport, Error> {
         const NOT_A_FORM: Error =
             Error::UnsupportedType("the body must be multipart/form-data with a field named file");
         read_query::<NoFields>(request.query_string())?;
@@ -130,7 +127,7 @@ impl FormReader<'_> {
         Ok(BeginImport { file, file_name, format, dry_run: dry_run.unwrap_or(false) })
     }
 
-    async fn read_field(&self, form: &mut ImportForm, mut field: Field) -> Result<(), Error> {
+    async fn read_field(&mut self, form: &mut ImportForm, mut field: Field) -> Result<(), Error> {
         match field.name().unwrap_or_default().to_owned().as_str() {
             "file" if form.file.is_none() => {
                 let disposition = field.content_disposition();
@@ -157,9 +154,10 @@ impl FormReader<'_> {
         Ok(())
     }
 
-    async fn read_text(&self, field: &mut Field) -> Result<String, Error> {
+    async fn read_text(&mut self, field: &mut Field) -> Result<String, Error> {
         let mut text = Vec::new();
         while let Some(chunk) = self.next(field.try_next()).await? {
+            self.deadline.record_received(chunk.len());
             text.extend_from_slice(&chunk);
             if text.len() > MAX_FIELD_BYTES {
                 return Err(Error::invalid(
@@ -172,9 +170,10 @@ impl FormReader<'_> {
     }
 
     /// Writes the file to the store while it arrives. A file that does not arrive completely is removed.
-    async fn store_file(&self, field: &mut Field) -> Result<FileLease, Error> {
-        let store = &*self.ctx.uploads.store;
-        let mut file = ImportFile::begin(&self.ctx.core, store, self.user, self.announced).await?;
+    async fn store_file(&mut self, field: &mut Field) -> Result<FileLease, Error> {
+        let ctx = self.ctx;
+        let store = &*ctx.uploads.store;
+        let mut file = ImportFile::begin(&ctx.core, store, self.user, self.announced).await?;
         match self.copy(field, &mut file).await {
             Ok(()) => file.finish().await,
             Err(error) => {
@@ -184,9 +183,10 @@ impl FormReader<'_> {
         }
     }
 
-    async fn copy(&self, field: &mut Field, file: &mut ImportFile<'_>) -> Result<(), Error> {
+    async fn copy(&mut self, field: &mut Field, file: &mut ImportFile<'_>) -> Result<(), Error> {
         let (mut part, mut received) = (Vec::with_capacity(PART_BYTES), 0);
         while let Some(chunk) = self.next(field.try_next()).await? {
+            self.deadline.record_received(chunk.len());
             received += chunk.len() as u64;
             if received > self.ctx.uploads.import_bytes {
                 return Err(too_large(self.ctx));
@@ -202,11 +202,10 @@ impl FormReader<'_> {
         if part.is_empty() { Ok(()) } else { file.write(Bytes::from(part)).await }
     }
 
-    /// Waits for the next field or chunk of the form. The wait ends with an error, so that what was stored so far is removed, when
-    /// nothing arrives for too long or the deadline passes.
+    /// Waits for the next field or chunk of the form. The wait ends with an error when the client is too slow, so that what was
+    /// stored is removed.
     async fn next<T>(&self, next: impl Future<Output = Result<T, MultipartError>>) -> Result<T, Error> {
-        let deadline = self.deadline.min(Instant::now() + MAX_SILENCE);
-        let next = tokio::time::timeout_at(deadline, next).await.map_err(|_| Error::BodyTimeout)?;
+        let next = self.deadline.wait_for(next).await?;
         next.map_err(|_| Error::invalid("body", "is not a complete multipart form"))
     }
 }

@@ -5,7 +5,7 @@ use actors::operations::activity::ListActivity;
 use actors::operations::apps::{DisconnectApp, ListApps};
 use actors::operations::exports::{BeginExport, ShowExport};
 use actors::operations::import_rows::ListImportRows;
-use actors::operations::imports::{ListImports, ChangeImportState, ShowImport};
+use actors::operations::imports::{ChangeImportState, ListImports, ShowImport};
 use actors::operations::keys::{ChangeKey, CreateKey, ListKeys, RegenerateKey, RevokeKey};
 use actors::operations::notes::{ChangeNote, DeleteNote};
 use actors::operations::notices::{ListNotices, MarkRead};

@@ -84,13 +84,13 @@ async fn fetch(store: &Store, model: &Model) -> Result<(), Failure> {
 
 fn show_progress(bar: &ProgressBar, model: &str, progress: Progress<'_>) {
     match progress {
-        Progress::Asking(source) => bar.println(format!("fetching {model} from {source}")),
+        Progress::Trying(source) => bar.println(format!("fetching {model} from {source}")),
         Progress::Received { file, bytes, of } => {
             bar.set_message(file.to_owned());
             bar.set_length(of);
             bar.set_position(bytes);
         }
-        Progress::Refused(refusal) => bar.println(refusal.to_string()),
+        Progress::SourceFailed(failure) => bar.println(failure.to_string()),
     }
 }
 

@@ -3,10 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use serde::Deserialize;
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::http::health::IndexHealth;
 use crate::settings::Settings;
 
 /// The server is on this machine: one that does not answer within this time does not work.
@@ -33,6 +36,8 @@ pub struct ServerAnswer {
     pub state: ServerState,
     /// `storage` of its `/readyz`.
     pub storage: Option<String>,
+    /// `index` of its `/readyz`; `None` while it starts or stops.
+    pub index: Option<IndexHealth>,
 }
 
 /// Whether a server runs, so that it does the jobs that commands leave.
@@ -49,8 +54,11 @@ async fn find_state(settings: &Settings) -> ServerState {
 pub async fn ask(settings: &Settings) -> ServerAnswer {
     let address = reachable(settings.server.listen);
     match timeout(ANSWER_TIMEOUT, get_readiness(address)).await {
-        Ok(Ok(answer)) => ServerAnswer { state: judge(&answer), storage: storage_of(&answer) },
-        Ok(Err(_)) | Err(_) => ServerAnswer { state: ServerState::NotRunning, storage: None },
+        Ok(Ok(answer)) => {
+            let body = parse_body(&answer).unwrap_or_default();
+            ServerAnswer { state: judge(&answer), storage: storage_of(&body), index: index_of(&body) }
+        }
+        Ok(Err(_)) | Err(_) => ServerAnswer { state: ServerState::NotRunning, storage: None, index: None },
     }
 }
 
@@ -83,11 +91,19 @@ fn judge(answer: &[u8]) -> ServerState {
     }
 }
 
-fn storage_of(answer: &[u8]) -> Option<String> {
+fn parse_body(answer: &[u8]) -> Option<Value> {
     const END_OF_HEAD: &[u8] = b"\r\n\r\n";
     let head = answer.windows(END_OF_HEAD.len()).position(|part| part == END_OF_HEAD)?;
-    let body: serde_json::Value = serde_json::from_slice(answer.get(head + END_OF_HEAD.len()..)?).ok()?;
+    serde_json::from_slice(answer.get(head + END_OF_HEAD.len()..)?).ok()
+}
+
+fn storage_of(body: &Value) -> Option<String> {
     Some(body.get("storage")?.as_str()?.to_owned())
+}
+
+/// The state of the index; `None` also where a server of another version writes it in another way.
+fn index_of(body: &Value) -> Option<IndexHealth> {
+    IndexHealth::deserialize(body.get("index")?).ok()
 }
 
 #[cfg(test)]
@@ -111,13 +127,22 @@ mod tests {
     }
 
     #[test]
-    fn storage_is_read_from_the_body() {
-        let answer =
-            b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 21\r\n\r\n{\"storage\":\"removed\"}";
+    fn storage_and_index_are_read_from_the_body() {
+        let answer = b"HTTP/1.1 503 Service Unavailable\r\n\r\n{\"ready\":false,\"storage\":\"removed\",\
+            \"index\":{\"ok\":true,\"passages\":7,\"failedRequests\":0,\"state\":\"complete\"}}";
 
-        assert_eq!(storage_of(answer).as_deref(), Some("removed"));
-        assert_eq!(storage_of(b"HTTP/1.1 503 Service Unavailable\r\n\r\n"), None);
-        assert_eq!(storage_of(b"220 mail.example ESMTP\r\n"), None);
+        let body = parse_body(answer).unwrap();
+
+        assert_eq!(storage_of(&body).as_deref(), Some("removed"));
+        assert_eq!(index_of(&body).unwrap().passages, Some(7));
+    }
+
+    #[test]
+    fn body_that_is_missing_or_incomplete_tells_nothing() {
+        let starting = parse_body(b"HTTP/1.1 503 Service Unavailable\r\n\r\n{\"ready\":false}").unwrap();
+        assert!(storage_of(&starting).is_none() && index_of(&starting).is_none());
+        assert!(parse_body(b"HTTP/1.1 503 Service Unavailable\r\n\r\n").is_none());
+        assert!(parse_body(b"220 mail.example ESMTP\r\n").is_none());
     }
 
     #[tokio::test]

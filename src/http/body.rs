@@ -6,8 +6,8 @@
 //! answered, so its share of the memory is held until then.
 //!
 //! A body counts by the bytes that have arrived, and only from [`FREE_BYTES`] on; it reserves no more space on the disk than is
-//! written next. So senders who have no account cannot keep others from signing in or from getting tokens, whatever they send and
-//! from however many addresses: what they use up are connections, whose number is bounded below (`server::wire`).
+//! written next. So senders without an account cannot keep others from signing in or from getting tokens, from any number of
+//! addresses. They use up connections, whose number is bounded in `server::wire`.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -23,23 +23,25 @@ use futures_util::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
 use super::budget::{Budget, Hold, Sender, Shares};
+use super::pace::Pace;
 
 /// Memory of one arriving body; a longer one goes to a scratch file.
 const MAX_BUFFERED_BYTES: usize = 256 << 10;
-/// Memory of an arriving body that does not count: about what its connection costs anyway. Forms of sign-in, requests for tokens
-/// and registrations of clients are shorter.
+/// Memory of an arriving body that does not count: about as much as its connection takes in any case. Forms of sign-in, requests for
+/// tokens and registrations of clients are shorter.
 const FREE_BYTES: usize = 4 << 10;
-/// Memory of all arriving bodies. Senders without an account have a quarter of it together, one account has a quarter, and one network
-/// address an eighth of what the former have.
+/// Memory of all arriving bodies. An account may have a quarter of it, and so may all senders without an account together, of which
+/// one network address may have an eighth.
 const MEMORY_SHARES: Shares =
     Shares { total: 64 << 20, reserve: 16 << 20, account: 16 << 20, network: 2 << 20, anonymous: 16 << 20 };
-/// Scratch space of all arriving bodies; widened where `server.max_body_bytes` is larger than a share.
+/// Scratch space of all arriving bodies; increased if `server.max_body_bytes` is larger than a share.
 const FILE_SHARES: Shares =
     Shares { total: 2 << 30, reserve: 0, account: 256 << 20, network: 64 << 20, anonymous: 256 << 20 };
 /// Memory of all complete bodies that are read back from a scratch file; increased if `server.max_body_bytes` is larger than a
-/// share. The longest body that needs no account has 5 MiB (`http::push`).
-const WHOLE_SHARES: Shares =
-    Shares { total: 64 << 20, reserve: 0, account: 32 << 20, network: 8 << 20, anonymous: 32 << 20 };
+/// share. While two accounts hold the longest body each, a third one still has half a share. The longest body that needs no account
+/// has 5 MiB (`http::push`).
+const COMPLETE_SHARES: Shares =
+    Shares { total: 96 << 20, reserve: 0, account: 32 << 20, network: 8 << 20, anonymous: 32 << 20 };
 /// Longest wait for that memory. Most operations take milliseconds, so a longer wait means overload.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 /// A body that arrives more slowly than this uses up its grace time.
@@ -52,45 +54,30 @@ pub struct BodyLimits {
     pace: Pace,
     memory: Arc<Budget>,
     files: Arc<Budget>,
-    whole: Arc<Budget>,
+    complete: Arc<Budget>,
 }
 
 impl BodyLimits {
-    /// Limits for JSON bodies of at most `max_bytes` bytes (`server.max_body_bytes`), each of which may take `grace` longer
-    /// than its length at the least rate (`server.body_grace_seconds`).
+    /// Limits for JSON bodies of at most `max_bytes` bytes (`server.max_body_bytes`), each of which may take `grace` in addition to
+    /// its length at the minimum rate (`server.body_grace_seconds`).
     pub fn new(max_bytes: usize, grace: Duration) -> Self {
         let file_shares = Shares {
             total: FILE_SHARES.total.max(2 * max_bytes),
             account: FILE_SHARES.account.max(max_bytes),
             ..FILE_SHARES
         };
-        let whole_shares = Shares {
-            total: WHOLE_SHARES.total.max(2 * max_bytes),
-            account: WHOLE_SHARES.account.max(max_bytes),
-            ..WHOLE_SHARES
+        let complete_shares = Shares {
+            total: COMPLETE_SHARES.total.max(3 * max_bytes),
+            account: COMPLETE_SHARES.account.max(max_bytes),
+            ..COMPLETE_SHARES
         };
         Self {
             max_bytes,
-            pace: Pace { grace },
+            pace: Pace { grace, min_bytes_per_second: MIN_BYTES_PER_SECOND },
             memory: Budget::new(MEMORY_SHARES),
             files: Budget::new(file_shares),
-            whole: Budget::new(whole_shares),
+            complete: Budget::new(complete_shares),
         }
-    }
-}
-
-/// How slowly a body may arrive.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    grace: Duration,
-}
-
-impl Pace {
-    /// The time after the start by which more must have come than these bytes. Time is earned by bytes that came, not by
-    /// those that were announced: else a body that announces much could stall for long.
-    fn allowed(self, received: usize) -> Duration {
-        let received = u64::try_from(received).unwrap_or(u64::MAX);
-        self.grace + Duration::from_millis(received.saturating_mul(1000) / u64::from(MIN_BYTES_PER_SECOND))
     }
 }
 
@@ -109,8 +96,8 @@ struct RequestMemory {
 /// Reads the whole body of at most `max_bytes` bytes. The request holds its share of the memory from then on.
 ///
 /// # Errors
-/// [`Error::TooLarge`], from the declared length already where there is one; [`Error::BodyTimeout`] when it arrives too
-/// slowly; [`Error::Busy`] when the sender's share is used up; [`Error::StorageFull`] when there is no scratch space.
+/// [`Error::TooLarge`], before any bytes are read if the request declares a length; [`Error::BodyTimeout`] when the body arrives
+/// too slowly; [`Error::Busy`] when the sender's share is used up; [`Error::StorageFull`] when there is no scratch space.
 pub async fn read(
     request: &HttpRequest,
     mut payload: Payload,
@@ -126,16 +113,16 @@ pub async fn read(
         return Err(Error::internal("the limits of bodies are missing"));
     };
     let began = Instant::now();
-    let mut arriving = IncomingBody::new(limits, &ctx.uploads.scratch, sender, declared_length(request));
+    let mut incoming = IncomingBody::new(limits, &ctx.uploads.scratch, sender, declared_length(request));
     loop {
-        let deadline = began + limits.pace.allowed(arriving.length);
+        let deadline = began + limits.pace.allowed(incoming.length as u64);
         let next = timeout_at(deadline, payload.next()).await.map_err(|_| Error::BodyTimeout)?;
-        let Some(chunk) = next else { return arriving.hand_over(request).await };
+        let Some(chunk) = next else { return incoming.hand_over(request).await };
         let chunk = chunk.map_err(|_| Error::invalid("body", "ended before all of it had arrived"))?;
-        if arriving.length + chunk.len() > max_bytes {
+        if incoming.length + chunk.len() > max_bytes {
             return Err(too_large(max_bytes));
         }
-        arriving.push(&chunk).await?;
+        incoming.push(&chunk).await?;
     }
 }
 
@@ -143,7 +130,7 @@ fn too_large(max_bytes: usize) -> Error {
     Error::TooLarge { what: "the body", limit: max_bytes as u64 }
 }
 
-/// The length of the body, as the request declares it; none where the body comes in chunks.
+/// Returns the length that the request declares for its body; `None` if the body is sent in chunks.
 pub fn declared_length(request: &HttpRequest) -> Option<u64> {
     request.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
@@ -155,7 +142,7 @@ struct IncomingBody<'a> {
     sender: Sender,
     declared_length: Option<u64>,
     length: usize,
-    /// What is not in the file yet.
+    /// The bytes that are not in the file yet.
     buffered: BytesMut,
     memory: Hold,
     file: Option<SpillFile>,
@@ -164,7 +151,7 @@ struct IncomingBody<'a> {
 
 /// The file of a long body; removed when this is dropped.
 struct SpillFile {
-    named: ScratchFile,
+    scratch_file: ScratchFile,
     file: std::fs::File,
     scratch: Scratch,
 }
@@ -217,7 +204,7 @@ impl<'a> IncomingBody<'a> {
             buffered.clear();
             Ok::<_, io::Error>((spilled, buffered))
         });
-        let (spilled, buffered) = written.await.map_err(Error::internal)?.map_err(storage)?;
+        let (spilled, buffered) = written.await.map_err(Error::internal)?.map_err(scratch_error)?;
         (self.file, self.buffered) = (Some(spilled), buffered);
         Ok(())
     }
@@ -238,9 +225,9 @@ impl<'a> IncomingBody<'a> {
         };
         self.buffered = BytesMut::new();
         self.memory.release();
-        let mut memory = self.limits.whole.hold(self.sender);
+        let mut memory = self.limits.complete.hold(self.sender);
         memory.grow_within(self.length, MAX_WAIT).await?;
-        let bytes = tokio::fs::read(spilled.named.path()).await.map_err(storage)?;
+        let bytes = tokio::fs::read(spilled.scratch_file.path()).await.map_err(scratch_error)?;
         Ok(CompleteBody { bytes: bytes.into(), memory })
     }
 }
@@ -248,11 +235,11 @@ impl<'a> IncomingBody<'a> {
 impl SpillFile {
     /// Creates the file of a body that declares this length.
     fn create(scratch: &Scratch, declared_length: Option<u64>) -> io::Result<Self> {
-        // Refuses a body that has no room, and keeps nothing reserved for the others: a few that declare much and stall would keep
-        // the space from everyone else, while the shares of their senders count only what has arrived.
+        // Refuses a body that does not fit, and keeps no space reserved for it: a few bodies that declare much and stall would keep
+        // the space from all others, while the shares of their senders count only what has arrived.
         drop(scratch.reserve(declared_length)?);
-        let (named, file) = scratch.file()?;
-        Ok(Self { named, file, scratch: scratch.clone() })
+        let (scratch_file, file) = scratch.file()?;
+        Ok(Self { scratch_file, file, scratch: scratch.clone() })
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -264,8 +251,8 @@ impl SpillFile {
     }
 }
 
-/// What went wrong with a scratch file.
-fn storage(error: io::Error) -> Error {
+/// Returns the error of a request whose scratch file failed.
+fn scratch_error(error: io::Error) -> Error {
     if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
         Error::StorageFull
     } else {
@@ -274,18 +261,18 @@ fn storage(error: io::Error) -> Error {
     }
 }
 
-/// The longest JSON body that this server takes.
+/// Returns the length of the longest JSON body that this server accepts, in bytes.
 pub fn max_json_bytes(request: &HttpRequest) -> usize {
     request.app_data::<Data<BodyLimits>>().map_or(0, |limits| limits.max_bytes)
 }
 
-/// Whether the body is said to be JSON, and nothing else around it; a charset beside it does not matter, JSON is UTF-8.
+/// Refuses a body that is not declared as JSON, or that has a content coding. A charset in the type is ignored: JSON is UTF-8.
 ///
 /// # Errors
-/// [`Error::UnsupportedType`] where it is not.
+/// [`Error::UnsupportedType`].
 pub fn require_json(request: &HttpRequest) -> Result<(), Error> {
-    let said = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let essence = said.split(';').next().unwrap_or_default().trim();
+    let declared = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = declared.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     let coding = request.headers().get(CONTENT_ENCODING);
     if !essence.eq_ignore_ascii_case("application/json") {
         Err(Error::UnsupportedType("the body must be JSON, sent as Content-Type: application/json"))
@@ -302,6 +289,8 @@ mod tests {
 
     use actix_web::test::TestRequest;
     use disk::{DiskSpace, available_bytes};
+    use entity::id::UserId;
+    use entity::time::Timestamp;
 
     use super::*;
 
@@ -309,26 +298,17 @@ mod tests {
         Sender::anonymous(Some(IpAddr::from([192, 0, 2, 1])))
     }
 
-    /// Of the fault table (row 25).
-    #[test]
-    fn slow_body_earns_time_by_what_has_arrived() {
-        let pace = Pace { grace: Duration::from_secs(20) };
-
-        assert_eq!(pace.allowed(0), Duration::from_secs(20));
-        assert_eq!(pace.allowed(1 << 20), Duration::from_secs(36));
-    }
-
     #[actix_web::test]
     async fn short_body_stays_in_memory() {
         let home = tempfile::tempdir().unwrap();
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
-        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
+        let mut incoming = IncomingBody::new(&limits, &scratch, anonymous(), None);
 
-        arriving.push(b"a heron").await.unwrap();
+        incoming.push(b"a heron").await.unwrap();
 
-        assert!(arriving.file.is_none());
-        assert_eq!(arriving.finish().await.unwrap().bytes, "a heron");
+        assert!(incoming.file.is_none());
+        assert_eq!(incoming.finish().await.unwrap().bytes, "a heron");
     }
 
     #[actix_web::test]
@@ -337,15 +317,15 @@ mod tests {
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
         let _held: Vec<Hold> = (0..=u8::MAX).filter_map(|last| fill(&limits, last)).collect();
-        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
+        let mut incoming = IncomingBody::new(&limits, &scratch, anonymous(), None);
 
-        arriving.push(&[b'x'; FREE_BYTES]).await.unwrap();
+        incoming.push(&[b'x'; FREE_BYTES]).await.unwrap();
 
-        assert!(matches!(arriving.push(b"y").await, Err(Error::Busy(_))));
+        assert!(matches!(incoming.push(b"y").await, Err(Error::Busy(_))));
         assert_eq!(limits.memory.held(), MEMORY_SHARES.anonymous);
     }
 
-    /// Takes the share of an address in the memory, as long as anonymous senders have any left.
+    /// Takes the share of an address in the memory, if anonymous senders have as much left.
     fn fill(limits: &BodyLimits, last: u8) -> Option<Hold> {
         let mut hold = limits.memory.hold(Sender::anonymous(Some(IpAddr::from([198, 51, 100, last]))));
         hold.grow_to(MEMORY_SHARES.network).ok().map(|()| hold)
@@ -358,28 +338,28 @@ mod tests {
         let scratch = Scratch::open(folder.clone(), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(4 << 20, Duration::from_secs(1));
         let sent: Vec<u8> = (0..3 << 20).map(|n: u32| n.to_le_bytes()[0]).collect();
-        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
+        let mut incoming = IncomingBody::new(&limits, &scratch, anonymous(), None);
 
         for chunk in sent.chunks(30_000) {
-            arriving.push(chunk).await.unwrap();
-            assert!(arriving.buffered.len() <= MAX_BUFFERED_BYTES);
+            incoming.push(chunk).await.unwrap();
+            assert!(incoming.buffered.len() <= MAX_BUFFERED_BYTES);
         }
 
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
-        assert!(arriving.finish().await.unwrap().bytes == sent);
+        assert!(incoming.finish().await.unwrap().bytes == sent);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
     }
 
     #[actix_web::test]
-    async fn long_body_is_refused_where_its_declared_length_has_no_room() {
+    async fn long_body_whose_declared_length_does_not_fit_is_refused() {
         let home = tempfile::tempdir().unwrap();
         let disk = DiskSpace::new(vec![home.path().to_owned()], 1);
         let scratch = Scratch::open(home.path().join("scratch"), disk).unwrap();
         let limits = BodyLimits::new(1 << 20, Duration::from_secs(1));
-        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), Some(u64::MAX));
-        arriving.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
+        let mut incoming = IncomingBody::new(&limits, &scratch, anonymous(), Some(u64::MAX));
+        incoming.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
 
-        let refused = arriving.push(b"y").await;
+        let refused = incoming.push(b"y").await;
 
         assert!(matches!(refused, Err(Error::StorageFull)));
     }
@@ -409,17 +389,34 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(2 << 20, Duration::from_secs(1));
-        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
-        arriving.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
-        arriving.push(b"y").await.unwrap();
+        let mut incoming = IncomingBody::new(&limits, &scratch, anonymous(), None);
+        incoming.push(&vec![b'x'; MAX_BUFFERED_BYTES]).await.unwrap();
+        incoming.push(b"y").await.unwrap();
 
-        let body = arriving.finish().await.unwrap();
+        let body = incoming.finish().await.unwrap();
 
         assert!(body.memory.bytes() > MAX_BUFFERED_BYTES);
-        assert_eq!(limits.whole.held(), body.memory.bytes());
+        assert_eq!(limits.complete.held(), body.memory.bytes());
         assert_eq!(limits.memory.held(), 0);
         drop(body);
-        assert_eq!(limits.whole.held(), 0);
+        assert_eq!(limits.complete.held(), 0);
+    }
+
+    #[test]
+    fn complete_bodies_of_two_accounts_leave_room_for_others() {
+        const MAX_BYTES: usize = 32 << 20;
+        let limits = BodyLimits::new(MAX_BYTES, Duration::from_secs(1));
+        let hold = |bytes| {
+            let mut hold = limits.complete.hold(Sender::Account(UserId::new(Timestamp::from_millis(0))));
+            hold.grow_to(bytes).map(|()| hold)
+        };
+        let _largest = [hold(MAX_BYTES).unwrap(), hold(MAX_BYTES).unwrap()];
+
+        let _third = hold(MAX_BYTES / 2).unwrap();
+
+        assert!(hold(MAX_BYTES / 4).is_ok());
+        let mut anonymous = limits.complete.hold(anonymous());
+        assert!(anonymous.grow_to(5 << 20).is_ok());
     }
 
     #[actix_web::test]
@@ -428,10 +425,10 @@ mod tests {
         let scratch = Scratch::open(home.path().join("scratch"), DiskSpace::default()).unwrap();
         let limits = BodyLimits::new(2 << 20, Duration::from_secs(1));
         let request = TestRequest::default().to_http_request();
-        let mut arriving = IncomingBody::new(&limits, &scratch, anonymous(), None);
-        arriving.push(&[b'x'; FREE_BYTES + 1]).await.unwrap();
+        let mut incoming = IncomingBody::new(&limits, &scratch, anonymous(), None);
+        incoming.push(&[b'x'; FREE_BYTES + 1]).await.unwrap();
 
-        drop(arriving.hand_over(&request).await.unwrap());
+        drop(incoming.hand_over(&request).await.unwrap());
 
         assert!(limits.memory.held() > 0);
         drop(request);

@@ -1,5 +1,8 @@
-//! Shares of the bytes that bodies of requests and unsent answers hold, so that one account or address cannot take what all
+//! Shares of the bytes that bodies of requests and unsent answers hold, so that a few accounts or addresses cannot take what all
 //! others need.
+//!
+//! A share is smaller while others hold bytes: no account or address gets more than half of what the others leave. So one that
+//! holds nothing always finds room, however many others hold all they can.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -15,19 +18,19 @@ use tokio::time::{Instant, timeout_at};
 
 use super::peer;
 
-/// A body, or an unsent answer, of at most this many bytes may use the reserve.
+/// A body, or an unsent answer, of at most this many bytes may use the reserve, and needs only its share and the total.
 pub const SMALL_HOLD_BYTES: usize = 64 << 10;
 /// Bytes are taken in pieces of this size.
 const PIECE_BYTES: usize = 4 << 10;
 /// An account or address over its share is asked to retry after this time.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The account or address that sent a request. The bytes of the request's body and of its answer count against its share.
+/// The account or network address that sent a request. The bytes of the request's body and of its answer count towards its share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sender {
     /// An authenticated caller, by account.
     Account(UserId),
-    /// Anyone else, by network address.
+    /// A caller that is not authenticated, by network address.
     Network(IpAddr),
 }
 
@@ -56,11 +59,11 @@ pub struct Shares {
     pub total: usize,
     /// The part of `total` that is left for bodies and answers of at most [`SMALL_HOLD_BYTES`].
     pub reserve: usize,
-    /// Bytes of one account.
+    /// Most bytes of one account.
     pub account: usize,
-    /// Bytes of one network address that is not authenticated.
+    /// Most bytes of one network address that is not authenticated.
     pub network: usize,
-    /// Bytes of all addresses that are not authenticated.
+    /// Most bytes of all addresses that are not authenticated.
     pub anonymous: usize,
 }
 
@@ -97,15 +100,20 @@ impl Budget {
         self.usage.lock().unwrap_or_else(PoisonError::into_inner).total
     }
 
-    fn try_take(&self, sender: Sender, bytes: usize, small: bool) -> bool {
+    fn try_take(&self, sender: Sender, bytes: usize, size: HoldSize) -> bool {
         let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
-        let total = if small { self.shares.total } else { self.shares.total - self.shares.reserve };
-        let own = usage.by_sender.get(&sender).copied().unwrap_or_default() + bytes;
+        let own = usage.by_sender.get(&sender).copied().unwrap_or_default();
+        let others = usage.total.saturating_sub(own);
         let (share, anonymous) = match sender {
             Sender::Account(_) => (self.shares.account, usage.anonymous),
             Sender::Network(_) => (self.shares.network, usage.anonymous + bytes),
         };
-        if own > share || anonymous > self.shares.anonymous || usage.total + bytes > total {
+        let own = own + bytes;
+        let fits = match size {
+            HoldSize::Small => others + own <= self.shares.total,
+            HoldSize::Large => own <= (self.shares.total - self.shares.reserve).saturating_sub(others) / 2,
+        };
+        if !fits || own > share || anonymous > self.shares.anonymous {
             return false;
         }
         usage.total += bytes;
@@ -131,6 +139,13 @@ impl Budget {
     }
 }
 
+/// Whether a body or answer may use the reserve.
+#[derive(Clone, Copy, Debug)]
+enum HoldSize {
+    Small,
+    Large,
+}
+
 /// The bytes of a budget that one body or answer holds; given back when this is dropped.
 #[derive(Debug)]
 pub struct Hold {
@@ -143,14 +158,15 @@ impl Hold {
     /// Takes the additional bytes of a body or answer of this length.
     ///
     /// # Errors
-    /// [`Error::Busy`] when the share of the account or address, or the budget, is used up.
+    /// [`Error::Busy`] when it is more than the share of the account or address, or more than others leave of the budget.
     pub fn grow_to(&mut self, length: usize) -> Result<(), Error> {
         let wanted = length.next_multiple_of(PIECE_BYTES);
         let more = wanted.saturating_sub(self.bytes);
         if more == 0 {
             return Ok(());
         }
-        if !self.budget.try_take(self.sender, more, wanted <= SMALL_HOLD_BYTES) {
+        let size = if wanted <= SMALL_HOLD_BYTES { HoldSize::Small } else { HoldSize::Large };
+        if !self.budget.try_take(self.sender, more, size) {
             return Err(Error::Busy(RETRY_AFTER));
         }
         self.bytes = wanted;
@@ -160,7 +176,7 @@ impl Hold {
     /// Waits until the budget allows the additional bytes of a body or answer of this length.
     ///
     /// # Errors
-    /// [`Error::Busy`] when it does not in time.
+    /// [`Error::Busy`] when it does not within `max_wait`.
     pub async fn grow_within(&mut self, length: usize, max_wait: Duration) -> Result<(), Error> {
         let deadline = Instant::now() + max_wait;
         loop {
@@ -203,7 +219,7 @@ mod tests {
 
     fn budget() -> Arc<Budget> {
         Budget::new(Shares {
-            total: 640 * KIB,
+            total: 1152 * KIB,
             reserve: 128 * KIB,
             account: 256 * KIB,
             network: 128 * KIB,
@@ -219,7 +235,7 @@ mod tests {
         Sender::anonymous(Some(IpAddr::from([192, 0, 2, last])))
     }
 
-    /// Bodies of this length that a sender gets room for.
+    /// Takes room for bodies of this length, as long as the sender gets it.
     fn take(budget: &Arc<Budget>, sender: Sender, length: usize) -> Vec<Hold> {
         let mut held = Vec::new();
         loop {
@@ -244,11 +260,31 @@ mod tests {
     #[test]
     fn small_body_is_taken_while_large_ones_hold_the_rest() {
         let budget = budget();
-        let large: Vec<_> = (0..2).map(|_| take(&budget, account(), 256 * KIB)).collect();
-        assert_eq!(large.iter().map(Vec::len).sum::<usize>(), 2);
+        let large: Vec<_> = (0..3).map(|_| take(&budget, account(), 256 * KIB)).collect();
+        assert_eq!(large.iter().map(Vec::len).sum::<usize>(), 3);
+        let _half_of_the_rest = take(&budget, account(), 128 * KIB);
 
         assert!(budget.hold(account()).grow_to(128 * KIB).is_err());
         assert!(budget.hold(account()).grow_to(SMALL_HOLD_BYTES).is_ok());
+    }
+
+    #[test]
+    fn account_gets_half_of_what_others_leave() {
+        let budget = budget();
+
+        let taken: Vec<_> = (0..6).map(|_| take_all(&budget, account())).collect();
+
+        assert_eq!(
+            taken.iter().map(Hold::bytes).collect::<Vec<_>>(),
+            [256, 256, 256, 128, 64, 64].map(|n| n * KIB)
+        );
+    }
+
+    /// Takes as many bytes as the sender gets for one body.
+    fn take_all(budget: &Arc<Budget>, sender: Sender) -> Hold {
+        let mut hold = budget.hold(sender);
+        while hold.grow_to(hold.bytes() + PIECE_BYTES).is_ok() {}
+        hold
     }
 
     #[test]

@@ -11,7 +11,7 @@ use library::uploads::{PutRequest, UploadReceiver};
 
 use super::envelope::failure;
 use super::task::run_to_end;
-use super::upload_timeouts::{MAX_SILENCE, MAX_UPLOAD_TIME};
+use super::upload_deadline::UploadDeadline;
 
 /// Mounts the route.
 pub fn mount(config: &mut ServiceConfig) {
@@ -29,8 +29,7 @@ async fn put(request: HttpRequest, payload: Payload) -> HttpResponse {
         let Some(ctx) = request.app_data::<Data<OperationContext>>().cloned() else {
             return HttpResponse::InternalServerError().finish();
         };
-        let received = tokio::time::timeout(MAX_UPLOAD_TIME, receive(&ctx, &request, payload)).await;
-        match received.unwrap_or(Err(Error::BodyTimeout)) {
+        match receive(&ctx, &request, payload).await {
             Ok(()) => HttpResponse::Ok().finish(),
             Err(error) => failure(&request, &ctx, &error),
         }
@@ -39,16 +38,17 @@ async fn put(request: HttpRequest, payload: Payload) -> HttpResponse {
 }
 
 async fn receive(ctx: &OperationContext, request: &HttpRequest, mut payload: Payload) -> Result<(), Error> {
-    // A part would be stored as if it were the whole file (RFC 9110, section 14.5).
+    // A part would be stored as the whole file (RFC 9110, section 14.5).
     if request.headers().contains_key(CONTENT_RANGE) {
         return Err(Error::invalid("Content-Range", "is not supported; send the whole file in one request"));
     }
     let put = put_request(request)?;
     let mut receiver = UploadReceiver::begin(&ctx.core, &ctx.uploads, &ctx.disk, &put).await?;
+    let mut deadline = UploadDeadline::start();
     loop {
         let next = tokio::select! {
             biased;
-            next = tokio::time::timeout(MAX_SILENCE, payload.next()) => next,
+            next = deadline.wait_for(payload.next()) => next,
             () = receiver.wait_until_replaced() => {
                 receiver.abort().await;
                 return Err(Error::Conflict("another request is sending this file; this one was stopped"));
@@ -56,9 +56,12 @@ async fn receive(ctx: &OperationContext, request: &HttpRequest, mut payload: Pay
         };
         let written = match next {
             Ok(None) => return receiver.finish().await,
-            Ok(Some(Ok(bytes))) => receiver.write(&bytes).await,
+            Ok(Some(Ok(bytes))) => {
+                deadline.record_received(bytes.len());
+                receiver.write(&bytes).await
+            }
             Ok(Some(Err(_))) => Err(Error::invalid("body", "ended before all of it had arrived")),
-            Err(_) => Err(Error::BodyTimeout),
+            Err(timeout) => Err(timeout),
         };
         if let Err(error) = written {
             receiver.abort().await;
@@ -67,7 +70,7 @@ async fn receive(ctx: &OperationContext, request: &HttpRequest, mut payload: Pay
     }
 }
 
-/// Reads the signed parameters of the upload's URL, which must be the only ones, and what the headers say of the body.
+/// Reads the signed parameters of the upload's URL, which must be the only ones, and the headers that describe the body.
 fn put_request(request: &HttpRequest) -> Result<PutRequest, Error> {
     let refused =
         || Error::UploadRefused("the query of the upload URL is not valid; use putUrl as it was returned");

@@ -1,7 +1,7 @@
 //! Whether the service is alive and ready, and its metrics (contract.md, section 10).
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use actix_web::web::{Data, ServiceConfig};
@@ -11,17 +11,17 @@ use actors::service::{Service, StorageState};
 use jobs::Depth;
 use library::context::CoreContext;
 use metrics_exporter_prometheus::PrometheusHandle;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use crate::log;
 
 /// A check of database and index is valid for this long: every client may ask, however often, and each check costs a query.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
-/// A test write to the database is valid for this long.
+/// Time between two test writes to the database.
 const STORAGE_CHECK_INTERVAL: Duration = Duration::from_secs(3);
-/// `/readyz` waits this long for a test write.
+/// A test write that takes longer finds the writer busy. `/readyz` waits this long for the first one.
 const MAX_STORAGE_WAIT: Duration = Duration::from_millis(500);
 /// A writer that is busy with other work counts as well for this long after the last successful test write.
 const MAX_WRITER_BUSY: Duration = Duration::from_secs(60);
@@ -34,9 +34,8 @@ pub struct Readiness {
     ready: Arc<AtomicBool>,
     /// The last check of database and index, and its time.
     last: Arc<Mutex<Option<(Instant, Dependencies)>>>,
-    /// Held while a test write is made.
-    storage_check: Arc<Mutex<()>>,
-    storage: Arc<std::sync::Mutex<Option<StorageCheck>>>,
+    /// The last test write; `None` before the first one has ended.
+    storage: Arc<watch::Sender<Option<StorageCheck>>>,
 }
 
 /// The last test write to the database.
@@ -104,13 +103,21 @@ struct Dependencies {
     passages: Option<u64>,
 }
 
-/// The state of the index in `/readyz`. A service whose index is incomplete is ready: it answers what it can.
-#[derive(Serialize)]
-struct IndexHealth {
-    ok: bool,
-    passages: Option<u64>,
+/// The state of the index in `/readyz`. A service whose index is incomplete or missing is ready: it answers what it can. `carrel doctor`
+/// reads it too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IndexHealth {
+    /// Whether the index answers, or is being reloaded; `false` if there is none.
+    pub ok: bool,
+    /// The number of its passages; `None` while it does not answer.
+    pub passages: Option<u64>,
+    /// Requests of the last day that it failed as only damage fails them, at most 16.
+    #[serde(default)]
+    pub failed_requests: u32,
+    /// Whether it contains everything that it should.
     #[serde(flatten)]
-    completeness: Completeness,
+    pub completeness: Completeness,
 }
 
 impl Readiness {
@@ -124,30 +131,26 @@ impl Readiness {
         self.ready.load(Ordering::SeqCst)
     }
 
-    /// The last test write, made again if it is old. A write that waits long for the writer is not waited for: it goes on, also when
-    /// the caller gives up, and until then the storage is reported as busy.
-    async fn check_storage(&self, service: &Service) -> StorageCheck {
-        let (this, service) = (self.clone(), service.clone());
-        let check = actix_web::rt::spawn(async move { this.renew_storage_check(&service).await });
-        match tokio::time::timeout(MAX_STORAGE_WAIT, check).await {
-            Ok(Ok(check)) => check,
-            Ok(Err(_)) | Err(_) => StorageCheck::after(self.last_storage_check(), StorageState::Busy),
+    /// Makes a test write every few seconds, one after another, for [`Self::storage`]. Runs until it is aborted.
+    pub async fn watch_storage(self, service: Service) {
+        loop {
+            let state = service.check_storage().await;
+            self.storage.send_modify(|last| *last = Some(StorageCheck::after(*last, state)));
+            tokio::time::sleep(STORAGE_CHECK_INTERVAL).await;
         }
     }
 
-    async fn renew_storage_check(&self, service: &Service) -> StorageCheck {
-        let _one_at_a_time = self.storage_check.lock().await;
-        let last = self.last_storage_check();
-        if let Some(check) = last.filter(|check| check.at.elapsed() < STORAGE_CHECK_INTERVAL) {
-            return check;
-        }
-        let check = StorageCheck::after(last, service.check_storage().await);
-        *self.storage.lock().unwrap_or_else(PoisonError::into_inner) = Some(check);
-        check
-    }
-
-    fn last_storage_check(&self) -> Option<StorageCheck> {
-        *self.storage.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The last test write. While the next one takes long, the storage is reported as busy.
+    async fn storage(&self) -> StorageCheck {
+        let mut checks = self.storage.subscribe();
+        let first = checks.wait_for(Option::is_some);
+        let last = match tokio::time::timeout(MAX_STORAGE_WAIT, first).await {
+            Ok(Ok(check)) => *check,
+            Ok(Err(_)) | Err(_) => None,
+        };
+        let is_current =
+            |check: &StorageCheck| check.at.elapsed() < STORAGE_CHECK_INTERVAL + MAX_STORAGE_WAIT;
+        last.filter(is_current).unwrap_or_else(|| StorageCheck::after(last, StorageState::Busy))
     }
 
     /// Checks what the service depends on, one check at a time: requests that come meanwhile share its result.
@@ -157,7 +160,7 @@ impl Readiness {
             return dependencies;
         }
         let is_database_reachable = service.is_database_reachable().await;
-        let storage = self.check_storage(service).await;
+        let storage = self.storage().await;
         let probed = service.context.retrieval.probe().await;
         let is_index_well = probed.is_ok();
         let passages = probed.ok().flatten().map(|count| count as u64);
@@ -197,18 +200,32 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
         && actors.iter().all(|actor| actor.up);
     let ctx = &service.context;
     let model = ctx.retrieval.model();
-    let index = IndexHealth { ok: is_index_well, passages, completeness: ctx.retrieval.completeness() };
+    let has_index = ctx.retrieval.has_index();
+    let index = IndexHealth {
+        ok: is_index_well && has_index,
+        passages,
+        failed_requests: ctx.retrieval.failures(),
+        completeness: ctx.retrieval.completeness(),
+    };
     let body = json!({
         "ready": is_ready,
         "database": is_database_reachable,
         "storage": storage.state,
         "index": index,
         "model": model,
-        "search": if model.is_some() { "hybrid" } else { "lexical: the embedding model is not there yet" },
+        "search": search_state(has_index, model.is_some()),
         "speech": ctx.speech.transcriber().map(|transcriber| transcriber.model().to_owned()),
         "actors": actors,
     });
     if is_ready { HttpResponse::Ok().json(body) } else { HttpResponse::ServiceUnavailable().json(body) }
+}
+
+fn search_state(has_index: bool, has_model: bool) -> &'static str {
+    match (has_index, has_model) {
+        (false, _) => "unavailable: the disk of the index has no space for it",
+        (true, true) => "hybrid",
+        (true, false) => "lexical: the embedding model is not there yet",
+    }
 }
 
 async fn metrics(
@@ -234,6 +251,44 @@ async fn metrics(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[actix_web::test]
+    async fn test_write_that_hangs_is_reported_as_busy_and_not_waited_for() {
+        let readiness = Readiness::default();
+        let before = Instant::now() - STORAGE_CHECK_INTERVAL - 2 * MAX_STORAGE_WAIT;
+        let last = StorageCheck { at: before, state: StorageState::Ok, answered_at: before };
+        readiness.storage.send_modify(|check| *check = Some(last));
+
+        for _ in 0..100 {
+            let storage = readiness.storage().await;
+            assert!(storage.state == StorageState::Busy && storage.is_ready());
+        }
+
+        assert_eq!(readiness.storage.receiver_count(), 0, "a request left something waiting");
+    }
+
+    #[actix_web::test]
+    async fn recent_test_write_is_reported_as_it_ended() {
+        let readiness = Readiness::default();
+        readiness.storage.send_modify(|check| *check = Some(StorageCheck::after(None, StorageState::Full)));
+
+        assert_eq!(readiness.storage().await.state, StorageState::Full);
+    }
+
+    #[test]
+    fn index_health_is_read_as_it_was_written() {
+        for completeness in [
+            Completeness::Complete,
+            Completeness::Unavailable,
+            Completeness::Rebuilding { documents_left: 1, documents_total: 3 },
+        ] {
+            let written = IndexHealth { ok: true, passages: Some(7), failed_requests: 2, completeness };
+
+            let read: IndexHealth = serde_json::from_value(json!(written)).unwrap();
+
+            assert_eq!(read, written);
+        }
+    }
 
     #[test]
     fn busy_writer_is_ready_soon_after_the_disk_was_full() {

@@ -1,7 +1,7 @@
 //! The listeners of the service: every surface on one address, and the metrics on their own if that is set.
 
 use std::net::{SocketAddr, TcpListener};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_web::dev::{Server, ServerHandle};
@@ -11,7 +11,7 @@ use actors::service::Service;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::wire::{self, Wire};
+use super::wire::{self, Connections, Wire};
 use super::{StartError, unserved};
 use crate::http::body::BodyLimits;
 use crate::http::health::{self, Readiness};
@@ -25,26 +25,27 @@ const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The HTTP servers of the service.
 pub struct Listeners {
-    /// The main one, and that of the metrics where it has an address of its own.
+    /// The main server, and the server of the metrics if it has a separate address.
     pub servers: Vec<ServerHandle>,
-    /// Once it is cancelled, each connection of the main server is closed after its answer.
+    /// Once this is cancelled, each connection of the main server is closed after its answer.
     pub drain: CancellationToken,
 }
 
-/// Starts the servers.
+/// Starts the servers. The main one counts its connections with others of the process.
 ///
 /// # Errors
 /// An address is in use, or the recorder of metrics cannot be installed.
 pub fn listen(
     settings: &Settings,
     listener: TcpListener,
+    connections: Arc<Connections>,
     service: &Service,
     readiness: &Readiness,
 ) -> Result<Listeners, StartError> {
     let recorder = recorder()?;
     let metrics_address = settings.server.metrics_listen;
     let drain = CancellationToken::new();
-    let wire = Wire::new(&settings.server, drain.clone());
+    let wire = Wire::new(&settings.server, connections, drain.clone());
     let has_metrics = metrics_address.is_none();
     let main = main_server(
         settings,
@@ -141,7 +142,8 @@ fn metrics_server(
             .app_data(job_counts.clone())
             .configure(health::mount_metrics)
     });
-    Ok(server.disable_signals().workers(1).bind(address)?.run())
+    let server = server.disable_signals().shutdown_timeout(wire::SHUTDOWN_SECONDS).workers(1);
+    Ok(server.bind(address)?.run())
 }
 
 /// The recorder of metrics, which all services of the process share.

@@ -1,7 +1,8 @@
 //! Starts the service, runs it, and stops it in the right order.
 //!
-//! Stopping: the readiness is cleared and the worker claims no more jobs; then the HTTP server stops (requests in progress are
-//! answered, new ones get 503); then retrieval, limits, keys, grants, activity and notices; then the database.
+//! Stopping takes 30 seconds at most: the readiness is cleared; the worker puts its jobs back and claims no more, while the HTTP server
+//! stops (requests in progress are answered, new ones get 503); then retrieval, limits, keys, grants, activity and notices; then the
+//! database.
 
 mod listen;
 mod models;
@@ -12,6 +13,7 @@ mod wire;
 
 use std::error::Error;
 use std::fs::File;
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::absolute;
 use std::sync::Arc;
@@ -22,6 +24,7 @@ use actix_web::rt::task::JoinHandle;
 use actors::context::OperationContext;
 use actors::service::Service;
 use database::checkpoint_below_floor;
+use futures_util::future::{join, join_all};
 use inference::models::{Catalogue, Purpose};
 use jobs::LeaseOwner;
 use library::clock::{Clock, SystemClock};
@@ -30,6 +33,7 @@ use rustix::fs::Mode;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sandbox::SandboxCommand;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -42,6 +46,7 @@ use listen::{Listeners, fold_metrics, listen, recorder};
 use models::load_models;
 use not_ready::NotReadyServer;
 use setup::{disk_space, open_index, service_config};
+use wire::{Connections, SHUTDOWN_SECONDS};
 
 pub use setup::files;
 
@@ -59,7 +64,7 @@ impl Overrides {
     ///
     /// # Errors
     /// The path of the program cannot be found.
-    pub fn none() -> std::io::Result<Self> {
+    pub fn none() -> io::Result<Self> {
         Ok(Self { sandbox: SandboxCommand::this_program()? })
     }
 }
@@ -70,6 +75,7 @@ pub struct RunningService {
     pub address: SocketAddr,
     /// Held while the service runs, so that the address also answers while it stops.
     listener: TcpListener,
+    connections: Arc<Connections>,
     service: Service,
     readiness: Readiness,
     servers: Vec<ServerHandle>,
@@ -80,6 +86,11 @@ pub struct RunningService {
     _lock: File,
 }
 
+/// How long a stop takes at most (contract.md, section 10: 30 seconds), but for the server that answers meanwhile, whose last
+/// connections have another second.
+const STOP_TIMEOUT: Duration = Duration::from_secs(28);
+/// How long the HTTP servers have to stop. Longer than they give the requests in progress, so it is only for workers that hang.
+const SERVER_STOP_TIMEOUT: Duration = Duration::from_secs(SHUTDOWN_SECONDS + 1);
 /// The time in which the HTTP workers receive the connections that were accepted before the service stopped accepting.
 const HAND_OVER_TIME: Duration = Duration::from_millis(100);
 
@@ -114,7 +125,7 @@ pub fn serve(settings: Settings) -> Result<(), StartError> {
     })
 }
 
-/// Allows as many open files as the system grants: the usual soft limit of 1,024 would bound connections before anything else does.
+/// Raises the limit of open files to the most that the system grants: the usual soft limit of 1,024 allows few connections.
 fn raise_file_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
@@ -159,17 +170,19 @@ pub async fn start_with(
     let listener = TcpListener::bind(listen_address)
         .map_err(|error| format!("could not listen on server.listen = {listen_address}: {error}"))?;
     let address = listener.local_addr()?;
-    let not_ready = NotReadyServer::start(&listener)?;
+    let connections = Connections::from_settings(&settings.server);
+    let not_ready = NotReadyServer::start(&listener, connections.clone())?;
     let base_url = settings.base_url(address).as_str().to_owned();
     let db = library_database::open_for_service(&settings).await?;
     let core = CoreContext::new(db, settings.data_dir.clone(), &base_url, settings.plans.clone(), clock);
-    let embedding = Catalogue::built_in().usual(Purpose::Embedding).cloned();
+    let embedding = Catalogue::built_in().default_for(Purpose::Embedding).cloned();
     let index = open_index(&settings, embedding.as_ref(), &core).await?;
     let config = service_config(&settings, index, &base_url, overrides, lease_owner, disk.clone())?;
     let service = Service::start(core.clone(), config).await?;
     let readiness = Readiness::default();
     not_ready.stop().await;
-    let Listeners { servers, drain } = listen(&settings, listener.try_clone()?, &service, &readiness)?;
+    let Listeners { servers, drain } =
+        listen(&settings, listener.try_clone()?, connections.clone(), &service, &readiness)?;
     private_files(&settings.data_dir);
     let (db, measured) = (core.db.clone(), core.db.clone());
     let (watched, verified) = (core.db.clone(), core.db.clone());
@@ -182,39 +195,60 @@ pub async fn start_with(
         actix_web::rt::spawn(async move { measured.watch_log().await }),
         actix_web::rt::spawn(async move { watched.watch_files().await }),
         actix_web::rt::spawn(async move { verified.verify_after_damage().await }),
+        actix_web::rt::spawn(readiness.clone().watch_storage(service.clone())),
     ];
     background.extend(load_models(&settings, &service, embedding));
     readiness.set(true);
-    Ok(RunningService { address, listener, service, readiness, servers, drain, background, _lock: lock })
+    Ok(RunningService {
+        address,
+        listener,
+        connections,
+        service,
+        readiness,
+        servers,
+        drain,
+        background,
+        _lock: lock,
+    })
 }
 
 impl RunningService {
     /// Stops the service: requests in progress are answered, and buffered rows are written.
     pub async fn stop(self) {
+        let deadline = Instant::now() + STOP_TIMEOUT;
         self.readiness.set(false);
-        self.service.stop_worker().await;
         self.drain.cancel();
-        // A server that stops drops connections that it has accepted and not handed to a worker yet. So it first only stops
-        // accepting, and another server answers new connections.
-        futures_util::future::join_all(self.servers.iter().map(ServerHandle::pause)).await;
-        let not_ready = NotReadyServer::start(&self.listener);
-        tokio::time::sleep(HAND_OVER_TIME).await;
-        futures_util::future::join_all(self.servers.iter().map(|server| server.stop(true))).await;
+        // At the same time: while another process holds the lock of the database, both wait for it.
+        let ((), not_ready) = join(self.service.stop_worker(), self.stop_servers()).await;
         for task in self.background {
             task.abort();
         }
         match not_ready {
             Ok(not_ready) => {
-                self.service.drain().await;
+                self.service.drain(deadline).await;
                 not_ready.stop().await;
             }
             Err(cause) => {
                 warn!(%cause, "the address did not answer while the service stopped");
                 // Connections are better refused than never answered.
                 drop(self.listener);
-                self.service.drain().await;
+                self.service.drain(deadline).await;
             }
         }
+    }
+
+    /// Stops the HTTP servers once the requests in progress are answered. Returns the server that answers at the address meanwhile.
+    async fn stop_servers(&self) -> io::Result<NotReadyServer> {
+        // A server that stops drops connections that it has accepted and not handed to a worker yet. So it first only stops
+        // accepting, and another server answers new connections.
+        join_all(self.servers.iter().map(ServerHandle::pause)).await;
+        let not_ready = NotReadyServer::start(&self.listener, self.connections.clone());
+        tokio::time::sleep(HAND_OVER_TIME).await;
+        let stopped = join_all(self.servers.iter().map(|server| server.stop(true)));
+        if timeout(SERVER_STOP_TIMEOUT, stopped).await.is_err() {
+            warn!("the HTTP servers did not stop in time");
+        }
+        not_ready
     }
 
     /// Logs the version, the data folder and the URL of the service.
@@ -249,7 +283,7 @@ struct Signals {
 }
 
 impl Signals {
-    fn install() -> std::io::Result<Self> {
+    fn install() -> io::Result<Self> {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 

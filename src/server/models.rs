@@ -13,7 +13,7 @@ pub fn load_models(settings: &Settings, service: &Service, embedding: Option<Mod
     let (store, catalogue) = (Store::new(settings.model_folders()), Catalogue::built_in());
     // An endpoint transcribes instead of the local model.
     let is_local = settings.ai.transcription.url.is_none();
-    let speech = if is_local { catalogue.all(Purpose::Speech) } else { Vec::new() };
+    let speech = if is_local { catalogue.for_purpose(Purpose::Speech) } else { Vec::new() };
     let mut tasks = Vec::new();
     for model in embedding.iter().chain(speech.first()) {
         if settings.models.auto && store.find(model).is_none() {

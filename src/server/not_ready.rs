@@ -1,9 +1,13 @@
-//! A small HTTP server that answers at the service's address until the service is ready, and while it completes what is in progress at
-//! its end. So clients learn at once that the service is alive and not ready (contract.md, section 10), instead of waiting in the
-//! socket's queue.
+//! A small HTTP server that answers at the service's address until the service is ready, and while the service completes the
+//! requests in progress when it stops. So clients learn at once that the service is alive and not ready (contract.md, section 10),
+//! instead of waiting in the socket's queue.
+//!
+//! Its connections are bounded like those of the main server, and counted with them: a flood must not take the files that the
+//! database needs to open, or to be closed.
 
 use std::io;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -23,33 +27,34 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::wire::HEAD_TIMEOUT;
+use super::wire::{Connections, HEAD_TIMEOUT};
 use crate::http::{head, health};
 
-/// At its end the server waits this long for open connections. Its responses are short, so none takes longer.
+/// When it stops, the server waits this long for open connections. Its responses are short, so none takes longer.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
-/// The delay before connections are accepted again after that failed, for example because no more files may be opened.
+/// The delay before connections are accepted again after too many are open, or after accepting one failed.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// The server. It has a thread of its own, because the start of the service may keep the other ones busy.
+/// The server. It runs in a separate thread, because the start of the service may keep the other ones busy.
 pub struct NotReadyServer {
     cancelled: CancellationToken,
     ended: oneshot::Receiver<()>,
 }
 
 impl NotReadyServer {
-    /// Starts to answer at the listener's address.
+    /// Starts to answer at the listener's address. Connections are admitted and counted by `connections`.
     ///
     /// # Errors
     /// The system has no more sockets or threads.
-    pub fn start(listener: &TcpListener) -> io::Result<Self> {
+    pub fn start(listener: &TcpListener, connections: Arc<Connections>) -> io::Result<Self> {
         let listener = listener.try_clone()?;
         listener.set_nonblocking(true)?;
         let (cancelled, (end, ended)) = (CancellationToken::new(), oneshot::channel());
         let until = cancelled.clone();
         thread::Builder::new().name("not-ready".to_owned()).spawn(move || {
-            if let Err(cause) = Runtime::new().and_then(|runtime| runtime.block_on(serve(listener, until))) {
-                warn!(%cause, "the address does not answer while the service starts or ends");
+            let serve = serve(listener, &connections, until);
+            if let Err(cause) = Runtime::new().and_then(|runtime| runtime.block_on(serve)) {
+                warn!(%cause, "the address does not answer while the service starts or stops");
             }
             let _ = end.send(());
         })?;
@@ -66,26 +71,41 @@ impl NotReadyServer {
 
 /// Serves connections until it is cancelled, and then those that it has accepted. The server of actix-web is not used, because it
 /// accepts on another thread than it serves, and closes connections that it accepts while it stops.
-async fn serve(listener: TcpListener, cancelled: CancellationToken) -> io::Result<()> {
+async fn serve(
+    listener: TcpListener,
+    connections: &Arc<Connections>,
+    cancelled: CancellationToken,
+) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let http =
         http().new_service(()).await.map_err(|()| io::Error::other("could not build the HTTP service"))?;
-    let mut connections = JoinSet::new();
+    let mut served = JoinSet::new();
     loop {
+        let has_room = connections.has_room();
         tokio::select! {
             biased;
             () = cancelled.cancelled() => break,
-            accepted = listener.accept() => match accepted {
-                Ok((connection, _)) => {
-                    connections.spawn_local(http.call(connection));
+            Some(_) = served.join_next() => {}
+            accepted = listener.accept(), if has_room => match accepted {
+                Ok((stream, peer)) => {
+                    // Without a slot the stream is closed at once.
+                    if let Some(slot) = connections.admit(Some(peer.ip())) {
+                        let call = http.call(stream);
+                        served.spawn_local(async move {
+                            // The client sees how its connection ended.
+                            let _ = call.await;
+                            drop(slot);
+                        });
+                    }
                 }
                 Err(_) => sleep(ACCEPT_RETRY_DELAY).await,
             },
-            Some(_) = connections.join_next() => {}
+            // Connections of the main server, which are counted too, end without a notice to this task.
+            () = sleep(ACCEPT_RETRY_DELAY), if !has_room => {}
         }
     }
     drop(listener);
-    let _ = timeout(SHUTDOWN_TIMEOUT, async { while connections.join_next().await.is_some() {} }).await;
+    let _ = timeout(SHUTDOWN_TIMEOUT, async { while served.join_next().await.is_some() {} }).await;
     Ok(())
 }
 
@@ -119,7 +139,12 @@ mod tests {
 
     use super::*;
 
-    /// The whole response.
+    /// Enough for every client of a test.
+    fn many_connections() -> Arc<Connections> {
+        Connections::new(1000, 1000, Vec::new())
+    }
+
+    /// Returns the whole response.
     async fn ask(address: SocketAddr, path: &str) -> String {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).await.unwrap();
@@ -132,7 +157,7 @@ mod tests {
     async fn not_ready_server_reports_alive_and_not_ready_until_it_stops() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let server = NotReadyServer::start(&listener).unwrap();
+        let server = NotReadyServer::start(&listener, many_connections()).unwrap();
 
         let alive = ask(address, "/healthz").await;
         let ready = ask(address, "/readyz").await;
@@ -157,16 +182,52 @@ mod tests {
         let clients: Vec<_> = clients.collect();
 
         for _ in 0..HAND_OVERS {
-            let server = NotReadyServer::start(&listener).unwrap();
+            let server = NotReadyServer::start(&listener, many_connections()).unwrap();
             ask(address, "/healthz").await;
             server.stop().await;
         }
         ended.cancel();
-        let server = NotReadyServer::start(&listener).unwrap();
+        let server = NotReadyServer::start(&listener, many_connections()).unwrap();
 
         for client in clients {
             client.await.unwrap();
         }
+        server.stop().await;
+    }
+
+    /// Of the fault table (row 28).
+    #[actix_web::test]
+    async fn connection_over_the_share_of_its_address_is_closed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = NotReadyServer::start(&listener, Connections::new(8, 2, Vec::new())).unwrap();
+        let open = [TcpStream::connect(address).await.unwrap(), TcpStream::connect(address).await.unwrap()];
+
+        let mut refused = TcpStream::connect(address).await.unwrap();
+        let end = timeout(HEAD_TIMEOUT / 2, refused.read(&mut [0])).await.unwrap();
+
+        assert_eq!(end.unwrap(), 0);
+        drop(open);
+        server.stop().await;
+    }
+
+    /// Of the fault table (row 28).
+    #[actix_web::test]
+    async fn connection_over_the_total_waits_in_the_queue() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let connections = Connections::new(2, 2, vec!["127.0.0.1/32".parse().unwrap()]);
+        // One of the main server counts too.
+        let of_main_server = connections.admit(None).unwrap();
+        let server = NotReadyServer::start(&listener, connections).unwrap();
+        let _open = TcpStream::connect(address).await.unwrap();
+
+        let mut waiting = Box::pin(ask(address, "/healthz"));
+        assert!(timeout(Duration::from_millis(300), &mut waiting).await.is_err(), "it was accepted");
+        drop(of_main_server);
+
+        let answer = waiting.await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         server.stop().await;
     }
 

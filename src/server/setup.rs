@@ -1,5 +1,6 @@
 //! Makes the configuration of the service from its settings.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use jobs::LeaseOwner;
 use library::context::CoreContext;
 use sandbox::SandboxSettings;
 use search::index::edge::VectorModel;
-use search::index::{IndexFolder, Marker, OpenedIndex};
+use search::index::{IndexFolder, InitialIndex, Marker};
 use storage::blobs::{BlobStore, FolderStore, S3Settings, S3Store};
 use storage::mail::{MailSettings, MailTransport, Mailer};
 use web::{FetchSettings, PageUrl};
@@ -26,22 +27,27 @@ use crate::data_dir::private_folder;
 use crate::settings::{Access, FilesUrl, MailUrl, Oauth, Push, Secret, Settings};
 
 /// Opens the existing index, or a new one if there is none or it is damaged. Replaying a long log takes minutes. If the caller drops
-/// the future meanwhile, it does not count as a crash during opening.
+/// the future meanwhile, it does not count as a crash during opening. Without space on its disk the service starts without an index.
 ///
 /// # Errors
-/// It is in use, or cannot be opened for a reason that lies outside of its files; the database fails.
+/// It is in use, or cannot be opened for another reason that lies outside of its files; the database fails.
 pub async fn open_index(
     settings: &Settings,
     embedding: Option<&Model>,
     core: &CoreContext,
-) -> Result<OpenedIndex, StartError> {
-    private_folder(&index_folder(&settings.data_dir))?;
+) -> Result<InitialIndex, StartError> {
+    if let Err(cause) = private_folder(&index_folder(&settings.data_dir))
+        // A disk without space for the folder has none for the index either, which is found when that is opened.
+        && !matches!(cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+    {
+        return Err(cause.into());
+    }
     let model = embedding
         .and_then(|model| Some(VectorModel { name: model.name.clone(), dimensions: model.dimensions? }));
     let folder = IndexFolder::new(&settings.data_dir, model, core.clock.now());
     let recorded = service_state::read(core.db.read(), ServiceStateKey::IndexMarker(folder.id())).await?;
     let recorded = recorded.as_deref().and_then(Marker::from_row);
-    Ok(folder.open_on_thread(recorded, core.clock.now()).await?)
+    Ok(InitialIndex::open(folder, recorded, core.clock.now()).await?)
 }
 
 /// Makes the configuration, and opens the store of files, the scratch folder and the sender of e-mail.
@@ -50,7 +56,7 @@ pub async fn open_index(
 /// One of these cannot be opened.
 pub fn service_config(
     settings: &Settings,
-    index: OpenedIndex,
+    index: InitialIndex,
     base_url: &str,
     overrides: Overrides,
     lease_owner: LeaseOwner,

@@ -4,6 +4,7 @@ One worker changes an object at a time, so the order of its changes is known. Af
 broken connection) two states are valid.
 """
 
+import collections
 import random
 import threading
 import urllib.parse
@@ -58,11 +59,39 @@ class Credential:
             self.checked = False
 
 
+class RequestCounts:
+    """The answers to the REST requests of an account, by which its usage and its activity are checked.
+
+    A request counts in the usage exactly if its answer has the headers of the rate limit, and then it also has a line in the
+    activity. Without them only a 503 may have a line: what failed may be the limit. A request without an answer may have been
+    counted.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.counted, self.uncounted_refusals, self.unanswered = 0, 0, 0
+        # Answers that have neither the headers nor a line in the activity, by status.
+        self.others: collections.Counter[int] = collections.Counter()
+
+    def note(self, answer: Answer) -> None:
+        status, _, headers = answer
+        with self.lock:
+            if status == 0:
+                self.unanswered += 1
+            elif "x-ratelimit-remaining" in headers and status != 429:
+                self.counted += 1
+            elif status == 503:
+                self.uncounted_refusals += 1
+            else:
+                self.others[status] += 1
+
+
 class User:
     """An account and what was acknowledged to it."""
 
     def __init__(self, service: FaultyService) -> None:
         self.service = service
+        self.request_counts = RequestCounts()
         self.email = create_account(service)
         self.key = create_key(service, self.email, "load", SCOPES)
         self.passwords, self.old_passwords = [PASSWORD], []
@@ -82,7 +111,9 @@ class User:
         return self.records[kind].setdefault(word, Record())
 
     def rest(self, method: str, path: str, body: object = None, key: str | None = None, **headers: str) -> Answer:
-        return self.service.send(method, f"/rest{path}", body, {"Authorization": f"Bearer {key or self.key}"} | headers)
+        answer = self.service.send(method, f"/rest{path}", body, {"Authorization": f"Bearer {key or self.key}"} | headers)
+        self.request_counts.note(answer)
+        return answer
 
     def app(self, method: str, path: str, body: object = None, cookie: str | None = None) -> Answer:
         return self.service.send(method, f"/app/api{path}", body, self.browser_headers(cookie))

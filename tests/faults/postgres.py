@@ -35,6 +35,11 @@ class Postgres:
             settings.write(f"port = {self.port}\nunix_socket_directories = '{folder}'\nlisten_addresses = '127.0.0.1'\n"
                            "max_connections = 100\nshared_buffers = 16MB\nmin_wal_size = 2MB\nmax_wal_size = 16MB\n")
 
+    def configure(self, *settings: str) -> None:
+        """Adds settings such as `commit_delay = 1000`, which apply from the next start on."""
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.writelines(f"{setting}\n" for setting in settings)
+
     def run(self, program: str, *words: object) -> subprocess.CompletedProcess:
         command = [str(self.programs / program), *map(str, words)]
         if os.getuid() == 0:

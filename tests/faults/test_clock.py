@@ -74,8 +74,8 @@ def test_requests_over_midnight_are_each_counted_once(carrel: str, tmp_path: pat
     assert set(saves.statuses) == {201}, saves.statuses
     assert 1 <= waits[0] <= left + 1, (waits, left)
     with opened(database_file(service)) as connection:
-        days = connection.execute('SELECT day, calls FROM usage_day JOIN "user" ON "user".id = user_id WHERE email = ? '
-                                  "ORDER BY day", (account.email,)).fetchall()
+        days = connection.execute('SELECT day, sum(calls) FROM usage_day JOIN "user" ON "user".id = user_id '
+                                  "WHERE email = ? GROUP BY day ORDER BY day", (account.email,)).fetchall()
     print(f"{saves.statuses.total()} requests, by day {days}, Retry-After {waits[0]} s")
     assert len(days) == 2 and days[1][0] == days[0][0] + 1
     assert sum(calls for _, calls in days) == saves.statuses.total()

@@ -1,6 +1,7 @@
 """A full disk: reads continue, writes are refused with 507, and nothing is lost."""
 
 import contextlib
+import json
 import pathlib
 import shutil
 import signal
@@ -16,7 +17,7 @@ from injector import ALWAYS, Injector
 from load import Load
 from mounts import MIB, Filler, ext4, ext4_image, free_bytes, tmpfs
 
-# What is set aside, and what of it is kept for a start.
+# The space that is set aside, and the part of it that is kept for a start.
 RESERVE_BYTES, START_BYTES = 16 * MIB, 4 * MIB
 # How long a test write of /readyz counts, and a little more.
 STORAGE_CHECK_SECONDS = 4
@@ -76,7 +77,7 @@ def is_released(reserve: pathlib.Path) -> bool:
 
 @contextlib.contextmanager
 def paused(service: FaultyService):
-    """The service finds only what was done by the end of the block: it releases nothing while the disk is filled."""
+    """Stops the process until the end of the block, so that it releases no space while the disk is filled."""
     service.process.send_signal(signal.SIGSTOP)
     try:
         yield
@@ -85,7 +86,7 @@ def paused(service: FaultyService):
 
 
 class SecurityChanges:
-    """What has to work on a full disk: whoever finds a key stolen cannot wait for space."""
+    """Changes that must succeed on a full disk: the owner of a stolen key cannot wait for space."""
 
     def __init__(self, account: Account, ledger: Ledger) -> None:
         self.account, self.ledger = account, ledger
@@ -123,6 +124,7 @@ class SecurityChanges:
 
 
 def test_full_disk_refuses_writes_and_serves_reads(service: FaultyService, small_disk: pathlib.Path) -> None:
+    """Writes get 507 with Retry-After, and work continues once there is space (row 6)."""
     account, filler = Account(service), Filler(small_disk)
     assert account.sign_in() == 200
     ledger = Ledger(account)
@@ -148,6 +150,7 @@ def test_full_disk_refuses_writes_and_serves_reads(service: FaultyService, small
 
 
 def test_security_changes_go_on_below_the_floor(service: FaultyService, small_disk: pathlib.Path) -> None:
+    """Sign-in, revocation and deletion need no space above the floor (row 6)."""
     account, filler, reserve = Account(service), Filler(small_disk), reserve_of(small_disk)
     ledger = Ledger(account)
     assert account.sign_in() == 200
@@ -167,6 +170,7 @@ def test_security_changes_go_on_below_the_floor(service: FaultyService, small_di
 
 
 def test_security_changes_go_on_when_the_disk_is_full(service: FaultyService, small_disk: pathlib.Path) -> None:
+    """They use the space that was set aside for them, also after a restart (row 6)."""
     account, filler, reserve = Account(service), Filler(small_disk), reserve_of(small_disk)
     assert account.sign_in() == 200
     ledger = Ledger(account)
@@ -182,12 +186,12 @@ def test_security_changes_go_on_when_the_disk_is_full(service: FaultyService, sm
     eventually(lambda: service.readiness()[1]["storage"] == "full")
     assert account.save(900)[0] == 507
     changes.make()
-    # What was released has room for the index too.
+    # The released space is enough for the index too.
     eventually(lambda: count_jobs(small_disk, "kind = 'forget' AND finished_at IS NULL") == 0)
     assert account.save(901)[0] == 507
     assert_reads_work(account, ledger)
 
-    # Others take what is left of it, too.
+    # Other programs use up the rest of the released space.
     filler.fill()
     service.stop()
     filler.fill()
@@ -210,6 +214,7 @@ def test_security_changes_go_on_when_the_disk_is_full(service: FaultyService, sm
 
 def test_reads_take_nothing_of_the_space_below_the_floor(
         service_with_high_floor: FaultyService, small_disk: pathlib.Path) -> None:
+    """Their lines of the activity wait until there is space (row 6)."""
     service, filler = service_with_high_floor, Filler(small_disk)
     account = Account(service)
 
@@ -235,6 +240,7 @@ def test_reads_take_nothing_of_the_space_below_the_floor(
 @pytest.mark.parametrize("left", [32 * MIB, 0], ids=["below the floor", "nothing left"])
 def test_failing_writer_of_a_full_disk_is_not_ready(
         carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path, injector: Injector, left: int) -> None:
+    """A full disk does not hide that writes fail for another reason (rows 5, 6)."""
     service = FaultyService(carrel, tmp_path, data_dir=small_disk / "data", models__dir=tmp_path / "none",
                             storage__min_free_bytes=48 * MIB)
     service.extra = injector.environment()
@@ -261,7 +267,7 @@ def test_failing_writer_of_a_full_disk_is_not_ready(
 
 def test_mixed_load_survives_a_disk_that_fills_up(
         carrel: str, tmp_path: pathlib.Path, small_disk: pathlib.Path, summarize) -> None:
-    """Without a floor it is the database that finds the disk full."""
+    """Without a floor it is the database that finds the disk full (row 6)."""
     service, filler = started(carrel, tmp_path, data_dir=small_disk / "data", storage__min_free_bytes=0), Filler(small_disk)
     load = Load(service)
     load.run_until(lambda: load.acknowledged > 200)
@@ -289,6 +295,7 @@ def test_mixed_load_survives_a_disk_that_fills_up(
 
 
 def test_service_starts_on_a_full_disk(service: FaultyService, small_disk: pathlib.Path) -> None:
+    """The start uses the space that was set aside (row 6)."""
     account, filler = Account(service), Filler(small_disk)
     assert account.sign_in() == 200
     ledger = Ledger(account)
@@ -314,6 +321,7 @@ def test_service_starts_on_a_full_disk(service: FaultyService, small_disk: pathl
 
 
 def test_start_without_room_for_the_database_says_so(service: FaultyService, small_disk: pathlib.Path) -> None:
+    """Without the space that was set aside the start fails, and says what to do (row 6)."""
     account, filler = Account(service), Filler(small_disk)
     assert account.save(1)[0] == 201
     service.stop()
@@ -333,11 +341,14 @@ def damage(index: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [damage, shutil.rmtree], ids=["damaged", "missing"])
-def test_start_that_needs_a_new_index_says_so_on_a_full_disk(
+def test_service_starts_without_an_index_on_a_full_disk(
         service: FaultyService, small_disk: pathlib.Path, harm) -> None:
+    """The index is not moved aside where there is no space for a new one (rows 6, 19)."""
     account, filler = Account(service), Filler(small_disk)
-    assert account.save(1)[0] == 201
-    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
+    ledger = Ledger(account)
+    assert account.sign_in() == 200
+    ledger.mixed_load(1)
+    eventually(lambda: account.finds("word1"))
     await_jobs(small_disk)
     data = small_disk / "data"
     eventually(lambda: has_blocks(data / "carrel.space-reserve"))
@@ -347,16 +358,26 @@ def test_start_that_needs_a_new_index_says_so_on_a_full_disk(
     harm(data / "index")
     filler.fill()
 
-    done = service.run("serve")
+    service.start()
 
-    assert done.returncode == 1, done.stderr
-    assert "make room on its disk" in done.stderr and "a new index takes 32" in done.stderr
+    index = service.readiness()[1]["index"]
+    assert (index["ok"], index["state"], index["passages"]) == (False, "unavailable", None)
+    assert "a new index takes 32" in service.log()
+    status, body, headers = account.rest("GET", "/v2/search?q=word1")
+    assert (status, body["error"]["code"], headers["retry-after"]) == (503, "OVERLOADED", "60")
+    assert "no space for its index" in body["error"]["message"]
+    assert ledger.faults() == []
+    assert account.sign_in() == 200
+    assert account.save(900)[0] == 507
     assert list(data.glob("index.damaged-*")) == [before]
+    report = {check["name"]: check for check in json.loads(service.run("doctor", "--json").stdout)["checks"]}
+    assert report["index"]["state"] == "wrong" and "has no index" in report["index"]["found"]
 
     filler.free()
-    service.start()
-    eventually(lambda: account.rest("GET", "/v2/search?q=word1")[1].get("data", {}).get("results"))
+    eventually(lambda: account.finds("word1"))
+    eventually(lambda: service.readiness()[1]["index"]["state"] == "complete")
     assert before.exists() == (harm is shutil.rmtree), "only the newest is kept"
+    assert service.process.poll() is None
 
 
 def register(service: FaultyService) -> tuple[int, dict, dict]:
@@ -375,6 +396,7 @@ def sign_up(service: FaultyService, email: str) -> tuple[int, dict, dict]:
 
 def test_strangers_add_nothing_below_the_floor(
         service_with_high_floor: FaultyService, small_disk: pathlib.Path) -> None:
+    """Registrations, authorizations and sign-ups get 507 (row 6)."""
     service, filler = service_with_high_floor, Filler(small_disk)
     registered = register(service)
     assert registered[0] == 201
@@ -393,6 +415,7 @@ def test_strangers_add_nothing_below_the_floor(
 
 def test_deletions_reach_the_index_below_the_floor(
         service_with_high_floor: FaultyService, small_disk: pathlib.Path) -> None:
+    """Jobs that free space run, and those that take space wait (row 6)."""
     service, filler = service_with_high_floor, Filler(small_disk)
     account = Account(service)
     bookmark = account.save(1)[1]["data"]["bookmark"]["bookmarkId"]
@@ -406,10 +429,13 @@ def test_deletions_reach_the_index_below_the_floor(
     assert account.rest("DELETE", f"/v1/bookmarks/{bookmark}")[0] == 200
 
     eventually(lambda: count_jobs(small_disk, "kind = 'forget' AND finished_at IS NOT NULL") > 0)
+    # The passages are gone from the index itself, and not only from the answers.
+    eventually(lambda: service.readiness()[1]["index"]["passages"] == 0)
 
 
 def test_import_that_adds_waits_below_the_floor(
         service_with_high_floor: FaultyService, small_disk: pathlib.Path) -> None:
+    """Steps of an import that add something get 507; a pause is answered (row 6)."""
     service, filler = service_with_high_floor, Filler(small_disk)
     account = Account(service)
     assert account.sign_in() == 200

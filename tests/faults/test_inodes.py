@@ -20,6 +20,7 @@ def take_inodes(folder: pathlib.Path) -> None:
 
 
 def test_disk_without_inodes_loses_nothing_and_serves_reads(carrel: str, tmp_path: pathlib.Path) -> None:
+    """Writes get 507 like on a full disk, although bytes are free (row 8)."""
     place = tmp_path / "disk"
     with tmpfs(place, 256 * MIB, nr_inodes=INODES):
         service = started(carrel, tmp_path, data_dir=place / "data")
@@ -30,14 +31,14 @@ def test_disk_without_inodes_loses_nothing_and_serves_reads(carrel: str, tmp_pat
         eventually(lambda: account.finds("word1"))
 
         take_inodes(place / "filler")
-        # Space is left, and small writes need no new file: it is the rule that refuses them before one of them does.
+        # Bytes are free, and small writes need no new file: they are refused before a write fails that needs one.
         eventually(lambda: service.readiness()[1]["storage"] == "full")
         assert service.readiness()[0] == 200
-        # A long body goes by way of a file of its own.
+        # A long body is written to a scratch file first.
         for text in ("a heron", "a heron in the reeds " * 40_000):
             status, body, headers = account.save(900, text=text)
             assert (status, body["error"]["code"]) == (507, "STORAGE_FULL") and "retry-after" in headers
-        # What ends access and frees space goes on.
+        # Requests that end access or free space are served.
         assert account.sign_in() == 200
         ledger.delete([id for id, expected in ledger.bookmarks.items() if expected is not None][-1])
         assert ledger.answers[-1] == 200

@@ -7,11 +7,15 @@ import threading
 import time
 
 from background import Saves, database_file, metric, opened, read_transaction, timed
-from harness import Account, FaultyService, Ledger, eventually
+from harness import Account, FaultyService, Ledger, eventually, started
+from stubs import Gate, Site, serving
 
 # A read that waits for the lock takes as long as the busy timeout, five seconds.
 MAX_READ_SECONDS = 3
 MAX_LOCK_SECONDS = 30
+MAX_STOP_SECONDS = 30
+# Each of them alone would wait for the lock as long as the busy timeout.
+RUNNING_JOBS = 10
 PATCH_SECONDS = float(os.environ.get("CARREL_FAULT_PATCH_SECONDS", "2"))
 LOG_MIB = int(os.environ.get("CARREL_FAULT_LOG_MIB", "8"))
 # Above this size the service logs a warning.
@@ -71,10 +75,81 @@ def test_write_waits_for_a_short_lock(service: FaultyService) -> None:
     assert [status for status, _, _ in answers] == [201]
 
 
+@contextlib.contextmanager
+def other_writer(file: pathlib.Path):
+    """Another process that commits all the time. The service alone would not show the fault: one connection of it writes."""
+    commits, ended = [], threading.Event()
+
+    def write() -> None:
+        with opened(file) as connection:
+            connection.execute("PRAGMA synchronous = OFF")
+            while not ended.wait(0.002):
+                commits.append(connection.execute("UPDATE job SET run_at = run_at + 1 WHERE state = 'done'").rowcount)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield commits
+    finally:
+        ended.set()
+        writer.join()
+
+
+def test_stop_while_database_is_locked_ends_in_time(carrel: str, tmp_path: pathlib.Path) -> None:
+    """Nothing is written by then: the jobs run again after the next start (rows 10, 36)."""
+    with serving(Site()) as site:
+        site.gate = gate = Gate()
+        settings = {"fetch__allow_private": "127.0.0.0/8", "ingest__fetches": RUNNING_JOBS + 2}
+        service = started(carrel, tmp_path, **settings)
+        account, bookmarks = Account(service), []
+        for host in range(2, RUNNING_JOBS + 2):
+            status, body, _ = account.rest("POST", "/v1/bookmarks", {"url": f"http://127.0.0.{host}:{site.port}/"})
+            assert status == 201
+            bookmarks.append(body["data"]["bookmark"]["bookmarkId"])
+        eventually(lambda: gate.waiting == RUNNING_JOBS)
+
+        with write_lock(database_file(service)):
+            # A row of the activity and a count, which cannot be written.
+            assert account.rest("GET", "/v1/user")[0] == 200
+            began = time.monotonic()
+            service.process.terminate()
+            status = service.process.wait(4 * MAX_STOP_SECONDS)
+            seconds = time.monotonic() - began
+
+        assert status == 0 and seconds < MAX_STOP_SECONDS, (status, seconds)
+        site.gate = None
+        gate.is_open.set()
+        service.start()
+        for bookmark in bookmarks:
+            path = f"/v1/bookmarks/{bookmark}"
+            eventually(lambda path=path: account.rest("GET", path)[1]["data"]["bookmark"]["status"] == "ready", 60)
+        print(f"the end took {seconds:.1f} s while the database was locked")
+
+
+def test_readiness_is_answered_while_database_is_locked(service: FaultyService) -> None:
+    """No request waits for the test write (row 10)."""
+    with write_lock(database_file(service)):
+        eventually(lambda: service.readiness()[1]["storage"] == "busy")
+        for _ in range(20):
+            seconds, (status, body) = timed(service.readiness)
+            assert status == 200 and body["storage"] == "busy" and seconds < MAX_READ_SECONDS, (status, body, seconds)
+
+    eventually(lambda: service.readiness()[1]["storage"] == "ok")
+
+
+def test_writes_are_checked_while_nobody_asks(service: FaultyService) -> None:
+    """A row is written every few seconds, and /readyz is not requested (row 5)."""
+    value = "SELECT value FROM service_state WHERE name LIKE 'round_trip%'"
+    with opened(database_file(service)) as connection:
+        first = eventually(lambda: connection.execute(value).fetchone())
+        eventually(lambda: connection.execute(value).fetchone() != first, 15)
+
+
 def test_concurrent_changes_of_one_row_are_all_kept(service: FaultyService) -> None:
     """No change fails because another wrote between its read and its write (row 11)."""
     account = Account(service)
     bookmark = account.save(1)[1]["data"]["bookmark"]["bookmarkId"]
+    eventually(lambda: account.finds("word1"))
     end = time.monotonic() + PATCH_SECONDS
     statuses = []
 
@@ -84,13 +159,15 @@ def test_concurrent_changes_of_one_row_are_all_kept(service: FaultyService) -> N
             statuses.append(account.rest("PATCH", f"/v1/bookmarks/{bookmark}", body)[0])
 
     threads = [threading.Thread(target=change) for _ in range(50)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with other_writer(database_file(service)) as commits:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
     assert set(statuses) == {200}, {status: statuses.count(status) for status in set(statuses)}
-    print(f"{len(statuses)} changes of one row, all acknowledged")
+    assert len(commits) > 20 and all(commits), "the other process committed no changes"
+    print(f"{len(statuses)} changes of one row, all acknowledged, beside {len(commits)} commits of another process")
 
 
 def test_log_is_checkpointed_after_a_long_reader(service: FaultyService) -> None:

@@ -169,7 +169,8 @@ def test_emails_are_sent_after_mail_servers_fail(carrel: str, tmp_path: pathlib.
         mail.behave = "busy"
         mail.gate.is_open.set()
         due_until(lambda: any("421" in (error or "") for _, _, error in jobs(service, "letter")))
-        assert [state for state, _, _ in jobs(service, "letter")] != ["dead"]
+        # It is tried again: a server that is busy is no reason to give up.
+        assert {state for state, _, _ in jobs(service, "letter")} in ({"queued"}, {"running"})
 
         mail.behave = "cut"
         due_until(lambda: mail.letters)

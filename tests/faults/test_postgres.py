@@ -1,4 +1,5 @@
-"""PostgreSQL fails under a mixed load: acknowledged writes are kept, and the service recovers without a restart."""
+"""PostgreSQL fails under a mixed load: acknowledged writes are kept, each answered request counts once, and the service recovers
+without a restart."""
 
 import os
 import pathlib
@@ -7,10 +8,11 @@ import shutil
 import tempfile
 import threading
 import time
+import typing
 
 import pytest
-from background import timed
-from harness import FaultyService, eventually
+from background import metric, timed
+from harness import Account, FaultyService, eventually, is_storage_refusal
 from ledger import User
 from load import Load
 from mounts import MIB, Filler, tmpfs
@@ -23,6 +25,12 @@ SAVES = 40
 MAX_REFUSAL_SECONDS = 10
 # Of requests that need no locked table.
 MAX_OTHER_SECONDS = 3
+# How long a commit takes: about one in fifty cuts meets the commit of a batch of counts, which is written once a second.
+COMMIT_MICROSECONDS = 20_000
+# Lines of the activity are written twice a second, and counts once.
+FLUSH_SECONDS = 1.5
+# Calls, or lines of the activity, that may be lost in a whole test: one batch, which is a small part of all requests.
+MAX_LOST, MAX_LOST_PART = 200, 1 / 4
 
 
 @pytest.fixture
@@ -37,6 +45,7 @@ def home():
 @pytest.fixture
 def postgres(home: pathlib.Path):
     made = Postgres(home)
+    made.configure(f"commit_delay = {COMMIT_MICROSECONDS}", "commit_siblings = 0")
     assert made.start()
     yield made
     made.stop()
@@ -57,6 +66,47 @@ def assert_nothing_is_lost(load: Load, service: FaultyService, what: str) -> Non
     assert load.found() == {}, what
 
 
+class StoredCounts(typing.NamedTuple):
+    """The REST requests of an account that the database holds."""
+
+    calls: int
+    lines: int
+
+
+COUNTS_QUERY = """
+    SELECT email, (SELECT coalesce(sum(calls), 0) FROM usage_day WHERE user_id = "user".id AND surface = 'rest'),
+        (SELECT count(*) FROM activity WHERE user_id = "user".id AND surface = 'rest') FROM "user" ORDER BY email"""
+
+
+def read_counts(postgres: Postgres) -> dict[str, StoredCounts]:
+    """The stored counts by e-mail address, once two readings that are a flush apart are equal."""
+    before, read = None, postgres.ask(COUNTS_QUERY)
+    end = time.monotonic() + 30
+    while before != read:
+        assert time.monotonic() < end, f"the counts do not come to rest: {before}, then {read}"
+        time.sleep(FLUSH_SECONDS)
+        before, read = read, postgres.ask(COUNTS_QUERY)
+    rows = [line.split("|") for line in read.splitlines()]
+    return {email: StoredCounts(int(calls), int(lines)) for email, calls, lines in rows}
+
+
+def assert_requests_count_once(load: Load, postgres: Postgres) -> str:
+    """Compares usage and activity with the answers. Returns a summary."""
+    stored, lost_calls, lost_lines = read_counts(postgres), 0, 0
+    for user in load.users:
+        expected, (calls, lines) = user.request_counts, stored[user.email]
+        told = f"{calls} calls and {lines} lines of the activity, but answers {vars(expected)}"
+        # A batch that is written twice adds many requests at once.
+        assert calls <= expected.counted + expected.unanswered, f"counted twice: {told}"
+        assert lines <= expected.counted + expected.uncounted_refusals + expected.unanswered, f"recorded twice: {told}"
+        lost_calls += max(expected.counted - calls, 0)
+        lost_lines += max(expected.counted - lines, 0)
+    counted = sum(user.request_counts.counted for user in load.users)
+    summary = f"{counted} REST requests, {lost_calls} not in the usage and {lost_lines} not in the activity"
+    assert counted > 0 and max(lost_calls, lost_lines) <= min(MAX_LOST, counted * MAX_LOST_PART), summary
+    return summary
+
+
 def test_acknowledged_writes_survive_cut_connections(service: FaultyService, postgres: Postgres, summarize) -> None:
     """Requests are refused with 503 or their changes are kept (row 14)."""
     load, ended = Load(service), 0
@@ -68,8 +118,9 @@ def test_acknowledged_writes_survive_cut_connections(service: FaultyService, pos
             ended += postgres.terminate_backends()
         load.stop()
         assert_nothing_is_lost(load, service, f"round {number}")
+    counted = assert_requests_count_once(load, postgres)
 
-    summarize(f"{ended} connections cut; {load.summary()}")
+    summarize(f"{ended} connections cut; {counted}; {load.summary()}")
     assert ended
 
 
@@ -92,8 +143,29 @@ def test_acknowledged_writes_survive_crashes_of_postgres(service: FaultyService,
         eventually(lambda: load.steps >= enough)
         load.stop()
         assert_nothing_is_lost(load, service, f"round {number}")
+    counted = assert_requests_count_once(load, postgres)
 
-    summarize(f"{ROUNDS} crashes, the last over after {waited:.1f} s; {load.summary()}")
+    summarize(f"{ROUNDS} crashes, the last over after {waited:.1f} s; {counted}; {load.summary()}")
+
+
+def test_writes_continue_after_a_failover(service: FaultyService, postgres: Postgres) -> None:
+    """A server that takes no writes any more is told by 503, and its connections are replaced (row 13)."""
+    account = Account(service)
+    assert account.save(1)[0] == 201
+    setting = "default_transaction_read_only"
+
+    # A session keeps the setting that it began with, as a connection to a former primary does.
+    postgres.ask(f"ALTER DATABASE postgres SET {setting} = on")
+    postgres.terminate_backends()
+    refused = [account.save(number) for number in range(2, 8)]
+    assert all(is_storage_refusal(answer) for answer in refused), refused
+    assert metric(service, 'carrel_storage_faults_total{fault="read_only"}') > 0
+    assert account.rest("GET", "/v1/bookmarks")[0] == 200
+
+    postgres.ask(f"BEGIN READ WRITE; ALTER DATABASE postgres RESET {setting}; COMMIT")
+    assert postgres.ask(f"SHOW {setting}") == "off"
+    eventually(lambda: account.save(2)[0] == 201)
+    eventually(lambda: service.readiness()[0] == 200)
 
 
 def requests_to_other_tables(user: User, other: User):

@@ -17,7 +17,7 @@ from upload_client import Upload, uploader
 MAX_SECONDS = 3
 SEARCHES = int(os.environ.get("CARREL_FAULT_SEARCHES", "60"))
 # Unpacks to 3 GB.
-BOMB = pathlib.Path(__file__).resolve().parents[1] / "outside" / "bomb.pdf"
+BOMB = pathlib.Path(__file__).resolve().parents[1] / "e2e" / "ingest" / "bomb.pdf"
 MEMORY = 320 << 20
 # A separate name for each process that runs tests.
 GROUP = f"carrel-faults-{os.getpid()}"
@@ -44,11 +44,11 @@ def test_sign_ins_and_parsers_do_not_block_searches(service: FaultyService) -> N
     idle = searches(account)
     upload = Upload(other, BOMB.read_bytes())
     assert upload.put()[0] == 200 and upload.complete()[0] == 202
-    ended, statuses = threading.Event(), []
+    ended, sign_ins = threading.Event(), []
 
     def sign_in() -> None:
         while not ended.is_set():
-            statuses.append(other.sign_in())
+            sign_ins.append(timed(other.sign_in))
 
     clients = [threading.Thread(target=sign_in) for _ in range(4)]
     for client in clients:
@@ -59,9 +59,11 @@ def test_sign_ins_and_parsers_do_not_block_searches(service: FaultyService) -> N
         client.join()
 
     print(f"p99 of {SEARCHES} searches: {p99(idle) * 1000:.0f} ms idle, {p99(busy) * 1000:.0f} ms with "
-          f"{len(statuses)} sign-ins and a PDF bomb")
-    assert set(statuses) == {200}
+          f"{len(sign_ins)} sign-ins and a PDF bomb")
+    assert {status for _, status in sign_ins} == {200}
     assert busy[-1] < MAX_SECONDS
+    # A search behind the hash of a password, on a thread that serves requests, would take about as long as a sign-in.
+    assert statistics.median(busy) < statistics.median(seconds for seconds, _ in sign_ins) / 2
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ import http.client
 import json
 import pathlib
 import signal
+import sqlite3
 import threading
 import time
 
@@ -13,6 +14,7 @@ from stubs import Gate, Site, serving
 
 CLIENTS = 8
 MAX_STOP_SECONDS = 30
+FLUSH_SECONDS = 1.5
 
 
 class BusyClient(threading.Thread):
@@ -100,6 +102,15 @@ def second_service(service: FaultyService, folder: pathlib.Path, **settings: obj
     return FaultyService(service.program, folder, database__url=f"sqlite:{database_file(service)}", **settings)
 
 
+def counts_at_rest(connection: sqlite3.Connection, query: str) -> int:
+    """A count, once two readings that are more than a flush apart are equal. Counts are written once a second."""
+    before, read = None, connection.execute(query).fetchone()[0]
+    while before != read:
+        time.sleep(FLUSH_SECONDS)
+        before, read = read, connection.execute(query).fetchone()[0]
+    return read
+
+
 def test_replaced_service_loses_no_save(service: FaultyService, tmp_path: pathlib.Path) -> None:
     """Of the fault table (row 37)."""
     account = Account(service)
@@ -121,9 +132,13 @@ def test_replaced_service_loses_no_save(service: FaultyService, tmp_path: pathli
                 return connection.execute("SELECT count(*) FROM job WHERE state <> 'done'").fetchone() == (0,)
 
         eventually(all_are_read, 60)
+        # Each save was read again once.
+        counted, unanswered = 2 * len(saves.acknowledged), saves.statuses[0]
         with opened(database_file(service)) as connection:
-            calls = connection.execute("SELECT sum(calls) FROM usage_day").fetchone()[0]
-        assert calls >= len(saves.acknowledged)
+            calls = counts_at_rest(connection, "SELECT sum(calls) FROM usage_day")
+            lines = counts_at_rest(connection, "SELECT count(*) FROM activity WHERE status = '201'")
+        assert counted <= calls <= counted + unanswered + saves.statuses[503], (calls, saves.statuses)
+        assert 0 <= lines - len(saves.acknowledged) <= unanswered, (lines, saves.statuses)
     finally:
         successor.kill()
 

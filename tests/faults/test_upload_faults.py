@@ -42,7 +42,8 @@ def test_full_store_refuses_an_upload_and_removes_its_bytes(carrel: str, tmp_pat
 
 
 def test_uploads_at_once_keep_the_floor(carrel: str, tmp_path: pathlib.Path) -> None:
-    """More than there is room for, and written faster than the disk is measured."""
+    """More than there is room for, and written faster than the disk is measured. Space is reserved part by part, so it is
+    possible that none of them fits while all are written."""
     disk, floor, tolerance = tmp_path / "disk", 16 * MIB, 2 * MIB
     with tmpfs(disk, 200 * MIB):
         service = started(carrel, tmp_path, data_dir=disk / "data", storage__min_free_bytes=floor)
@@ -52,10 +53,13 @@ def test_uploads_at_once_keep_the_floor(carrel: str, tmp_path: pathlib.Path) -> 
         with LeastFree(disk) as least, concurrent.futures.ThreadPoolExecutor(len(uploads)) as senders:
             answers = list(senders.map(Upload.put, uploads))
 
-        assert {status for status, _ in answers} == {200, 507}
+        assert 507 in {status for status, _ in answers} <= {200, 507}
         assert all("STORAGE_FULL" in body for status, body in answers if status == 507)
         assert least.bytes >= floor - tolerance, f"{least.bytes / MIB:.1f} MiB were left"
         kept = [upload for upload, (status, _) in zip(uploads, answers) if status == 200]
+        if not kept:
+            eventually(lambda: uploads[0].put()[0] == 200)
+            kept = uploads[:1]
         assert [upload.complete()[0] for upload in kept] == [202] * len(kept)
         stored = eventually(lambda: (found := files(disk / "data" / "files")) and len(found) == len(kept) and found)
         assert all(file.read_bytes() == uploads[0].content for file in stored)

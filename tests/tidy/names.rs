@@ -14,9 +14,9 @@ const VAGUE_TYPES: [&str; 47] = [
 ];
 
 /// Words that say no subject of a constant.
-const VAGUE_CONSTANTS: [&str; 18] = [
+const VAGUE_CONSTANTS: [&str; 13] = [
     "MOST", "LONGEST", "LITTLE", "SOON", "AGAIN", "SOME", "MANY", "KEPT", "HELD", "AT_ONCE", "SHORTEST",
-    "LEAST", "DEEPEST", "TRIED", "PATIENCE", "USUAL", "SPARE", "LATER",
+    "LEAST", "DEEPEST",
 ];
 
 /// Doc comments that say nothing.
@@ -43,10 +43,9 @@ pub fn vague_types(of: &Crate) -> Vec<String> {
 /// Returns the constants that do not say what they are of.
 pub fn vague_constants(of: &Crate) -> Vec<String> {
     let is_vague = |name: &str| {
-        let starts = |word: &&str| {
-            name.strip_prefix(**word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-        };
-        VAGUE_CONSTANTS.iter().any(|word| starts(&word))
+        VAGUE_CONSTANTS
+            .iter()
+            .any(|word| name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('_')))
     };
     of.modules
         .values()

@@ -1,21 +1,22 @@
 //! The actor of the activity: writes lines in batches and removes those that are past their retention.
 //!
-//! A batch that cannot be written waits for the next write; below the floor of a disk all batches wait. A crash loses the
-//! lines that are not written, usually at most one batch.
+//! A batch that cannot be written waits for the next write, which skips the lines that are there already: the answer to a COMMIT may
+//! be lost. Below the floor of a disk all batches wait. A crash loses the lines that are not written, usually at most one batch.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
-use database::Db;
+use database::{Db, insert_all};
 use disk::DiskSpace;
 use entity::id::UserId;
 use entity::{activity, user};
 use errors::Error;
 use library::clock::Clock;
 use runtime::{BatchBuffer, Flush, WriteBehind, WriteFuture, WriteLock};
-use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use tracing::warn;
 
 const BATCH_LINES: usize = 200;
@@ -91,7 +92,7 @@ impl WriteBehind for ActivityActor {
         })
     }
 
-    fn on_written(&mut self, (): ()) {}
+    fn on_written(&mut self, _: Self::Batch, (): ()) {}
 
     fn put_back(&mut self, lines: Self::Batch) {
         let lost = self.lines.put_back(lines);
@@ -110,11 +111,10 @@ async fn write(db: &Db, lines: &[activity::Model]) -> Result<(), Error> {
     let users: HashSet<UserId> = lines.iter().map(|line| line.user_id).collect();
     let existing = user::Entity::find().filter(user::Column::Id.is_in(users)).lock_shared().all(&txn).await?;
     let existing: HashSet<UserId> = existing.into_iter().map(|row| row.id).collect();
-    let lines: Vec<_> = lines.iter().filter(|line| existing.contains(&line.user_id)).collect();
-    for batch in lines.chunks(BATCH_LINES) {
-        let rows = batch.iter().map(|line| (*line).clone().into_active_model());
-        activity::Entity::insert_many(rows).exec_without_returning(&txn).await?;
-    }
+    let lines = lines.iter().filter(|line| existing.contains(&line.user_id)).cloned();
+    // A line that was put back may be there: the answer to its COMMIT was lost.
+    let skip_existing = OnConflict::column(activity::Column::Id).do_nothing().to_owned();
+    insert_all::<activity::Entity>(&txn, lines, Some(&skip_existing)).await?;
     Ok(txn.commit().await?)
 }
 
@@ -148,5 +148,67 @@ impl Handler<Flush<Error>> for ActivityActor {
 
     fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
         self.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::id::ActivityId;
+    use entity::kind::Surface;
+    use entity::plan::Plan;
+    use entity::time::Timestamp;
+    use library::clock::TestClock;
+    use sea_orm::{IntoActiveModel, PaginatorTrait};
+
+    use super::*;
+
+    const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
+
+    fn line(user: UserId) -> activity::Model {
+        activity::Model {
+            id: ActivityId::new(NOON),
+            user_id: user,
+            at: NOON,
+            surface: Surface::Rest,
+            key_id: None,
+            app_id: None,
+            key_name: None,
+            route: Some("GET /user".to_owned()),
+            tool: None,
+            status: "200".to_owned(),
+            client: None,
+            result_count: None,
+        }
+    }
+
+    #[actix::test]
+    async fn lines_whose_commit_went_unanswered_are_kept_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::open(&url).await.unwrap();
+        let owner = user::Model {
+            id: UserId::new(NOON),
+            email: "a@b".to_owned(),
+            name: None,
+            password_hash: "h".to_owned(),
+            plan: Plan::Pro,
+            disabled_at: None,
+            created_at: NOON,
+        };
+        let id = owner.id;
+        user::Entity::insert(owner.into_active_model()).exec_without_returning(db.write()).await.unwrap();
+        let clock = Arc::new(TestClock::at(NOON));
+        let mut actor = ActivityActor::new(db.clone(), clock, SWEEP_INTERVAL, DiskSpace::default());
+        actor.lines.push(line(id));
+        let batch = actor.take_batch();
+
+        // The rows are kept, and the actor is told that they are not.
+        write(&db, &batch).await.unwrap();
+        actor.put_back(batch);
+        actor.lines.push(line(id));
+        let batch = actor.take_batch();
+        write(&db, &batch).await.unwrap();
+
+        assert_eq!(activity::Entity::owned_by(id).count(db.read()).await.unwrap(), 2);
     }
 }

@@ -48,7 +48,7 @@ pub async fn claim(db: &Db, user: UserId, limits: &Limits, now: Timestamp) -> Re
     budget::spend(&txn, user, claim.month, BudgetGroup::Chat, ModelUse::default()).await?;
     if !count_answer(&txn, &claim, limits).await? {
         // Claims of crashed processes may use up the limit.
-        let expired = answer_claim::Entity::dead_at(now).filter(answer_claim::Column::UserId.eq(user));
+        let expired = answer_claim::Entity::expired(now).filter(answer_claim::Column::UserId.eq(user));
         for row in expired.all(&txn).await? {
             undo(&txn, &AnswerClaim { id: row.id, user, month: row.month }).await?;
         }
@@ -108,7 +108,7 @@ pub async fn release(db: &Db, claim: AnswerClaim) -> Result<(), Error> {
 /// # Errors
 /// The database fails.
 pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
-    for row in answer_claim::Entity::dead_at(now).limit(MAX_RELEASED_CLAIMS).all(db.read()).await? {
+    for row in answer_claim::Entity::expired(now).limit(MAX_RELEASED_CLAIMS).all(db.read()).await? {
         release(db, AnswerClaim { id: row.id, user: row.user_id, month: row.month }).await?;
         warn!("released an answer that was begun and never made");
     }
@@ -120,7 +120,7 @@ pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
 /// # Errors
 /// The database fails.
 pub async fn count_expired(db: &Db, user: UserId, now: Timestamp) -> Result<i64, Error> {
-    let expired = answer_claim::Entity::dead_at(now)
+    let expired = answer_claim::Entity::expired(now)
         .filter(answer_claim::Column::UserId.eq(user))
         .filter(answer_claim::Column::Month.eq(now.month()));
     Ok(i64::try_from(expired.count(db.read()).await?).unwrap_or(0))

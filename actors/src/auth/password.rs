@@ -70,7 +70,7 @@ fn matches(password: &str, stored: &PasswordHash) -> Result<bool, Error> {
 
 fn digest(argon2: &Argon2, password: &str, salt: &[u8]) -> Result<[u8; Params::DEFAULT_OUTPUT_LEN], Error> {
     let mut output = [0; Params::DEFAULT_OUTPUT_LEN];
-    SPARE_MEMORY.with(argon2.params().block_count(), |memory| {
+    HASH_MEMORY.with(argon2.params().block_count(), |memory| {
         argon2.hash_password_into_with_memory(password.as_bytes(), salt, &mut output, memory)
     })?;
     Ok(output)
@@ -81,13 +81,13 @@ fn hasher() -> Result<Argon2<'static>, Error> {
     Ok(Argon2::new(ALGORITHM, VERSION, params))
 }
 
-/// The memory of the last hash, for the next one. Allocated for each hash, its 19 MiB would be kept by several arenas of the allocator:
-/// each hash runs on a thread of its own.
-static SPARE_MEMORY: SpareMemory = SpareMemory(Mutex::new(None));
+/// The memory of the last hash, for the next one. Memory that is allocated for each hash (19 MiB) would remain in several arenas of the
+/// allocator, because each hash runs on a thread of its own.
+static HASH_MEMORY: HashMemory = HashMemory(Mutex::new(None));
 
-struct SpareMemory(Mutex<Option<Vec<Block>>>);
+struct HashMemory(Mutex<Option<Vec<Block>>>);
 
-impl SpareMemory {
+impl HashMemory {
     /// Runs `work` on this number of blocks, whose content does not matter. At most two hashes are made at the same time
     /// ([`runtime::Workers`]); the second one allocates, and afterwards the memory of one of them is kept.
     fn with<T>(&self, blocks: usize, work: impl FnOnce(&mut [Block]) -> T) -> T {
@@ -136,12 +136,40 @@ mod tests {
 
     #[test]
     fn memory_of_a_hash_is_used_for_the_next() {
-        let spare = SpareMemory(Mutex::new(None));
+        let spare = HashMemory(Mutex::new(None));
 
         let first = spare.with(8, |memory| memory.as_ptr());
         let second = spare.with(8, |memory| memory.as_ptr());
 
         assert_eq!(first, second);
+    }
+
+    /// Keeps blank memory for the next hash, and returns its address.
+    fn keep_blank_memory() -> *const Block {
+        let blank = vec![Block::new(); hasher().unwrap().params().block_count()];
+        let address = blank.as_ptr();
+        *HASH_MEMORY.0.lock().unwrap() = Some(blank);
+        address
+    }
+
+    /// Whether the memory at this address is kept for the next hash, and a hash has written to it.
+    fn is_kept_and_used(address: *const Block) -> bool {
+        let kept = HASH_MEMORY.0.lock().unwrap();
+        let blocks = kept.as_deref().unwrap();
+        let words: &[u64] = blocks[0].as_ref();
+        blocks.as_ptr() == address && words.iter().any(|word| *word != 0)
+    }
+
+    /// nextest runs each test in a process of its own, so no other test takes the memory meanwhile.
+    #[test]
+    fn hash_and_verify_take_memory_that_is_kept() {
+        let blank = keep_blank_memory();
+        let stored = hash("correct horse battery 7!").unwrap();
+        assert!(is_kept_and_used(blank), "hash has allocated memory of its own");
+
+        let blank = keep_blank_memory();
+        assert!(verify("correct horse battery 7!", &stored));
+        assert!(is_kept_and_used(blank), "verify has allocated memory of its own");
     }
 
     #[test]

@@ -119,7 +119,7 @@ pub async fn authenticate(
     secret: &Secret,
 ) -> Result<(Caller, user::Model), Error> {
     let db = &core.accounts_db;
-    let found = session::Entity::living(secret.hash().bytes(), core.clock.now()).one(db.read()).await?;
+    let found = session::Entity::unexpired(secret.hash().bytes(), core.clock.now()).one(db.read()).await?;
     let session = found.ok_or(Error::NotSignedIn)?;
     // What the user sees in the app, such as a new plan, holds for the user's keys too from then on.
     keys.catch_up(db).await?;

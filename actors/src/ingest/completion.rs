@@ -33,7 +33,7 @@ pub async fn store_text(
         return Err(JobError::LeaseLost);
     }
     // Lock order: bookmark before document, as its deletion does. This prevents a deadlock.
-    bookmark::Entity::touch_of(&txn, job.user_id, id, now).await?;
+    bookmark::Entity::touch_for_document(&txn, job.user_id, id, now).await?;
     // Read again within the transaction: the user may have set a title, or deleted the document, meanwhile.
     let found = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id)).lock_exclusive();
     if let Some(document) = found.one(&txn).await? {

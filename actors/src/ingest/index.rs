@@ -123,7 +123,7 @@ async fn finish(
     // A bookmark that was ready and stays ready has not changed for clients that ask for changes.
     if document.status != DocumentStatus::Ready || document.error.is_some() {
         // Lock order: bookmark before document, as its deletion does. This prevents a deadlock.
-        bookmark::Entity::touch_of(&txn, job.user_id, document.id, now).await?;
+        bookmark::Entity::touch_for_document(&txn, job.user_id, document.id, now).await?;
     }
     let lost_at = document.index_lost_at.filter(|_| indexed.is_awaiting_vectors);
     let updated = document::Entity::update_owned(job.user_id)

@@ -230,7 +230,7 @@ mod tests {
                 let cleaned = text::clean(page.trim());
                 prop_assert_eq!(found.trim_end(), cleaned.trim_end());
                 let passages = pieces.iter().filter(|piece| piece.page == Some(number));
-                let of_page: String = passages.map(|piece| piece.of(&text)).collect();
+                let of_page: String = passages.map(|piece| piece.text_in(&text)).collect();
                 prop_assert_eq!(of_page, found);
             }
             prop_assert_eq!(spans.last().map(|span| span.end), Some(text::char_count(&text)));

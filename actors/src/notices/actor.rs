@@ -1,7 +1,7 @@
 //! The actor of notices: writes each notice once.
 //!
-//! A notice and the mark at the key are one transaction, so a crash duplicates nothing. A notice that was not written is
-//! written at the next use of the key.
+//! A notice and the mark at the key are one transaction, so neither a crash nor a COMMIT whose answer is lost duplicates anything. A
+//! notice that was not written is written at the next use of the key.
 
 use std::sync::Arc;
 

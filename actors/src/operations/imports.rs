@@ -103,7 +103,7 @@ enum ImportDetail {
 async fn view(ctx: &OperationContext, row: import::Model, detail: ImportDetail) -> Result<ImportView, Error> {
     let report = match row.state {
         ImportState::Running | ImportState::Undoing => None,
-        ImportState::Checked
+        ImportState::DryRunDone
         | ImportState::Paused
         | ImportState::Done
         | ImportState::Failed

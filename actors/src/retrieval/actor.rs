@@ -71,7 +71,10 @@ impl Handler<Retrieve> for RetrievalActor {
         Box::pin(async move {
             let is_incomplete = match engine.completeness() {
                 Completeness::Complete => false,
-                Completeness::Checking | Completeness::MaintainedElsewhere => true,
+                // Without an index the search is refused.
+                Completeness::Checking | Completeness::MaintainedElsewhere | Completeness::Unavailable => {
+                    true
+                }
                 Completeness::Rebuilding { .. } => has_lost_passages(&db, user).await?,
             };
             engine.search(user, search, is_incomplete).await

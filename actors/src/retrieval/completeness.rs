@@ -1,9 +1,9 @@
 //! Whether the passage index is complete. The repair sets it; search and `/readyz` read it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// Whether the index contains everything that it should.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// Whether the index contains everything that it should. `/readyz` reports it, and `carrel doctor` reads it there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Completeness {
     /// Nothing is known to be missing.
@@ -20,6 +20,8 @@ pub enum Completeness {
     },
     /// Another service on the same database maintains its own index; this one is not updated.
     MaintainedElsewhere,
+    /// There is no index, because its disk has no space for one. It is made when there is space.
+    Unavailable,
 }
 
 impl Completeness {
@@ -27,7 +29,10 @@ impl Completeness {
     #[must_use]
     pub fn documents_left(self) -> u64 {
         match self {
-            Completeness::Complete | Completeness::Checking | Completeness::MaintainedElsewhere => 0,
+            Completeness::Complete
+            | Completeness::Checking
+            | Completeness::MaintainedElsewhere
+            | Completeness::Unavailable => 0,
             Completeness::Rebuilding { documents_left, .. } => documents_left,
         }
     }
@@ -37,7 +42,10 @@ impl Completeness {
     #[must_use]
     pub fn with_documents_left(self, left: u64) -> Self {
         let total = match self {
-            Completeness::Complete | Completeness::Checking | Completeness::MaintainedElsewhere => left,
+            Completeness::Complete
+            | Completeness::Checking
+            | Completeness::MaintainedElsewhere
+            | Completeness::Unavailable => left,
             Completeness::Rebuilding { documents_total, .. } => documents_total.max(left),
         };
         match left {
@@ -68,6 +76,7 @@ mod tests {
         let json = |state: Completeness| serde_json::to_value(state).unwrap();
 
         assert_eq!(json(Completeness::Complete), serde_json::json!({ "state": "complete" }));
+        assert_eq!(json(Completeness::Unavailable), serde_json::json!({ "state": "unavailable" }));
         assert_eq!(
             json(Completeness::MaintainedElsewhere),
             serde_json::json!({ "state": "maintainedElsewhere" })

@@ -1,13 +1,13 @@
 //! The search engine: the index, the embedding model, and the worker threads for both.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use entity::id::{ChunkId, DocumentId, UserId};
 use errors::{Error, StorageFailure};
-use inference::embedder::{Embedder, PASSAGE_TOKENS, Pieces};
+use inference::embedder::{Embedder, PASSAGE_TOKENS, WordPieceCounts};
 use library::clock::Clock;
 use runtime::{Lane, Workers};
 use search::fusion::{self, DenseWeight};
@@ -16,6 +16,7 @@ use search::lexical;
 use tracing::{error, warn};
 use uuid::Uuid;
 
+use super::failure_log::FailureLog;
 use super::{Completeness, RankedHits, SearchHit, SearchQuery};
 use crate::ai::Pause;
 
@@ -27,6 +28,9 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 const REOPEN_RETRY_AFTER: Duration = Duration::from_secs(2);
 /// Delay after which a read that met a reloading index may be retried.
 const RELOAD_RETRY_AFTER: Duration = Duration::from_secs(2);
+/// How long a request that failed as only damage fails it counts. Damage does not heal, and the user whose passages it is in may search
+/// a few times a day; so requests that succeed in between do not matter.
+const FAILURE_WINDOW: Duration = Duration::from_secs(24 * 3600);
 /// Passages that the lexical and the semantic search each return.
 const SEARCH_DEPTH: usize = 100;
 /// Maximum depth, for results in which a few long documents take all ranks.
@@ -45,10 +49,11 @@ pub struct Vectors {
 
 /// The index, the embedding model, and the worker threads for both.
 pub struct Engine {
-    index: RwLock<Arc<dyn PassageIndex>>,
+    /// The index; `None` while its disk has no space for one.
+    index: RwLock<Option<Arc<dyn PassageIndex>>>,
     completeness: RwLock<Completeness>,
-    /// Successive reads that the index failed to answer.
-    failures: AtomicU32,
+    /// Requests that the open index failed as only damage fails them.
+    failures: FailureLog,
     /// Changes of the index since the start.
     changes: AtomicU64,
     embedder: RwLock<Option<Arc<dyn Embedder>>>,
@@ -58,12 +63,17 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Creates an engine without an embedding model.
-    pub fn new(index: Arc<dyn PassageIndex>, clock: Arc<dyn Clock>, pause: Pause, workers: Workers) -> Self {
+    /// Creates an engine without an embedding model; without an index if its disk has no space for one.
+    pub fn new(
+        index: Option<Arc<dyn PassageIndex>>,
+        clock: Arc<dyn Clock>,
+        pause: Pause,
+        workers: Workers,
+    ) -> Self {
         Self {
             index: RwLock::new(index),
             completeness: RwLock::default(),
-            failures: AtomicU32::new(0),
+            failures: FailureLog::default(),
             changes: AtomicU64::new(0),
             embedder: RwLock::new(None),
             clock,
@@ -72,14 +82,23 @@ impl Engine {
         }
     }
 
-    fn index(&self) -> Arc<dyn PassageIndex> {
+    fn current_index(&self) -> Option<Arc<dyn PassageIndex>> {
         self.index.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn index(&self) -> Result<Arc<dyn PassageIndex>, Error> {
+        self.current_index().ok_or_else(|| StorageFailure::NoIndex.into())
+    }
+
+    /// Whether there is an index.
+    pub fn has_index(&self) -> bool {
+        self.current_index().is_some()
     }
 
     /// Replaces the index. Operations in progress end with the old one.
     pub fn replace_index(&self, index: Arc<dyn PassageIndex>) {
-        *self.index.write().unwrap_or_else(PoisonError::into_inner) = index;
-        self.failures.store(0, Ordering::Relaxed);
+        *self.index.write().unwrap_or_else(PoisonError::into_inner) = Some(index);
+        self.failures.clear();
     }
 
     /// Whether the index contains everything that it should.
@@ -92,9 +111,14 @@ impl Engine {
         *self.completeness.write().unwrap_or_else(PoisonError::into_inner) = completeness;
     }
 
-    /// Number of successive reads that the index failed to answer.
+    /// Number of requests of the last day that the index failed as only damage fails them.
     pub fn failures(&self) -> u32 {
-        self.failures.load(Ordering::Relaxed)
+        self.failures.count_within(FAILURE_WINDOW, self.clock.elapsed())
+    }
+
+    /// Whether the index ever failed a request as only damage fails it.
+    pub fn has_met_damage(&self) -> bool {
+        !self.failures.is_empty()
     }
 
     /// Number of changes of the index since the start.
@@ -104,12 +128,12 @@ impl Engine {
 
     /// Whether the files of the index are still at their paths.
     pub fn is_in_place(&self) -> bool {
-        self.index().is_in_place()
+        self.current_index().is_some_and(|index| index.is_in_place())
     }
 
     /// Abandons the index: nothing is written to its folder any more.
     pub async fn abandon(&self) -> Result<Arc<dyn PassageIndex>, Error> {
-        let index = self.index();
+        let index = self.index()?;
         let abandoned = index.clone();
         tokio::task::spawn_blocking(move || abandoned.abandon()).await.map_err(Error::internal)?;
         Ok(index)
@@ -136,10 +160,11 @@ impl Engine {
         lane: Lane,
         read: impl FnOnce(&dyn PassageIndex) -> Result<T, IndexError> + Send + 'static,
     ) -> Result<T, Error> {
-        let index = self.index();
-        let read = self.workers.run(lane, move || guarded(|| read(&*index))).await?;
-        self.note_failure(&read);
-        read.map_err(read_error)
+        let index = self.index()?;
+        let shared = index.clone();
+        let done = self.workers.run(lane, move || guarded(|| read(&*shared))).await?;
+        self.note_failure(&index, &done);
+        done.map_err(read_error)
     }
 
     /// The embedding model, if it is available.
@@ -175,12 +200,13 @@ impl Engine {
     ) -> Result<RankedHits, Error> {
         let is_semantic = !is_incomplete && !self.pause.is_active(self.clock.now());
         let embedder = self.embedder().filter(|_| is_semantic);
-        let index = self.index();
+        let index = self.index()?;
+        let shared = index.clone();
         let search =
-            self.workers.run(Lane::Foreground, move || search(&*index, embedder.as_deref(), user, &query));
+            self.workers.run(Lane::Foreground, move || search(&*shared, embedder.as_deref(), user, &query));
         let ranked = tokio::time::timeout(SEARCH_TIMEOUT, search).await;
         let ranked = ranked.map_err(|_| Error::Busy(Duration::from_secs(1)))??;
-        self.note_failure(&ranked);
+        self.note_failure(&index, &ranked);
         ranked.map_err(read_error)
     }
 
@@ -189,30 +215,36 @@ impl Engine {
         &self,
         change: impl FnOnce(&dyn PassageIndex) -> Result<(), IndexError> + Send + 'static,
     ) -> Result<(), Error> {
-        let index = self.index();
-        let changed = index.clone();
+        let index = self.index()?;
+        let shared = index.clone();
         let done = self.workers.run(Lane::Background, move || {
-            change(&*changed)?;
-            changed.commit()
+            guarded(|| {
+                change(&*shared)?;
+                shared.commit()
+            })
         });
-        let done = done.await.map_err(Error::from).and_then(|done| done.map_err(write_error));
-        if done.is_err() && !index.is_in_place() {
+        let done = done.await.map_err(Error::from);
+        if !matches!(done, Ok(Ok(()))) && !index.is_in_place() {
             // Not the fault of the job: it is retried once there is an index to write to.
             return Err(Error::Busy(REOPEN_RETRY_AFTER));
         }
         self.changes.fetch_add(1, Ordering::Relaxed);
-        done
+        let done = done?;
+        self.note_failure(&index, &done);
+        done.map_err(write_error)
     }
 
     /// Makes all changes durable.
     pub async fn commit(&self) -> Result<(), Error> {
-        let index = self.index();
+        let index = self.index()?;
         self.workers.run(Lane::Background, move || index.commit()).await?.map_err(write_error)
     }
 
     /// Packs the index.
     pub async fn maintain(&self) -> Result<bool, Error> {
-        let index = self.index();
+        // A failure does not count as damage: the engine also gives packing up for reasons of its own, without a code of the system,
+        // and this runs twice a minute. Searches and changes tell of damage.
+        let index = self.index()?;
         self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(write_error)
     }
 
@@ -221,14 +253,15 @@ impl Engine {
         self.probe().await?.ok_or(Error::Busy(RELOAD_RETRY_AFTER))
     }
 
-    /// Estimates the number of passages of all users; `None` while the index is reloaded. It uses no lane, so that a busy
-    /// service still answers.
+    /// Estimates the number of passages of all users; `None` while the index is reloaded, or if there is none. It uses no lane, so
+    /// that a busy service still answers.
     pub async fn probe(&self) -> Result<Option<usize>, Error> {
-        let index = self.index();
-        let count = tokio::task::spawn_blocking(move || guarded(|| index.estimate_count()));
+        let Some(index) = self.current_index() else { return Ok(None) };
+        let shared = index.clone();
+        let count = tokio::task::spawn_blocking(move || guarded(|| shared.estimate_count()));
         let count = tokio::time::timeout(PROBE_TIMEOUT, count).await;
         let count = count.map_err(|_| Error::Busy(Duration::from_secs(1)))?.map_err(Error::internal)?;
-        self.note_failure(&count);
+        self.note_failure(&index, &count);
         match count {
             Ok(count) => Ok(Some(count)),
             Err(IndexError::Blocked) => Ok(None),
@@ -236,25 +269,24 @@ impl Engine {
         }
     }
 
-    /// Counts a read that the engine did not answer, as only damage causes it.
-    fn note_failure<T>(&self, read: &Result<T, IndexError>) {
-        match read {
-            // A read that succeeds shows that the index is not damaged as a whole.
-            Ok(_) => self.failures.store(0, Ordering::Relaxed),
-            Err(error) if error.is_damage() => {
-                self.failures.fetch_add(1, Ordering::Relaxed);
-            }
-            Err(_) => {}
+    /// Counts a request that the index failed as only damage fails it. A request that succeeds does not reset the count: one damaged
+    /// segment fails the searches of some users for ever, and answers all others.
+    fn note_failure<T>(&self, index: &Arc<dyn PassageIndex>, done: &Result<T, IndexError>) {
+        let Err(error) = done else { return };
+        // A request that ends after its index was replaced says nothing of the new one.
+        let is_of_current_index = || self.current_index().is_some_and(|current| Arc::ptr_eq(&current, index));
+        if error.is_damage() && is_of_current_index() {
+            self.failures.record(self.clock.elapsed());
         }
     }
 }
 
 fn read_error(error: IndexError) -> Error {
-    let is_environmental =
-        matches!(error, IndexError::Engine { fault: EngineFault::Environment, .. } | IndexError::Unloaded(_));
+    let has_failed = matches!(error, IndexError::Unloaded(_))
+        || error.fault().is_some_and(|fault| fault != EngineFault::InvalidRequest);
     if matches!(error, IndexError::Blocked) {
         Error::Busy(RELOAD_RETRY_AFTER)
-    } else if error.is_damage() || is_environmental {
+    } else if has_failed {
         error!(cause = Error::internal(error).chain(), "the passage index could not be read");
         StorageFailure::Transient.into()
     } else {
@@ -262,13 +294,21 @@ fn read_error(error: IndexError) -> Error {
     }
 }
 
+/// The error of a write. Those that are not the fault of the job make it wait without using up an attempt.
 fn write_error(error: IndexError) -> Error {
     if matches!(error, IndexError::Full) {
-        Error::StorageFull
-    } else if matches!(error, IndexError::Abandoned | IndexError::Blocked | IndexError::Unloaded(_)) {
-        Error::Busy(REOPEN_RETRY_AFTER)
-    } else {
-        Error::internal(error)
+        return Error::StorageFull;
+    }
+    if matches!(error, IndexError::Abandoned | IndexError::Blocked | IndexError::Unloaded(_)) {
+        return Error::Busy(REOPEN_RETRY_AFTER);
+    }
+    match error.fault() {
+        Some(EngineFault::NoSpace) => Error::StorageFull,
+        Some(EngineFault::Environment | EngineFault::DiskFailure | EngineFault::Damage) => {
+            error!(cause = Error::internal(error).chain(), "the passage index could not be written");
+            StorageFailure::Transient.into()
+        }
+        Some(EngineFault::InvalidRequest) | None => Error::internal(error),
     }
 }
 
@@ -310,8 +350,10 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexEr
 
 /// Computes the embedding of the query and the weight of the semantic search. If the model fails, there is no embedding.
 fn embed_query(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>>, DenseWeight) {
-    let Some(embedder) = embedder else { return (None, DenseWeight::for_query(query, Pieces::default())) };
-    let weight = DenseWeight::for_query(query, embedder.pieces(query));
+    let Some(embedder) = embedder else {
+        return (None, DenseWeight::for_query(query, WordPieceCounts::default()));
+    };
+    let weight = DenseWeight::for_query(query, embedder.count_word_pieces(query));
     if !weight.is_positive() {
         return (None, weight);
     }
@@ -330,7 +372,7 @@ mod tests {
 
     use entity::time::Timestamp;
     use futures_util::poll;
-    use search::index::EdgeIndex;
+    use search::index::{EdgeIndex, Filter};
 
     use library::clock::TestClock;
 
@@ -342,7 +384,7 @@ mod tests {
         let index = Arc::new(EdgeIndex::open(folder.path(), None).unwrap());
         let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
         let workers = Workers::new(1);
-        let engine = Engine::new(index, clock, Pause::default(), workers.clone());
+        let engine = Engine::new(Some(index), clock, Pause::default(), workers.clone());
         let (release, held) = mpsc::channel::<()>();
         let mut embedding = Box::pin(workers.run(Lane::Long, move || held.recv().is_ok()));
         assert!(poll!(&mut embedding).is_pending());
@@ -355,5 +397,65 @@ mod tests {
         assert_eq!(page.unwrap().unwrap(), PassagePage::default());
         release.send(()).unwrap();
         assert!(embedding.await.unwrap());
+    }
+
+    fn make_query(words: &str) -> SearchQuery {
+        SearchQuery { query: words.to_owned(), within: Filter::default(), limit: 10 }
+    }
+
+    #[tokio::test]
+    async fn engine_without_an_index_refuses_requests_until_it_gets_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
+        let engine = Engine::new(None, clock, Pause::default(), Workers::new(1));
+        let user = UserId(Uuid::nil());
+
+        let searched = engine.search(user, make_query("heron"), false).await.unwrap_err();
+        let changed = engine.change(|index| index.delete_passages(&[])).await.unwrap_err();
+
+        for refused in [searched, changed] {
+            assert!(matches!(refused, Error::StorageFailed(StorageFailure::NoIndex)), "{refused:?}");
+        }
+        assert!(matches!(engine.probe().await, Ok(None)));
+        assert!(!engine.has_index() && !engine.is_in_place() && !engine.has_met_damage());
+
+        engine.replace_index(Arc::new(EdgeIndex::open(folder.path(), None).unwrap()));
+
+        assert!(engine.has_index() && engine.is_in_place());
+        assert!(engine.search(user, make_query("heron"), false).await.unwrap().found.is_empty());
+    }
+
+    fn engine_error(fault: EngineFault) -> IndexError {
+        IndexError::Engine { action: "add to", fault, source: "a cause".into() }
+    }
+
+    #[test]
+    fn failed_write_is_a_storage_error_unless_the_request_was_wrong() {
+        for fault in [EngineFault::Environment, EngineFault::DiskFailure, EngineFault::Damage] {
+            let error = write_error(engine_error(fault));
+            assert!(matches!(error, Error::StorageFailed(StorageFailure::Transient)), "{fault:?}");
+        }
+        assert!(matches!(write_error(engine_error(EngineFault::NoSpace)), Error::StorageFull));
+        assert!(matches!(write_error(IndexError::Full), Error::StorageFull));
+        assert!(matches!(write_error(engine_error(EngineFault::InvalidRequest)), Error::Internal(_)));
+    }
+
+    #[tokio::test]
+    async fn failures_count_for_a_day_whatever_succeeds_in_between() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = Arc::new(EdgeIndex::open(folder.path(), None).unwrap());
+        let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
+        let engine = Engine::new(Some(index), clock.clone(), Pause::default(), Workers::new(1));
+        for _ in 0..2 {
+            let failed = engine.change(|_| Err(engine_error(EngineFault::Damage))).await;
+            assert!(failed.is_err());
+            engine.probe().await.unwrap();
+            clock.advance(FAILURE_WINDOW / 2);
+        }
+
+        assert_eq!(engine.failures(), 1, "the first is a day old");
+        clock.advance(FAILURE_WINDOW);
+        assert_eq!(engine.failures(), 0);
+        assert!(engine.has_met_damage());
     }
 }

@@ -6,6 +6,7 @@
 mod actor;
 mod completeness;
 mod engine;
+mod failure_log;
 pub mod passage;
 
 use std::sync::Arc;
@@ -78,13 +79,13 @@ pub struct Retrieval {
 }
 
 impl Retrieval {
-    /// Starts the actor over an open index.
+    /// Starts the actor over an open index, or without one if its disk has no space for it.
     pub fn start(
         on: &ArbiterHandle,
         db: Db,
         clock: Arc<dyn Clock>,
         workers: Workers,
-        index: Arc<dyn PassageIndex>,
+        index: Option<Arc<dyn PassageIndex>>,
         pause: Pause,
     ) -> Self {
         let engine = Arc::new(Engine::new(index, clock, pause, workers));
@@ -99,7 +100,8 @@ impl Retrieval {
     ///
     /// # Errors
     /// [`Error::Busy`] when the search has waited for five seconds, when too many wait already, or while the index is reloaded
-    /// after a failed write; [`Error::Internal`] when the index fails.
+    /// after a failed write; [`Error::StorageFailed`] when the index cannot be read, or there is none; [`Error::Internal`] when it
+    /// fails otherwise.
     pub async fn search(&self, user: UserId, search: SearchQuery) -> Result<RankedHits, Error> {
         let _permit = self.searches.acquire(user).await?;
         self.port.ask(Retrieve { user, search }).await?
@@ -186,7 +188,7 @@ impl Retrieval {
         self.engine.count().await
     }
 
-    /// Estimates the number of passages for health, as [`Self::count`]; `None` while the index is reloaded.
+    /// Estimates the number of passages for health, as [`Self::count`]; `None` while the index is reloaded, or if there is none.
     ///
     /// # Errors
     /// [`Error::Busy`] when the index does not answer within two seconds; [`Error::Internal`] when it fails.
@@ -231,8 +233,9 @@ impl Retrieval {
     /// Removes passages that are in no row of the database.
     ///
     /// # Errors
-    /// [`Error::StorageFull`] when the disk of the index is full; [`Error::Busy`] when the actor has no free permit, or while
-    /// the index cannot be written because it is about to be reloaded or replaced; [`Error::Internal`] when it fails.
+    /// [`Error::StorageFull`] when the disk of the index is full; [`Error::StorageFailed`] when the index cannot be written, or there
+    /// is none; [`Error::Busy`] when the actor has no free permit, or while the index is about to be reloaded or replaced;
+    /// [`Error::Internal`] when it refuses the change.
     pub async fn remove(&self, passages: Vec<Uuid>) -> Result<(), Error> {
         self.port.ask(Change::Remove(passages)).await?
     }
@@ -242,10 +245,20 @@ impl Retrieval {
         self.engine.is_in_place()
     }
 
-    /// Number of successive reads that the index failed to answer. A read that succeeds and [`Self::replace_index`] reset it
-    /// to 0.
+    /// Number of requests of the last day, at most 16, that the index failed as only damage fails them. [`Self::replace_index`]
+    /// resets it to 0.
     pub fn failures(&self) -> u32 {
         self.engine.failures()
+    }
+
+    /// Whether the index, since it was opened, ever failed a request as only damage fails it.
+    pub fn has_met_damage(&self) -> bool {
+        self.engine.has_met_damage()
+    }
+
+    /// Whether there is an index. Without one, because its disk has no space for it, every request of it is refused.
+    pub fn has_index(&self) -> bool {
+        self.engine.has_index()
     }
 
     /// Number of changes of the index since the start.
@@ -265,7 +278,7 @@ impl Retrieval {
     /// Stops all writes to the folder of the index, and returns the index. It still answers searches.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the service stops first.
+    /// [`Error::StorageFailed`] when there is none; [`Error::Internal`] when the service stops first.
     pub async fn abandon(&self) -> Result<Arc<dyn PassageIndex>, Error> {
         self.engine.abandon().await
     }

@@ -9,7 +9,7 @@ use entity::plan::Plan;
 use inference::transcriber::EndpointSettings;
 use jobs::LeaseOwner;
 use sandbox::{SandboxCommand, SandboxSettings};
-use search::index::{IndexFolder, OpenedIndex};
+use search::index::{IndexFolder, InitialIndex};
 use storage::blobs::BlobStore;
 use storage::mail::Mailer;
 use web::FetchSettings;
@@ -37,7 +37,7 @@ pub struct ServiceConfig {
     /// The endpoint that transcribes recordings; `None` for the local model, when it is there.
     pub transcription: Option<EndpointSettings>,
     /// The passage index.
-    pub index: OpenedIndex,
+    pub index: InitialIndex,
     /// Failed authentications of an IP address within a minute, beyond which further failures are answered with 429.
     pub auth_failures_per_minute: u32,
     /// How long entries of the activity view are kept.

@@ -1,64 +1,104 @@
-//! The end of the service: buffered data is written, the index and the database are closed.
+//! The end of the service: buffered data is written, the index and the database are closed, all by a deadline.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use database::Db;
+use errors::Error;
+use futures_util::future::{join, join4};
 use tracing::{info, warn};
 
 use super::Service;
 use crate::ingest::repair;
 
-/// How long each part has to finish.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(8);
+/// How long each part has to finish, if the deadline leaves as much.
+const PART_TIMEOUT: Duration = Duration::from_secs(8);
+/// Time before the deadline that is reserved for closing the database.
+const CLOSE_TIME: Duration = Duration::from_secs(3);
 
 impl Service {
-    /// Puts the running jobs back and claims no more.
+    /// Puts the running jobs back and claims no more. Takes 8 seconds at most.
     pub async fn stop_worker(&self) {
         self.worker.stop().await;
     }
 
-    /// Ends the service: writes buffered data and closes the index and the database. The worker and the HTTP servers have stopped
-    /// before.
-    pub async fn drain(&self) {
+    /// Ends the service by the deadline: writes buffered data and closes the index and the database. The worker and the HTTP servers
+    /// have stopped before. A part that cannot finish in time, such as a write while another process holds the lock of the
+    /// database, is given up.
+    pub async fn drain(&self, deadline: Instant) {
         let ctx = &self.context;
-        await_part("ingest", self.worker.port().drain()).await;
-        await_part("retrieval", ctx.retrieval.port().drain()).await;
-        await_part("index", repair::close_index(&self.repair)).await;
-        for (name, flushed) in [
-            ("limits", ctx.limits.flush().await),
-            ("keys", ctx.keys.flush().await),
-            ("grants", ctx.grants.flush().await),
-            ("activity", ctx.activity.flush().await),
-        ] {
-            if let Err(error) = flushed {
-                warn!(actor = name, cause = error.chain(), "could not write buffered data");
-            }
-        }
-        ctx.notices.flush().await;
-        await_part("limits", ctx.limits.port().drain()).await;
-        await_part("keys", ctx.keys.port().drain()).await;
-        await_part("grants", ctx.grants.port().drain()).await;
-        await_part("activity", ctx.activity.port().drain()).await;
-        await_part("notices", ctx.notices.port().drain()).await;
+        let parts_end = deadline.checked_sub(CLOSE_TIME).unwrap_or(deadline);
+        // At the same time: each of them may wait as long as the others for the same lock.
+        join(self.close_index(parts_end), self.flush_buffers(parts_end)).await;
+        await_part("limits", parts_end, ctx.limits.port().drain()).await;
+        await_part("keys", parts_end, ctx.keys.port().drain()).await;
+        await_part("grants", parts_end, ctx.grants.port().drain()).await;
+        await_part("activity", parts_end, ctx.activity.port().drain()).await;
+        await_part("notices", parts_end, ctx.notices.port().drain()).await;
         // Before the arbiters stop: a connection that is given back to a pool needs the runtime that it was taken in.
-        await_part("database", close_database(ctx.core.db.clone())).await;
+        await_part("database", deadline, close_database(ctx.core.db.clone())).await;
         for arbiter in &self.arbiters {
             arbiter.stop();
         }
         info!("stopped");
     }
+
+    async fn close_index(&self, until: Instant) {
+        await_part("ingest", until, self.worker.port().drain()).await;
+        await_part("retrieval", until, self.context.retrieval.port().drain()).await;
+        await_part("index", until, repair::close_index(&self.repair)).await;
+    }
+
+    async fn flush_buffers(&self, until: Instant) {
+        let ctx = &self.context;
+        let keys_and_notices = async {
+            flush_buffer("keys", until, ctx.keys.flush()).await;
+            // After the keys, whose first uses are notices.
+            await_part("notices", until, ctx.notices.flush()).await;
+        };
+        join4(
+            flush_buffer("limits", until, ctx.limits.flush()),
+            flush_buffer("grants", until, ctx.grants.flush()),
+            flush_buffer("activity", until, ctx.activity.flush()),
+            keys_and_notices,
+        )
+        .await;
+    }
 }
 
-async fn await_part(part: &'static str, drained: impl Future<Output = ()>) {
-    if tokio::time::timeout(DRAIN_TIMEOUT, drained).await.is_err() {
+async fn flush_buffer(part: &'static str, until: Instant, flushed: impl Future<Output = Result<(), Error>>) {
+    let flushed = async {
+        if let Err(error) = flushed.await {
+            warn!(actor = part, cause = error.chain(), "could not write buffered data");
+        }
+    };
+    await_part(part, until, flushed).await;
+}
+
+/// Waits for a part to finish, at most [`PART_TIMEOUT`] and not beyond `until`.
+async fn await_part(part: &'static str, until: Instant, finished: impl Future<Output = ()>) {
+    let time = until.saturating_duration_since(Instant::now()).min(PART_TIMEOUT);
+    if tokio::time::timeout(time, finished).await.is_err() {
         warn!(part, "a part of the service did not finish in time");
     }
 }
 
-/// Closes every connection. A statement that outlasts [`DRAIN_TIMEOUT`] ends with the process; the next start reads the write-ahead
-/// log.
+/// Closes every connection. A statement that outlasts its time ends with the process; the next start reads the write-ahead log.
 async fn close_database(db: Db) {
     if let Err(error) = db.close().await {
         warn!(%error, "could not close the database");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[actix::test]
+    async fn part_without_time_left_is_given_up_at_once() {
+        let began = Instant::now();
+
+        await_part("index", began, std::future::pending()).await;
+
+        assert!(began.elapsed() < PART_TIMEOUT);
     }
 }

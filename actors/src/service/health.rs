@@ -49,7 +49,7 @@ impl Service {
         all.into_iter().map(Health::report).collect()
     }
 
-    /// Checks by a test write whether writes are kept. The write is made on a full disk too, so that a writer that fails for another
+    /// Checks by a test write whether writes are kept. One check runs at a time. The write is made on a full disk too, so that a writer that fails for another
     /// reason is reported as failed.
     pub async fn check_storage(&self) -> StorageState {
         let db = &self.context.core.db;
@@ -60,7 +60,8 @@ impl Service {
             return StorageState::Damaged;
         }
         let has_space = self.context.disk.level() == SpaceLevel::AboveFloor;
-        match tokio::time::timeout(STORAGE_CHECK_TIMEOUT, service_state::check_round_trip(db)).await {
+        let check = service_state::check_round_trip(db, self.process);
+        match tokio::time::timeout(STORAGE_CHECK_TIMEOUT, check).await {
             Ok(Ok(())) if has_space => StorageState::Ok,
             Ok(Ok(()) | Err(Error::StorageFull)) => StorageState::Full,
             Ok(Err(Error::StorageFailed(StorageFailure::Damaged))) => StorageState::Damaged,

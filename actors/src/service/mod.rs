@@ -10,6 +10,7 @@ mod health;
 mod start;
 
 use actix::ArbiterHandle;
+use jobs::LeaseOwner;
 
 use crate::context::OperationContext;
 use crate::ingest::indexing::IndexingContext;
@@ -30,5 +31,7 @@ pub struct Service {
     pub indexing: IndexingContext,
     /// Repair of the index.
     pub repair: RepairContext,
+    /// The name of this process in the database.
+    process: LeaseOwner,
     arbiters: [ArbiterHandle; 2],
 }

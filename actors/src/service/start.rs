@@ -10,7 +10,7 @@ use library::clock::Clock;
 use library::context::CoreContext;
 use library::exports::ExportContext;
 use library::imports::{ImportContext, UploadLocks};
-use library::uploads::{ReceiveLocks, Uploads, UrlSigner};
+use library::uploads::{ReceiveLocks, ReceiveSlots, Uploads, UrlSigner};
 use runtime::{KeyedWeakMap, Workers};
 use sandbox::Sandbox;
 use tracing::{info, warn};
@@ -77,7 +77,7 @@ impl Service {
             config.activity_retention,
             config.disk.clone(),
         );
-        let index = config.index.index.clone();
+        let index = config.index.opened.as_ref().map(|opened| opened.index.clone());
         let retrieval =
             Retrieval::start(&long, db.clone(), clock.clone(), core.workers.clone(), index, pause);
         let index_watch = Arc::new(IndexWatch::begin(&db, &retrieval, config.index, &*clock).await?);
@@ -95,6 +95,7 @@ impl Service {
             url_lifetime: config.upload_url_lifetime,
             import_bytes: config.max_import_bytes,
             receive_locks: ReceiveLocks::default(),
+            receive_slots: ReceiveSlots::default(),
         };
         let feeds = FeedContext {
             core: core.clone(),
@@ -181,7 +182,7 @@ impl Service {
         };
         // Last: it claims jobs at once.
         let worker = Worker::start(&long, worker_context, config.concurrency);
-        Ok(Self { context, worker, indexing, repair, arbiters: [short, long] })
+        Ok(Self { context, worker, indexing, repair, process: config.lease_owner, arbiters: [short, long] })
     }
 }
 

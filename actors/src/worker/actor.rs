@@ -17,6 +17,7 @@ use jobs::{ClaimOrder, ClaimedJobs, JobKind, Priority, SlotBudget, Track};
 use library::stored_files;
 use sea_orm::DbErr;
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
 use tracing::warn;
 
 use super::context::WorkerContext;
@@ -36,6 +37,9 @@ const FILES_INTERVAL: Duration = Duration::from_secs(5);
 const PACK_INTERVAL: Duration = Duration::from_secs(30);
 /// Interval of checks of the index. A removed index is reopened, and the progress of a rebuild updated, within it.
 const REPAIR_INTERVAL: Duration = Duration::from_secs(2);
+/// Longest wait until the running jobs are put back at the end of the service. Another process may hold the lock of the database; the
+/// leases expire then, or end at the next start.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Every n-th claim takes a job of the backlog first.
 const CLAIMS_PER_BACKLOG_CLAIM: u64 = 8;
 /// Imports that run at the same time. More would only wait for the database.
@@ -268,7 +272,7 @@ impl WorkerActor {
     fn start(&mut self, job: job::Model, context: &mut Context<Self>) {
         if self.is_stopped {
             // It was claimed while the worker stopped.
-            context.spawn(release(self.ctx.clone(), vec![job]).into_actor(self));
+            context.spawn(release(self.ctx.clone(), job).into_actor(self));
             return;
         }
         // After a jump of the clock, or the machine's sleep, an own lease can expire: the older attempt must not run at the
@@ -377,20 +381,33 @@ impl Handler<Stop> for WorkerActor {
 
     fn handle(&mut self, _: Stop, _: &mut Self::Context) -> Self::Result {
         self.is_stopped = true;
-        let stopped = self.running.drain().map(|(_, running)| {
+        let has_jobs = !self.running.is_empty();
+        for (_, running) in self.running.drain() {
             running.task.abort();
-            running.job
-        });
-        let stopped: Vec<job::Model> = stopped.collect();
-        Box::pin(release(self.ctx.clone(), stopped).into_actor(self))
+        }
+        let ctx = self.ctx.clone();
+        let release = async move {
+            if has_jobs {
+                release_all(&ctx).await;
+            }
+        };
+        Box::pin(release.into_actor(self))
     }
 }
 
-/// Releases jobs, as if there had been no attempt.
-async fn release(ctx: Arc<WorkerContext>, jobs: Vec<job::Model>) {
-    for job in jobs {
-        if let Err(error) = jobs::release(ctx.core.db.write(), &job, ctx.core.clock.now()).await {
-            warn!(job.id = %job.id, %error, "could not put a job back");
-        }
+/// Releases all jobs of this process, as if there had been no attempt.
+async fn release_all(ctx: &WorkerContext) {
+    let released = jobs::release_all(&ctx.core.db, ctx.lease_owner, ctx.core.clock.now());
+    match timeout(RELEASE_TIMEOUT, released).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => warn!(%error, "could not put the running jobs back; their leases will end"),
+        Err(_) => warn!("could not put the running jobs back in time; their leases will end"),
+    }
+}
+
+/// Releases a job, as if there had been no attempt.
+async fn release(ctx: Arc<WorkerContext>, job: job::Model) {
+    if let Err(error) = jobs::release(ctx.core.db.write(), &job, ctx.core.clock.now()).await {
+        warn!(job.id = %job.id, %error, "could not put a job back");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use database::is_reported;
 use entity::job;
 use entity::time::Timestamp;
-use errors::Error;
+use errors::{Error, StorageFailure};
 use jobs::{Deferral, JobError, JobKind, LEASE_DURATION, MAX_ATTEMPTS};
 use library::owned_transaction::begin_owned;
 use sea_orm::{ConnectionTrait, DbErr};
@@ -159,8 +159,10 @@ fn disposition(job: &job::Model, error: JobError) -> Disposition {
         JobError::Internal(Error::Busy(delay)) => {
             return Disposition::Deferred { delay: delay.max(MIN_BUSY_DELAY), reason: None };
         }
+        JobError::Internal(Error::StorageFull | Error::StorageFailed(StorageFailure::NoIndex)) => {
+            return blocked(DISK_FULL_RETRY, DISK_FULL);
+        }
         JobError::Internal(Error::StorageFailed(_)) => return blocked(STORAGE_RETRY, STORAGE_FAILED),
-        JobError::Internal(Error::StorageFull) => return blocked(DISK_FULL_RETRY, DISK_FULL),
         JobError::Transient { reason, after } => (reason, after, job.attempts >= MAX_ATTEMPTS),
         JobError::ParserCrash(reason) => (reason, None, job.attempts >= MAX_PARSER_CRASHES),
         JobError::Permanent(reason) => (reason, None, true),
@@ -252,6 +254,19 @@ mod tests {
             [false, false, true]
         );
         assert!(is_dead(disposition(&running(JobKind::Page, 1), JobError::Permanent("no text".to_owned()))));
+    }
+
+    #[test]
+    fn job_that_meets_a_storage_fault_waits_without_an_attempt() {
+        for (failure, wait) in
+            [(StorageFailure::Transient, STORAGE_RETRY), (StorageFailure::NoIndex, DISK_FULL_RETRY)]
+        {
+            let error = JobError::Internal(failure.into());
+
+            let end = disposition(&running(JobKind::Index, MAX_ATTEMPTS), error);
+
+            assert!(matches!(end, Disposition::Blocked { delay, .. } if delay == wait), "{failure:?}");
+        }
     }
 
     #[test]

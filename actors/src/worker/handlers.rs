@@ -69,7 +69,7 @@ pub(super) async fn record_failure(
         Some(_) | None => {}
     }
     // Lock order: bookmark before document, as in its deletion (prevents deadlock).
-    bookmark::Entity::touch_of(db, job.user_id, DocumentId(job.subject), now).await?;
+    bookmark::Entity::touch_for_document(db, job.user_id, DocumentId(job.subject), now).await?;
     record_document_reason(db, job, reason).await?;
     document::Entity::update_owned(job.user_id)
         .filter(document::Column::Id.eq(DocumentId(job.subject)))

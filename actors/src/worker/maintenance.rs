@@ -51,7 +51,7 @@ async fn remove_deleted_bookmarks(ctx: &WorkerContext) -> Result<(), Error> {
     let mut after = None;
     loop {
         let mut expired =
-            bookmark::Entity::past_restoring(now).order_by_asc(bookmark::Column::Id).limit(BATCH_ROWS);
+            bookmark::Entity::past_restore_period(now).order_by_asc(bookmark::Column::Id).limit(BATCH_ROWS);
         if let Some(after) = after {
             expired = expired.filter(bookmark::Column::Id.gt(after));
         }
@@ -84,7 +84,7 @@ async fn remove_deleted_bookmark(
     // The document of an entry stays with its feed.
     bookmark::Entity::delete_owned(row.user_id)
         .filter(bookmark::Column::Id.eq(row.id))
-        .filter(bookmark::Column::DeletedAt.lt(now - bookmark::RESTORABLE))
+        .filter(bookmark::Column::DeletedAt.lt(now - bookmark::RESTORE_PERIOD))
         .exec(&txn)
         .await?;
     Ok(txn.commit().await?)

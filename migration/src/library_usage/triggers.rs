@@ -1,4 +1,4 @@
-//! The triggers that count what a user's library takes up.
+//! The triggers that count the bytes of each user's library.
 
 use sea_orm_migration::sea_orm::DatabaseBackend;
 
@@ -73,7 +73,7 @@ fn sqlite_triggers(counted: &CountedTable) -> Vec<String> {
     ]
 }
 
-/// A function of the table's own, and the three statements that call it: transition tables belong to one event each.
+/// Returns a function for the table and three statements that call it: a transition table belongs to one event.
 fn postgres_triggers(counted: &CountedTable) -> Vec<String> {
     let CountedTable { table, is_answer, .. } = counted;
     let bytes = counted.trigger_bytes(DatabaseBackend::Postgres, "");

@@ -72,7 +72,7 @@ mod tests {
         Settings::load(None, set.into_iter()).unwrap()
     }
 
-    const READY: ServerAnswer = ServerAnswer { state: ServerState::Ready, storage: None };
+    const READY: ServerAnswer = ServerAnswer { state: ServerState::Ready, storage: None, index: None };
 
     #[tokio::test]
     async fn base_url_is_good_where_it_accepts_connections() {
@@ -90,7 +90,8 @@ mod tests {
 
         let refused = check(&settings, &READY).await;
         let not_running =
-            check(&settings, &ServerAnswer { state: ServerState::NotRunning, storage: None }).await;
+            check(&settings, &ServerAnswer { state: ServerState::NotRunning, storage: None, index: None })
+                .await;
 
         assert_eq!((refused.state, not_running.state), (CheckState::Warning, CheckState::Good));
         assert!(refused.found.contains(&free.to_string()), "{refused}");

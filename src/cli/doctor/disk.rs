@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use disk::{DiskSpace, SpaceLevel, available_bytes};
 use indicatif::HumanBytes;
 
-use super::check::Check;
+use super::check::{Check, CheckState};
+use crate::cli::probe::ServerAnswer;
 use crate::settings::{FilesUrl, Settings};
 
 const NAME: &str = "disk space";
@@ -13,32 +14,51 @@ const NAME: &str = "disk space";
 const AMPLE_FLOORS: u64 = 4;
 const ADVICE: &str = "free some space, or move the folder to a larger disk";
 
-/// Measures the disk of each folder that exists.
-pub fn check(settings: &Settings) -> Vec<Check> {
-    let floor = settings.storage.min_free_bytes;
-    folders(settings).iter().filter(|folder| folder.is_dir()).map(|folder| judge(folder, floor)).collect()
+/// A folder whose disk is measured.
+#[derive(Debug, PartialEq, Eq)]
+struct CheckedFolder {
+    path: PathBuf,
+    /// Whether the service sets space aside in it. What is missing of that is not for writes.
+    has_reserve: bool,
 }
 
-fn folders(settings: &Settings) -> Vec<PathBuf> {
-    let mut folders = vec![settings.data_dir.clone()];
-    let database = settings.database_url().sqlite_file();
-    folders.extend(database.as_deref().and_then(Path::parent).map(Path::to_owned));
-    if let FilesUrl::Folder(files) = settings.files_url() {
-        folders.push(files);
+/// Measures the disk of each folder that exists. Where a service runs that refuses writes for lack of space, one of the checks says so.
+pub fn check(settings: &Settings, server: &ServerAnswer) -> Vec<Check> {
+    let floor = settings.storage.min_free_bytes;
+    let folders = folders(settings).into_iter().filter(|folder| folder.path.is_dir());
+    let mut checks: Vec<Check> = folders.map(|folder| judge(&folder, floor)).collect();
+    let is_refusing = server.storage.as_deref() == Some("full");
+    if is_refusing && checks.iter().all(|check| check.state != CheckState::Wrong) {
+        let found = format!(
+            "the service that runs saves nothing: a disk has no more than {} free (storage.min_free_bytes), no inodes, or is full",
+            HumanBytes(floor)
+        );
+        checks.push(Check::wrong(NAME, found, ADVICE));
     }
-    let mut apart: Vec<PathBuf> = Vec::new();
+    checks
+}
+
+fn folders(settings: &Settings) -> Vec<CheckedFolder> {
+    let with_reserve = |path| CheckedFolder { path, has_reserve: true };
+    let mut folders = vec![with_reserve(settings.data_dir.clone())];
+    let database = settings.database_url().sqlite_file();
+    folders.extend(database.as_deref().and_then(Path::parent).map(Path::to_owned).map(with_reserve));
+    if let FilesUrl::Folder(path) = settings.files_url() {
+        folders.push(CheckedFolder { path, has_reserve: false });
+    }
+    let mut apart: Vec<CheckedFolder> = Vec::new();
     for folder in folders {
         // What lies in a folder that is measured is on the same disk, or is a mount that its operator knows of.
-        if !apart.iter().any(|known| folder.starts_with(known)) {
+        if !apart.iter().any(|known| folder.path.starts_with(&known.path)) {
             apart.push(folder);
         }
     }
     apart
 }
 
-fn judge(folder: &Path, floor: u64) -> Check {
-    let place = folder.display();
-    let free = match available_bytes(folder) {
+fn judge(folder: &CheckedFolder, floor: u64) -> Check {
+    let place = folder.path.display();
+    let free = match available_bytes(&folder.path) {
         Ok(free) => free,
         Err(cause) => {
             let found = format!("the disk of {place} could not be measured: {cause}");
@@ -46,10 +66,13 @@ fn judge(folder: &Path, floor: u64) -> Check {
         }
     };
     let (left, least) = (HumanBytes(free), HumanBytes(floor));
-    match DiskSpace::new(vec![folder.to_owned()], floor).level() {
+    match level(folder, floor) {
         SpaceLevel::Full | SpaceLevel::BelowFloor => {
+            let reserve =
+                if folder.has_reserve { " besides the space that the service sets aside" } else { "" };
             let found = format!(
-                "{place} has {left} free, and nothing is saved below {least} (storage.min_free_bytes) or without inodes"
+                "{place} has {left} free, so nothing is saved: more than {least} (storage.min_free_bytes) must be free{reserve}, \
+                 and inodes"
             );
             Check::wrong(NAME, found, ADVICE)
         }
@@ -62,25 +85,70 @@ fn judge(folder: &Path, floor: u64) -> Check {
     }
 }
 
+/// The level by which the service decides whether it refuses writes.
+fn level(folder: &CheckedFolder, floor: u64) -> SpaceLevel {
+    let folders = vec![folder.path.clone()];
+    let disk = if folder.has_reserve {
+        DiskSpace::with_reserves(folders, floor)
+    } else {
+        DiskSpace::new(folders, floor)
+    };
+    disk.level()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::check::CheckState;
     use super::*;
+    use crate::cli::probe::ServerState;
+
+    fn checked(folder: &tempfile::TempDir, has_reserve: bool) -> CheckedFolder {
+        CheckedFolder { path: folder.path().to_owned(), has_reserve }
+    }
 
     #[test]
     fn free_space_is_judged_by_the_floor() {
         let folder = tempfile::tempdir().unwrap();
         let free = available_bytes(folder.path()).unwrap();
 
-        let states = [0, 1, free / 2, u64::MAX].map(|floor| judge(folder.path(), floor).state);
+        let states = [0, 1, free / 2, u64::MAX].map(|floor| judge(&checked(&folder, false), floor).state);
 
         assert_eq!(states, [CheckState::Good, CheckState::Good, CheckState::Warning, CheckState::Wrong]);
+    }
+
+    #[test]
+    fn space_that_is_to_be_set_aside_is_not_for_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        // Above the floor, but by less than what the service sets aside.
+        let floor = available_bytes(folder.path()).unwrap() - (8 << 20);
+
+        let [with, without] = [true, false].map(|has_reserve| judge(&checked(&folder, has_reserve), floor));
+
+        assert_eq!(with.state, CheckState::Wrong, "{with}");
+        assert!(with.found.contains("storage.min_free_bytes"), "{with}");
+        assert_eq!(without.state, CheckState::Warning, "{without}");
+    }
+
+    #[test]
+    fn disk_of_a_service_that_refuses_writes_is_wrong() {
+        let settings = crate::cli::tests::settings("disk");
+        let running = |storage: &str| ServerAnswer {
+            state: ServerState::Ready,
+            storage: Some(storage.to_owned()),
+            index: None,
+        };
+
+        let [refusing, well] = ["full", "ok"].map(|storage| check(&settings, &running(storage)));
+
+        let is_wrong = |checks: &[Check]| checks.iter().any(|check| check.state == CheckState::Wrong);
+        assert!(is_wrong(&refusing) && !is_wrong(&well), "{refusing:?} {well:?}");
     }
 
     #[test]
     fn folders_within_the_data_folder_are_measured_once() {
         let settings = crate::cli::tests::settings("disk");
 
-        assert_eq!(folders(&settings), std::slice::from_ref(&settings.data_dir));
+        let paths: Vec<PathBuf> = folders(&settings).into_iter().map(|folder| folder.path).collect();
+
+        assert_eq!(paths, [settings.data_dir]);
     }
 }

@@ -1,24 +1,32 @@
-//! The state of the passage index, found without opening it: a server may have it open.
+//! The state of the passage index: as the service that runs reports it, or else as its folder and the database tell, without opening
+//! it.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use actors::ingest::repair::{self, Inspection};
+use actors::retrieval::Completeness;
 use library::context::CoreContext;
 use search::index::{AuditReason, IndexFolder};
 
 use super::check::{Check, SEE_DATABASE_FILES};
 use crate::cli::failure;
+use crate::cli::probe::ServerAnswer;
+use crate::http::health::IndexHealth;
 use crate::settings::Settings;
 
 const NAME: &str = "index";
 
-/// Checks the folder, and compares it with the database if its tables are up to date.
-pub async fn check(settings: &Settings, core: &CoreContext) -> Check {
+/// Reports what the service that runs says of its index. Without one, checks the folder, and compares it with the database if its tables
+/// are up to date.
+pub async fn check(settings: &Settings, core: &CoreContext, server: &ServerAnswer) -> Check {
     let folder = IndexFolder::path_in(&settings.data_dir);
     if let Some(fault) = unreadable(&folder) {
         return fault;
+    }
+    if let Some(health) = &server.index {
+        return with_set_aside(settings, judge_open(&folder, health));
     }
     let check = match inspect(settings, core).await {
         Ok(inspection) => judge(&folder, inspection),
@@ -64,6 +72,54 @@ fn with_set_aside(settings: &Settings, check: Check) -> Check {
     }
 }
 
+/// Judges the index that the service which runs has open.
+fn judge_open(folder: &Path, health: &IndexHealth) -> Check {
+    let place = folder.display();
+    match health.completeness {
+        Completeness::Unavailable => {
+            let found = format!(
+                "the service that runs has no index: the disk of {place} has no space for one, so searches are refused"
+            );
+            Check::wrong(NAME, found, "free some space: the service then makes one and fills it by itself")
+        }
+        Completeness::MaintainedElsewhere => {
+            let found = format!("{place} is not updated: another service on the database maintains its own");
+            Check::warning(NAME, found, "run one service on a database")
+        }
+        _ if !health.ok => {
+            let found = format!("the service that runs cannot read {place}");
+            Check::wrong(NAME, found, "see its log for the cause; it replaces a damaged index by itself")
+        }
+        Completeness::Checking => {
+            let found = format!("{place} is being compared with the database");
+            Check::warning(NAME, found, "let the service run; /readyz says when it is complete")
+        }
+        Completeness::Rebuilding { documents_left, .. } => judge_rebuilding(folder, documents_left),
+        Completeness::Complete if health.failed_requests > 0 => {
+            let found = format!(
+                "{place} failed requests of the last day as only damage fails them (number: {})",
+                health.failed_requests
+            );
+            let advice = "see the log for the cause; the service replaces an index that fails again and \
+                          again, at most once a day";
+            Check::warning(NAME, found, advice)
+        }
+        Completeness::Complete => match health.passages {
+            Some(passages) => Check::good(
+                NAME,
+                format!("{place} is complete: the service that runs holds {passages} passages in it"),
+            ),
+            None => Check::good(NAME, format!("{place} is being loaded again after a failed write")),
+        },
+    }
+}
+
+fn judge_rebuilding(folder: &Path, documents_left: u64) -> Check {
+    let found =
+        format!("{} is being filled again: {documents_left} documents are still to come", folder.display());
+    Check::warning(NAME, found, "let the service run; /readyz says how far it is")
+}
+
 /// What the database expects of the index; `None` if its tables are of an older version.
 async fn inspect(settings: &Settings, core: &CoreContext) -> Result<Option<Inspection>, String> {
     if core.db.pending_migrations().await.map_err(|error| error.to_string())? > 0 {
@@ -97,12 +153,9 @@ fn judge(folder: &Path, inspection: Option<Inspection>) -> Check {
                           missing while it serves; one that runs does so by itself";
             Check::warning(NAME, format!("the index in {place} {}", reason.description()), advice)
         }
-        None if lost_documents > 0 => {
-            let found =
-                format!("{place} is being filled again: {lost_documents} documents are still to come");
-            Check::warning(NAME, found, "let the service run; /readyz says how far it is")
-        }
-        None => Check::good(NAME, format!("{place} is there and holds {expected_passages} passages")),
+        None if lost_documents > 0 => judge_rebuilding(folder, lost_documents),
+        // It is not opened here, so its passages are not counted.
+        None => Check::good(NAME, format!("{place} is there and should hold {expected_passages} passages")),
     }
 }
 
@@ -118,8 +171,42 @@ mod tests {
     }
 
     #[test]
-    fn whole_index_is_good_and_says_how_much_it_holds() {
-        assert_eq!(judge_index(WHOLE), Check::good(NAME, "/data/index is there and holds 12 passages"));
+    fn index_of_a_stopped_service_should_hold_what_the_database_says() {
+        assert_eq!(judge_index(WHOLE), Check::good(NAME, "/data/index is there and should hold 12 passages"));
+    }
+
+    const COMPLETE: IndexHealth =
+        IndexHealth { ok: true, passages: Some(7), failed_requests: 0, completeness: Completeness::Complete };
+
+    fn judge_health(health: IndexHealth) -> Check {
+        judge_open(Path::new("/data/index"), &health)
+    }
+
+    #[test]
+    fn index_of_a_running_service_is_judged_by_its_own_report() {
+        let complete = judge_health(COMPLETE);
+        assert_eq!(complete.state, CheckState::Good);
+        assert!(complete.found.ends_with("holds 7 passages in it"), "{complete}");
+
+        for (completeness, state) in [
+            (Completeness::Checking, CheckState::Warning),
+            (Completeness::Rebuilding { documents_left: 1, documents_total: 3 }, CheckState::Warning),
+            (Completeness::MaintainedElsewhere, CheckState::Warning),
+            (Completeness::Unavailable, CheckState::Wrong),
+        ] {
+            let check = judge_health(IndexHealth { completeness, ..COMPLETE });
+            assert_eq!(check.state, state, "{check}");
+            assert!(check.advice.is_some());
+        }
+    }
+
+    #[test]
+    fn index_that_fails_requests_is_not_good() {
+        let failing = judge_health(IndexHealth { failed_requests: 2, ..COMPLETE });
+        let unreadable = judge_health(IndexHealth { ok: false, passages: None, ..COMPLETE });
+
+        assert_eq!(failing.state, CheckState::Warning, "{failing}");
+        assert_eq!(unreadable.state, CheckState::Wrong, "{unreadable}");
     }
 
     #[test]

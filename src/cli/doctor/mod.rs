@@ -54,11 +54,11 @@ async fn check_all(settings: &Settings, repairs: bool) -> Vec<Check> {
     let server = probe::ask(settings).await;
     let mut checks = vec![check_settings(settings), base_url::check(settings, &server).await];
     checks.push(check_folder(&settings.data_dir));
-    checks.extend(disk::check(settings));
+    checks.extend(disk::check(settings, &server));
     match database::open(settings, server.storage.as_deref() == Some("removed")).await {
         Ok(core) => {
             checks.extend(database::check(&core, repairs).await);
-            checks.push(index::check(settings, &core).await);
+            checks.push(index::check(settings, &core, &server).await);
             checks.extend(check_work(&core, &server).await);
         }
         Err(database) => {

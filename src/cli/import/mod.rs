@@ -84,7 +84,7 @@ async fn report(
     settings: &Settings,
 ) -> Result<CommandOutput, Failure> {
     match import.state {
-        ImportState::Done | ImportState::Checked => {
+        ImportState::Done | ImportState::DryRunDone => {
             let report = ImportReport::of(core, import, probe::is_server_running(settings).await).await?;
             Ok(CommandOutput::of(&report)?.with_success(report.is_good()))
         }

@@ -1,23 +1,31 @@
-//! OpenConnections connections, counted by the network address of their peer, so that one address cannot use all that there may be.
+//! Open connections, counted by the network address of their peer, so that one address cannot use all that there may be.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::available_parallelism;
 
 use actors::auth::limits::network;
 use ipnet::IpNet;
+use rustix::process::{Resource, getrlimit};
+
+use crate::settings;
 
 /// Files that the service needs besides connections: database, index, scratch files, children.
 const RESERVED_FILES: usize = 128;
-/// More connections of one worker than these are never served at once.
+/// The most connections that one worker serves at the same time.
 const MAX_PER_WORKER: usize = 25_600;
 
-/// It takes so many addresses to use up all connections.
+/// It takes at least as many addresses to use up all connections.
 const MIN_ADDRESSES_TO_FILL: usize = 4;
 
-/// The connections of the service, for all workers together.
+/// The open connections of the process: those of all workers of the main server, and those of the server that answers while the
+/// service is not ready.
 #[derive(Debug)]
 pub struct Connections {
+    workers: usize,
+    max_per_worker: usize,
     max: usize,
     max_per_address: usize,
     /// Proxies forward the connections of many clients and are not limited.
@@ -36,19 +44,54 @@ struct OpenConnections {
 #[derive(Debug)]
 pub struct ConnectionSlot {
     connections: Arc<Connections>,
-    /// None where the connection is not counted for an address.
+    /// `None` if the connection is not counted for an address.
     network: Option<IpAddr>,
 }
 
 impl Connections {
-    /// Of the `max` connections that there may be, one address that is no trusted proxy may have `max_per_address`, and at most a
-    /// quarter.
-    pub fn new(max: usize, max_per_address: usize, trusted: Vec<IpNet>) -> Arc<Self> {
-        let max_per_address = max_per_address.min(max / MIN_ADDRESSES_TO_FILL).max(1);
-        Arc::new(Self { max, max_per_address, trusted, open: Mutex::default() })
+    /// No connections yet. How many there may be depends on the files that the process may open, and on the settings.
+    pub fn from_settings(settings: &settings::Server) -> Arc<Self> {
+        let workers = available_parallelism().map_or(2, NonZeroUsize::get);
+        let max_per_worker = max_per_worker(getrlimit(Resource::Nofile).current, workers);
+        let trusted = settings.trusted_proxies.clone();
+        Self::of_workers(workers, max_per_worker, settings.max_connections_per_address, trusted)
     }
 
-    /// Counts a connection of this peer; `None` if it already has the maximum.
+    /// At most `max` connections at a time. One address that is not a trusted proxy may have `max_per_address` of them, and at most
+    /// a quarter.
+    #[cfg(test)]
+    pub fn new(max: usize, max_per_address: usize, trusted: Vec<IpNet>) -> Arc<Self> {
+        Self::of_workers(1, max, max_per_address, trusted)
+    }
+
+    fn of_workers(
+        workers: usize,
+        max_per_worker: usize,
+        max_per_address: usize,
+        trusted: Vec<IpNet>,
+    ) -> Arc<Self> {
+        let max = workers * max_per_worker;
+        let max_per_address = max_per_address.min(max / MIN_ADDRESSES_TO_FILL).max(1);
+        let open = Mutex::default();
+        Arc::new(Self { workers, max_per_worker, max, max_per_address, trusted, open })
+    }
+
+    /// The workers of the main server.
+    pub fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// The most connections that one of them serves at the same time.
+    pub fn max_per_worker(&self) -> usize {
+        self.max_per_worker
+    }
+
+    /// Whether fewer connections are open than there may be. The main server bounds those of each worker instead.
+    pub fn has_room(&self) -> bool {
+        self.open().all < self.max
+    }
+
+    /// Counts a connection of this peer; `None` if the peer already has the maximum.
     pub fn admit(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<ConnectionSlot> {
         let peer = peer.map(|address| address.to_canonical());
         let bounded = peer.filter(|address| !self.trusted.iter().any(|proxies| proxies.contains(address)));
@@ -57,6 +100,7 @@ impl Connections {
         if let Some(network) = network {
             let count = open.by_network.entry(network).or_default();
             if *count >= self.max_per_address {
+                metrics::counter!("carrel_connections_refused_total").increment(1);
                 return None;
             }
             *count += 1;
@@ -71,8 +115,8 @@ impl Connections {
 }
 
 impl ConnectionSlot {
-    /// Whether more than half of all connections that there may be are open, or of those that the peer's address may have. Then
-    /// connections without a request have to make room.
+    /// Whether more than half of all connections that there may be are open, or of those that the peer's address may have. If so,
+    /// connections without a request are closed.
     pub fn is_crowded(&self) -> bool {
         let open = self.connections.open();
         let of_address = self.network.and_then(|network| open.by_network.get(&network).copied());
@@ -95,9 +139,9 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// How many connections one of `workers` workers may hold where the process may open `max_files` files: beyond that they
-/// wait in the socket's queue instead of taking the files that the database needs.
-pub fn max_per_worker(max_files: Option<u64>, workers: usize) -> usize {
+/// Returns how many connections each worker may hold if the process may open `max_files` files. Further ones wait in the socket's
+/// queue instead of taking the files that the database needs.
+fn max_per_worker(max_files: Option<u64>, workers: usize) -> usize {
     let files = max_files.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX);
     let for_connections = files.saturating_sub(RESERVED_FILES).max(files / 2);
     (for_connections / workers.max(1)).clamp(1, MAX_PER_WORKER)

@@ -14,13 +14,13 @@ use actix_web::middleware::Next;
 use actix_web::web::Bytes;
 use tokio_util::sync::CancellationToken;
 
-use super::unsent::{UnsentAnswer, UnsentAnswers};
+use super::unsent::{UnsentAnswer, UnsentAnswers, long_head_bytes};
 use crate::http::answer_turns::end_turn;
 use crate::http::budget::Sender;
 
-/// A body is handed to the connection in pieces of this size. The connection copies what it is handed, so a larger piece
-/// would stand in memory twice while its reader is slow. With a head of the usual length
-/// it fits into the 8 KiB with which actix-http begins to write.
+/// A body is handed to the connection in pieces of this size. The connection copies each piece, so a larger one would be in memory
+/// twice while its reader is slow. Together with a response head of the usual length, a piece fits into the 8 KiB with which
+/// actix-http begins to write.
 const PIECE_BYTES: usize = 7 << 10;
 
 /// The state that a connection shares with the answers on it. It never leaves the connection's worker.
@@ -30,8 +30,10 @@ pub struct Exchange {
     has_ended: Cell<bool>,
     /// The caller that the answer is for.
     caller: Cell<Sender>,
+    /// Memory of the head of its request, if that is long. It is kept at least until the answer is encoded.
+    long_head_bytes: Cell<usize>,
     unsent: UnsentAnswers,
-    /// What of the answer counts as unsent.
+    /// The part of the answer, and of the head of its request, that counts as unsent.
     answer: RefCell<Option<UnsentAnswer>>,
     drain: CancellationToken,
 }
@@ -44,25 +46,27 @@ impl Exchange {
             is_answering: Cell::new(false),
             has_ended: Cell::new(false),
             caller: Cell::new(Sender::anonymous(None)),
+            long_head_bytes: Cell::new(0),
             unsent,
             answer: RefCell::new(None),
             drain,
         })
     }
 
-    /// A request has come whose answer is not encoded yet.
-    pub fn begin(&self) {
+    /// Records that a request has arrived with a head of this length, and that its answer is not encoded yet.
+    pub fn begin(&self, head_bytes: usize) {
         self.is_answering.set(true);
+        self.long_head_bytes.set(long_head_bytes(head_bytes));
     }
 
-    /// The answer is encoded, or was given up.
+    /// Records that the answer is encoded, or was given up.
     pub fn end(&self) {
         self.is_answering.set(false);
         drop(self.answer.take());
         self.has_ended.set(true);
     }
 
-    /// Whether there is such a request.
+    /// Whether there is a request whose answer is not encoded yet.
     pub fn is_answering(&self) -> bool {
         self.is_answering.get()
     }
@@ -72,14 +76,16 @@ impl Exchange {
         self.has_ended.replace(false)
     }
 
-    /// Counts this part of the answer until the answer ends. Its memory is freed as a whole, so it counts whole, unless it is shared,
-    /// such as that of the OpenAPI document. Parts before it are freed already; what they counted is kept for this one, so that a
-    /// slow reader does not lose its share in the middle of an answer.
+    /// Counts this part of the answer until the answer ends, and a long head with it. The part's memory is freed as a whole, so it
+    /// counts whole, unless it is shared, such as that of the OpenAPI document. Parts before it are freed already; what they counted
+    /// is kept for this one, so that a slow reader does not lose its share in the middle of an answer.
     fn count(&self, part: &Bytes) {
+        let part_bytes = if part.is_unique() { part.len() } else { 0 };
+        let bytes = part_bytes + self.long_head_bytes.get();
         let counted = self.answer.borrow().as_ref().map_or(0, UnsentAnswer::bytes);
-        if part.is_unique() && part.len() > counted {
+        if bytes > counted {
             drop(self.answer.take());
-            let answer = self.unsent.count(self.caller.get(), part.len());
+            let answer = self.unsent.count(self.caller.get(), bytes);
             *self.answer.borrow_mut() = answer;
         }
     }
@@ -134,9 +140,9 @@ pub async fn track(
 /// A body in pieces, which tells the connection when it ends.
 struct TrackedBody {
     size: BodySize,
-    /// None where the whole body was in memory.
+    /// `None` if the whole body was in memory.
     stream: Option<BoxBody>,
-    /// What of the body's last chunk was not handed on yet.
+    /// The part of the body's last chunk that was not handed on yet.
     rest: Bytes,
     guard: Option<AnswerGuard>,
 }
@@ -206,7 +212,7 @@ mod tests {
     #[actix_web::test]
     async fn answer_is_over_once_its_body_is_dropped() {
         let exchange = exchange();
-        exchange.begin();
+        exchange.begin(100);
         let body = tracked(&exchange, "a heron");
         assert!(exchange.is_answering() && !exchange.take_ended());
 
@@ -233,6 +239,16 @@ mod tests {
         let exchange = exchange();
 
         let _body = tracked(&exchange, vec![b'x'; 25_000]);
+
+        assert!(exchange.answer.borrow().is_some());
+    }
+
+    #[actix_web::test]
+    async fn long_head_counts_with_a_short_body() {
+        let exchange = exchange();
+        exchange.begin(20_000);
+
+        let _body = tracked(&exchange, vec![b'x'; 1_000]);
 
         assert!(exchange.answer.borrow().is_some());
     }

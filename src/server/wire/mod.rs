@@ -5,8 +5,8 @@
 //! | connections of one address | `server.max_connections_per_address`, and a quarter of all; further ones are closed at once |
 //! | connections of a worker | by the files that the process may open; further ones wait in the socket's queue |
 //! | a connection without a request | 60 seconds, and 5 while more than half of all connections or of its address's are open |
-//! | a head | 5 seconds and 128 KiB |
-//! | a client that does not read | `server.write_timeout_seconds` and 64 KiB besides the head of its request; the memory of a longer answer counts towards a budget of 256 MiB for all clients and 48 MiB for each account; beyond it the connection is closed unless the client reads at once |
+//! | a head | 5 seconds and 96 KiB, in a buffer of at most 128 KiB that is kept until the next request; a longer one gets 400 |
+//! | a client that does not read | `server.write_timeout_seconds` and 64 KiB; the memory of a longer answer, or of an answer to a long head, counts towards a budget of 256 MiB for all clients and 48 MiB for each account; beyond it the connection is closed unless the client reads at once |
 //! | answers of an account | with 32 MiB of unsent bytes it waits before more are built ([`crate::http::answer_turns`]) |
 //! | pipelined requests | one is handled; the next when its answer has left |
 //! | answers buffered by the kernel | 128 KiB for each connection, plus the bytes in flight |
@@ -23,7 +23,6 @@ use std::fmt::Debug;
 use std::future::ready;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,25 +32,25 @@ use actix_service::{IntoServiceFactory, Service, ServiceFactory, ServiceFactoryE
 use actix_web::body::MessageBody;
 use actix_web::dev::{AppConfig, Server};
 use actix_web::rt::net::TcpStream;
-use rustix::process::{Resource, getrlimit};
 use socket2::SockRef;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::answer_turns::AnswerTurns;
 use crate::settings;
-use connections::Connections;
 use transport::{Deadlines, Transport};
 use unsent::UnsentAnswers;
 
+pub use connections::Connections;
 pub use exchange::track;
 
 /// A client that takes longer for the head of its first request is answered with 408.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// Requests in progress have this many seconds to end when the service stops.
-const SHUTDOWN_SECONDS: u64 = 28;
+/// Requests in progress have this many seconds to end when the service stops. It leaves time to write what is buffered within the 30
+/// seconds of a stop.
+pub const SHUTDOWN_SECONDS: u64 = 20;
 /// A client that comes back within this finds its connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
-/// While many connections are open, one that has been without a request for this long makes room for others. Looked at this often.
+/// While many connections are open, one without a request for this long is closed. Also the interval at which that is checked.
 const CROWDED_KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// Time for the rest of a body that is no longer read, so that its sender sees the response before the connection is closed.
 const UNREAD_BODY: Duration = Duration::from_secs(1);
@@ -71,34 +70,24 @@ pub struct Wire {
     deadlines: Deadlines,
     unsent: UnsentAnswers,
     drain: CancellationToken,
-    workers: usize,
-    max_connections_per_worker: usize,
 }
 
 impl Wire {
-    /// The bounds that are set, and no connection yet. From when `drain` is cancelled on, connections are closed after
-    /// their answers.
-    pub fn new(settings: &settings::Server, drain: CancellationToken) -> Self {
+    /// Uses the bounds of the settings, and counts connections with others of the process. Once `drain` is cancelled, connections
+    /// are closed after their answers.
+    pub fn new(settings: &settings::Server, connections: Arc<Connections>, drain: CancellationToken) -> Self {
         let deadlines = Deadlines {
-            // After that of actix-http, which answers 408 where it is the first head of a connection.
+            // Longer than that of actix-http, which answers the first head of a connection with 408.
             head: HEAD_TIMEOUT + Duration::from_secs(1),
             unread_body: UNREAD_BODY,
             idle: CROWDED_KEEP_ALIVE,
             drain: DRAIN,
             write: settings.write_timeout,
         };
-        let workers = std::thread::available_parallelism().map_or(2, NonZeroUsize::get);
-        let max_per_worker = connections::max_per_worker(getrlimit(Resource::Nofile).current, workers);
-        let connections = Connections::new(
-            workers * max_per_worker,
-            settings.max_connections_per_address,
-            settings.trusted_proxies.clone(),
-        );
-        let unsent = UnsentAnswers::new(AnswerTurns::default());
-        Self { connections, deadlines, unsent, drain, workers, max_connections_per_worker: max_per_worker }
+        Self { connections, deadlines, unsent: UnsentAnswers::new(AnswerTurns::default()), drain }
     }
 
-    /// The turns of accounts to build answers, which unsent answers hold up.
+    /// Returns the turns of accounts to build answers, which unsent answers delay.
     pub fn answer_turns(&self) -> &AnswerTurns {
         self.unsent.turns()
     }
@@ -106,7 +95,6 @@ impl Wire {
     fn accept(&self, io: TcpStream) -> Result<(Transport, Protocol, Option<SocketAddr>), DispatchError> {
         let peer = io.peer_addr().ok();
         let Some(slot) = self.connections.admit(peer.map(|peer| peer.ip())) else {
-            metrics::counter!("carrel_connections_refused_total").increment(1);
             return Err(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()));
         };
         // Answers are written in pieces: the last one must not wait until the peer has acknowledged the others.
@@ -117,8 +105,8 @@ impl Wire {
     }
 }
 
-/// A server that answers at the listener's address by the application that `factory` makes for each worker. It is what
-/// `actix_web::HttpServer` builds, over another transport.
+/// Builds a server that answers at the listener's address, with the application that `factory` makes for each worker. It is the
+/// server that `actix_web::HttpServer` builds, over another transport.
 ///
 /// # Errors
 /// The listener cannot be used.
@@ -136,9 +124,9 @@ where
 {
     let server = Server::build()
         .disable_signals()
-        .workers(wire.workers)
+        .workers(wire.connections.workers())
         .shutdown_timeout(SHUTDOWN_SECONDS)
-        .max_concurrent_connections(wire.max_connections_per_worker)
+        .max_concurrent_connections(wire.connections.max_per_worker())
         .listen("http", listener, move || {
             let application = factory().into_factory().map_err(|error| {
                 let error: actix_web::Error = error.into();

@@ -3,13 +3,16 @@
 //! It decides nothing about a request; actix-http parses it, and refuses what is malformed. Where actix-http accepts a
 //! request, both agree on its length, because the rules here are those of its decoder (RFC 9112, sections 2.2, 6 and 7.1).
 //! Its parser takes a bare LF for the end of a line. Proxies differ in that, so a head could be read as two requests; here
-//! each bare LF of a head is overwritten with NUL, which no head may contain, and the parser answers 400.
+//! each bare LF of a head is overwritten with NUL, which no head may contain, and the parser answers 400. So is the first byte
+//! over [`MAX_HEAD_BYTES`]: the parser keeps its buffer until the next request.
 
-/// Longest header name that matters: `transfer-encoding`.
+/// The longest head. The longest query that a route accepts has 72 KiB: a URL of 8,192 characters of three bytes, percent-encoded.
+pub const MAX_HEAD_BYTES: usize = 96 << 10;
+/// Length of the longest header name that is compared: `transfer-encoding`.
 const MAX_NAME_BYTES: usize = 17;
 /// The value of `Upgrade` for which the connection stops being HTTP.
 const WEBSOCKET: &[u8] = b"websocket";
-/// A request line that begins with this has no body of its own either: what follows is a tunnel.
+/// A request line that begins with this has no body either: a tunnel follows.
 const CONNECT: &[u8] = b"CONNECT ";
 
 /// Where the next byte of the connection belongs.
@@ -30,8 +33,8 @@ pub enum Position {
 pub struct ScanResult {
     /// Bytes of the request at hand; the rest belongs to the next one.
     pub consumed: usize,
-    /// A head ended within them.
-    pub head_ended: bool,
+    /// The length of the head that ended within them, if one did.
+    pub head_bytes: Option<usize>,
 }
 
 /// The scanner of one connection.
@@ -41,7 +44,7 @@ pub struct RequestScanner {
 }
 
 impl RequestScanner {
-    /// Follows these bytes up to the end of the request at hand, and overwrites each bare LF of its head.
+    /// Follows these bytes up to the end of the request at hand, and overwrites the byte that makes its head invalid.
     pub fn scan(&mut self, bytes: &mut [u8]) -> ScanResult {
         let mut scanned = ScanResult::default();
         while let Some(rest) = bytes.get_mut(scanned.consumed..) {
@@ -52,13 +55,13 @@ impl RequestScanner {
             scanned.consumed += length;
             match step {
                 ScanStep::Incomplete => {}
-                ScanStep::HeadComplete(Framing::Length(0)) => {
-                    scanned.head_ended = true;
+                ScanStep::HeadComplete { head_bytes, framing: Framing::Length(0) } => {
+                    scanned.head_bytes = Some(head_bytes);
                     self.framing = Framing::default();
                     break;
                 }
-                ScanStep::HeadComplete(framing) => {
-                    scanned.head_ended = true;
+                ScanStep::HeadComplete { head_bytes, framing } => {
+                    scanned.head_bytes = Some(head_bytes);
                     self.framing = framing;
                 }
                 ScanStep::RequestComplete => {
@@ -74,7 +77,7 @@ impl RequestScanner {
     /// Where the next byte belongs.
     pub fn position(&self) -> Position {
         match &self.framing {
-            Framing::Head(head) if !head.began => Position::Boundary,
+            Framing::Head(head) if head.bytes == 0 => Position::Boundary,
             Framing::Head(_) => Position::Head,
             Framing::Length(_) | Framing::Chunked(..) => Position::Body,
             Framing::Opaque => Position::Opaque,
@@ -86,8 +89,8 @@ impl RequestScanner {
 enum ScanStep {
     /// Neither the head nor the request ends here.
     Incomplete,
-    /// The head ends here; this is how its body is framed.
-    HeadComplete(Framing),
+    /// The head ends here: its length, and how its body is framed.
+    HeadComplete { head_bytes: usize, framing: Framing },
     /// The request ends here.
     RequestComplete,
     /// This is not a request, or no longer HTTP.
@@ -97,7 +100,7 @@ enum ScanStep {
 #[derive(Debug)]
 enum Framing {
     Head(Head),
-    /// So many bytes of a body are left.
+    /// A body of which this many bytes are left.
     Length(u64),
     Chunked(Chunk, u64),
     Opaque,
@@ -110,20 +113,20 @@ impl Default for Framing {
 }
 
 impl Framing {
-    /// Takes at least one byte of these, which are not empty.
+    /// Follows at least one of these bytes, which are not empty, and returns how many.
     fn step(&mut self, bytes: &mut [u8]) -> (usize, ScanStep) {
         match self {
             Self::Head(head) => (1, bytes.first_mut().map_or(ScanStep::Incomplete, |byte| head.step(byte))),
             Self::Length(left) => {
-                let taken = take(left, bytes.len());
-                (taken, if *left == 0 { ScanStep::RequestComplete } else { ScanStep::Incomplete })
+                let consumed = consume(left, bytes.len());
+                (consumed, if *left == 0 { ScanStep::RequestComplete } else { ScanStep::Incomplete })
             }
             Self::Chunked(chunk @ Chunk::Data, left) => {
-                let taken = take(left, bytes.len());
+                let consumed = consume(left, bytes.len());
                 if *left == 0 {
                     *chunk = Chunk::DataCr;
                 }
-                (taken, ScanStep::Incomplete)
+                (consumed, ScanStep::Incomplete)
             }
             Self::Chunked(chunk, size) => {
                 (1, bytes.first().map_or(ScanStep::Incomplete, |byte| chunk.step(*byte, size)))
@@ -133,18 +136,18 @@ impl Framing {
     }
 }
 
-/// Takes from what is left as much as there is.
-fn take(left: &mut u64, there: usize) -> usize {
-    let taken = usize::try_from(*left).unwrap_or(usize::MAX).min(there);
-    *left = left.saturating_sub(u64::try_from(taken).unwrap_or(u64::MAX));
-    taken
+/// Lowers `left` by the available bytes, at most to zero, and returns by how much.
+fn consume(left: &mut u64, available: usize) -> usize {
+    let consumed = usize::try_from(*left).unwrap_or(usize::MAX).min(available);
+    *left = left.saturating_sub(u64::try_from(consumed).unwrap_or(u64::MAX));
+    consumed
 }
 
 /// A head of which a part has been seen.
 #[derive(Debug, Default)]
 struct Head {
-    /// A byte of it has been seen.
-    began: bool,
+    /// How much of it has been seen.
+    bytes: usize,
     /// Its request line has been seen.
     in_headers: bool,
     after_cr: bool,
@@ -157,14 +160,14 @@ struct Head {
 
 impl Head {
     fn step(&mut self, byte: &mut u8) -> ScanStep {
-        self.began = true;
+        self.bytes += 1;
         let after_cr = std::mem::replace(&mut self.after_cr, *byte == b'\r');
+        if self.bytes > MAX_HEAD_BYTES || (*byte == b'\n' && !after_cr) {
+            *byte = b'\0';
+            return ScanStep::NotHttp;
+        }
         match *byte {
-            b'\n' if after_cr => self.end_line(),
-            b'\n' => {
-                *byte = b'\0';
-                ScanStep::NotHttp
-            }
+            b'\n' => self.end_line(),
             b'\r' => ScanStep::Incomplete,
             other => {
                 self.line.push(other);
@@ -180,7 +183,7 @@ impl Head {
             self.in_headers = !line.is_empty;
             self.connects = line.name.starts_with(CONNECT);
         } else if line.is_empty {
-            return ScanStep::HeadComplete(self.framing());
+            return ScanStep::HeadComplete { head_bytes: self.bytes, framing: self.framing() };
         } else if line.name().eq_ignore_ascii_case(b"transfer-encoding") {
             self.chunked = true;
         } else if line.name().eq_ignore_ascii_case(b"content-length") {
@@ -194,7 +197,7 @@ impl Head {
     /// How the body is framed, in the order in which actix-http looks at it.
     fn framing(&self) -> Framing {
         if self.chunked {
-            // Any other coding is refused by the parser, and so is a length beside it.
+            // The parser refuses any other coding, and a length in addition to it.
             Framing::Chunked(Chunk::Size, 0)
         } else if self.upgrades || (self.connects && self.length == 0) {
             Framing::Opaque
@@ -204,17 +207,17 @@ impl Head {
     }
 }
 
-/// What of one line of a head matters.
+/// The parts of one line of a head that determine its framing.
 #[derive(Debug)]
 struct HeaderLine {
     is_empty: bool,
     in_value: bool,
-    /// What stands before the colon, as far as it matters.
+    /// The bytes before the colon, up to the longest name that is compared.
     name: [u8; MAX_NAME_BYTES],
     name_length: usize,
     /// The digits of the value, as a number.
     number: u64,
-    /// How much of [`WEBSOCKET`] the value has matched; none where it differs.
+    /// How much of [`WEBSOCKET`] the value has matched; `None` if it differs.
     matched: Option<usize>,
 }
 
@@ -239,8 +242,8 @@ impl HeaderLine {
         } else if byte == b':' {
             self.in_value = true;
         } else {
-            if let Some(place) = self.name.get_mut(self.name_length) {
-                *place = byte;
+            if let Some(slot) = self.name.get_mut(self.name_length) {
+                *slot = byte;
             }
             self.name_length += 1;
         }
@@ -261,7 +264,7 @@ impl HeaderLine {
         };
     }
 
-    /// The name; empty where it is longer than any that matters.
+    /// Returns the name; an empty one if it is longer than any that is compared.
     fn name(&self) -> &[u8] {
         self.name.get(..self.name_length).unwrap_or_default()
     }
@@ -271,7 +274,7 @@ impl HeaderLine {
     }
 }
 
-/// Where a chunked body stands, by the states of actix-http's decoder.
+/// The position within a chunked body, by the states of actix-http's decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chunk {
     Size,
@@ -344,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn pipelined_requests_are_told_apart() {
+    fn pipelined_requests_are_separated() {
         let chunked = "POST /a HTTP/1.1\r\nHost: x\r\ntransfer-ENCODING:chunked\r\n\r\n5;x=1\r\na\nb\n\n\r\n0\r\nT: 1\r\n\r\n";
         let sized = "\r\nPOST /a HTTP/1.1\r\nContent-Length: \t 04 \r\nHost: x\r\n\r\n\n\r\n\n";
         let all = [GET, sized, GET, chunked, GET].concat();
@@ -369,6 +372,20 @@ mod tests {
 
             assert!(bytes.starts_with([GET, seen].concat().as_bytes()), "{head:?}");
         }
+    }
+
+    #[test]
+    fn byte_over_the_longest_head_becomes_nul() {
+        let head = |bytes: usize| {
+            let start = "GET / HTTP/1.1\r\nHost: x\r\nX: ";
+            format!("{start}{}\r\n\r\n", "y".repeat(bytes - start.len() - 4)).into_bytes()
+        };
+
+        let (longest, longer) = (head(MAX_HEAD_BYTES), head(MAX_HEAD_BYTES + 1));
+
+        assert_eq!(follow(&longest, 4096), (vec![MAX_HEAD_BYTES], longest));
+        let (lengths, seen) = follow(&longer, 4096);
+        assert_eq!((lengths.len(), seen[MAX_HEAD_BYTES]), (0, b'\0'));
     }
 
     #[test]

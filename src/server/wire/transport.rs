@@ -43,7 +43,7 @@ pub struct Deadlines {
     pub write: Duration,
 }
 
-/// Which deadline applies to what a peer has to send.
+/// A deadline for the bytes that a peer has to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReadDeadline {
     Head,
@@ -59,7 +59,7 @@ pub struct Transport {
     deadlines: Deadlines,
     exchange: Rc<Exchange>,
     scanner: RequestScanner,
-    /// What was read of the next requests.
+    /// The bytes of the next requests that were read already.
     read_ahead: Vec<u8>,
     burst: usize,
     reading: Option<(ReadDeadline, Pin<Box<Sleep>>)>,
@@ -116,7 +116,7 @@ impl Transport {
     fn poll_fill(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.read_ahead.is_empty() {
             return match self.scanner.position() {
-                Position::Boundary | Position::Head => self.poll_fill_little(context, buffer),
+                Position::Boundary | Position::Head => self.poll_fill_head(context, buffer),
                 Position::Body | Position::Opaque => Pin::new(&mut self.io).poll_read(context, buffer),
             };
         }
@@ -127,7 +127,7 @@ impl Transport {
     }
 
     /// Reads a part of a head. What comes after its end is kept until its answer has left, so little is read at a time.
-    fn poll_fill_little(
+    fn poll_fill_head(
         &mut self,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
@@ -152,14 +152,14 @@ impl Transport {
         }
         buffer.set_filled(before + scanned.consumed);
         self.burst += scanned.consumed;
-        if scanned.head_ended {
-            self.exchange.begin();
+        if let Some(head_bytes) = scanned.head_bytes {
+            self.exchange.begin(head_bytes);
             self.has_had_request = true;
             self.reading = None;
         }
     }
 
-    /// Nothing has come: whether that has lasted too long. The end of the stream is what the caller sees then.
+    /// Waits for the deadline that applies while nothing arrives. When it has passed, the caller sees the end of the stream.
     fn poll_deadline(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some((deadline, limit)) = self.read_deadline(context) else {
             self.reading = None;
@@ -249,7 +249,7 @@ impl AsyncWrite for Transport {
         let (_, timer) = this.writing.get_or_insert_with(|| (Instant::now(), Box::pin(sleep(limit))));
         ready!(timer.as_mut().poll(context));
         metrics::counter!("carrel_slow_readers_closed_total").increment(1);
-        // Else the kernel would keep what was written for as long as the peer likes.
+        // Otherwise the kernel would keep the written bytes until the peer reads them or closes.
         let _ = this.io.set_zero_linger();
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn head_that_does_not_end_is_given_up() {
+    async fn head_that_does_not_end_times_out() {
         let Pair { mut transport, mut peer, .. } = pair(Deadlines { head: SHORT_DEADLINE, ..PATIENT }).await;
         peer.write_all(b"GET / HT").await.unwrap();
 
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn unread_body_is_given_up_after_its_answer() {
+    async fn unread_body_times_out_after_its_answer() {
         let Pair { mut transport, mut peer, .. } =
             pair(Deadlines { unread_body: SHORT_DEADLINE, ..PATIENT }).await;
         peer.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n").await.unwrap();
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn peer_that_does_not_read_is_given_up() {
+    async fn peer_that_does_not_read_times_out() {
         let Pair { mut transport, peer: _peer, .. } =
             pair(Deadlines { write: SHORT_DEADLINE, ..PATIENT }).await;
         let chunk = vec![b'x'; 1 << 20];

@@ -1,4 +1,4 @@
-//! The memory of answers that have not been sent yet.
+//! The memory of answers that have not been sent yet, and of long heads of their requests, whose buffers are kept meanwhile.
 //!
 //! The encoded part of an answer is bounded for each connection, but an answer in memory of which only the beginning is encoded can
 //! have megabytes. Until it is encoded, such an answer counts for its account, which has no turn to build more answers while it has
@@ -12,9 +12,13 @@ use std::time::Duration;
 use crate::http::answer_turns::{AnswerTurns, UnsentBytes};
 use crate::http::budget::{Budget, Hold, Sender, Shares};
 
-/// An answer of this size does not count. With the encoded part and the buffers of the connection, which take 36 KiB, it is at most
-/// 64 KiB, unless the head of the request is long: its buffer is kept.
+/// An answer of this size does not count, together with what the buffer of a long head takes ([`long_head_bytes`]). With the
+/// encoded part and the usual buffers of the connection, which take 36 KiB, a slow reader costs at most 64 KiB that do not count.
 pub const FREE_BYTES: usize = 24 << 10;
+/// The buffer with which actix-http begins to read; it is among the usual buffers.
+const READ_BUFFER_BYTES: usize = 8 << 10;
+/// The buffer is doubled when less than this is free.
+const MIN_FREE_READ_BUFFER_BYTES: usize = 1 << 10;
 /// Memory of all longer answers whose readers are slow. The share of an account is larger than the unsent bytes with which it has
 /// no more turns, for answers that were being built then: a page of a hundred notes of full length has about 10 MB. Strangers get
 /// short answers, or ones whose memory is shared.
@@ -27,6 +31,12 @@ pub const MAX_UNHELD: Duration = Duration::from_millis(250);
 const MIN_BYTES_PER_SECOND: u64 = 8 << 10;
 /// The gauge of the bytes of all longer answers, whether their readers are slow or not.
 const GAUGE: &str = "carrel_unsent_answer_bytes";
+
+/// Returns how much more than usual the buffer of a head of this length takes.
+pub fn long_head_bytes(head_bytes: usize) -> usize {
+    let buffer_bytes = (head_bytes + MIN_FREE_READ_BUFFER_BYTES).next_power_of_two();
+    buffer_bytes.saturating_sub(READ_BUFFER_BYTES)
+}
 
 /// The memory of unsent answers, for all workers together. Clones share it.
 #[derive(Clone, Debug)]
@@ -46,7 +56,7 @@ impl UnsentAnswers {
         &self.turns
     }
 
-    /// Counts an answer of this length to this caller; `None` if it is short.
+    /// Counts the bytes of an answer and of a long head for this caller; `None` if there are few.
     pub fn count(&self, caller: Sender, bytes: usize) -> Option<UnsentAnswer> {
         if bytes <= FREE_BYTES {
             return None;
@@ -123,6 +133,7 @@ mod tests {
 
     use super::*;
     use crate::http::answer_turns::MAX_UNSENT_BYTES;
+    use crate::server::wire::scanner::MAX_HEAD_BYTES;
 
     const KIB: usize = 1 << 10;
 
@@ -140,6 +151,13 @@ mod tests {
         assert!(unsent.budget.held() > FREE_BYTES);
         drop(longer);
         assert_eq!(unsent.budget.held(), 0);
+    }
+
+    #[test]
+    fn longest_head_takes_64_kib() {
+        assert_eq!(long_head_bytes(7 * KIB), 0);
+        assert_eq!(long_head_bytes(7 * KIB + 1), 8 * KIB);
+        assert_eq!(long_head_bytes(MAX_HEAD_BYTES), 120 * KIB);
     }
 
     #[test]

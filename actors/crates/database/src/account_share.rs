@@ -1,4 +1,4 @@
-//! How many connections the writes of one account may hold at once.
+//! Bounds the number of connections that the writes of one account hold.
 //!
 //! A write that waits for a lock of PostgreSQL keeps its connection. Without a bound, the requests of one account on a locked table
 //! would hold all connections of a pool, and the writes of all other accounts would be refused.
@@ -13,12 +13,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::fault::is_unavailable;
 
 tokio::task_local! {
-    /// The account that the work at hand is done for.
+    /// The account for which the current task works.
     static ACCOUNT: UserId;
 }
 
-/// Does work that an account asked for. On PostgreSQL the writes that it begins in this task hold at most the account's share of the
-/// connections of a pool. A write that finds none of them free in time fails as if the whole pool were in use.
+/// Runs work for an account. On PostgreSQL the writes that it begins in this task hold at most the account's share of the connections of a
+/// pool. A write for which none of them is free in time fails as if the whole pool were in use.
 pub async fn on_behalf_of<T>(account: UserId, work: impl Future<Output = T>) -> T {
     // Boxed, because the future of an operation is large and each wrapper around it would be as large on the stack.
     ACCOUNT.scope(account, Box::pin(work)).await
@@ -38,7 +38,7 @@ impl AccountShares {
         Self { connections: (connections as usize).div_ceil(3), max_wait, shares: KeyedWeakMap::default() }
     }
 
-    /// Waits for a connection of the account's share. Work that is done for no account is not bounded: `None`.
+    /// Waits for a connection of the account's share. Returns `None` for work without an account, which is not bounded.
     pub async fn acquire(&self) -> Result<Option<ShareHold>, DbErr> {
         let Ok(account) = ACCOUNT.try_with(|account| *account) else { return Ok(None) };
         let share = self.shares.get_or_insert_with(account, || Semaphore::new(self.connections));
@@ -54,8 +54,8 @@ impl AccountShares {
 pub(super) struct ShareHold(OwnedSemaphorePermit);
 
 impl ShareHold {
-    /// Looks at an error of the write. Where the database is away, or a lock was not free in time, the account's writes that wait for
-    /// a connection would wait as long: they are refused at once, and so are new ones until the share is all free again.
+    /// Inspects an error of the write. If the database is unreachable or a lock was not free in time, other writes of the account that wait
+    /// for a connection would wait as long. They are refused immediately, and so are new ones until the whole share is free again.
     pub fn record(&self, error: &DbErr) {
         if is_unavailable(error) {
             self.0.semaphore().close();
@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    const NEVER: Duration = Duration::from_secs(3600);
+    const NO_TIMEOUT: Duration = Duration::from_secs(3600);
 
     fn account(number: u128) -> UserId {
         UserId(Uuid::from_u128(number))
@@ -78,7 +78,7 @@ mod tests {
 
     #[tokio::test]
     async fn account_gets_a_third_of_a_pool() {
-        let shares = AccountShares::of_pool(9, NEVER);
+        let shares = AccountShares::of_pool(9, NO_TIMEOUT);
         let held = on_behalf_of(account(1), async {
             let mut held = Vec::new();
             for _ in 0..3 {
@@ -107,7 +107,7 @@ mod tests {
     #[tokio::test]
     async fn writes_behind_a_failed_one_are_refused_at_once() {
         const TIMEOUT: DbErr = DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
-        let shares = AccountShares::of_pool(1, NEVER);
+        let shares = AccountShares::of_pool(1, NO_TIMEOUT);
         let failing = on_behalf_of(account(1), shares.acquire()).await.unwrap().unwrap();
         let mut waiting = Box::pin(on_behalf_of(account(1), shares.acquire()));
         assert!(poll!(&mut waiting).is_pending());
@@ -123,7 +123,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_for_no_account_is_not_bounded() {
-        let shares = AccountShares::of_pool(1, NEVER);
+        let shares = AccountShares::of_pool(1, NO_TIMEOUT);
 
         let held = [shares.acquire().await.unwrap(), shares.acquire().await.unwrap()];
 

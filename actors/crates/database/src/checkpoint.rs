@@ -1,4 +1,4 @@
-//! Checkpoints of SQLite's write-ahead log on a disk that has little left.
+//! Checkpoints of SQLite's write-ahead log on a disk that is almost full.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Checkpoints the write-ahead log every second while a disk is below its floor, until it is aborted.
 ///
-/// SQLite does so by itself only when the log has 4 MB. On a disk with less left the log cannot grow to that: every write would fail,
-/// though a log that was checkpointed is overwritten from its beginning, and needs no more space.
+/// SQLite checkpoints automatically only when the log has 4 MB. On a disk with less free space the log cannot grow to that size, and every
+/// write would fail, although a checkpointed log is overwritten from its beginning and needs no more space.
 pub async fn checkpoint_below_floor(db: Db, disk: DiskSpace) {
     if db.is_postgres() {
         return;
@@ -20,14 +20,14 @@ pub async fn checkpoint_below_floor(db: Db, disk: DiskSpace) {
     loop {
         tokio::time::sleep(CHECKPOINT_INTERVAL).await;
         if !disk.has_room() && !db.health().is_damaged() {
-            // What cannot be checkpointed, as on a full disk, stays in the log.
+            // If the checkpoint fails, as on a full disk, the pages stay in the log.
             let _ = checkpoint(&db).await;
         }
     }
 }
 
 async fn checkpoint(db: &Db) -> Result<(), DbErr> {
-    // Through a reader's connection: that of the writer is replaced after a failure.
+    // Uses a connection for reads, because the connection of the writer is replaced after a failure.
     db.read().execute_unprepared("PRAGMA wal_checkpoint(PASSIVE)").await.map(drop)
 }
 

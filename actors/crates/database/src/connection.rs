@@ -1,4 +1,4 @@
-//! A pool of connections that takes note of storage faults.
+//! A pool of connections that records storage faults.
 
 use std::sync::Arc;
 
@@ -13,27 +13,27 @@ use super::health::StorageHealth;
 enum Access {
     /// Reads are allowed on a damaged database.
     Read,
-    /// Nothing is written to a database that is damaged or whose files were removed.
+    /// Writes are refused on a damaged database and when its files were removed.
     Write,
 }
 
-/// A pool of connections to the database. Every failed statement is looked at for a fault of the storage.
+/// A pool of connections to the database. Every failed statement is checked for a fault of the storage.
 #[derive(Clone, Debug)]
 pub struct Connection {
     pub(super) pool: DatabaseConnection,
     access: Access,
     pub(super) health: Arc<StorageHealth>,
-    /// What each account may hold of the pool; `None` where that is not bounded.
+    /// The share of each account of the pool; `None` if it is not bounded.
     shares: Option<AccountShares>,
 }
 
 impl Connection {
-    /// A pool for reading.
+    /// Creates a pool for reading.
     pub(super) fn reader(pool: DatabaseConnection, health: Arc<StorageHealth>) -> Self {
         Self { pool, access: Access::Read, health, shares: None }
     }
 
-    /// A pool for writing.
+    /// Creates a pool for writing.
     pub(super) fn writer(
         pool: DatabaseConnection,
         health: Arc<StorageHealth>,
@@ -42,7 +42,7 @@ impl Connection {
         Self { pool, access: Access::Write, health, shares }
     }
 
-    /// Waits until the account for which the work at hand is done may hold one more connection.
+    /// Waits until the account of the current task may hold one more connection.
     pub(super) async fn share(&self) -> Result<Option<ShareHold>, DbErr> {
         match &self.shares {
             Some(shares) => shares.acquire().await,
@@ -57,8 +57,8 @@ impl Connection {
         }
     }
 
-    /// Looks at the result of a statement, which needs its account's share no longer. A write counts as done only if the files are in
-    /// their place after it: one that went to a removed file is lost.
+    /// Inspects the result of a statement and releases its account's share. A write succeeds only if the files are in place after it, because a
+    /// write to a removed file is lost.
     fn record<T>(&self, share: Option<ShareHold>, result: Result<T, DbErr>) -> Result<T, DbErr> {
         let result = match self.access {
             Access::Read => result.inspect_err(|error| {
@@ -77,7 +77,7 @@ impl Connection {
     /// Checks that the database answers.
     ///
     /// # Errors
-    /// It does not answer.
+    /// When it does not answer.
     pub async fn ping(&self) -> Result<(), DbErr> {
         self.pool.ping().await
     }

@@ -4,24 +4,26 @@ use std::sync::Arc;
 
 use sea_orm::{DbErr, RuntimeErr};
 
-/// What the error of a statement on a damaged database says.
+/// The message of an error on a damaged database.
 const DAMAGED: &str = "damage was met in the database; writes are stopped while it is verified";
-/// What the error of a write says while a file of the database is not at its path.
+/// The message of an error of a write while a file of the database is not at its path.
 const REMOVED: &str = "a file of the database was removed or replaced; writes are stopped";
 
-/// What the error of a write says on a connection that was opened read-only, though its files can be written.
+/// The message of an error of a write on a connection that was opened read-only although its files can be written.
 const OPENED_READ_ONLY: &str = "file handles ran out when the database was opened for writing";
 
-/// A fault below the database: it says nothing about the statement that met it, and may have ended the transaction.
+/// A fault below the database. It is independent of the statement that met it, and may have ended the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StorageFault {
     /// No space is left, or the file system takes no writes.
     Full,
     /// A read, a write or a sync failed, or a file could not be opened.
     Io,
+    /// The server of PostgreSQL takes no writes: after a failover the connection leads to a standby.
+    ReadOnly,
     /// The process, or the system, had no file handle left to open a file for writing.
     NoHandles,
-    /// The files do not hold what was written to them.
+    /// The files are damaged: they do not contain what was written.
     Corrupt,
     /// A file of the database was removed, moved or replaced while it is open: what is written to it is lost.
     Removed,
@@ -30,13 +32,13 @@ pub enum StorageFault {
 }
 
 impl StorageFault {
-    /// The fault behind an error of the database; `None` when the statement itself, or a lock, was the reason.
+    /// Returns the fault behind an error of the database; `None` when the statement itself, or a lock, was the reason.
     pub fn of(error: &DbErr) -> Option<Self> {
         if let DbErr::Custom(text) = error {
             return Self::of_own(text);
         }
         let driver = driver_error(error)?;
-        // The driver panics where SQLite has no memory to copy a value; the connection is gone then.
+        // The driver panics when SQLite has no memory to copy a value; the connection is closed then.
         if matches!(**driver, sqlx::Error::WorkerCrashed) {
             return Some(Self::OutOfMemory);
         }
@@ -47,7 +49,7 @@ impl StorageFault {
         }
     }
 
-    /// The errors of this module.
+    /// Returns the fault for an error of this module.
     fn of_own(text: &str) -> Option<Self> {
         match text {
             DAMAGED => Some(Self::Corrupt),
@@ -57,7 +59,7 @@ impl StorageFault {
         }
     }
 
-    /// The extended result codes of <https://sqlite.org/rescode.html>.
+    /// Returns the fault for an extended result code of <https://sqlite.org/rescode.html>.
     fn of_sqlite(code: u32) -> Option<Self> {
         const IOERR_NOMEM: u32 = 3082;
         const IOERR_SHMSIZE: u32 = 4874;
@@ -65,9 +67,9 @@ impl StorageFault {
             (IOERR_NOMEM, _) | (_, 7) => Some(Self::OutOfMemory),
             // The shared memory file of the write-ahead log could not grow: for lack of space, or, rarely, because the disk fails.
             (IOERR_SHMSIZE, _) => Some(Self::Full),
-            // Statements report a read that the disk failed (EIO) as 11; verification tells it from damage.
+            // Statements report a read that the disk failed (EIO) as 11; verification distinguishes it from damage.
             (_, 11 | 26) => Some(Self::Corrupt),
-            // A file system that became read-only is treated as a full one: reads go on.
+            // A file system that became read-only is treated as a full one: reads continue.
             (_, 8 | 13) => Some(Self::Full),
             // Includes IOERR_CORRUPTFS (8458), by which opening a file reports a read that the disk failed.
             (_, 10 | 14) => Some(Self::Io),
@@ -75,22 +77,24 @@ impl StorageFault {
         }
     }
 
-    /// Appendix A of the PostgreSQL manual.
+    /// Returns the fault for an SQLSTATE (appendix A of the PostgreSQL manual).
     fn of_sqlstate(code: &str) -> Option<Self> {
         match code {
             "53100" => Some(Self::Full),
             "53200" => Some(Self::OutOfMemory),
             "58030" => Some(Self::Io),
+            "25006" => Some(Self::ReadOnly),
             "XX001" | "XX002" => Some(Self::Corrupt),
             _ => None,
         }
     }
 
-    /// Its label in metrics.
+    /// Returns its label in metrics.
     pub fn label(self) -> &'static str {
         match self {
             Self::Full => "full",
             Self::Io => "io",
+            Self::ReadOnly => "read_only",
             Self::NoHandles => "no_handles",
             Self::Corrupt => "corrupt",
             Self::Removed => "removed",
@@ -99,33 +103,33 @@ impl StorageFault {
     }
 }
 
-/// Whether the log has the reason of an error already: the database logs once that writes are stopped, and once that they go on.
+/// Returns whether the cause of an error is logged already: the database logs once that writes are stopped, and once that they continue.
 pub fn is_reported(error: &DbErr) -> bool {
     matches!(StorageFault::of(error), Some(StorageFault::Corrupt | StorageFault::Removed))
 }
 
-/// SQLite's result code, which has at most four digits; SQLSTATEs have five characters.
+/// Returns the result code of SQLite, which has at most four digits; SQLSTATEs have five characters.
 fn sqlite_code(code: &str) -> Option<u32> {
     if code.len() < 5 { code.parse().ok() } else { None }
 }
 
-/// Whether SQLite could not open a file.
+/// Returns whether SQLite could not open a file.
 pub(super) fn is_not_opened(error: &DbErr) -> bool {
     primary_code(error) == Some(14)
 }
 
-/// Whether SQLite says that the database is read-only.
+/// Returns whether SQLite says that the database is read-only.
 pub(super) fn is_read_only(error: &DbErr) -> bool {
     primary_code(error) == Some(8)
 }
 
-/// SQLite's result code without its extension.
+/// Returns the result code of SQLite without its extension.
 fn primary_code(error: &DbErr) -> Option<u32> {
     let code = driver_error(error)?.as_database_error()?.code()?;
     Some(sqlite_code(&code)? & 0xff)
 }
 
-/// The error of the driver behind an error of the database, where there is one.
+/// Returns the error of the driver behind an error of the database, if there is one.
 pub(super) fn driver_error(error: &DbErr) -> Option<&Arc<sqlx::Error>> {
     if let DbErr::Conn(RuntimeErr::SqlxError(cause))
     | DbErr::Exec(RuntimeErr::SqlxError(cause))
@@ -137,7 +141,7 @@ pub(super) fn driver_error(error: &DbErr) -> Option<&Arc<sqlx::Error>> {
     }
 }
 
-/// Whether the database is away, or a connection or a lock was not free in time: the next statement would wait as long.
+/// Returns whether the database is unreachable, or a connection or a lock was not free in time: the next statement would wait as long.
 pub(super) fn is_unavailable(error: &DbErr) -> bool {
     const LOCK_NOT_AVAILABLE: &str = "55P03";
     let database = driver_error(error).and_then(|cause| cause.as_database_error());
@@ -146,17 +150,17 @@ pub(super) fn is_unavailable(error: &DbErr) -> bool {
         || code.is_some_and(|code| code == LOCK_NOT_AVAILABLE)
 }
 
-/// The error of a write to a database that is known to be damaged.
+/// Returns the error of a write to a database that is known to be damaged.
 pub(super) fn damaged() -> DbErr {
     DbErr::Custom(DAMAGED.to_owned())
 }
 
-/// The error of a write while a file of the database is not at its path.
+/// Returns the error of a write while a file of the database is not at its path.
 pub(super) fn removed() -> DbErr {
     DbErr::Custom(REMOVED.to_owned())
 }
 
-/// The error of a write on a connection that was opened read-only, though its files can be written.
+/// Returns the error of a write on a connection that was opened read-only, though its files can be written.
 pub(super) fn opened_read_only() -> DbErr {
     DbErr::Custom(OPENED_READ_ONLY.to_owned())
 }
@@ -165,7 +169,7 @@ pub(super) fn opened_read_only() -> DbErr {
 mod tests {
     use super::*;
 
-    /// Of the fault table (row 5).
+    /// Fault table (row 5).
     #[test]
     fn sqlite_codes_map_to_their_faults() {
         let cases = [
@@ -202,6 +206,7 @@ mod tests {
     fn sqlstates_map_to_their_faults() {
         assert_eq!(StorageFault::of_sqlstate("53100"), Some(StorageFault::Full));
         assert_eq!(StorageFault::of_sqlstate("XX001"), Some(StorageFault::Corrupt));
+        assert_eq!(StorageFault::of_sqlstate("25006"), Some(StorageFault::ReadOnly));
         assert_eq!(StorageFault::of_sqlstate("23505"), None);
     }
 

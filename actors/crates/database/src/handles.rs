@@ -1,4 +1,4 @@
-//! Want of file handles, which SQLite reports as a file that cannot be opened, or as a database that is read-only.
+//! Lack of file handles, which SQLite reports as a file that cannot be opened, or as a database that is read-only.
 
 use std::fs::File;
 use std::sync::{Mutex, PoisonError};
@@ -8,17 +8,17 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use tracing::error;
 
-/// The want of handles is logged no more often: every connection that cannot be opened meets it.
+/// Minimum interval between log messages, because every connection that cannot be opened meets the fault.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
-/// When the want of handles was logged last.
+/// Time of the last log message.
 #[derive(Debug, Default)]
 pub(super) struct HandleReport(Mutex<Option<Instant>>);
 
 impl HandleReport {
     /// Logs the limit if no file can be opened now.
     pub(super) fn report_if_exhausted(&self) {
-        // Any file does. Not one of the database: closing it would release the locks of SQLite.
+        // Any file will do, but not one of the database: closing it would release the locks of SQLite.
         let errno = File::open("/dev/null").err().as_ref().and_then(Errno::from_io_error);
         if errno == Some(Errno::MFILE) || errno == Some(Errno::NFILE) {
             self.report();

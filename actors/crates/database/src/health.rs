@@ -1,9 +1,10 @@
-//! What is known about the storage below the database: whether the writer's connection can be trusted, whether the database is
+//! The state of the storage below the database: whether the writer's connection can be trusted, whether the database is
 //! damaged, and whether its files are in their place.
 
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use sea_orm::DbErr;
 use tracing::{error, info};
@@ -16,27 +17,32 @@ use super::open_files::{DatabasePath, OpenFiles};
 #[derive(Debug, Default)]
 pub struct StorageHealth {
     is_writer_distrusted: AtomicBool,
-    /// How often damage was met since a check found none; 0 for a database that is taken for sound.
+    /// Number of times that damage was met since a check found none; 0 for a database that counts as undamaged.
     damage_met: AtomicU64,
     /// The files of an SQLite database; not set for PostgreSQL and for a database in memory.
     files: OnceLock<OpenFiles>,
-    /// A file was not in its place when they were compared last.
+    /// Whether a file was not in place at the last comparison.
     is_displaced: AtomicBool,
-    /// The content of a displaced database was copied.
+    /// Whether the content of a displaced database was copied.
     is_rescued: AtomicBool,
     has_rescue_failed: AtomicBool,
-    /// The connections are being closed; the last one removes the write-ahead log.
+    /// Whether the connections are being closed; the last one removes the write-ahead log.
     is_closing: AtomicBool,
     handles: HandleReport,
+    /// When the server of PostgreSQL last refused a write because it is read-only.
+    read_only_at: Mutex<Option<Instant>>,
 }
 
 impl StorageHealth {
-    /// Counts a failed read where the storage was the reason; whether it was.
+    /// Counts a failed read that was caused by the storage. Returns whether it was.
     pub fn record_read(&self, error: &DbErr) -> bool {
         let Some(fault) = StorageFault::of(error) else { return false };
         count(fault);
         if fault == StorageFault::Corrupt {
             self.set_damaged();
+        }
+        if fault == StorageFault::ReadOnly {
+            *self.read_only_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         }
         if fault == StorageFault::NoHandles {
             self.handles.report();
@@ -46,8 +52,8 @@ impl StorageHealth {
         true
     }
 
-    /// The same for a statement of the writer; the error to answer with. After a storage fault its connection is not used again:
-    /// SQLite may have ended the transaction by itself, and the connection's caches may differ from the file.
+    /// Records an error of a statement of the writer and returns the error to report. After a storage fault its connection is not used again:
+    /// SQLite may have ended the transaction, and the connection's caches may differ from the file.
     pub fn record_write(&self, error: DbErr) -> DbErr {
         let error = self.explain(error);
         if self.record_read(&error) {
@@ -56,7 +62,7 @@ impl StorageHealth {
         error
     }
 
-    /// Where SQLite has no file handle to open the database for writing, it tries once more for reading alone. If that succeeds,
+    /// If SQLite has no file handle to open the database for writing, it opens it read-only. If that succeeds,
     /// writes fail as if the file system were read-only, until the connection is replaced.
     fn explain(&self, error: DbErr) -> DbErr {
         let is_opened_read_only =
@@ -64,17 +70,24 @@ impl StorageHealth {
         if is_opened_read_only { opened_read_only() } else { error }
     }
 
-    /// Has the writer's connection replaced before anything else is written through it.
+    /// Causes the connection of the writer to be replaced before the next write.
     pub fn distrust_writer(&self) {
         self.is_writer_distrusted.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the writer's connection has to be replaced. Resets the flag.
+    /// Returns whether the writer's connection has to be replaced. Resets the flag.
     pub fn take_writer_distrust(&self) -> bool {
         self.is_writer_distrusted.swap(false, Ordering::SeqCst)
     }
 
-    /// Damage was met: from now on nothing is written, until a check finds none or the service is started on a sound database.
+    /// Whether a connection of this age was opened before the server last refused a write because it is read-only. A new connection may
+    /// lead to the server that has taken over.
+    pub(super) fn is_before_failover(&self, age: Duration) -> bool {
+        let at = *self.read_only_at.lock().unwrap_or_else(PoisonError::into_inner);
+        at.is_some_and(|at| age > at.elapsed())
+    }
+
+    /// Records damage. Writes are stopped until a check finds none or the service is started on an undamaged database.
     pub fn set_damaged(&self) {
         if self.damage_met.fetch_add(1, Ordering::SeqCst) == 0 {
             let until = if self.has_files() { "a check finds none" } else { "the service is started again" };
@@ -82,39 +95,39 @@ impl StorageHealth {
         }
     }
 
-    /// Whether damage was met.
+    /// Returns whether damage was met.
     pub fn is_damaged(&self) -> bool {
         self.damage_met() != 0
     }
 
-    /// How often damage was met since a check found none.
+    /// Returns the number of times that damage was met since a check found none.
     pub(super) fn damage_met(&self) -> u64 {
         self.damage_met.load(Ordering::SeqCst)
     }
 
-    /// Takes the database for sound after a check, unless damage was met since this number was read; whether it is.
+    /// Clears the damage after a check, unless damage was met since this number was read. Returns whether it was cleared.
     pub(super) fn clear_damage(&self, met: u64) -> bool {
         // Its caches may hold pages that were read from other content of the file.
         self.distrust_writer();
         self.damage_met.compare_exchange(met, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
-    /// Sets the files that are open: from now on they are compared with those at their paths.
+    /// Sets the open files. From then on they are compared with those at their paths.
     pub(super) fn note_files(&self, files: OpenFiles) {
         let _ = self.files.set(files);
     }
 
-    /// Whether the database has files here that can be compared.
+    /// Returns whether the database has files here that can be compared.
     pub(super) fn has_files(&self) -> bool {
         self.files.get().is_some()
     }
 
-    /// The files are being closed: they are no longer compared.
+    /// Records that the files are being closed and are no longer compared.
     pub(super) fn set_closing(&self) {
         self.is_closing.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the files that are open are those at the paths of the database. Logs when that changes. It costs a few microseconds.
+    /// Returns whether the files that are open are those at the paths of the database. Logs when that changes. It costs a few microseconds.
     pub fn are_files_in_place(&self) -> bool {
         let Some(files) = self.files.get() else { return true };
         if self.is_closing.load(Ordering::SeqCst) {
@@ -133,35 +146,35 @@ impl StorageHealth {
         !is_displaced
     }
 
-    /// The database file; `None` where there is none here.
+    /// Returns the database file; `None` if there is none on this machine.
     pub(super) fn database_file(&self) -> Option<&Path> {
         self.files.get().and_then(OpenFiles::database)
     }
 
-    /// What is at the path of the database file.
+    /// Returns the state of the path of the database file.
     pub(super) fn database_path(&self) -> DatabasePath {
         self.files.get().map_or(DatabasePath::Own, OpenFiles::database_path)
     }
 
-    /// The content of the displaced database was copied.
+    /// Records that the content of the displaced database was copied.
     pub(super) fn set_rescued(&self) {
         self.is_rescued.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the content of the displaced database was copied.
+    /// Returns whether the content of the displaced database was copied.
     pub(super) fn is_rescued(&self) -> bool {
         self.is_rescued.load(Ordering::SeqCst)
     }
 
-    /// The copy failed. Returns whether it is the first failure since the files were in their place.
+    /// Records that the copy failed. Returns whether it is the first failure since the files were in place.
     pub(super) fn report_rescue_failure(&self) -> bool {
         !self.has_rescue_failed.swap(true, Ordering::SeqCst)
     }
 
-    /// Fails while a file of the database is not in its place. After a write it tells whether the write may be acknowledged.
+    /// Fails while a file of the database is not in place. Called after a write, it decides whether the write may be acknowledged.
     ///
     /// # Errors
-    /// One that [`StorageFault::of`] reads as [`StorageFault::Removed`].
+    /// An error that [`StorageFault::of`] maps to [`StorageFault::Removed`].
     pub fn require_files(&self) -> Result<(), DbErr> {
         if self.are_files_in_place() { Ok(()) } else { Err(removed()) }
     }
@@ -169,7 +182,7 @@ impl StorageHealth {
     /// Refuses a write to a database that is damaged or whose files are not in their place.
     ///
     /// # Errors
-    /// One that [`StorageFault::of`] reads as [`StorageFault::Corrupt`] or [`StorageFault::Removed`].
+    /// An error that [`StorageFault::of`] maps to [`StorageFault::Corrupt`] or [`StorageFault::Removed`].
     pub fn allow_write(&self) -> Result<(), DbErr> {
         if self.is_damaged() { Err(damaged()) } else { self.require_files() }
     }
@@ -177,4 +190,20 @@ impl StorageHealth {
 
 fn count(fault: StorageFault) {
     metrics::counter!("carrel_storage_faults_total", "fault" => fault.label()).increment(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connection_from_before_failover_is_told_from_later_ones() {
+        let health = StorageHealth::default();
+        assert!(!health.is_before_failover(Duration::MAX));
+
+        *health.read_only_at.lock().unwrap() = Some(Instant::now());
+
+        assert!(health.is_before_failover(Duration::from_secs(3600)));
+        assert!(!health.is_before_failover(Duration::ZERO));
+    }
 }

@@ -1,6 +1,7 @@
-//! Whether the file of an SQLite database is whole. PostgreSQL looks after its own files.
+//! Checks the file of an SQLite database for damage. PostgreSQL checks its own files.
 
 mod check_connection;
+mod log_pages;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,15 +10,21 @@ use sea_orm::{ConnectionTrait, DatabaseBackend, DbErr, QueryResult, Statement};
 use sqlx::sqlite::SqliteConnectOptions;
 use tracing::{error, info, warn};
 
-use super::{Db, StorageFault};
+use super::{Db, LOG_SUFFIX, StorageFault, with_suffix};
 pub(super) use check_connection::CheckConnection;
 
-/// A database up to this size is checked before the service starts on it, a larger one while it serves: checking takes about a
-/// second for every 200 MiB.
-const MAX_BYTES_CHECKED_AT_START: u64 = 16 << 20;
+/// Up to which size a database is checked before the service starts on it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StartCheckBounds {
+    /// Bytes of a file. A larger one is checked while the service runs.
+    pub whole_bytes: u64,
+    /// Bytes of a file that is shorter than its pages, as after a crash. A larger one is checked before the start only if the
+    /// write-ahead log lacks some of the pages.
+    pub short_bytes: u64,
+}
 
-/// The same where the file is shorter than its pages, as after a crash: about ten seconds.
-const MAX_SHORT_BYTES_CHECKED_AT_START: u64 = 2 << 30;
+/// The bounds of the service. A check takes about a second for every 200 MiB, so ten seconds for the largest short file.
+const START_CHECK_BOUNDS: StartCheckBounds = StartCheckBounds { whole_bytes: 16 << 20, short_bytes: 2 << 30 };
 
 /// Reads the pages of every table.
 pub(super) const QUICK_CHECK: &str = "PRAGMA quick_check(1)";
@@ -27,7 +34,7 @@ pub(super) const FULL_CHECK: &str = "PRAGMA integrity_check(1)";
 /// Pause between the checks of two tables while the service runs: the write-ahead log is checkpointed meanwhile.
 const PAUSE_BETWEEN_TABLES: Duration = Duration::from_millis(20);
 
-/// The file of an SQLite database does not hold what was written to it: what SQLite says of the first fault, or what was found.
+/// The file of an SQLite database is damaged. Contains the message of SQLite about the first fault, or a description.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the database is damaged: {0}")]
 pub struct Damage(String);
@@ -35,13 +42,13 @@ pub struct Damage(String);
 /// Why a database could not be opened for service.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// It cannot be reached, read, or brought up to date.
+    /// It cannot be reached, read or migrated.
     #[error(transparent)]
     Database(DbErr),
     /// Its disk has no space left, or its file takes no writes.
     #[error("{0}; make room on its disk, or let the user of the service write to its file")]
     NotWritable(DbErr),
-    /// Nothing may be written to it.
+    /// It must not be written.
     #[error(
         "{0}; restore a copy of the database (`carrel doctor` reads all of it), or, if it is a copy, remove the files `-wal` and \
          `-shm` of the database that was there before"
@@ -49,7 +56,7 @@ pub enum OpenError {
     Damaged(#[from] Damage),
 }
 
-/// Damage that SQLite itself met is damage in whichever statement it was met: the operator is told to restore a copy.
+/// Damage that SQLite reports counts as damage, whatever statement met it: the operator must restore a copy.
 impl From<DbErr> for OpenError {
     fn from(error: DbErr) -> Self {
         match StorageFault::of(&error) {
@@ -59,7 +66,8 @@ impl From<DbErr> for OpenError {
                 StorageFault::Io
                 | StorageFault::NoHandles
                 | StorageFault::Removed
-                | StorageFault::OutOfMemory,
+                | StorageFault::OutOfMemory
+                | StorageFault::ReadOnly,
             )
             | None => Self::Database(error),
         }
@@ -67,16 +75,19 @@ impl From<DbErr> for OpenError {
 }
 
 impl Db {
-    /// Looks for damage before the service starts, by a quick check unless the file is too large for it. SQLite itself refuses to
-    /// open a file that has fewer bytes than its header says, unless the write-ahead log may hold the rest.
+    /// Checks for damage before the service starts, unless the file is too large. SQLite refuses to
+    /// open a file that is shorter than its header states, unless there is a write-ahead log that may hold the rest.
     ///
     /// # Errors
-    /// The damage that was found, or the database's own error.
+    /// The damage, or an error of the database.
     pub async fn check_before_start(&self) -> Result<(), OpenError> {
+        self.check_within(START_CHECK_BOUNDS).await
+    }
+
+    /// Checks the file before the start unless it is too large.
+    pub(super) async fn check_within(&self, bounds: StartCheckBounds) -> Result<(), OpenError> {
         let Some(file) = self.file().await? else { return Ok(()) };
-        let is_short = self.is_shorter_than_its_pages(&file).await?;
-        let max_bytes = if is_short { MAX_SHORT_BYTES_CHECKED_AT_START } else { MAX_BYTES_CHECKED_AT_START };
-        if size_of(&file) > max_bytes {
+        if !self.needs_check_before_start(&file, bounds).await? {
             return Ok(());
         }
         let mut connection = CheckConnection::connect(self).await?;
@@ -91,14 +102,14 @@ impl Db {
     /// future interrupts the check.
     pub async fn check_while_serving(&self) {
         let file = match self.file().await {
-            Ok(Some(file)) if size_of(&file) > MAX_BYTES_CHECKED_AT_START => file,
+            Ok(Some(file)) if size_of(&file) > START_CHECK_BOUNDS.whole_bytes => file,
             Ok(_) => return,
             Err(error) => return warn!(%error, "could not check the database for damage"),
         };
         let started = Instant::now();
         let checked = self.quick_check_by_table().await;
         if self.health.require_files().is_err() {
-            // It was another file that was checked.
+            // Another file was checked.
             return;
         }
         match checked {
@@ -147,18 +158,40 @@ impl Db {
         Ok(())
     }
 
-    /// Whether the file has fewer bytes than its pages take. After a crash the others may rightly be in the write-ahead log, but so is
-    /// a file that was cut by less than the log has, which a checkpoint would fill with zeros.
-    async fn is_shorter_than_its_pages(&self, file: &Path) -> Result<bool, DbErr> {
-        Ok(size_of(file) < self.page_bytes().await?)
+    /// Whether the file is to be checked before the service starts. A file may rightly be shorter than its pages after a crash, when the
+    /// log holds the others; but so is one that was cut, whose missing pages a checkpoint would fill with zeros.
+    async fn needs_check_before_start(&self, file: &Path, bounds: StartCheckBounds) -> Result<bool, DbErr> {
+        let bytes = size_of(file);
+        if bytes <= bounds.whole_bytes {
+            return Ok(true);
+        }
+        let (pages, page_size) = (self.page_count().await?, self.page_size().await?.max(1));
+        if bytes >= pages * page_size {
+            return Ok(false);
+        }
+        if bytes <= bounds.short_bytes {
+            return Ok(true);
+        }
+        let (log, missing) = (with_suffix(file, LOG_SUFFIX), bytes / page_size + 1..=pages);
+        let are_in_log = tokio::task::spawn_blocking(move || log_pages::has_pages(&log, missing)).await;
+        // Without an answer the check gives one.
+        Ok(!matches!(are_in_log, Ok(Ok(true))))
     }
 
-    /// Bytes of all pages, also of those that only the write-ahead log has.
+    /// Returns the bytes of all pages, including those that are only in the write-ahead log.
     pub(super) async fn page_bytes(&self) -> Result<u64, DbErr> {
-        Ok(self.number("PRAGMA page_count").await? * self.number("PRAGMA page_size").await?)
+        Ok(self.page_count().await? * self.page_size().await?)
     }
 
-    /// The file of an SQLite database; `None` for PostgreSQL and for a database in memory.
+    async fn page_count(&self) -> Result<u64, DbErr> {
+        self.number("PRAGMA page_count").await
+    }
+
+    async fn page_size(&self) -> Result<u64, DbErr> {
+        self.number("PRAGMA page_size").await
+    }
+
+    /// Returns the file of an SQLite database; `None` for PostgreSQL and for a database in memory.
     pub(super) async fn file(&self) -> Result<Option<PathBuf>, DbErr> {
         if self.is_postgres() {
             return Ok(None);
@@ -168,7 +201,7 @@ impl Db {
         Ok(file.filter(|file| !file.is_empty()).map(PathBuf::from))
     }
 
-    /// The file that the URL of an SQLite database names, as the driver reads it; `None` for PostgreSQL.
+    /// Returns the file that the URL of an SQLite database names, as the driver reads it; `None` for PostgreSQL.
     pub fn file_of(url: &str) -> Option<PathBuf> {
         if !url.starts_with("sqlite:") {
             return None;
@@ -188,7 +221,7 @@ impl Db {
     }
 }
 
-/// What the first row of an integrity check says.
+/// Evaluates the first row of an integrity check.
 fn verdict(found: Option<String>) -> Result<(), OpenError> {
     match found {
         Some(found) if found != "ok" => Err(Damage(found.replace('\n', " ")).into()),

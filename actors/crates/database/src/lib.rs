@@ -1,11 +1,11 @@
 //! # The database
 //!
-//! Opens SQLite or PostgreSQL, lends connections for reads and writes, and keeps faults of the storage from harming what was
-//! acknowledged.
+//! Opens SQLite or PostgreSQL, lends connections for reads and writes, and keeps faults of the storage from destroying acknowledged
+//! writes.
 //!
 //! | To | Call |
 //! |---|---|
-//! | open it and bring the tables up to date | [`Db::open`]; for the service [`Db::connect`] and [`Db::prepare`] |
+//! | open it and migrate the tables | [`Db::open`]; for the service [`Db::connect`] and [`Db::prepare`] |
 //! | read | [`Db::read`] |
 //! | write one statement | [`Db::write`] |
 //! | write several statements, all or none | [`Db::begin`], [`Transaction`] |
@@ -19,16 +19,16 @@
 //! | watch the storage in the background | [`Db::watch_files`], [`Db::watch_log`], [`Db::verify_after_damage`], [`checkpoint_below_floor`] |
 //!
 //! SQLite takes one writer at a time, and a transaction that reads before it writes fails at once when another wrote in
-//! between; so writes go through a pool of one connection and begin IMMEDIATE, and reads have connections of their own.
-//! On PostgreSQL requests, account security and jobs have pools of their own, one for reads and one for writes: what waits for a lock
-//! holds its connection, and the rest goes on beside it. An account has a share of them ([`on_behalf_of`]).
+//! between; so writes go through a pool of one connection and begin IMMEDIATE, and reads use separate connections.
+//! On PostgreSQL requests, account security and jobs have separate pools, each one for reads and one for writes: a statement that waits for
+//! a lock holds its connection, and the others continue. An account has a share of them ([`on_behalf_of`]).
 //!
 //! A storage fault (disk full, failed read or sync) of the writer never outlives its connection: [`Transaction`] refuses
-//! everything after a failed statement, and the connection is lent only outside of any transaction, else replaced. Damage, and a
+//! everything after a failed statement, and the connection is lent only outside of any transaction, or else replaced. Damage, and a
 //! file that is not at its path, stop all writes until they are over.
 //!
-//! This crate runs the migrations and knows no table by itself; ids of accounts are all that it takes from carrel-entity. It retries
-//! nothing but opening a file that another process holds.
+//! This crate runs the migrations and uses no table; of carrel-entity it uses only the ids of accounts. It retries only opening a file
+//! that another process holds.
 
 mod account_share;
 mod checkpoint;
@@ -74,16 +74,16 @@ use session_lock::LockHolder;
 pub use session_lock::SessionLock;
 pub use transaction::Transaction;
 
-/// Longest wait for another process that writes, and for a connection. It is longer than any write of this service takes; a caller is
-/// told to retry after it.
+/// Maximum wait for another process that writes, and for a connection. It is longer than any write of this service; callers are asked to
+/// retry after it.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a process that starts waits for another that creates the file or changes its tables.
+/// Maximum wait at the start for another process that creates the file or migrates its tables.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
-/// Between two attempts to open a file that another process holds.
+/// Interval between attempts to open a file that another process holds.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
-/// Connections to SQLite that read.
+/// Maximum number of connections to SQLite for reads.
 const MAX_READERS: u32 = 8;
-/// Any number that nothing else in the database locks: one node migrates at a time.
+/// Advisory lock of the migrations, so that one node migrates at a time. Any number that nothing else uses.
 const MIGRATION_LOCK: i64 = 0x4361_7272_656c;
 
 /// The suffix of SQLite's write-ahead log: the name of the database with it is that of the log.
@@ -91,14 +91,14 @@ const LOG_SUFFIX: &str = "-wal";
 /// Checkpoints the write-ahead log, and truncates it.
 const TRUNCATE_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 
-/// The path of a file whose name is that of the database with a suffix.
+/// Returns the path of a file whose name is that of the database with a suffix.
 fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(suffix);
     path.into()
 }
 
-/// Bound values of one statement: SQLite takes no more.
+/// Maximum number of bound values of a statement in SQLite.
 const MAX_STATEMENT_VALUES: usize = 32_766;
 
 /// Inserts rows in as few statements as possible. Returns the number of rows that were inserted; with `conflict`, fewer than were
@@ -137,12 +137,12 @@ pub struct Db {
     /// The pools of each kind of work; `None` on SQLite, where one writer does all of it.
     by_work: Option<Arc<PoolsByWork>>,
     health: Arc<StorageHealth>,
-    /// What holds the [`SessionLock`]s of this process.
+    /// Holds the [`SessionLock`]s of this process.
     locks: LockHolder,
 }
 
 impl Db {
-    /// Opens `postgres://…`, or SQLite at `sqlite://PATH?mode=rwc`, and brings the tables up to date.
+    /// Opens `postgres://…`, or SQLite at `sqlite://PATH?mode=rwc`, and migrates the tables.
     ///
     /// # Errors
     /// The database cannot be reached or opened, or a migration fails.
@@ -152,7 +152,7 @@ impl Db {
         Ok(db)
     }
 
-    /// Prepares it for the service: looks for damage before anything is written, and brings the tables up to date.
+    /// Prepares it for the service: looks for damage before anything is written, and migrates the tables.
     ///
     /// # Errors
     /// The damage that was found, or the database's own error.
@@ -170,14 +170,14 @@ impl Db {
         if url.starts_with("sqlite:") { sqlite(url).await } else { postgres::connect(url).await }
     }
 
-    /// The same database for account security: sign-in, sessions, keys, connections by OAuth, limits. On PostgreSQL it has
-    /// connections of its own, so that it works while requests and jobs wait for locks of content.
+    /// Returns the same database for account security: sign-in, sessions, keys, OAuth connections, limits. On PostgreSQL it uses separate
+    /// connections, so that it works while requests and jobs wait for locks of content.
     #[must_use]
     pub fn for_accounts(&self) -> Self {
         self.by_work.as_ref().map_or_else(|| self.clone(), |by_work| self.with_pools(&by_work.accounts))
     }
 
-    /// The same database for jobs and clean-ups. On PostgreSQL it has connections of its own.
+    /// Returns the same database for jobs and clean-ups. On PostgreSQL it uses separate connections.
     #[must_use]
     pub fn for_jobs(&self) -> Self {
         self.by_work.as_ref().map_or_else(|| self.clone(), |by_work| self.with_pools(&by_work.jobs))
@@ -187,7 +187,7 @@ impl Db {
         Self { read: pools.read.clone(), write: pools.write.clone(), ..self.clone() }
     }
 
-    /// Whether the tables were created, of any version.
+    /// Returns whether the tables were created, of any version.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -233,22 +233,22 @@ impl Db {
         }
     }
 
-    /// The connections for reads.
+    /// Returns the connections for reads.
     pub fn read(&self) -> &Connection {
         &self.read
     }
 
-    /// The connections for writes that are one statement. Use [`Self::begin`] for several.
+    /// Returns the connections for writes that are one statement. Use [`Self::begin`] for several.
     pub fn write(&self) -> &Connection {
         &self.write
     }
 
-    /// What is known about the storage.
+    /// Returns the state of the storage.
     pub fn health(&self) -> &StorageHealth {
         &self.health
     }
 
-    /// Begins a transaction that may write. On SQLite nobody else writes until it ends.
+    /// Begins a transaction that may write. On SQLite no other write is possible until it ends.
     ///
     /// # Errors
     /// The database is damaged, removed or cannot be reached, another process writes for longer than the busy timeout, or the account
@@ -279,7 +279,7 @@ impl Db {
         Ok(Transaction::new(inner, self.health.clone(), share))
     }
 
-    /// Whether rows can be locked against each other (`FOR UPDATE`); SQLite's one writer needs no locks.
+    /// Returns whether rows can be locked against each other (`FOR UPDATE`); SQLite's one writer needs no locks.
     pub fn is_postgres(&self) -> bool {
         self.write.get_database_backend() == DatabaseBackend::Postgres
     }
@@ -316,7 +316,7 @@ impl Db {
         closed
     }
 
-    /// Every pool, of other kinds of work too.
+    /// Returns every pool, of other kinds of work too.
     fn pools(&self) -> Vec<DatabaseConnection> {
         match &self.by_work {
             Some(by_work) => by_work.all(),
@@ -461,7 +461,7 @@ fn guarded(mut options: ConnectOptions, health: &Arc<StorageHealth>) -> ConnectO
     options
 }
 
-/// Whether neither SQLite nor the driver is in a transaction. SQLite refuses BEGIN within one; outside, this takes no lock. It runs
+/// Returns whether neither SQLite nor the driver is in a transaction. SQLite refuses BEGIN within one; outside, this takes no lock. It runs
 /// after the ROLLBACK of a dropped transaction, which may still be queued.
 async fn is_in_autocommit(connection: &mut SqliteConnection) -> bool {
     raw_sql("BEGIN; ROLLBACK").execute(&mut *connection).await.is_ok() && !connection.is_in_transaction()

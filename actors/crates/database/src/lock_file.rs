@@ -1,4 +1,4 @@
-//! A lock that one process at a time has, by a file beside an SQLite database.
+//! A lock for one process at a time, as a file next to an SQLite database.
 //!
 //! The lock (`flock`) ends with the process that has it, also by SIGKILL. The file is empty, and stays. The database itself is not
 //! locked: when a process closes any descriptor of a file, the system releases all locks of `fcntl` that the process has on it, and
@@ -15,9 +15,9 @@ use tracing::warn;
 
 use super::with_suffix;
 
-/// What is known of the lock.
+/// The state of the lock.
 enum LockState {
-    /// Nothing: the file could not be opened or locked yet.
+    /// Unknown: the file could not be opened or locked yet.
     Unknown,
     /// Another process has it.
     Elsewhere,
@@ -30,12 +30,12 @@ pub(super) struct LockFile {
     path: PathBuf,
     database: PathBuf,
     state: LockState,
-    /// The last try failed, and that was logged.
+    /// Whether the last attempt failed, which was logged.
     is_failing: bool,
 }
 
 impl LockFile {
-    /// The file whose name is that of the database with this suffix. Nothing is opened yet.
+    /// Returns the file whose name is that of the database with this suffix. Nothing is opened yet.
     pub(super) fn beside(database: &Path, suffix: &str) -> Self {
         Self {
             path: with_suffix(database, suffix),
@@ -45,10 +45,10 @@ impl LockFile {
         }
     }
 
-    /// Takes the lock, or makes sure that this process still has it; whether it has it. Blocks.
+    /// Acquires the lock, or verifies that this process still has it. Returns whether it has it. Blocks.
     ///
-    /// After a failure the previous answer holds. Before the first answer it is yes: a single service on a disk that takes no new
-    /// file works as usual.
+    /// After a failure the previous result is returned, initially `true`: a single service works as usual on a disk on which no file can be
+    /// created.
     pub(super) fn hold(&mut self) -> bool {
         match self.try_hold() {
             Ok(()) => self.is_failing = false,
@@ -62,7 +62,7 @@ impl LockFile {
             if is_at(file, &self.path)? {
                 return Ok(());
             }
-            // Closed before the path is opened again: should the two be one file after all, this process would exclude itself.
+            // Closed before the path is opened again: if both are the same file, this process would exclude itself.
             self.state = LockState::Unknown;
         }
         let file = self.open()?;
@@ -74,7 +74,7 @@ impl LockFile {
         Ok(())
     }
 
-    /// Opens the file, or makes it. A lock needs no right to write, so on a full or read-only disk a file that exists is enough.
+    /// Opens or creates the file. A lock needs no write permission, so on a full or read-only disk a file that exists is enough.
     fn open(&self) -> io::Result<File> {
         match File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -87,7 +87,8 @@ impl LockFile {
         }
     }
 
-    /// Makes the file for the accounts that may write the database. One that may only read it cannot lock the services out.
+    /// Creates the file with access for the accounts that may write the database. An account that may only read it cannot lock the services
+    /// out.
     fn make(&self) -> io::Result<File> {
         let database = fs::metadata(&self.database)?;
         let writers = database.mode() & 0o222;
@@ -112,7 +113,7 @@ impl LockFile {
     }
 }
 
-/// Whether this is the file at the path. One that was removed or replaced excludes no other process.
+/// Returns whether this is the file at the path. A removed or replaced file excludes no other process.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let open = file.metadata()?;
     match fs::metadata(path) {
@@ -122,7 +123,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// The process's mask may have taken rights away, and what root makes would be closed to the account of the service.
+/// Sets the owner and the permissions, which the umask may have restricted; a file created by root would be inaccessible to the service.
 fn give_to(file: &File, rights: u32, database: &fs::Metadata) -> io::Result<()> {
     if geteuid().is_root() {
         fchown(file, Some(database.uid()), Some(database.gid()))?;
@@ -150,7 +151,7 @@ mod tests {
             self.0.path().join(name)
         }
 
-        /// The lock as another process has it: a file that is opened twice is locked against itself.
+        /// Returns the lock as another process has it: a file that is opened twice is locked against itself.
         fn lock(&self) -> LockFile {
             LockFile::beside(&self.path("a.db"), ".lock")
         }

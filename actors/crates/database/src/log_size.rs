@@ -8,14 +8,14 @@ use tracing::{info, warn};
 use super::integrity::size_of;
 use super::{Db, LOG_SUFFIX, with_suffix};
 
-/// How often the log is measured.
+/// Interval between measurements of the log.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// SQLite checkpoints the log from 4 MB on, and `journal_size_limit` truncates it to 64 MiB: above this size something blocks both.
 const MAX_USUAL_BYTES: u64 = 256 << 20;
 
 impl Db {
     /// Measures the log (`carrel_database_log_bytes`) and logs a warning when it becomes unusually large. Runs until it is aborted.
-    /// Returns at once on PostgreSQL.
+    /// Returns immediately on PostgreSQL.
     pub async fn watch_log(&self) {
         let database = match self.file().await {
             Ok(Some(database)) => database,

@@ -1,6 +1,6 @@
 //! The files of an SQLite database while it is open: whether they are still at their paths.
 //!
-//! A file that is removed, moved or replaced stays open, and SQLite goes on writing to it. What is written then is acknowledged, and
+//! A file that is removed, moved or replaced stays open, and SQLite continues to write to it. Such writes are acknowledged, and
 //! lost when the file is closed. So the device and inode of each file are compared with those at its path.
 
 use std::fs;
@@ -16,18 +16,18 @@ use tracing::error;
 
 use super::{Db, LOG_SUFFIX, with_suffix};
 
-/// How often the files are compared while nothing is written.
+/// Interval between comparisons while nothing is written.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The write-ahead log and its index. SQLite removes them only when the last connection of all processes is closed.
 const COMPANIONS: [&str; 2] = [LOG_SUFFIX, "-shm"];
 
-/// What is at the path of a database that is open.
+/// The state of the path of an open database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DatabasePath {
-    /// Its own file.
+    /// The open file.
     Own,
-    /// Nothing.
+    /// No file.
     Free,
     /// Another file.
     Taken,
@@ -41,15 +41,15 @@ pub(super) struct OpenFiles(Vec<OpenFile>);
 struct OpenFile {
     path: PathBuf,
     identity: FileIdentity,
-    /// What an operator can do when the file is not at its path.
+    /// Advice for the operator when the file is not at its path.
     advice: &'static str,
 }
 
 impl OpenFiles {
-    /// The files of a database that is open. A companion that does not exist, as without a write-ahead log, is left out.
+    /// Returns the files of a database that is open. A companion that does not exist, as without a write-ahead log, is left out.
     ///
     /// # Errors
-    /// The database file cannot be looked at.
+    /// When the database file cannot be inspected.
     pub(super) fn of(database: &Path) -> io::Result<Self> {
         let advice = "move the file back to its place, or stop the service and restore a copy";
         let identity = FileIdentity::from(&fs::metadata(database)?);
@@ -65,17 +65,17 @@ impl OpenFiles {
         Ok(Self(files))
     }
 
-    /// The first file that is not at its path.
+    /// Returns the first file that is not at its path.
     fn first_displaced(&self) -> Option<&OpenFile> {
         self.0.iter().find(|file| !file.is_in_place())
     }
 
-    /// The database file, as it was opened.
+    /// Returns the database file, as it was opened.
     pub(super) fn database(&self) -> Option<&Path> {
         self.0.first().map(|file| file.path.as_path())
     }
 
-    /// What is at the path of the database file.
+    /// Returns the state of the path of the database file.
     pub(super) fn database_path(&self) -> DatabasePath {
         match self.0.first() {
             Some(file) if !file.is_in_place() && file.path.exists() => DatabasePath::Taken,
@@ -84,23 +84,23 @@ impl OpenFiles {
         }
     }
 
-    /// Whether each file is at its path.
+    /// Returns whether each file is at its path.
     pub(super) fn are_in_place(&self) -> bool {
         self.first_displaced().is_none()
     }
 
-    /// Whether this process has the right to write to the files, and their file system takes writes.
+    /// Returns whether this process has the right to write to the files, and their file system takes writes.
     pub(super) fn are_writable(&self) -> bool {
         self.0.iter().all(|file| access(&file.path, Access::WRITE_OK).is_ok())
             && self.is_file_system_writable()
     }
 
-    /// `access` does not tell that ext4 has stopped writing after an error, so a file without a name is made. The files of the
+    /// Creates an unnamed file, because `access` does not report that ext4 has become read-only after an error. The files of the
     /// database cannot be opened for this: closing them would release the locks of SQLite.
     fn is_file_system_writable(&self) -> bool {
         let Some(folder) = self.0.first().and_then(|file| file.path.parent()) else { return false };
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        // Where files without a name are not supported, another error tells nothing.
+        // If unnamed files are not supported, the error has no meaning.
         let not_writable = [Errno::ROFS, Errno::NOSPC, Errno::DQUOT, Errno::IO];
         open(folder, flags, Mode::RUSR | Mode::WUSR).err().is_none_or(|error| !not_writable.contains(&error))
     }
@@ -117,7 +117,7 @@ impl OpenFiles {
 }
 
 impl OpenFile {
-    /// A path that cannot be looked at for another reason, such as a failing disk, says nothing about the file.
+    /// If the path cannot be inspected for another reason, such as a failing disk, the file counts as in place.
     fn is_in_place(&self) -> bool {
         match fs::metadata(&self.path) {
             Ok(found) => FileIdentity::from(&found) == self.identity,
@@ -127,7 +127,7 @@ impl OpenFile {
 }
 
 impl Db {
-    /// Takes note of the files that were opened. Nothing to note for PostgreSQL and for a database in memory.
+    /// Records the open files. Does nothing for PostgreSQL and for a database in memory.
     ///
     /// # Errors
     /// The database cannot be read, or its file was removed meanwhile.
@@ -144,7 +144,7 @@ impl Db {
         Ok(())
     }
 
-    /// From now on a connection that is opened later fails where the file is missing, rather than making an empty one.
+    /// Makes later connections fail if the file is missing, rather than create an empty one.
     fn create_no_more(&self) {
         for connection in [&self.read, &self.write] {
             let pool = connection.pool.get_sqlite_connection_pool();
@@ -154,7 +154,7 @@ impl Db {
     }
 
     /// Compares the files with those at their paths, also while nothing is written, and keeps what they hold when they are not there.
-    /// Runs until it is aborted; returns at once on PostgreSQL.
+    /// Runs until it is aborted; returns immediately on PostgreSQL.
     pub async fn watch_files(&self) {
         if !self.health.has_files() {
             return;
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn each_removed_file_is_displaced_until_it_is_back() {
+    fn removed_file_is_displaced_until_it_is_restored() {
         let folder = Folder::new();
         let open = folder.open();
         assert!(open.are_in_place());

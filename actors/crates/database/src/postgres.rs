@@ -1,7 +1,7 @@
 //! The pools of connections to PostgreSQL.
 //!
-//! Each kind of work has pools of its own, because a statement that waits for a lock keeps its connection: when all connections of a
-//! pool wait, only work of that kind is refused. The time for a lock bounds how long, and differs by who waits.
+//! Each kind of work has separate pools, because a statement that waits for a lock keeps its connection: when all connections of a
+//! pool wait, only work of that kind is refused. The lock timeout bounds the wait, and depends on the kind of work.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,16 +23,16 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 /// (they lock one row of `library_usage` first), so this is time for a burst of some hundred short ones.
 const MAX_SHARE_WAIT: Duration = Duration::from_secs(5);
 
-/// What requests read and change of libraries. A write may wait for two locks, for the row that counts what its account has and for
+/// Reads and changes of libraries by requests. A write may wait for two locks, for the row that counts what its account has and for
 /// what it changes, so it is refused within 8 seconds, and those that wait behind it after 4. A transaction of an import that takes a
 /// hundred rows may hold the first lock for a second or two.
 const API_POOLS: PoolSizes = PoolSizes { readers: 6, writers: 9, lock_timeout: "4s" };
 /// Sign-in, sessions, keys, connections by OAuth, and the limits of callers: rows that are locked for milliseconds.
 const ACCOUNT_POOLS: PoolSizes = PoolSizes { readers: 3, writers: 3, lock_timeout: "2s" };
-/// Jobs and clean-ups. Nobody waits for them, and work that is given up has to be done again.
+/// Jobs and clean-ups. No user waits for them, and aborted work must be repeated.
 const JOB_POOLS: PoolSizes = PoolSizes { readers: 4, writers: 6, lock_timeout: "10s" };
 
-/// How many connections a kind of work has at most, and how long a statement of it waits for a lock.
+/// The maximum number of connections of a kind of work, and the lock timeout of its statements.
 #[derive(Clone, Copy)]
 struct PoolSizes {
     readers: u32,
@@ -55,7 +55,7 @@ pub(super) struct PoolsByWork {
 }
 
 impl PoolsByWork {
-    /// Every pool.
+    /// Returns every pool.
     pub fn all(&self) -> Vec<DatabaseConnection> {
         let pools = [&self.api, &self.accounts, &self.jobs];
         pools.into_iter().flat_map(|pools| [pools.read.pool.clone(), pools.write.pool.clone()]).collect()
@@ -75,7 +75,7 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
         jobs: open(url, JOB_POOLS, Opening::Lazily, &health).await?,
     };
     let mut session = options(url, 1, JOB_POOLS.lock_timeout);
-    // Locks end with their connection, so it is opened when one is wanted and never renewed while it works.
+    // Locks end with their connection, so it is opened when the first lock is needed and never replaced while it works.
     session.connect_lazy(true).idle_timeout(None::<Duration>).max_lifetime(None::<Duration>);
     let locks = LockHolder::Session(Database::connect(session).await?);
     let Pools { read, write } = by_work.api.clone();
@@ -93,12 +93,12 @@ async fn cause_of(url: &str, error: DbErr) -> DbErr {
     DbErr::Conn(RuntimeErr::SqlxError(refused.into()))
 }
 
-/// When the first connection of a pool is made.
+/// When the first connection of a pool is opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Opening {
-    /// At once, so that a wrong URL is an error of the start.
+    /// Immediately, so that a wrong URL is an error at the start.
     AtOnce,
-    /// When it is wanted. Commands of the command line want few.
+    /// On demand. Commands of the command line need few connections.
     Lazily,
 }
 
@@ -111,6 +111,12 @@ async fn open(
     let pool = |connections| {
         let mut options = options(url, connections, sizes.lock_timeout);
         options.connect_lazy(opening == Opening::Lazily);
+        let lending = health.clone();
+        // Otherwise writes would be refused until the connections to the former primary have aged out, half an hour after a failover.
+        options.map_sqlx_postgres_before_acquire(move |_, connection| {
+            let is_kept = !lending.is_before_failover(connection.age);
+            Box::pin(async move { Ok(is_kept) })
+        });
         Database::connect(options)
     };
     let (write, read) = (pool(sizes.writers).await?, pool(sizes.readers).await?);
@@ -157,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn refused_connection_is_told_as_such() {
+    async fn refused_connection_is_reported() {
         // Bound and closed again, so that the connection is refused.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
 

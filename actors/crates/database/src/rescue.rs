@@ -1,6 +1,6 @@
 //! A copy of an SQLite database whose file was removed or replaced while it is open.
 //!
-//! The open file has all that was acknowledged, and is gone when it is closed. The write-ahead log at its path belongs to it: left
+//! The open file contains all acknowledged writes, and is lost when it is closed. The write-ahead log at its path belongs to it: left
 //! there, SQLite would apply it to whatever file is put in its place.
 
 use std::fs;
@@ -19,12 +19,12 @@ const COPY_SUFFIX: &str = ".rescued";
 const MAX_COPIES: u32 = 99;
 
 impl Db {
-    /// Keeps what the open files hold: copies the database if its file is not at its path, then truncates the log. Returns false if it
+    /// Preserves the content of the open files: copies the database if its file is not at its path, then truncates the log. Returns false if it
     /// should be tried again.
     pub(super) async fn rescue(&self) -> bool {
         let path = self.health.database_path();
         let is_kept = path == DatabasePath::Own || self.health.is_rescued() || self.write_copy().await;
-        // In a log next to another file may be what is nowhere else.
+        // A log next to another file may contain the only copy of some writes.
         (is_kept || path == DatabasePath::Free) && self.truncate_log().await
     }
 
@@ -67,7 +67,7 @@ impl Db {
         placed.map(|()| copy)
     }
 
-    /// Where a copy is written, and where it is put once it is complete.
+    /// Returns the temporary path of a copy and its final path.
     fn copy_paths(&self) -> io::Result<(PathBuf, PathBuf)> {
         let database = self.health.database_file().ok_or(io::ErrorKind::NotFound)?;
         let names = (1..=MAX_COPIES).map(|number| match number {
@@ -90,7 +90,7 @@ impl Db {
     async fn truncate_log(&self) -> bool {
         let checkpoint = Statement::from_string(DatabaseBackend::Sqlite, TRUNCATE_LOG);
         match self.read.pool.query_one_raw(checkpoint).await {
-            // The first column says whether something was in the way.
+            // The first column states whether the checkpoint was blocked.
             Ok(row) => row.is_some_and(|row| row.try_get_by_index::<i64>(0).is_ok_and(|busy| busy == 0)),
             Err(error) => {
                 warn!(%error, "could not checkpoint the write-ahead log into the database file that is open");

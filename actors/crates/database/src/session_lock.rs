@@ -1,6 +1,6 @@
-//! Locks that one process at a time has for as long as it lives. Every process of the database sees them.
+//! Locks that one process at a time holds for its lifetime, visible to every process of the database.
 //!
-//! PostgreSQL has such locks: a session takes them, and they end with it. SQLite has none, so there they are locks of files beside
+//! PostgreSQL has such locks: a session takes them, and they end with it. SQLite has none, so there they are locks of files next to
 //! the database.
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use sea_orm::{ConnAcquireErr, ConnectionTrait, DatabaseBackend, DatabaseConnecti
 use super::Db;
 use super::lock_file::LockFile;
 
-/// What is locked.
+/// The purpose of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionLock {
     /// Maintenance of the passage index: the rows that describe its content, and the jobs that change it.
@@ -26,7 +26,7 @@ impl SessionLock {
         }
     }
 
-    /// What the name of its file adds to that of the SQLite database.
+    /// Returns the suffix of its file, which is appended to the name of the SQLite database.
     fn file_suffix(self) -> &'static str {
         match self {
             SessionLock::Index => ".maintainer",
@@ -34,16 +34,16 @@ impl SessionLock {
     }
 }
 
-/// What holds the locks of this process. Clones share it.
+/// Holds the locks of this process. Clones share it.
 #[derive(Clone)]
 pub(super) enum LockHolder {
     /// The session of the one connection to PostgreSQL in this pool.
     Session(DatabaseConnection),
-    /// Files beside an SQLite database.
+    /// Files next to an SQLite database.
     Files(Arc<Mutex<LockFiles>>),
 }
 
-/// The files of the locks, each once it is wanted.
+/// The files of the locks, each created on demand.
 #[derive(Default)]
 pub(super) struct LockFiles {
     index: Option<LockFile>,
@@ -78,11 +78,11 @@ impl LockHolder {
 }
 
 impl Db {
-    /// Takes a lock, or makes sure that this process still has it; whether it has it. It is kept until the database is closed, the
+    /// Acquires a lock, or verifies that this process still has it. Returns whether it has it. It is held until the database is closed, the
     /// process ends or the connection of the lock breaks, so a caller who has it asks again.
     ///
-    /// An SQLite database in memory is its process's alone: there the answer is always yes. It is yes too where the file of the lock
-    /// can be neither opened nor made from the beginning, as on a full disk.
+    /// Always `true` for an SQLite database in memory, which belongs to its process alone, and initially if the file of the lock can be
+    /// neither opened nor created, as on a full disk.
     ///
     /// # Errors
     /// The database cannot be reached, or is closed.
@@ -118,7 +118,7 @@ async fn hold_in_session(session: &DatabaseConnection, lock: SessionLock) -> Res
     held.map_or(Ok(false), |row| row.try_get_by_index(0))
 }
 
-/// Gives every lock back before the connection is closed: the server may be late to see its end.
+/// Releases every lock before the connection is closed: the server may be late to see its end.
 async fn release_session(session: DatabaseConnection) -> Result<(), DbErr> {
     if session.get_postgres_connection_pool().size() == 0 {
         return session.close().await;

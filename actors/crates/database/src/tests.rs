@@ -7,6 +7,7 @@ use std::task::Poll;
 
 use sea_orm::DbErr;
 
+use super::integrity::StartCheckBounds;
 use super::*;
 
 pub(super) struct TestDatabase {
@@ -21,7 +22,7 @@ impl TestDatabase {
         Self { url, _folder: folder }
     }
 
-    /// The database file, or one whose name is longer by this suffix.
+    /// Returns the database file, or one whose name is longer by this suffix.
     pub(super) fn file(&self, suffix: &str) -> PathBuf {
         self._folder.path().join(format!("a.db{suffix}"))
     }
@@ -43,13 +44,13 @@ impl TestDatabase {
         self.file("")
     }
 
-    /// What another process reads.
+    /// Returns the numbers that another process reads.
     async fn numbers(&self) -> Vec<i64> {
         numbers_of(&self.url).await
     }
 }
 
-/// The numbers of the database at this URL.
+/// Returns the numbers of the database at this URL.
 pub(super) async fn numbers_of(url: &str) -> Vec<i64> {
     let db = sqlite(url).await.unwrap();
     let select = Statement::from_string(DatabaseBackend::Sqlite, "SELECT n FROM number ORDER BY n");
@@ -67,7 +68,7 @@ async fn insert(db: &impl ConnectionTrait, number: i64) -> Result<(), DbErr> {
     db.execute_unprepared(&format!("INSERT INTO number VALUES ({number})")).await.map(drop)
 }
 
-/// A statement that fails and, like a full disk, has SQLite roll the whole transaction back by itself.
+/// A statement that fails and, like a full disk, makes SQLite roll back the whole transaction.
 async fn fail_and_roll_back(db: &impl ConnectionTrait) -> DbErr {
     db.execute_unprepared("INSERT OR ROLLBACK INTO number VALUES (1)").await.unwrap_err()
 }
@@ -451,6 +452,55 @@ async fn large_file_cut_after_a_crash_is_found_before_the_start() {
     assert!(matches!(found, OpenError::Damaged(_)), "{found}");
 }
 
+/// Bounds for which every file is too large to be checked before the start.
+const NO_BYTES: StartCheckBounds = StartCheckBounds { whole_bytes: 0, short_bytes: 0 };
+
+/// The files of a database after a crash: the log holds pages by which the file is too short.
+async fn short_file() -> TestDatabase {
+    let (database, copy) = (TestDatabase::new(), TestDatabase::new());
+    let db = database.with_numbers().await;
+    for statement in [
+        "CREATE TABLE text (t BLOB)",
+        "INSERT INTO text VALUES (zeroblob(1048576))",
+        "PRAGMA wal_checkpoint(TRUNCATE)",
+        "INSERT INTO text VALUES (zeroblob(65536))",
+    ] {
+        db.write().execute_unprepared(statement).await.unwrap();
+    }
+    for suffix in ["", LOG_SUFFIX] {
+        std::fs::copy(database.file(suffix), copy.file(suffix)).unwrap();
+    }
+    copy
+}
+
+#[tokio::test]
+async fn large_short_file_whose_log_lacks_pages_is_checked_at_start() {
+    let database = short_file().await;
+    let cut = std::fs::File::options().write(true).open(database.file("")).unwrap();
+    let size = cut.metadata().unwrap().len();
+
+    cut.set_len(size - (256 << 10)).unwrap();
+
+    let check = async || Db::connect(&database.url).await?.check_within(NO_BYTES).await;
+    let found = check().await.unwrap_err();
+    assert!(matches!(found, OpenError::Damaged(_)), "{found}");
+}
+
+#[tokio::test]
+async fn large_short_file_whose_log_has_its_pages_is_served() {
+    let database = short_file().await;
+    let size = database.file("").metadata().unwrap().len();
+    // In the middle of the large text, where a check at the start would find it.
+    overwrite_middle_page(&database.file(""));
+
+    let db = Db::connect(&database.url).await.unwrap();
+
+    assert!(size < db.page_bytes().await.unwrap());
+    db.check_within(NO_BYTES).await.unwrap();
+    let checked = db.check_within(StartCheckBounds { short_bytes: u64::MAX, ..NO_BYTES }).await;
+    assert!(matches!(checked, Err(OpenError::Damaged(_))));
+}
+
 #[tokio::test]
 async fn overwritten_page_is_found_before_the_start() {
     let database = TestDatabase::new();
@@ -463,7 +513,7 @@ async fn overwritten_page_is_found_before_the_start() {
 }
 
 #[tokio::test]
-async fn damage_met_by_the_migration_is_told_as_damage() {
+async fn damage_during_migration_is_reported_as_damage() {
     let database = TestDatabase::new();
     let path = file_checked_while_serving(&database).await;
     let db = open_checked(&database.url).await.unwrap();

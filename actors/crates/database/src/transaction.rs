@@ -14,23 +14,23 @@ use super::health::StorageHealth;
 /// A transaction of the writer.
 ///
 /// After a failed statement every later statement fails, and so does [`Transaction::commit`]. SQLite may have rolled the
-/// transaction back by itself, so that a later statement would stand alone and be kept without the others; PostgreSQL answers
+/// transaction back, so that a later statement would be committed without the others; PostgreSQL answers
 /// COMMIT with success and keeps nothing. Dropped without a commit, it is rolled back.
 pub struct Transaction {
     inner: DatabaseTransaction,
     failure: OnceLock<Failure>,
     health: Arc<StorageHealth>,
-    /// What it holds of its account's share of the connections.
+    /// The connection that it holds of its account's share.
     share: Option<ShareHold>,
 }
 
-/// The first failure of a transaction, in a form that each later statement can be answered with.
+/// The first failure of a transaction, in a form that can be returned for each later statement.
 enum Failure {
     /// The driver reported it.
     Driver(Arc<sqlx::Error>),
-    /// It has no cause in the driver, and its text may stand for a fault of the storage.
+    /// An error without a cause in the driver, whose message may denote a storage fault.
     Own(String),
-    /// It was found elsewhere.
+    /// Another error.
     Other(String),
 }
 
@@ -65,7 +65,7 @@ impl Transaction {
         Self { inner, failure: OnceLock::new(), health, share }
     }
 
-    /// The driver's own transaction, for migrations.
+    /// Returns the driver's own transaction, for migrations.
     pub(super) fn inner(&self) -> &DatabaseTransaction {
         &self.inner
     }
@@ -73,8 +73,8 @@ impl Transaction {
     /// Makes the changes durable.
     ///
     /// # Errors
-    /// A statement of the transaction failed before: nothing of it is kept. Or the commit itself failed: nothing of it is visible,
-    /// but where a sync failed, or the connection to PostgreSQL broke, a restart may still find it. Or a file of the database was
+    /// A statement of the transaction failed before: nothing of it is kept. Or the commit failed: nothing of it is visible,
+    /// but if a sync failed, or the connection to PostgreSQL broke, a restart may still find it. Or a file of the database was
     /// removed meanwhile: the changes are kept only if it comes back.
     pub async fn commit(self) -> Result<(), DbErr> {
         self.allow()?;

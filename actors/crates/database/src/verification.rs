@@ -1,7 +1,7 @@
-//! Verification of an SQLite database in which damage was met while it is served.
+//! Verifies an SQLite database after damage was met while the service runs.
 //!
-//! SQLite reports a read that the disk failed as damage (`SQLITE_CORRUPT`), so what a statement met may be over with the fault of the
-//! disk. Writes are stopped while the database is verified, and go on when a check finds no damage.
+//! SQLite reports a read that the disk failed as damage (`SQLITE_CORRUPT`), so the damage may be over with the fault of the
+//! disk. Writes are stopped while the database is verified, and continue when a check finds no damage.
 
 use std::mem::{Discriminant, discriminant};
 use std::time::{Duration, Instant};
@@ -12,15 +12,15 @@ use tracing::{error, info, warn};
 use super::integrity::{CheckConnection, FULL_CHECK, QUICK_CHECK};
 use super::{Db, OpenError};
 
-/// How long to wait before each check; the last one repeats.
+/// Delays before the checks; the last one repeats.
 const CHECK_DELAYS: [Duration; 3] =
     [Duration::from_secs(10), Duration::from_secs(30), Duration::from_secs(300)];
-/// How often to look whether damage was met.
+/// Interval between tests whether damage was met.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Damage that is met again this soon after a check that found none may be what that check does not see: the pauses stay long.
+/// If damage is met again this soon after a check that found none, the check may not detect it, so the delays stay long.
 const RELAPSE_WINDOW: Duration = Duration::from_secs(3600);
 
-/// Which check is made.
+/// The depth of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CheckDepth {
     /// The pages of every table, as before a start.
@@ -38,17 +38,17 @@ impl CheckDepth {
     }
 }
 
-/// When a database is checked, and how deep.
+/// The schedule of the checks and their depth.
 #[derive(Debug, Default)]
 struct VerificationSchedule {
     made: usize,
     last_sound: Option<Instant>,
-    /// The kind of outcome that was logged last: the same one is not logged again.
+    /// The outcome that was logged last; the same one is not logged again.
     reported: Option<Discriminant<OpenError>>,
 }
 
 impl VerificationSchedule {
-    /// How long to wait before the next check, and how deep it looks.
+    /// Returns the delay and the depth of the next check.
     fn plan_next(&mut self, now: Instant) -> (Duration, CheckDepth) {
         if self.last_sound.take().is_some_and(|at| now.duration_since(at) > RELAPSE_WINDOW) {
             self.made = 0;
@@ -88,8 +88,8 @@ impl VerificationSchedule {
 }
 
 impl Db {
-    /// Verifies the database after damage was met, again and again until a check finds none. Runs until it is aborted; returns at
-    /// once where the database has no files here.
+    /// Verifies the database after damage was met, again and again until a check finds none. Runs until it is aborted; returns
+    /// immediately if the database has no files on this machine.
     pub async fn verify_after_damage(&self) {
         if !self.health.has_files() {
             return;
@@ -109,7 +109,7 @@ impl Db {
         }
     }
 
-    /// Checks the database, and lets writes go on if there is no damage.
+    /// Checks the database, and lets writes continue if there is no damage.
     async fn verify(&self, depth: CheckDepth) -> Result<(), OpenError> {
         let met = self.health.damage_met();
         let started = Instant::now();

@@ -1,40 +1,39 @@
-//! What of a disk's free space is spoken for.
+//! The free space of a disk, and the part of it that writers have announced.
 
-/// What a file takes besides its own bytes, and SQLite for the rows about it.
+/// Additional bytes for a file: file system metadata, and the rows of SQLite about it.
 pub const OVERHEAD_BYTES: u64 = 1 << 20;
 
-/// The free space of a disk as it was measured last, and what has become of it since.
+/// The free space of a disk at the last measurement, and its use since.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// What was free for writers; none where it could not be measured.
+    /// Bytes free for writers; `None` if the measurement failed.
     free_bytes: Option<u64>,
-    /// Announced by writers, and not written yet.
+    /// Bytes announced by writers and not written yet.
     announced_bytes: u64,
-    /// Written by them since the last measurement began. Bytes are counted here after they were written, so a measurement that
-    /// begins later has seen them.
+    /// Bytes written since the last measurement began. They are counted after the write, so a measurement that begins later includes them.
     written_bytes: u64,
 }
 
 impl Ledger {
-    /// What was written since the last measurement: to be read when one begins, for [`Self::set_free`].
+    /// Returns the bytes written since the last measurement. Read it when a measurement begins, and pass it to [`Self::set_free`].
     pub fn written_bytes(&self) -> u64 {
         self.written_bytes
     }
 
-    /// Sets what a measurement found that began when this much had been written; none where it failed.
+    /// Sets the result of a measurement; `None` if it failed. `written_before` are the written bytes when it began.
     pub fn set_free(&mut self, free_bytes: Option<u64>, written_before: u64) {
         self.free_bytes = free_bytes;
         self.written_bytes = self.written_bytes.saturating_sub(written_before);
     }
 
-    /// Whether the disk was measured, and has room for so many bytes besides all that is announced and what has to stay free.
+    /// Returns whether the disk was measured, and has room for these bytes in addition to all announced bytes and the floor.
     pub fn has_room_for(&self, bytes: u64, min_free_bytes: u64) -> bool {
         let taken = [self.announced_bytes, self.written_bytes, bytes, min_free_bytes, OVERHEAD_BYTES];
         let taken = taken.into_iter().fold(0, u64::saturating_add);
         self.free_bytes.is_some_and(|free_bytes| free_bytes >= taken)
     }
 
-    /// Announces bytes, where there is room for them or the room is not known; whether it did.
+    /// Announces bytes if there is room for them or the free space is unknown. Returns whether they were announced.
     pub fn announce(&mut self, bytes: u64, min_free_bytes: u64) -> bool {
         let is_announced = self.free_bytes.is_none() || self.has_room_for(bytes, min_free_bytes);
         if is_announced {
@@ -43,13 +42,13 @@ impl Ledger {
         is_announced
     }
 
-    /// Announced bytes were written.
+    /// Records that announced bytes were written.
     pub fn record_written(&mut self, bytes: u64) {
         self.withdraw(bytes);
         self.written_bytes = self.written_bytes.saturating_add(bytes);
     }
 
-    /// Announced bytes will not be written.
+    /// Withdraws announced bytes that will not be written.
     pub fn withdraw(&mut self, bytes: u64) {
         self.announced_bytes = self.announced_bytes.saturating_sub(bytes);
     }
@@ -61,7 +60,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// The ledger of a disk with so much free space besides what is kept for overhead.
+    /// Returns the ledger of a disk with this free space in addition to the overhead.
     fn ledger(free_bytes: u64) -> Ledger {
         let mut ledger = Ledger::default();
         ledger.set_free(Some(free_bytes + OVERHEAD_BYTES), 0);

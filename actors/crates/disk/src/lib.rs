@@ -3,8 +3,8 @@
 //! Keeps free space on the disks that hold the database, the index and the files, and provides temporary files on them.
 //!
 //! SQLite fails a write on a full disk cleanly, but the embedded index writes through mapped files, where a full disk ends the
-//! process (SIGBUS). Below the free-space floor no work begins that adds data; sign-in, revocation and deletion go on, and so do
-//! jobs that only delete, as long as the index has the space that it needs to write at all.
+//! process (SIGBUS). Below the free-space floor no work begins that adds data. Sign-in, revocation and deletion continue, and so do
+//! jobs that only delete, as long as the index has the space that it needs for any write.
 //!
 //! | To | Call |
 //! |---|---|
@@ -17,9 +17,9 @@
 //! | write a temporary file | [`Scratch::file`], [`Scratch::writer`] |
 //! | tell a file from another one at its path | [`FileIdentity`] |
 //!
-//! A background task measures the disks, and requests load what it found: a slow network file system stalls none of them.
-//! Writers of long files announce their bytes, so that many at once do not pass the floor between two measurements. Where other
-//! processes fill a disk all the same, space that was set aside on it (16 MiB, less on a disk below 128 MiB) is released.
+//! A background task measures the disks, and requests load the result: a slow network file system stalls none of them.
+//! Writers of long files announce their bytes, so that many concurrent writers do not pass the floor between two measurements. If other
+//! processes fill a disk nevertheless, space that was set aside on it (16 MiB, less on a disk below 128 MiB) is released.
 //!
 //! A disk that cannot be measured counts as one with space. Disks are distinguished by their device number; quotas of users or
 //! directories are not known. This crate reads no settings and depends on no other crate of Carrel.
@@ -49,7 +49,7 @@ use self::volume::Volume;
 /// Space that must be free before passages are added to the index or changed: the engine writes through mapped files, where a
 /// full disk ends the process instead of failing the write.
 pub const MIN_FREE_TO_ADD_BYTES: u64 = 16 << 20;
-/// The same before passages are removed, or what was written is synced: that takes far less, and frees space.
+/// Space that must be free before passages are removed or writes are synced, which takes far less and frees space.
 pub const MIN_FREE_TO_DELETE_BYTES: u64 = 8 << 20;
 
 /// A disk has no more free space than its floor.
@@ -57,7 +57,7 @@ pub const MIN_FREE_TO_DELETE_BYTES: u64 = 8 << 20;
 #[error("a disk has less free space than storage.min_free_bytes")]
 pub struct StorageFull;
 
-/// How much space the fullest of the disks has left.
+/// The free space of the fullest disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SpaceLevel {
     /// Less than deletions need.
@@ -69,7 +69,7 @@ pub enum SpaceLevel {
 }
 
 impl SpaceLevel {
-    /// The level whose discriminant is this number.
+    /// Returns the level whose discriminant is this number.
     fn from_number(number: u8) -> Self {
         let levels = [Self::Full, Self::BelowFloor, Self::AboveFloor];
         levels.into_iter().find(|level| *level as u8 == number).unwrap_or(Self::AboveFloor)
@@ -83,30 +83,30 @@ pub struct DiskSpace(Arc<Disks>);
 #[derive(Debug)]
 struct Disks {
     min_free_bytes: u64,
-    /// Those whose floor is held.
+    /// The disks whose floor is kept.
     volumes: Vec<Arc<Volume>>,
-    /// The one that announced bytes are written to; none where there is no disk.
+    /// The disk to which announced bytes are written; `None` without disks.
     target: Option<Arc<Volume>>,
-    /// All that are measured: these, and those of [`DiskSpace::with_folder`].
+    /// All measured disks: these, and those of [`DiskSpace::with_folder`].
     watched: Arc<Mutex<Vec<Arc<Volume>>>>,
 }
 
 impl Default for DiskSpace {
-    /// No floor.
+    /// No disks and no floor.
     fn default() -> Self {
         Self::new(Vec::new(), 0)
     }
 }
 
 impl DiskSpace {
-    /// Measures the disk of each folder, once for each disk. This floor in bytes holds for all; 0 is no floor. Announced bytes are
-    /// for the first.
+    /// Creates the disks of these folders, each disk once, and measures them. The floor in bytes applies to all; 0 means no floor. Announced
+    /// bytes count for the first disk.
     pub fn new(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
         let volumes = folders.into_iter().map(|folder| Volume::new(folder, None, min_free_bytes));
         Self::from_volumes(volumes, min_free_bytes)
     }
 
-    /// The same, for the service: space is set aside on each disk, in a file of the folder.
+    /// Creates the disks as [`Self::new`] does, with space set aside on each in a file of the folder. Used by the service.
     pub fn with_reserves(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
         let volumes = folders.into_iter().map(|folder| {
             let reserve = SpaceReserve::in_folder(&folder);
@@ -126,7 +126,7 @@ impl DiskSpace {
         Self(Arc::new(Disks { min_free_bytes, volumes, target, watched }))
     }
 
-    /// The same disks and that of one more folder, which announced bytes are for.
+    /// Returns these disks and the disk of another folder, for which announced bytes then count.
     #[must_use]
     pub fn with_folder(&self, folder: PathBuf) -> Self {
         let volume = self.watch_folder(folder);
@@ -149,33 +149,33 @@ impl DiskSpace {
         volume
     }
 
-    /// Measures the disks four times a second until it is aborted, each by itself: one that does not answer keeps its last level.
-    /// Releases and refills what is set aside.
+    /// Measures the disks four times a second until it is aborted, each independently: a disk that does not answer keeps its last level.
+    /// Releases and refills the space that is set aside.
     pub async fn watch(self) {
         let watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
         join_all(watched.into_iter().map(Volume::watch)).await;
     }
 
-    /// Gives back what is set aside, where a disk has too little left to open the database and the index.
+    /// Releases the space that is set aside, if a disk has too little left to open the database and the index.
     ///
     /// # Errors
-    /// The space can be neither measured nor given back.
+    /// When the disk cannot be measured or the space cannot be released.
     pub fn release_reserves_to_start(&self) -> io::Result<()> {
         self.0.volumes.iter().try_for_each(|volume| volume.release_to_start())
     }
 
-    /// The level of the fullest disk, as it was measured last. A disk that cannot be measured counts as one with space: its writes
-    /// fail by themselves where it has none.
+    /// Returns the level of the fullest disk, from the last measurement. A disk that cannot be measured counts as one with space: if it
+    /// has none, its writes fail.
     pub fn level(&self) -> SpaceLevel {
         self.0.volumes.iter().map(|volume| volume.level()).min().unwrap_or(SpaceLevel::AboveFloor)
     }
 
-    /// Whether every disk has more than the floor left.
+    /// Returns whether every disk has more than the floor left.
     pub fn has_room(&self) -> bool {
         self.level() == SpaceLevel::AboveFloor
     }
 
-    /// Refuses what needs space.
+    /// Checks that there is space for work that adds data.
     ///
     /// # Errors
     /// [`StorageFull`] below the floor.
@@ -183,10 +183,10 @@ impl DiskSpace {
         if self.has_room() { Ok(()) } else { Err(StorageFull) }
     }
 
-    /// Announces a file of this length; of one whose length is not known, a first part.
+    /// Announces a file of this length, or a first part of a file of unknown length.
     ///
     /// # Errors
-    /// [`io::ErrorKind::StorageFull`] where the disk would fall below its floor, with what others have announced.
+    /// [`io::ErrorKind::StorageFull`] when the disk would fall below its floor, with what others have announced.
     pub fn reserve(&self, length: Option<u64>) -> io::Result<DiskReservation> {
         let mut reservation = DiskReservation::new(self.clone());
         match length {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_announced_without_a_floor() {
+    fn disk_without_a_floor_needs_no_announcements() {
         let folder = tempfile::tempdir().unwrap();
         let disk = DiskSpace::new(vec![folder.path().to_owned()], 0);
 

@@ -1,13 +1,13 @@
-//! Space that a writer has announced: between two measurements many writers at once could pass the floor.
+//! Space that a writer has announced. Without announcements many concurrent writers could pass the floor between two measurements.
 
 use std::io;
 
 use super::DiskSpace;
 
-/// What a writer of unknown length announces at a time.
+/// Number of bytes that a writer of unknown length announces at a time.
 const STEP_BYTES: u64 = 4 << 20;
 
-/// Bytes that are announced and not written yet; withdrawn when this is dropped.
+/// Announced bytes that are not written yet. They are withdrawn when this is dropped.
 #[derive(Debug)]
 pub struct DiskReservation {
     disk: DiskSpace,
@@ -19,23 +19,23 @@ impl DiskReservation {
         Self { disk, left_bytes: 0 }
     }
 
-    /// To be called before so many bytes are written. Where fewer are announced, a further step is.
+    /// Must be called before `bytes` are written. Announces more if fewer are announced.
     ///
     /// # Errors
-    /// [`io::ErrorKind::StorageFull`] where a disk is below its floor, or would be.
+    /// [`io::ErrorKind::StorageFull`] when a disk is or would be below its floor.
     pub fn require(&mut self, bytes: u64) -> io::Result<()> {
         let missing = bytes.saturating_sub(self.left_bytes);
         let is_announced = missing == 0 || self.announce(missing.max(STEP_BYTES)) || self.announce(missing);
         self.require_room(is_announced)
     }
 
-    /// The same for a writer that announces all of its bytes.
+    /// Announces all bytes of a writer of known length.
     pub(super) fn require_exactly(&mut self, bytes: u64) -> io::Result<()> {
         let is_announced = self.announce(bytes);
         self.require_room(is_announced)
     }
 
-    /// To be called after so many bytes were written.
+    /// Must be called after `bytes` were written.
     pub fn record_written(&mut self, bytes: u64) {
         let written = bytes.min(self.left_bytes);
         self.left_bytes -= written;
@@ -70,7 +70,7 @@ mod tests {
     use super::super::ledger::OVERHEAD_BYTES;
     use super::*;
 
-    /// A disk with a floor of 1 byte, of which so much was found free.
+    /// Returns a disk with a floor of 1 byte and this measured free space.
     fn disk(folder: &tempfile::TempDir, free_bytes: u64) -> DiskSpace {
         let disk = DiskSpace::new(vec![folder.path().to_owned()], 1);
         disk.target().unwrap().ledger().set_free(Some(free_bytes + 1 + OVERHEAD_BYTES), 0);

@@ -73,7 +73,7 @@ pub struct ScratchFile {
 }
 
 impl ScratchFile {
-    /// The path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,4 +1,4 @@
-//! What a file system says of its free space.
+//! The free space that a file system reports.
 
 use std::io;
 use std::path::Path;
@@ -13,11 +13,11 @@ const MIN_FREE_INODES: u64 = 64;
 /// The free space of a file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Space {
-    /// Bytes of the file system, used ones too.
+    /// Size of the file system in bytes.
     pub total_bytes: u64,
-    /// Bytes that this process may still take.
+    /// Bytes that are available to this process.
     pub free_bytes: u64,
-    /// 0 where inodes are made as they are needed.
+    /// 0 if the file system creates inodes on demand.
     total_inodes: u64,
     free_inodes: u64,
 }
@@ -26,7 +26,7 @@ impl Space {
     /// Measures the disk of a folder.
     ///
     /// # Errors
-    /// The folder is not there, or its disk cannot be measured.
+    /// When the folder does not exist or its disk cannot be measured.
     pub fn measure(folder: &Path) -> io::Result<Self> {
         let disk = statvfs(folder)?;
         Ok(Self {
@@ -37,7 +37,7 @@ impl Space {
         })
     }
 
-    /// The level with this floor, where so many of the free bytes are not for what adds.
+    /// Returns the level for this floor. `withheld_bytes` of the free bytes are not available for adding data.
     pub fn level(self, withheld_bytes: u64, min_free_bytes: u64) -> SpaceLevel {
         let has_inodes = self.total_inodes == 0 || self.free_inodes >= MIN_FREE_INODES;
         let is_above = self.free_bytes.saturating_sub(withheld_bytes) > min_free_bytes;
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(space(MIB).level(12 * MIB, 16 * MIB), SpaceLevel::Full);
     }
 
-    /// Of the fault table (row 8).
+    /// Fault table (row 8).
     #[test]
     fn disk_without_free_inodes_is_below_the_floor() {
         let none = Space { free_inodes: MIN_FREE_INODES - 1, ..space(100 * MIB) };

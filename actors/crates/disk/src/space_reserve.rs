@@ -1,9 +1,9 @@
-//! Space that is set aside on a disk, for when others have filled it.
+//! Space that is set aside on a disk, for the case that other programs fill it.
 //!
-//! SQLite makes the index of its write-ahead log when it opens, and the passage index maps files of a few MiB: without space for
-//! them neither could even be read. And sign-in, revocation and deletion write: up to 4 MB to the log before SQLite checkpoints it,
-//! as much to the database then, and deleted texts once more as zeros. So a part is given back while the service runs, and the
-//! rest when it starts on a full disk.
+//! SQLite creates the index of its write-ahead log when it opens, and the passage index maps files of a few MiB: without space for them
+//! neither could be read. Sign-in, revocation and deletion also write: up to 4 MB to the log before SQLite checkpoints it, the same amount
+//! to the database then, and deleted texts again as zeros. So a part is released while the service runs, and the rest when it starts on a
+//! full disk.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -17,15 +17,15 @@ use super::space::Space;
 
 /// Kept for a start: opening the database and the index takes under 1 MiB.
 pub const START_BYTES: u64 = 4 << 20;
-/// The whole reserve. What is not kept for a start is released while the service runs: with more than
-/// [`super::MIN_FREE_TO_DELETE_BYTES`] the index takes deletions too.
+/// Size of the whole reserve. The part that is not kept for a start is released while the service runs. It is larger than
+/// [`super::MIN_FREE_TO_DELETE_BYTES`], so that the index accepts deletions too.
 const RESERVE_BYTES: u64 = 16 << 20;
-/// Of a small disk the reserve takes only this part, but enough for a start.
-const MAX_PART_OF_DISK: u64 = 8;
-/// The folder may be one that other programs use too.
+/// On a small disk the reserve takes one part in this many, but enough for a start.
+const DISK_PARTS: u64 = 8;
+/// The name identifies the program, because other programs may use the folder too.
 const FILE_NAME: &str = "carrel.space-reserve";
 
-/// The file that holds the space.
+/// The file that reserves the space.
 #[derive(Debug)]
 pub struct SpaceReserve {
     path: PathBuf,
@@ -33,21 +33,21 @@ pub struct SpaceReserve {
 }
 
 impl SpaceReserve {
-    /// The file of this folder. Nothing is set aside yet.
+    /// Returns the reserve of a folder. No space is set aside yet.
     pub fn in_folder(folder: &Path) -> Self {
         let bytes = Space::measure(folder).map_or(RESERVE_BYTES, |space| reserve_bytes(space.total_bytes));
         Self { path: folder.join(FILE_NAME), bytes }
     }
 
-    /// Bytes that are not set aside: released, or not taken yet.
+    /// Returns the number of bytes that are not set aside, because they were released or not reserved yet.
     pub fn missing_bytes(&self) -> u64 {
         self.bytes.saturating_sub(self.length().unwrap_or(0))
     }
 
-    /// Gives all of it back; whether there was any.
+    /// Releases all space. Returns whether there was any.
     ///
     /// # Errors
-    /// The file cannot be removed.
+    /// When the file cannot be removed.
     pub fn remove(&self) -> io::Result<bool> {
         match fs::remove_file(&self.path) {
             Ok(()) => Ok(true),
@@ -56,10 +56,10 @@ impl SpaceReserve {
         }
     }
 
-    /// Gives back what is not kept for a start; whether there was any.
+    /// Releases the space that is not kept for a start. Returns whether there was any.
     ///
     /// # Errors
-    /// The file cannot be cut.
+    /// When the file cannot be truncated.
     pub fn shrink(&self) -> io::Result<bool> {
         if self.length().unwrap_or(0) <= START_BYTES {
             return Ok(false);
@@ -68,10 +68,10 @@ impl SpaceReserve {
         Ok(true)
     }
 
-    /// Sets all of it aside.
+    /// Sets all space aside.
     ///
     /// # Errors
-    /// The file cannot be written; no more is set aside then than before.
+    /// When the file cannot be written; then no additional space is set aside.
     pub fn fill(&self) -> io::Result<()> {
         let before = self.length().unwrap_or(0);
         let mut file =
@@ -91,17 +91,16 @@ impl SpaceReserve {
     }
 }
 
-/// How much is set aside on a disk of this size.
+/// Returns how much is set aside on a disk of this size.
 fn reserve_bytes(disk_bytes: u64) -> u64 {
-    (disk_bytes / MAX_PART_OF_DISK).clamp(START_BYTES, RESERVE_BYTES)
+    (disk_bytes / DISK_PARTS).clamp(START_BYTES, RESERVE_BYTES)
 }
 
-/// For file systems that do not allocate on demand. A sparse file would set nothing aside; on one that compresses, this does not
-/// either.
+/// Writes zeros, for file systems without `fallocate`. A sparse file would reserve nothing; on a compressing file system zeros do not either.
 fn write_zeros(file: &mut File, bytes: u64) -> io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
     io::copy(&mut io::repeat(0).take(bytes), file)?;
-    // A file system may find only now that it has no space for them.
+    // Some file systems report only now that there is no space.
     file.sync_all()
 }
 
@@ -111,10 +110,10 @@ mod tests {
 
     use super::*;
 
-    /// In which `st_blocks` counts, whatever the file system.
+    /// Unit of `st_blocks` on every file system.
     const BLOCK_BYTES: u64 = 512;
 
-    /// Bytes that the file takes on the disk.
+    /// Returns the bytes that the file takes on the disk.
     fn allocated(folder: &tempfile::TempDir) -> u64 {
         fs::metadata(folder.path().join(FILE_NAME)).map_or(0, |found| found.blocks() * BLOCK_BYTES)
     }

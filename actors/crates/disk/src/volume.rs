@@ -14,31 +14,31 @@ use super::space::Space;
 use super::space_reserve::{START_BYTES, SpaceReserve};
 use super::{SpaceLevel, available_bytes};
 
-/// How often a disk is measured.
+/// Interval between measurements of a disk.
 const MEASUREMENT_INTERVAL: Duration = Duration::from_millis(250);
-/// After how many measurements the reserve is refilled, where there is room: soon after space was freed, a disk may fill up again.
+/// Number of measurements between attempts to refill the reserve. Not each one, because a disk may fill up again soon after space was freed.
 const MEASUREMENTS_PER_REFILL: u64 = 20;
-/// The reserve is refilled only where so much stays free besides it and the floor: otherwise it would soon be released again.
+/// Free space in addition to the reserve and the floor that is required for a refill; with less the reserve would soon be released again.
 const MIN_FREE_BESIDES_RESERVE_BYTES: u64 = 8 << 20;
 
-/// The disk of a folder, as it was measured last.
+/// The disk of a folder with its last measurement.
 #[derive(Debug)]
 pub struct Volume {
     folder: PathBuf,
-    /// Tells disks apart; none where the folder is not there.
+    /// Device number, which identifies the disk; `None` if the folder does not exist.
     device: Option<u64>,
     min_free_bytes: u64,
-    /// What is set aside on it.
+    /// The space that is set aside on it.
     reserve: Option<SpaceReserve>,
     /// A [`SpaceLevel`].
     level: AtomicU8,
-    /// The last measurement failed.
+    /// Whether the last measurement failed.
     is_unknown: AtomicBool,
     ledger: Mutex<Ledger>,
 }
 
 impl Volume {
-    /// The disk of this folder, measured once.
+    /// Creates the disk of a folder and measures it.
     pub fn new(folder: PathBuf, reserve: Option<SpaceReserve>, min_free_bytes: u64) -> Self {
         let device = std::fs::metadata(&folder).ok().map(|found| found.dev());
         let volume = Self {
@@ -54,30 +54,30 @@ impl Volume {
         volume
     }
 
-    /// Whether the folder of the other is on this disk too.
+    /// Returns whether both folders are on the same disk.
     pub fn is_same_disk(&self, other: &Self) -> bool {
         self.device.is_some() && self.device == other.device
     }
 
-    /// The level that was measured last.
+    /// Returns the level that was measured last.
     pub fn level(&self) -> SpaceLevel {
         SpaceLevel::from_number(self.level.load(Ordering::Relaxed))
     }
 
-    /// What is spoken for.
+    /// Returns the ledger of announced bytes.
     pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Announces bytes that are about to be written, where there is room above the floor; whether it did.
+    /// Announces bytes before they are written, if there is room above the floor. Returns whether they were announced.
     pub fn announce(&self, bytes: u64) -> bool {
         self.min_free_bytes == 0 || self.ledger().announce(bytes, self.min_free_bytes)
     }
 
-    /// Gives all that is set aside back, where too little is left to open the database and the index.
+    /// Releases all space that is set aside, if too little is left to open the database and the index.
     ///
     /// # Errors
-    /// The space can be neither measured nor given back.
+    /// When the disk cannot be measured or the space cannot be released.
     pub fn release_to_start(&self) -> io::Result<()> {
         let Some(reserve) = &self.reserve else { return Ok(()) };
         if available_bytes(&self.folder)? < START_BYTES && reserve.remove()? {
@@ -87,8 +87,8 @@ impl Volume {
         Ok(())
     }
 
-    /// Measures the disk until this is dropped. A measurement that hangs, on a network file system that is away, is waited for:
-    /// the last level holds until then.
+    /// Measures the disk until this is dropped. A measurement that hangs, such as on an unreachable network file system, keeps the
+    /// last level.
     pub async fn watch(self: Arc<Self>) {
         for round in 0_u64.. {
             let volume = self.clone();
@@ -107,7 +107,7 @@ impl Volume {
         }
     }
 
-    /// Gives what is set aside back to the writes that go on below the floor. The rest stays for the next start.
+    /// Releases space for the writes that continue below the floor. The rest is kept for the next start.
     fn release(&self, reserve: &SpaceReserve, round: u64) {
         match reserve.shrink() {
             Ok(false) => {}
@@ -126,7 +126,7 @@ impl Volume {
         }
     }
 
-    /// Sets space aside. A failure is no reason not to serve.
+    /// Sets space aside again. A failure does not stop the service.
     fn refill(&self, reserve: &SpaceReserve) {
         let has_room = self.ledger().has_room_for(MIN_FREE_BESIDES_RESERVE_BYTES, self.min_free_bytes);
         if !has_room || reserve.missing_bytes() == 0 {
@@ -141,7 +141,7 @@ impl Volume {
     fn measure(&self) -> SpaceLevel {
         let written_before = self.ledger().written_bytes();
         let found = self.space();
-        // What is missing of the reserve is not for writers: it is to be filled, or was released for what goes on below the floor.
+        // The missing part of the reserve is not available to writers: it is to be refilled, or was released for work below the floor.
         let missing = self.reserve.as_ref().map_or(0, SpaceReserve::missing_bytes);
         let level = found.map_or(SpaceLevel::AboveFloor, |space| space.level(missing, self.min_free_bytes));
         let for_writers = found.map(|space| space.free_bytes.saturating_sub(missing));
@@ -150,7 +150,7 @@ impl Volume {
         level
     }
 
-    /// None where the disk cannot be measured, which is logged once.
+    /// Returns the measured space; `None` if the disk cannot be measured, which is logged once.
     fn space(&self) -> Option<Space> {
         match Space::measure(&self.folder) {
             Ok(space) => {

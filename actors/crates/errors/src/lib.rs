@@ -42,7 +42,7 @@ const MAX_SHOWN_PATH_CHARS: usize = 100;
 /// Why the storage did not take a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StorageFailure {
-    /// A read, a write or a sync failed, or memory or file handles ran out.
+    /// A read, a write or a sync failed, memory or file handles ran out, or the server of the database takes no writes.
     #[error("the storage failed, so it is not known whether a change was kept; try again later")]
     Transient,
     /// Damage was met in the database.
@@ -51,6 +51,12 @@ pub enum StorageFailure {
     /// A file of the database was removed, moved or replaced.
     #[error("a file of the database is missing; changes are not kept until the operator has put it back")]
     Removed,
+    /// There is no passage index, because its disk has no space for one.
+    #[error(
+        "search is not available, because the disk has no space for its index; reading still works; try again when \
+         the operator has freed space"
+    )]
+    NoIndex,
 }
 
 impl StorageFailure {
@@ -59,8 +65,8 @@ impl StorageFailure {
         Duration::from_secs(match self {
             // The connection that met the fault has been replaced by then.
             Self::Transient => 5,
-            // Writes go on when a check finds no damage, or the file is back in its place.
-            Self::Damaged | Self::Removed => 60,
+            // Writes go on when a check finds no damage, or the file is back in its place; searches when an operator has freed space.
+            Self::Damaged | Self::Removed | Self::NoIndex => 60,
         })
     }
 }
@@ -213,6 +219,15 @@ pub enum Error {
     /// Too many failed authentications or new accounts from one IP address, or failed sign-ins to one account.
     #[error("too many attempts; try again in {}", seconds(*.0))]
     TooManyFailures(Duration),
+    /// An account sends too many files at the same time.
+    #[error(
+        "{limit} uploads of this account are being received at the same time, which is the limit; send this file when one of \
+         them has ended"
+    )]
+    TooManyUploads {
+        /// Uploads of one account that are received at the same time.
+        limit: usize,
+    },
     /// A component is at its capacity, or is being restarted.
     #[error("the service is busy; try again in {}", seconds(*.0))]
     Busy(Duration),
@@ -427,7 +442,10 @@ impl Error {
 
     /// Whether the failure was logged where it occurred, so that it need not be logged again (see [`database::is_reported`]).
     pub fn is_reported(&self) -> bool {
-        matches!(self, Error::StorageFailed(StorageFailure::Damaged | StorageFailure::Removed))
+        matches!(
+            self,
+            Error::StorageFailed(StorageFailure::Damaged | StorageFailure::Removed | StorageFailure::NoIndex)
+        )
     }
 
     /// Creates an internal error with a cause for the log.
@@ -444,9 +462,12 @@ impl From<DbErr> for Error {
     fn from(error: DbErr) -> Self {
         match StorageFault::of(&error) {
             Some(StorageFault::Full) => return Error::StorageFull,
-            Some(StorageFault::Io | StorageFault::NoHandles | StorageFault::OutOfMemory) => {
-                return StorageFailure::Transient.into();
-            }
+            Some(
+                StorageFault::Io
+                | StorageFault::ReadOnly
+                | StorageFault::NoHandles
+                | StorageFault::OutOfMemory,
+            ) => return StorageFailure::Transient.into(),
             Some(StorageFault::Corrupt) => return StorageFailure::Damaged.into(),
             Some(StorageFault::Removed) => return StorageFailure::Removed.into(),
             None => {}
@@ -549,12 +570,15 @@ impl WriteError for Error {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error as StdError;
+    use std::fmt;
     use std::fs;
     use std::path::PathBuf;
     use std::sync::Arc;
 
     use database::Db;
     use sea_orm::ConnectionTrait;
+    use sqlx::error::{DatabaseError, ErrorKind};
 
     use super::*;
 
@@ -617,6 +641,67 @@ mod tests {
         let refused = db.write().execute_unprepared(INSERT).await.unwrap_err();
 
         let error = Error::from(refused);
+        assert!(matches!(error, Error::StorageFailed(StorageFailure::Transient)), "{error:?}");
+    }
+
+    /// An error that PostgreSQL reports with this SQLSTATE.
+    #[derive(Debug)]
+    struct SqlState(&'static str);
+
+    impl fmt::Display for SqlState {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl StdError for SqlState {}
+
+    impl DatabaseError for SqlState {
+        fn message(&self) -> &str {
+            self.0
+        }
+
+        fn code(&self) -> Option<Cow<'_, str>> {
+            Some(self.0.into())
+        }
+
+        fn as_error(&self) -> &(dyn StdError + Send + Sync + 'static) {
+            self
+        }
+
+        fn as_error_mut(&mut self) -> &mut (dyn StdError + Send + Sync + 'static) {
+            self
+        }
+
+        fn into_error(self: Box<Self>) -> Box<dyn StdError + Send + Sync + 'static> {
+            self
+        }
+
+        fn kind(&self) -> ErrorKind {
+            ErrorKind::Other
+        }
+    }
+
+    /// Deadlock, serialization failure, lock not available, read-only server, administrative shutdown.
+    #[test]
+    fn refusals_of_postgres_are_503_with_a_wait() {
+        for code in ["40P01", "40001", "55P03", "25006", "57P01"] {
+            let refused = || RuntimeErr::SqlxError(Arc::new(sqlx::Error::Database(Box::new(SqlState(code)))));
+            for error in [DbErr::Exec(refused()), DbErr::Query(refused())] {
+                let error = Error::from(error);
+
+                assert_eq!(error.spec().status, 503, "{code}");
+                assert!(error.retry_after().is_some(), "{code}");
+            }
+        }
+    }
+
+    #[test]
+    fn write_to_a_read_only_server_is_a_transient_storage_failure() {
+        let refused = sqlx::Error::Database(Box::new(SqlState("25006")));
+
+        let error = Error::from(DbErr::Exec(RuntimeErr::SqlxError(Arc::new(refused))));
+
         assert!(matches!(error, Error::StorageFailed(StorageFailure::Transient)), "{error:?}");
     }
 

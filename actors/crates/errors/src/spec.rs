@@ -146,8 +146,9 @@ error_table! {
     ),
     Error::BodyTimeout => row(
         "REQUEST_TIMEOUT", 408, Http,
-        "The body arrived too slowly: slower than 64 KiB per second for longer than `server.body_grace_seconds` in all. \
-         The connection is closed.",
+        "The body arrived too slowly: slower than 64 KiB per second for longer than `server.body_grace_seconds` in all; the \
+         file of an upload or an import: slower than 8 KiB per second for longer than two minutes in all, or not at all for a \
+         minute. The connection is closed.",
     ),
     Error::Conflict(_) => row(
         "CONFLICT", 409, ToolResult,
@@ -194,6 +195,10 @@ error_table! {
         "Too many failed attempts from one IP address or for one account, or too many new accounts from one IP address (with \
          `Retry-After`).",
     ).with_retry(RetryRule::Carried),
+    Error::TooManyUploads { .. } => row(
+        "RATE_LIMITED", 429, Http,
+        "An account sends too many files at the same time (with `Retry-After`).",
+    ).with_retry(RetryRule::After(Duration::from_secs(5))),
     Error::Internal(_) => row(
         "INTERNAL", 500, Http,
         "An internal error occurred. The log has its cause under the id in `X-Request-Id`.",
@@ -271,6 +276,7 @@ mod tests {
             Error::FeedNotFound("the feed has no entries".to_owned()),
             Error::RateLimited(wait),
             Error::TooManyFailures(WAIT),
+            Error::TooManyUploads { limit: 8 },
             Error::internal("a table is missing"),
             Error::AiPaused(WAIT),
             Error::AiUnavailable,

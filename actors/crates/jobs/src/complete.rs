@@ -10,10 +10,10 @@ use entity::id::DocumentId;
 use entity::job::{Column, Entity, Model};
 use entity::kind::JobState;
 use entity::time::Timestamp;
-use sea_orm::sea_query::{Expr, ExprTrait, Query};
+use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, UpdateMany};
 
-use super::{JobKind, LEASE_DURATION, MAX_CRASHES, Priority, fairness};
+use super::{JobKind, LEASE_DURATION, LeaseOwner, MAX_CRASHES, Priority, fairness};
 
 /// Why a job is given up of which every attempt crashed the process.
 pub const REPEATED_CRASH: &str = "the service crashed each time it processed this";
@@ -164,7 +164,8 @@ pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
     Ok(renewed.filter(is_leased(job)).exec(db).await?.rows_affected > 0)
 }
 
-/// Puts the job back as if there had been no attempt, because the service stops. Progress since the claim counts.
+/// Puts the job back as if there had been no attempt, because the service stops. Progress since the claim counts. See
+/// [`release_all`](super::release_all) for all jobs of a process.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -181,6 +182,51 @@ pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
         priority: job.priority,
     };
     queued.write(db, job, now).await
+}
+
+/// Puts back all jobs that an owner has under lease, as if there had been no attempt, because its process stops. Progress since the
+/// claims counts. Returns the number of jobs that wait again; each gets its turn from the next [`promote`](super::promote).
+///
+/// A job that was requested again meanwhile and waits is replaced by that one, and is finished.
+///
+/// # Errors
+/// [`DbErr`] when the database fails; then the leases expire.
+pub async fn release_all(db: &Db, owner: LeaseOwner, now: Timestamp) -> Result<u64, DbErr> {
+    let waiting = Alias::new("waiting_job");
+    let same_job = Query::select()
+        .expr(Expr::val(1))
+        .from_as(Entity, waiting.clone())
+        .and_where(Expr::col((waiting.clone(), Column::Kind)).equals((Entity, Column::Kind)))
+        .and_where(Expr::col((waiting, Column::Subject)).equals((Entity, Column::Subject)))
+        .and_where(Expr::cust("waiting_job.state = 'queued'"))
+        .to_owned();
+    let leased = || {
+        // Spelled out, as in the partial indexes.
+        Condition::all().add(Expr::cust("state = 'running'")).add(Column::LeaseOwner.eq(owner.0))
+    };
+    // Two statements for all jobs, however many there are: the process ends soon, and another one may hold the lock of the database.
+    let txn = db.begin().await?;
+    let requeued = Entity::update_many()
+        .col_expr(Column::State, Expr::value(JobState::Queued))
+        .col_expr(Column::Attempts, Expr::col(Column::Attempts).sub(1))
+        .col_expr(Column::LeaseUntil, Expr::value(None::<i64>))
+        .col_expr(Column::RunAt, Expr::value(now))
+        .filter(leased())
+        .filter(Expr::exists(same_job.clone()).not())
+        .exec(&txn)
+        .await?;
+    Entity::update_many()
+        .col_expr(Column::State, Expr::value(JobState::Done))
+        .col_expr(Column::LeaseUntil, Expr::value(None::<i64>))
+        .col_expr(Column::Error, Expr::value(None::<String>))
+        .col_expr(Column::FinishedAt, Expr::value(Some(now)))
+        .filter(leased())
+        // Of a job that was claimed in between there is no other.
+        .filter(Expr::exists(same_job))
+        .exec(&txn)
+        .await?;
+    txn.commit().await?;
+    Ok(requeued.rows_affected)
 }
 
 /// Puts a long job back with the progress that it made, so that others run in between. It gets all its attempts again. Its

@@ -9,6 +9,7 @@
 //! | take due jobs under a lease | [`promote`], [`claim()`], [`end_leases`] |
 //! | keep a lease | [`renew`], [`advance`] |
 //! | end an attempt | [`finish`], [`yield_job`], [`defer`], [`release`], [`give_up`], [`mark_dead`] |
+//! | end all attempts of a process that stops | [`release_all`] |
 //! | say how an attempt failed | [`JobError`] |
 //! | look at the queue | [`depths`], [`has_room`], [`is_waiting`], [`is_given_up`], [`others_wait`] |
 //! | remove old rows | [`sweep`] |
@@ -42,7 +43,7 @@ use std::time::Duration;
 pub use claim::{ClaimOrder, ClaimedJobs, LeaseOwner, SlotBudget, claim, end_leases};
 pub use complete::{
     Deferral, REPEATED_CRASH, advance, backoff, crash_reason, defer, end_wait, finish, give_up, mark_dead,
-    record_document_reason, release, reload, renew, sweep, yield_job,
+    record_document_reason, release, release_all, reload, renew, sweep, yield_job,
 };
 pub use enqueue::{enqueue, enqueue_all, withdraw};
 pub use error::JobError;

@@ -90,7 +90,7 @@ async fn renew_lease(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error>
     Entity::update_many()
         .col_expr(Column::HeldUntil, Expr::value(until))
         .filter(Column::Id.eq(id))
-        .filter(Entity::owned_by_nothing())
+        .filter(Entity::is_unowned())
         .filter(Column::Doomed.eq(false))
         .exec(db.write())
         .await?;
@@ -316,7 +316,7 @@ pub async fn discard(core: &CoreContext, store: &dyn BlobStore, lease: FileLease
 /// # Errors
 /// [`Error::Internal`] when the database fails.
 pub async fn sweep(core: &CoreContext, store: &dyn BlobStore) -> Result<(), Error> {
-    let unowned = Entity::loose(core.clock.now()).limit(SWEEP_BATCH_FILES).all(core.db.read()).await?;
+    let unowned = Entity::unused(core.clock.now()).limit(SWEEP_BATCH_FILES).all(core.db.read()).await?;
     for file in unowned {
         if let Err(error) = delete(core, store, file.id, &file.path).await {
             warn!(cause = error.chain(), file.id = %file.id, "could not delete a file without an owner");
@@ -330,7 +330,7 @@ async fn postpone_deletion(core: &CoreContext, id: FileId) -> Result<(), Error> 
     Entity::update_many()
         .col_expr(Column::HeldUntil, Expr::value(core.clock.now() + DELETE_RETRY_DELAY))
         .filter(Column::Id.eq(id))
-        .filter(Entity::owned_by_nothing())
+        .filter(Entity::is_unowned())
         .exec(core.db.write())
         .await?;
     Ok(())
@@ -341,7 +341,7 @@ async fn delete(core: &CoreContext, store: &dyn BlobStore, id: FileId, path: &st
     let doomed = Entity::update_many()
         .col_expr(Column::Doomed, Expr::value(true))
         .filter(Column::Id.eq(id))
-        .filter(Entity::owned_by_nothing())
+        .filter(Entity::is_unowned())
         .exec(core.db.write())
         .await?;
     if doomed.rows_affected == 0 {

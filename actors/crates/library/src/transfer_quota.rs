@@ -225,7 +225,7 @@ async fn waiting_imports(
     user: UserId,
     imports: Vec<ImportId>,
 ) -> Result<HashSet<ImportId>, Error> {
-    let waiting = [ImportState::Checked, ImportState::Failed, ImportState::HalfUndone];
+    let waiting = [ImportState::DryRunDone, ImportState::Failed, ImportState::HalfUndone];
     let found: Vec<ImportId> = import::Entity::owned_by(user)
         .filter(import::Column::Id.is_in(imports))
         .filter(import::Column::State.is_in(waiting))
@@ -278,10 +278,7 @@ async fn release(txn: &impl ConnectionTrait, user: UserId, files: &[KeptFile]) -
         Purpose::InUse | Purpose::WaitingImport => None,
     });
     // The file of a deleted export has no owner, so it is deleted too.
-    export::Entity::delete_owned(user)
-        .filter(export::Column::Id.is_in(exports))
-        .exec(txn)
-        .await?;
+    export::Entity::delete_owned(user).filter(export::Column::Id.is_in(exports)).exec(txn).await?;
     Ok(())
 }
 

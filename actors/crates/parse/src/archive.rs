@@ -16,7 +16,7 @@ pub const LIBRARY_FILE: &str = "library.jsonl";
 /// The version of the format; there is only one.
 pub const FORMAT_VERSION: u64 = 1;
 
-/// The path of the document with this id in the archive.
+/// Returns the path of the document with this id in the archive.
 pub fn document_path(id: &str) -> String {
     format!("documents/{id}.json")
 }

@@ -1,6 +1,6 @@
 //! A buffer of items that are written together.
 
-/// How many full batches are kept while nothing can be written.
+/// Maximum number of full batches that are kept while nothing can be written.
 const MAX_UNWRITTEN_BATCHES: usize = 50;
 
 /// Gathers items until a batch is full. Items that could not be written are put back, up to 50 batches of them.

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-/// The error and its causes on one line, as `outer: inner: innermost`.
+/// Returns the error and its causes on one line, as `outer: inner: innermost`.
 pub fn error_chain(error: &dyn Error) -> String {
     let mut chain = error.to_string();
     let mut cause = error.source();

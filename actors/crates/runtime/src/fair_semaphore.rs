@@ -103,11 +103,11 @@ mod tests {
 
     use super::*;
 
-    const NEVER: Duration = Duration::from_secs(3600);
+    const NO_TIMEOUT: Duration = Duration::from_secs(3600);
 
     #[tokio::test]
     async fn accounts_take_turns() {
-        let semaphore = FairSemaphore::new(1, NEVER);
+        let semaphore = FairSemaphore::new(1, NO_TIMEOUT);
         let permit = semaphore.acquire('a').await.unwrap();
         let mut waiting: Vec<_> = ['a', 'a', 'a', 'b', 'c']
             .into_iter()

@@ -21,9 +21,9 @@ pub struct HealthReport {
     pub name: &'static str,
     /// Whether it runs.
     pub up: bool,
-    /// How often it was restarted.
+    /// Number of restarts.
     pub restarts: u64,
-    /// How many messages were refused because it was busy or not running.
+    /// Number of messages refused because it was busy or not running.
     pub refused: u64,
 }
 
@@ -38,7 +38,7 @@ impl Health {
         }
     }
 
-    /// The health now.
+    /// Returns the health now.
     pub fn report(&self) -> HealthReport {
         HealthReport {
             name: self.name,

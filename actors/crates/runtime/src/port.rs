@@ -26,7 +26,7 @@ pub enum AskError {
 
 /// A handle of one actor. Clones share permits and address; the supervisor swaps the address when it restarts the actor.
 ///
-/// A permit is held for as long as an answer is awaited. Work goes on without one when its caller is dropped or its timeout is over,
+/// A permit is held for as long as an answer is awaited. Work continues without one when its caller is dropped or its timeout is over,
 /// so everything an actor does must have a deadline.
 pub struct Port<A: Actor> {
     pub(super) state: Arc<PortState<A>>,
@@ -97,7 +97,7 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
         self.state.permits.close();
     }
 
-    /// How the actor is doing.
+    /// Returns the health of the actor.
     pub fn health(&self) -> &Health {
         &self.state.health
     }

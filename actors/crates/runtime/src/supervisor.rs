@@ -22,14 +22,14 @@ const HEALTHY_AFTER: Duration = Duration::from_secs(10);
 const MAX_CRASHES: u32 = 60;
 const CRASH_WINDOW: Duration = Duration::from_secs(60);
 
-/// How an actor is supervised and asked.
+/// The limits of an actor and its supervision.
 #[derive(Clone, Copy, Debug)]
 pub struct SupervisorConfig {
     /// The actor's name, for health and the log.
     pub name: &'static str,
-    /// How many questions may be in progress at once, and how many messages may wait in the mailbox.
+    /// Maximum number of questions in progress, and of messages in the mailbox.
     pub permits: u32,
-    /// How long a caller waits for an answer; longer than the work's own deadline.
+    /// Maximum wait of a caller for an answer; longer than the deadline of the work.
     pub timeout: Duration,
 }
 

@@ -47,7 +47,7 @@ pub enum Lane {
     Long,
 }
 
-/// Permits for blocking work, with a number of its own for each lane. Clones share them.
+/// Permits for blocking work, with a separate number for each lane. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Workers {
     foreground: Arc<Semaphore>,
@@ -101,7 +101,7 @@ impl Workers {
     ) -> Result<T, WorkError> {
         let permit = self.passwords.acquire(address).await?;
         let (done, outcome) = oneshot::channel();
-        // A thread of its own: one of the runtime would keep the lower priority, and starting one costs little beside a hash.
+        // A separate thread: a thread of the runtime would keep the lower priority, and starting one costs little compared to a hash.
         let thread = thread::Builder::new().name("password".to_owned()).spawn(move || {
             let _permit = permit;
             lower_thread_priority(PASSWORD_NICE);
@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// Of the fault table (row 31).
+    /// Fault table (row 31).
     #[tokio::test]
     async fn password_hashes_run_two_at_a_time() {
         let workers = Workers::new(8);
@@ -152,7 +152,7 @@ mod tests {
         assert!((1..=MAX_PASSWORD_HASHES).contains(&most.load(Ordering::SeqCst)));
     }
 
-    /// Of the fault table (row 31).
+    /// Fault table (row 31).
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn password_hash_alone_runs_at_a_lower_priority() {

@@ -14,16 +14,20 @@ use crate::error_chain;
 /// Held during a write, so that one write follows another: a caller that gets it sees all earlier ones done.
 pub type WriteLock = Arc<Mutex<()>>;
 
-/// A write in progress. It returns the batch, and its output or why it failed.
+/// A write in progress. It returns the batch, and its output or why it failed. After a failure the batch may be written all the same.
 pub type WriteFuture<Batch, Output, Error> = LocalBoxFuture<'static, (Batch, Result<Output, Error>)>;
 
 /// The error of a write.
 pub trait WriteError: std::error::Error + 'static {
-    /// Whether the log has the reason already, so that a failed write is not logged again.
+    /// Returns whether the log has the reason already, so that a failed write is not logged again.
     fn is_reported(&self) -> bool;
 }
 
 /// An actor that gathers changes and writes them together.
+///
+/// A failed write does not say that nothing was written: the connection may break after the database has committed, before the answer
+/// arrives. The batch is then written again, with the changes since, so a second write of the same changes must have no effect. Rows
+/// are written with absolute values, or inserted unless their id is there already; nothing is added to a value.
 pub trait WriteBehind: Actor<Context = Context<Self>> {
     /// The changes that are gathered between two writes.
     type Batch: 'static;
@@ -34,19 +38,19 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
     /// The changes in the log, after "could not write".
     const BATCH_NAME: &'static str;
 
-    /// The lock of its writes.
+    /// Returns the lock of its writes.
     fn write_lock(&self) -> WriteLock;
 
     /// Removes the gathered changes from the actor and returns them.
     fn take_batch(&mut self) -> Self::Batch;
 
-    /// Writes a batch, all or nothing, and returns it.
+    /// Writes a batch, all or nothing, and returns it. Changes of it that were written before are skipped.
     fn write(&self, batch: Self::Batch) -> WriteFuture<Self::Batch, Self::Output, Self::Error>;
 
     /// A batch was written.
-    fn on_written(&mut self, output: Self::Output);
+    fn on_written(&mut self, batch: Self::Batch, output: Self::Output);
 
-    /// A batch could not be written: keeps it for the next write, with the changes since.
+    /// A batch could not be written, as far as is known: keeps it for the next write, with the changes since.
     fn put_back(&mut self, batch: Self::Batch);
 
     /// Writes the gathered changes once earlier writes are done. A batch that cannot be written is put back.
@@ -57,7 +61,7 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
             actor.write(batch).into_actor(actor).map(move |(batch, written), actor, _| {
                 let _guard = guard;
                 match written {
-                    Ok(output) => actor.on_written(output),
+                    Ok(output) => actor.on_written(batch, output),
                     Err(error) => {
                         actor.put_back(batch);
                         return Err(error);
@@ -68,7 +72,7 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
         }))
     }
 
-    /// Begins a [`Self::flush`] that nobody waits for. A failure is logged, unless it is reported already.
+    /// Begins a [`Self::flush`] without waiting for it. A failure is logged, unless it is reported already.
     fn flush_detached(&mut self, context: &mut Context<Self>) {
         context.spawn(self.flush().map(|written, _, _| {
             if let Err(error) = written
@@ -85,7 +89,7 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
     }
 }
 
-/// Has a [`WriteBehind`] actor write the changes that it has gathered; it answers once writes in progress are done too. `E` is the
+/// Makes a [`WriteBehind`] actor write the collected changes; it answers once writes in progress are done too. `E` is the
 /// actor's [`WriteBehind::Error`].
 pub struct Flush<E>(PhantomData<fn() -> E>);
 

@@ -26,8 +26,8 @@ use super::{
 /// The stack of parsers that recurse into a document. Only the pages that are touched take memory.
 const STACK_BYTES: usize = 128 * 1024 * 1024;
 
-/// Added to the nice value of a child: a PDF takes seconds of a core. Beside a busy thread of normal priority a child gets a quarter of
-/// the core; `wall_time` allows for it.
+/// Added to the nice value of a child: a PDF takes seconds of a core. Next to a busy thread of normal priority a child gets a
+/// quarter of the core; `wall_time` allows for it.
 pub(crate) const NICE_INCREMENT: i32 = 5;
 
 /// Turns a task and its bytes into a response and its text.
@@ -39,7 +39,7 @@ pub fn run() -> ExitCode {
     serve(perform)
 }
 
-/// As [`run`], with another handler of tasks.
+/// Serves as [`run`] does, with another handler of tasks.
 pub(super) fn serve(handler: TaskHandler) -> ExitCode {
     match start(handler) {
         Ok(()) => ExitCode::SUCCESS,
@@ -59,11 +59,14 @@ fn start(handler: TaskHandler) -> Result<(), WireError> {
     thread.join().unwrap_or_else(|_| Err(io::Error::other("a parser panicked").into()))
 }
 
-/// Lowers the priority of the calling thread and of those that it starts. Does nothing where nice values belong to processes, as
-/// everywhere but on Linux.
+/// Lowers the priority of the calling thread and of those that it starts. Does nothing on systems other than Linux, where nice values
+/// belong to processes.
+///
+/// The crates `runtime` and `inference` have similar functions. The child does not use them: it must start without actix or models, it
+/// has no log to write a failure to, and a higher priority does not change its result.
 fn lower_priority() {
     if cfg!(target_os = "linux") {
-        // At full priority the work is done as well.
+        // A failure is ignored: the work is also correct at full priority.
         let _ = rustix::process::nice(NICE_INCREMENT);
     }
 }
@@ -84,7 +87,7 @@ fn serve_mode(
     }
     loop {
         let (task, bytes) = wire::read::<Task>(&mut parent, setup.input_bytes)?;
-        // Without a share of its own the task still has what the time limit of the parent leaves it.
+        // If the limit cannot be renewed, the task is still bounded by the time limit of the parent.
         let _ = meter.renew();
         let (response, text) = handler(task, bytes);
         match text.len() > setup.output_bytes {

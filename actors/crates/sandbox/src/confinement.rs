@@ -1,4 +1,4 @@
-//! How a child confines itself before it reads an untrusted byte: no files, no network, bounded memory and time.
+//! Confines a child before it reads an untrusted byte: no files, no network, bounded memory and time.
 //!
 //! Each mechanism is best effort, because kernels differ; the child reports which ones are in force, and the parent logs
 //! it. (faults-and-threats, 4.2: Parser isolation)
@@ -66,7 +66,7 @@ impl fmt::Display for Mechanism {
     }
 }
 
-/// How a child is confined.
+/// The confinement of a child.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
     /// The mechanisms in force.
@@ -84,7 +84,7 @@ impl Confinement {
 /// Confines the calling thread and every thread that it starts from now on; resource limits hold for the whole process. Call it
 /// while there is no second thread. The clock of the returned meter can only be opened before.
 pub fn confine(memory_bytes: u64, cpu_seconds: u64) -> (Confinement, CpuMeter) {
-    // Before the files are out of reach. Where it fails, the kernel chooses by size alone.
+    // Must be before the files are forbidden. If it fails, the kernel chooses by size alone.
     let _ = offer_to_oom_killer();
     let mut meter = CpuMeter::new(cpu_seconds);
     let mut confinement = Confinement::default();
@@ -112,11 +112,11 @@ pub fn forbid_new_processes(confinement: &mut Confinement) {
 }
 
 fn limit(resource: Resource, max: u64) -> bool {
-    // The hard limit comes down too, so that the child cannot take it back.
+    // The hard limit is lowered too, so that the child cannot raise it again.
     rlimit::setrlimit(resource, max, max).is_ok()
 }
 
-// Three layers instead of one, so that each says for itself whether this kernel has it. Entering a layer also sets
+// Three layers instead of one, so that each reports whether this kernel supports it. Entering a layer also sets
 // PR_SET_NO_NEW_PRIVS: nothing that is started from here on gains rights.
 
 fn forbid_files() -> Result<RulesetStatus, RulesetError> {
@@ -177,7 +177,7 @@ fn is_in_force(layer: Result<RulesetStatus, RulesetError>) -> bool {
     }
 }
 
-/// Gives each job its own share of processor time, out of the one limit the kernel keeps for a process's whole life.
+/// Gives each job a separate limit of processor time, although the limit of the kernel applies to the whole life of a process.
 pub struct CpuMeter {
     clock: Option<File>,
     share: u64,
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_is_read_behind_a_name_of_any_kind() {
+    fn processor_time_is_read_after_any_process_name() {
         let line = "42 (a ) 1 2 (b) S 1 42 42 0 -1 4194304 100 0 0 0 250 37 0 0 20 0 1 0 100 1000 10";
 
         assert_eq!(ticks(line), Some(287));
@@ -230,16 +230,16 @@ mod tests {
     /// Set in the process that changes its own score: the score stays for the life of a process, and this one runs other tests.
     const IS_CHILD: &str = "CARREL_TEST_OOM_CHILD";
 
-    /// Of the fault table (row 38).
+    /// Fault table (row 38).
     #[test]
-    fn child_is_the_first_to_go_when_memory_is_short() {
+    fn child_is_the_first_victim_of_the_oom_killer() {
         if env::var_os(IS_CHILD).is_some() {
             offer_to_oom_killer().unwrap();
             assert_eq!(fs::read_to_string("/proc/self/oom_score_adj").unwrap().trim(), "1000");
             return;
         }
         let (_, path) = module_path!().split_once("::").unwrap();
-        let name = format!("{path}::child_is_the_first_to_go_when_memory_is_short");
+        let name = format!("{path}::child_is_the_first_victim_of_the_oom_killer");
 
         let mut child = Command::new(env::current_exe().unwrap());
         let output = child.args(["--exact", &name]).env(IS_CHILD, "yes").output().unwrap();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_cut_gives_no_time() {
+    fn truncated_stat_line_has_no_time() {
         assert_eq!(ticks("42 (carrel) S 1 42"), None);
         assert_eq!(ticks(""), None);
     }

@@ -1,7 +1,7 @@
 //! # Child processes that parse untrusted bytes
 //!
-//! The parsers of crate [`parse`] run in child processes that can reach nothing and may die. A page that crashes, hangs or
-//! bloats its child costs its own job an error, and no other job anything. (faults-and-threats, 4.2: Parser isolation; rows 35,
+//! The parsers of crate [`parse`] run in child processes that can reach nothing and may die. A page that crashes or hangs its
+//! child, or needs too much memory, fails its own job only. (faults-and-threats, 4.2: Parser isolation; rows 35,
 //! 38, P1, P6)
 //!
 //! | To | Call |
@@ -10,17 +10,17 @@
 //! | read a page, a PDF, a feed, a list of feeds | [`Sandbox::read_article`], [`Sandbox::read_pdf`], [`Sandbox::read_feed`], [`Sandbox::read_opml`] |
 //! | decode a recording piece by piece | [`Sandbox::open_audio`] |
 //! | read a file of another program row by row | [`Sandbox::open_import`] |
-//! | see which means of confinement this kernel has | [`Sandbox::confinement`] |
-//! | be the child | [`child::run`], first of all in a program that is started with [`SUBCOMMAND`] |
+//! | list the mechanisms of confinement that this kernel has | [`Sandbox::confinement`] |
+//! | run as the child | [`child::run`], first of all in a program that is started with [`SUBCOMMAND`] |
 //!
 //! The child is this same program, started as `carrel parse-worker`: no environment, no files, no sockets, no other programs
 //! (landlock and seccomp), and bounds of memory, processor time and open files (rlimits). What a kernel lacks is reported and
 //! logged. Parent and child exchange frames over a socket: a JSON header, then bytes, both bounded before they are read. Pages and
-//! documents share a few children each, which are reused; a recording or a file of another program has a child of its own, which
-//! gets it as a read-only descriptor. A future that is dropped, or whose time is up, kills its child.
+//! documents share a few children each, which are reused; a recording or a file of another program has a separate child, which
+//! receives it as a read-only descriptor. A future that is dropped, or whose time is up, kills its child.
 //!
-//! [`SandboxSettings`] holds all bounds. This crate knows no rows and no jobs: what an error means for a job is for the caller to
-//! say. No error and no log line holds a word of the input.
+//! [`SandboxSettings`] holds all bounds. This crate depends on no rows or jobs: the caller decides what an error means for a job.
+//! No error and no log line contains any of the input.
 
 pub mod audio;
 pub mod child;
@@ -156,7 +156,7 @@ pub struct PdfText {
     pub pages: Vec<String>,
 }
 
-/// Why some bytes were not read, in words for the user. None of these repeats any of the input.
+/// Why some bytes were not read, as a message for the user. None of these repeats any of the input.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// No child could be started; the operator has to act.
@@ -201,7 +201,7 @@ impl Sandbox {
         Self::with_documents(command, settings, SandboxSettings::documents())
     }
 
-    /// As [`Sandbox::new`], with other limits for documents.
+    /// Creates a sandbox as [`Sandbox::new`] does, with other limits for documents.
     pub fn with_documents(
         command: SandboxCommand,
         pages: SandboxSettings,
@@ -210,7 +210,7 @@ impl Sandbox {
         Self { pages: Pool::new(command.clone(), pages), documents: Pool::new(command, documents) }
     }
 
-    /// Reads the article of a page: its text, and what the page says about itself.
+    /// Reads the article of a page: its text, and its metadata.
     ///
     /// # Errors
     /// Each of [`SandboxError`]; all but `Unavailable` concern this page alone.
@@ -312,7 +312,7 @@ impl Sandbox {
         self.pages.confinement().await
     }
 
-    /// The number of children of pages that have no work.
+    /// Returns the number of children of pages that have no work.
     pub fn idle_count(&self) -> usize {
         self.pages.idle_count()
     }

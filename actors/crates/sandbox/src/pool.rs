@@ -140,7 +140,7 @@ impl Pool {
         Ok((worker, self.settings.wall_time))
     }
 
-    /// The number of children without work.
+    /// Returns the number of children without work.
     pub fn idle_count(&self) -> usize {
         self.state().idle.len()
     }
@@ -301,7 +301,7 @@ impl Worker {
         }
     }
 
-    /// Whether a child that has aborted wrote that an allocation failed. Nothing else of its stderr is kept or logged: it may
+    /// Returns whether a child that has aborted wrote that an allocation failed. Nothing else of its stderr is kept or logged: it may
     /// quote what was read.
     async fn failed_to_allocate(&mut self) -> bool {
         let Some(stderr) = self.child.stderr.take() else { return false };

@@ -22,7 +22,7 @@ pub const HTML_SEPARATOR: char = '\0';
 /// Bytes of a file that are in memory while it is sent.
 const FILE_BUFFER_BYTES: usize = 256 * 1024;
 
-/// What a child does.
+/// The mode of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerMode {
@@ -37,7 +37,7 @@ pub enum WorkerMode {
 /// The first frame to a child: what it does, and its limits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setup {
-    /// What the child does.
+    /// The mode of the child.
     pub mode: WorkerMode,
     /// Address space of the child, in bytes.
     pub memory_bytes: u64,
@@ -229,7 +229,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_frame_comes_out_as_it_went_in(url in ".*", body in any::<Vec<u8>>()) {
+        fn frame_is_received_as_sent(url in ".*", body in any::<Vec<u8>>()) {
             let bytes = frame(&task(&url), &body);
 
             let (read_task, read_body) = read::<Task>(&mut bytes.as_slice(), body.len()).unwrap();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_over_the_bound_is_refused_before_it_is_read() {
+    fn body_over_the_limit_is_rejected_unread() {
         let bytes = frame(&task("https://example.org/"), &[7; 11]);
 
         let refused = read::<Task>(&mut bytes.as_slice(), 10);
@@ -253,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn lengths_of_four_gigabytes_make_no_room() {
+    fn declared_length_allocates_nothing() {
         let refused = read::<Task>(&mut [0xff; 64].as_slice(), usize::MAX);
 
         assert!(matches!(refused, Err(WireError::TooLarge)));
     }
 
     #[test]
-    fn a_frame_that_ends_early_is_an_error() {
+    fn truncated_frame_is_an_error() {
         let bytes = frame(&task("https://example.org/"), b"body");
 
         let cut = read::<Task>(&mut &bytes[..bytes.len() - 1], 10);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_nothing_of_the_header() {
+    fn error_contains_nothing_of_the_header() {
         let bytes = frame(&"a line of the page", b"");
 
         let refused = read::<Task>(&mut bytes.as_slice(), 10).unwrap_err();

@@ -27,7 +27,7 @@ pub struct CitedAnswer {
 }
 
 impl CitedAnswer {
-    /// Whether the answer consists of markers only.
+    /// Returns whether the answer consists of markers only.
     pub fn is_empty(&self) -> bool {
         let markers = marker::find_all(&self.text);
         let words = marker::rewrite(&self.text, &markers, &vec![None; markers.len()]);
@@ -90,7 +90,7 @@ struct CitationBuilder<'a> {
 }
 
 impl CitationBuilder<'_> {
-    /// The claim before each marker; `None` for a marker inside of a quotation that was found, where it is part of the passage's text.
+    /// Returns the claim before each marker; `None` for a marker inside of a quotation that was found, where it is part of the passage's text.
     fn claims(&self, markers: &[CitationMarker]) -> Vec<Option<MarkerClaim>> {
         let mut claims: Vec<Option<MarkerClaim>> = Vec::with_capacity(markers.len());
         let mut quoted: Option<Range<usize>> = None;
@@ -116,7 +116,7 @@ impl CitationBuilder<'_> {
         claims
     }
 
-    /// The longest of the candidates that the passage contains, with its range in the answer. An invented quotation is attributed to the
+    /// Returns the longest of the candidates that the passage contains, with its range in the answer. An invented quotation is attributed to the
     /// first marker behind it only.
     fn find_quotation(
         &self,
@@ -135,7 +135,7 @@ impl CitationBuilder<'_> {
             .unwrap_or((QuotedText::None, None))
     }
 
-    /// The numbers of the citations that a marker refers to. Adds those that are new.
+    /// Returns the numbers of the citations that a marker refers to. Adds those that are new.
     fn number(
         &mut self,
         markers: &[CitationMarker],

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use inference::embedder::Pieces;
+use inference::embedder::WordPieceCounts;
 use uuid::Uuid;
 
 use crate::index::{Hit, HybridHits};
@@ -50,11 +50,11 @@ pub struct RankedPassage {
 pub struct DenseWeight(f32);
 
 impl DenseWeight {
-    /// The weight for a query that the model splits into these word pieces. Names made of letters and digits, gibberish, and scripts
+    /// Returns the weight for a query that the model splits into these word pieces. Names made of letters and digits, gibberish, and scripts
     /// that the model was not trained on have many pieces per word. Characters outside of its vocabulary, such as some symbols and
     /// scripts, all become the same unknown piece, which counts as a word that is spelled out.
     #[must_use]
-    pub fn for_query(query: &str, pieces: Pieces) -> Self {
+    pub fn for_query(query: &str, pieces: WordPieceCounts) -> Self {
         let words = query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count();
         let signs = query.split_whitespace().filter(|part| !part.contains(char::is_alphanumeric)).count();
         let words = words + signs.min(pieces.unknown);
@@ -67,13 +67,13 @@ impl DenseWeight {
         )
     }
 
-    /// Whether the dense leg has any weight, so that it is worth searching.
+    /// Returns whether the dense leg has any weight, so that it is worth searching.
     #[must_use]
     pub fn is_positive(self) -> bool {
         self.0 > 0.0
     }
 
-    /// Whether a passage with this cosine similarity is a result although it shares no word with the query.
+    /// Returns whether a passage with this cosine similarity is a result although it shares no word with the query.
     fn admits(self, cosine: f32) -> bool {
         self.is_positive() && cosine >= MIN_COSINE + UNKNOWN_WORDS_PENALTY * (1.0 - self.0)
     }
@@ -107,7 +107,7 @@ pub fn fuse(hits: &HybridHits, dense_weight: DenseWeight, limit: usize) -> Vec<R
         .collect()
 }
 
-/// Whether a deeper search might find more results: fewer than `limit` were found because passages of a few long documents took all
+/// Returns whether a deeper search might find more results: fewer than `limit` were found because passages of a few long documents took all
 /// places of the lexical leg.
 #[must_use]
 pub fn needs_deeper_search(hits: &HybridHits, depth: usize, found: usize, limit: usize) -> bool {
@@ -156,8 +156,8 @@ mod tests {
 
     use super::*;
 
-    fn known(all: usize) -> Pieces {
-        Pieces { all, unknown: 0 }
+    fn known(all: usize) -> WordPieceCounts {
+        WordPieceCounts { all, unknown: 0 }
     }
 
     const FULL_WEIGHT: DenseWeight = DenseWeight(1.0);
@@ -213,10 +213,13 @@ mod tests {
         // As the tokenizer counts them: actors/crates/inference/src/embedder/tests.rs.
         for (query, all, unknown) in [("🚗", 1, 1), ("🚗🚗 🐜", 2, 2), ("ትምህርት ቤት", 2, 2)]
         {
-            assert!(!DenseWeight::for_query(query, Pieces { all, unknown }).is_positive(), "{query}");
+            assert!(
+                !DenseWeight::for_query(query, WordPieceCounts { all, unknown }).is_positive(),
+                "{query}"
+            );
         }
         for (query, all, unknown) in [("ants 🐜", 2, 1), ("a car 🚗🚗🚗🚗", 3, 1)] {
-            assert!(DenseWeight::for_query(query, Pieces { all, unknown }).admits(0.5), "{query}");
+            assert!(DenseWeight::for_query(query, WordPieceCounts { all, unknown }).admits(0.5), "{query}");
         }
     }
 

@@ -110,7 +110,7 @@ impl Analyzer {
         })
     }
 
-    /// The ids of a text's words, each once.
+    /// Returns the ids of a text's words, each once.
     fn all_words(&self, text: &str) -> Vec<u32> {
         self.exact.embed_query(text).indices
     }
@@ -175,7 +175,7 @@ fn build_bm25(language: Language, options: WordOptions) -> EdgeBm25 {
     EdgeBm25::new(config).expect("a language that the engine knows")
 }
 
-/// The engine's name of a language for which it has a stemmer or stop words.
+/// Returns the engine's name of a language for which it has a stemmer or stop words.
 fn engine_name(language: Language) -> Option<&'static str> {
     match language {
         Language::Arabic => Some("arabic"),

@@ -23,7 +23,7 @@
 //! less than 16 MiB left (8 MiB to delete), because the engine would end the process. Everything outside of [`index`] performs no
 //! I/O, keeps no state, and takes any text; a snippet has at most 320 characters.
 //!
-//! This crate knows no rows, no actors and no settings. It makes no vectors (crate `inference` does), and no error or log line
+//! This crate depends on no rows, actors or settings. It computes no vectors (crate `inference` does), and no error or log line
 //! holds any text.
 
 pub mod citation;

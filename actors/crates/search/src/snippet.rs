@@ -67,7 +67,7 @@ fn split_words(text: &str) -> Vec<Word<'_>> {
     word_bounds(text).filter_map(word).collect()
 }
 
-/// The distinct words of the query.
+/// Returns the distinct words of the query.
 fn query_terms(query: &str) -> Vec<Vec<char>> {
     let mut terms: Vec<Vec<char>> = query.unicode_words().map(fold).collect();
     terms.sort_unstable();
@@ -103,7 +103,7 @@ fn find_matches(words: &[Word<'_>], terms: &[Vec<char>]) -> Vec<TermMatch> {
     words.iter().filter_map(term_match).collect()
 }
 
-/// The score of a word as a match of a term (0 if it does not match), and the key under which it counts.
+/// Returns the score of a word as a match of a term (0 if it does not match), and the key under which it counts.
 fn score_match(term: &[char], word: &[char], number: usize) -> (usize, usize) {
     let weight = term.len().min(10);
     if term == word {
@@ -115,7 +115,7 @@ fn score_match(term: &[char], word: &[char], number: usize) -> (usize, usize) {
     (if is_same_stem { weight } else { 0 }, 2 * number)
 }
 
-/// The range of scalar values with the highest score among those that fit into a snippet. Matches with the same key count once. The
+/// Returns the range of scalar values with the highest score among those that fit into a snippet. Matches with the same key count once. The
 /// first of equals.
 fn best_range(matches: &[TermMatch], terms: usize) -> (usize, usize) {
     let (mut best, mut range) = (0, (0, 0));
@@ -155,14 +155,14 @@ impl MatchWindow {
         self.score -= if *count == 0 { removed.score } else { 0 };
     }
 
-    /// Whether the first match is too far from the last one, or its key matches again later.
+    /// Returns whether the first match is too far from the last one, or its key matches again later.
     fn can_drop(&self, first: &TermMatch, last: &TermMatch) -> bool {
         last.to - first.from > MAX_SNIPPET_CHARS - 2
             || self.counts.get(first.key).is_some_and(|count| *count > 1)
     }
 }
 
-/// The snippet that has the scalar values `from..to` in its middle, or as many of them as fit.
+/// Returns the snippet that has the scalar values `from..to` in its middle, or as many of them as fit.
 fn excerpt(text: &str, words: &[Word<'_>], from: usize, to: usize) -> String {
     let total = words.last().map_or(0, |word| word.to);
     let slack = (MAX_SNIPPET_CHARS - 2).saturating_sub(to - from);
@@ -187,7 +187,7 @@ fn excerpt(text: &str, words: &[Word<'_>], from: usize, to: usize) -> String {
     snippet
 }
 
-/// The word with which the snippet begins, from `earliest` to `latest`: the first word of a sentence if there is one, otherwise the
+/// Returns the word with which the snippet begins, from `earliest` to `latest`: the first word of a sentence if there is one, otherwise the
 /// first word.
 fn first_word<'a, 'b>(words: &'a [Word<'b>], earliest: usize, latest: usize) -> Option<&'a Word<'b>> {
     let is_visible = |word: &&Word<'_>| word.text != " ";

@@ -17,7 +17,7 @@
 //! folder announces its bytes to crate `disk` before it writes them, and refuses them below the floor. A file that is being
 //! written takes at most two parts of memory: 1 MiB each in a folder, 32 MiB each in a bucket. One e-mail is sent at a time.
 //!
-//! This crate knows no rows, no actors and no settings. It does not retry: jobs do. No error or log line holds credentials, the
+//! This crate depends on no rows, actors or settings. It does not retry: jobs do. No error or log line contains credentials, the
 //! address of a recipient, or the text of an e-mail.
 
 pub mod blobs;

@@ -152,7 +152,7 @@ impl Mailer {
             .map_err(|error| SendError::Permanent(error.to_string()))
     }
 
-    /// The e-mail as an internationalised message (RFC 6532): UTF-8 without any encoding, readable in an editor.
+    /// Returns the e-mail as an internationalised message (RFC 6532): UTF-8 without any encoding, readable in an editor.
     fn readable(&self, email: &Email) -> String {
         let mut date = Headers::new();
         date.set(Date::from(system_time(email.written_at)));
@@ -274,7 +274,7 @@ mod tests {
         assert!(mailer(transport).is_ok());
     }
 
-    /// Of the fault table (row 20).
+    /// Fault table (row 20).
     #[test]
     fn message_id_is_the_same_at_every_attempt() {
         let mailer = mailer(MailTransport::Folder("letters".into())).unwrap();

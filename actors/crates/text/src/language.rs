@@ -1,18 +1,18 @@
-//! Which language a text is written in, as far as that can be told: by its script first, then by whichlang.
+//! Detects the language of a text, first by its script, then with whichlang.
 
 use whichlang::Lang;
 
 use super::head;
 
-/// How much of a text is looked at. More does not make the answer surer.
+/// Length of the sample. A longer one does not improve the result.
 const SAMPLE_CHARS: usize = 4_000;
-/// Fewer letters than this say nothing; an ideograph or a syllable says as much as three letters.
-const LEAST_WEIGHT: usize = 20;
+/// Minimum number of letters for a result; an ideograph or a syllable counts as three letters.
+const MIN_WEIGHT: usize = 20;
 
-/// The ISO 639-1 code of the text's language; `None` for short texts and scripts that are not known here.
+/// Returns the ISO 639-1 code of the language of a text; `None` for short texts and unknown scripts.
 ///
-/// Told apart are the sixteen languages of whichlang and, by their script, Greek, Hebrew and Thai. Another
-/// language of a script that several share gets the code of the likeliest of them.
+/// Distinguishes the sixteen languages of whichlang and, by their script, Greek, Hebrew and Thai. Another language of a script that
+/// several share gets the code of the most similar of them.
 pub fn language(text: &str) -> Option<&'static str> {
     let sample = head(text, SAMPLE_CHARS);
     let script = Script::of(sample)?;
@@ -21,8 +21,8 @@ pub fn language(text: &str) -> Option<&'static str> {
         Script::Hebrew => Some("he"),
         Script::Thai => Some("th"),
         Script::Latin | Script::Cyrillic | Script::Arabic | Script::Devanagari | Script::EastAsian => {
-            let (code, written_in) = code(whichlang::detect_language(sample));
-            (written_in == script).then_some(code)
+            let (code, usual_script) = code(whichlang::detect_language(sample));
+            (usual_script == script).then_some(code)
         }
     }
 }
@@ -48,7 +48,7 @@ fn code(lang: Lang) -> (&'static str, Script) {
     }
 }
 
-/// The scripts that are told apart.
+/// The scripts that are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Script {
     Latin,
@@ -73,15 +73,15 @@ impl Script {
         Self::EastAsian,
     ];
 
-    /// The script that most of the text's letters belong to, where there are letters enough.
+    /// Returns the script of most letters of a text; `None` if there are too few letters.
     fn of(text: &str) -> Option<Self> {
         let weights = Self::ALL
-            .map(|script| (text.chars().filter(|c| script.has(*c)).count() * script.weight(), script));
+            .map(|script| (text.chars().filter(|c| script.contains(*c)).count() * script.weight(), script));
         let (weight, script) = weights.into_iter().max_by_key(|(weight, _)| *weight)?;
-        (weight >= LEAST_WEIGHT).then_some(script)
+        (weight >= MIN_WEIGHT).then_some(script)
     }
 
-    fn has(self, c: char) -> bool {
+    fn contains(self, c: char) -> bool {
         match self {
             Self::Latin => c.is_ascii_alphabetic() || matches!(c, 'À'..='ɏ' | 'Ḁ'..='ỿ'),
             Self::Greek => matches!(c, 'Ͱ'..='Ͽ' | 'ἀ'..='῾'),
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn common_languages_are_told_apart() {
+    fn common_languages_are_detected() {
         for (code, text) in [
             ("en", "All human beings are born free and equal in dignity and rights."),
             ("de", "Alle Menschen sind frei und gleich an Würde und Rechten geboren."),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_text_has_no_language() {
+    fn short_text_has_no_language() {
         for text in ["", "Hello", "1234567890 1234567890 1234567890", "— … —", "🇳🇱 😀"] {
             assert_eq!(language(text), None);
         }

@@ -5,7 +5,7 @@
 //!
 //! | To | Call |
 //! |---|---|
-//! | normalise text that a user wrote (NFC only) | [`as_given`] |
+//! | normalise text that a user wrote (NFC only) | [`normalize_input`] |
 //! | normalise extracted text (NFC, one kind of line ending, no control characters) | [`clean()`] |
 //! | reduce a name to one visible line | [`one_line`] |
 //! | find characters that can make a name look like another | [`is_deceptive`], [`is_control_or_bidi`], [`is_joiner`] |
@@ -30,50 +30,50 @@ mod clean;
 mod language;
 mod page;
 
-pub use clean::{as_given, clean, is_control_or_bidi, is_deceptive, is_joiner, one_line};
+pub use clean::{clean, is_control_or_bidi, is_deceptive, is_joiner, normalize_input, one_line};
 pub use language::language;
 pub use page::{Page, Window, page, segments};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
-/// Bytes as they are written: two lower-case digits each.
+/// Formats bytes as hexadecimal digits, two in lower case for each byte.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// How many scalar values the text has.
+/// Returns the number of scalar values of a text.
 pub fn char_count(text: &str) -> usize {
     text.chars().count()
 }
 
-/// How many words the text has, by the word boundaries of UAX #29. Scripts that write no spaces count a
-/// character a word.
+/// Returns the number of words of a text, by the word boundaries of UAX #29. In scripts without spaces each character counts as a
+/// word.
 pub fn word_count(text: &str) -> usize {
     text.unicode_words().count()
 }
 
-/// The text from scalar value `start` up to `end`; `None` where the two do not lie in the text in this order.
+/// Returns the text from scalar value `start` up to `end`; `None` unless `start <= end <= char_count(text)`.
 pub fn slice_chars(text: &str, start: usize, end: usize) -> Option<&str> {
     let rest = text.get(byte_of(text, start)?..)?;
     rest.get(..byte_of(rest, end.checked_sub(start)?)?)
 }
 
-/// The longest beginning of `text` that has at most `max_chars` scalar values and ends with a whole grapheme
-/// cluster. Empty where the first cluster alone is longer.
+/// Returns the longest prefix of `text` of at most `max_chars` scalar values that does not split a grapheme cluster. Empty if the first
+/// cluster alone is longer.
 pub fn cut(text: &str, max_chars: usize) -> String {
     head(text, max_chars).to_owned()
 }
 
-/// What [`cut`] gives, borrowed.
+/// Returns the same prefix as [`cut`], borrowed.
 pub fn head(text: &str, max_chars: usize) -> &str {
     let bytes = byte_of(text, max_chars).unwrap_or(text.len());
     text.get(..cluster_floor(text, bytes)).unwrap_or_default()
 }
 
-/// Where a word begins or ends by UAX #29, but for places within a grapheme cluster: byte offsets, rising,
-/// without 0 and with the length of the text.
+/// Returns the word boundaries of UAX #29 that do not lie within a grapheme cluster: ascending byte offsets, without 0, with the length
+/// of the text.
 pub fn word_bounds(text: &str) -> impl Iterator<Item = usize> {
     // The two rules differ for some scripts (Thai vowels, prepended marks): a word may end within a cluster.
-    // Both are walked side by side, because asking about a single place may look back without limit.
+    // Both are iterated in parallel, because a test of a single offset may look back without limit.
     let mut clusters = text.grapheme_indices(true).map(|(at, cluster)| at + cluster.len()).peekable();
     text.split_word_bound_indices().map(|(at, word)| at + word.len()).filter(move |end| {
         while clusters.next_if(|cluster| cluster < end).is_some() {}
@@ -81,21 +81,21 @@ pub fn word_bounds(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Whether the byte offset `at` lies between two grapheme clusters; at both ends of the text it does.
+/// Returns whether the byte offset `at` lies between two grapheme clusters, or at the start or end of the text.
 pub fn is_cluster_bound(text: &str, at: usize) -> bool {
     text.is_char_boundary(at)
         && GraphemeCursor::new(at, text.len(), true).is_boundary(text, 0).unwrap_or(true)
 }
 
-/// The byte offset of scalar value number `index`; the length of the text for its count; `None` beyond.
+/// Returns the byte offset of the scalar value `index`; the length of the text if `index` is their number, `None` if it is greater.
 fn byte_of(text: &str, index: usize) -> Option<usize> {
     let Some(last) = index.checked_sub(1) else { return Some(0) };
     let mut chars = text.chars();
-    chars.nth(last)?; // passes over whole blocks of bytes: about 10 GB/s
+    chars.nth(last)?; // skips whole blocks of bytes: about 10 GB/s
     Some(text.len() - chars.as_str().len())
 }
 
-/// The greatest cluster boundary at or before the byte offset `at`, which lies between two scalar values.
+/// Returns the last cluster boundary at or before the byte offset `at`, which must be a character boundary.
 fn cluster_floor(text: &str, at: usize) -> usize {
     if at >= text.len() {
         return text.len();
@@ -106,7 +106,7 @@ fn cluster_floor(text: &str, at: usize) -> usize {
     GraphemeCursor::new(at, text.len(), true).prev_boundary(text, 0).ok().flatten().unwrap_or(0)
 }
 
-/// The first cluster boundary behind the byte offset `at`, which lies between two scalar values.
+/// Returns the first cluster boundary after the byte offset `at`, which must be a character boundary.
 fn next_bound(text: &str, at: usize) -> usize {
     GraphemeCursor::new(at, text.len(), true).next_boundary(text, 0).ok().flatten().unwrap_or(text.len())
 }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_counted_as_people_count_them() {
+    fn words_are_counted_by_word_boundaries() {
         assert_eq!(word_count("Seven words stand in this little text."), 7);
         assert_eq!(word_count("It's 3.14, isn't it?"), 4);
         assert_eq!(word_count(" \n…!"), 0);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_keeps_clusters_whole() {
+    fn cut_does_not_split_clusters() {
         assert_eq!(cut("ab👩‍👩‍👧‍👦", 8), "ab");
         assert_eq!(cut("ab👩‍👩‍👧‍👦", 9), "ab👩‍👩‍👧‍👦");
         assert_eq!(cut("👩‍👩‍👧‍👦", 3), "");
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_thai_end_between_clusters() {
+    fn thai_words_end_between_clusters() {
         let text = "น้ำใจ";
         assert!(word_bounds(text).all(|at| is_cluster_bound(text, at)));
         assert_eq!(word_bounds(text).last(), Some(text.len()));
@@ -150,26 +150,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_slice_is_what_its_scalar_values_say(text in "\\PC{0,40}", start in 0usize..45, length in 0usize..45) {
+        fn slice_has_the_requested_scalar_values(text in "\\PC{0,40}", start in 0usize..45, length in 0usize..45) {
             let expected = (start + length <= char_count(&text))
                 .then(|| text.chars().skip(start).take(length).collect::<String>());
             prop_assert_eq!(slice_chars(&text, start, start + length).map(str::to_owned), expected);
         }
 
         #[test]
-        fn a_cut_is_the_longest_beginning_of_whole_clusters(text in "[a\u{301}\u{200d}👩🇳क\u{94d}\r\n]{0,40}", most in 0usize..45) {
+        fn cut_is_the_longest_prefix_of_whole_clusters(text in "[a\u{301}\u{200d}👩🇳क\u{94d}\r\n]{0,40}", max_chars in 0usize..45) {
             let mut expected = String::new();
             for cluster in text.graphemes(true) {
-                if char_count(&expected) + char_count(cluster) > most {
+                if char_count(&expected) + char_count(cluster) > max_chars {
                     break;
                 }
                 expected.push_str(cluster);
             }
-            prop_assert_eq!(cut(&text, most), expected);
+            prop_assert_eq!(cut(&text, max_chars), expected);
         }
 
         #[test]
-        fn word_bounds_never_part_a_cluster(text in any::<String>()) {
+        fn word_bounds_do_not_split_clusters(text in any::<String>()) {
             let clusters: Vec<_> = text.grapheme_indices(true).map(|(at, _)| at).chain([text.len()]).collect();
             prop_assert!(word_bounds(&text).all(|at| clusters.contains(&at)));
         }

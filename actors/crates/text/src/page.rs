@@ -1,60 +1,59 @@
-//! Pages of a text, and the segments in which a long text is kept so that a page reads little of it.
+//! Pages of a text, and segments in which a long text is stored, so that a page can be read without loading all of it.
 //!
-//! Pages that follow each other by `next_offset` join to the text, whatever their size, and none parts a
-//! grapheme cluster.
+//! Pages that are read in sequence by `next_offset` join to the text, whatever their size, and never split a grapheme cluster.
 
 use super::{byte_of, char_count, cluster_floor, next_bound};
 
-/// A run of a text from a place that the caller asked for.
+/// A part of a text from a requested offset on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page<'a> {
     /// The text of the page.
     pub text: &'a str,
-    /// Where it begins, in scalar values: what was asked for, past the end too.
+    /// The requested offset in scalar values, even if it is past the end.
     pub offset: usize,
-    /// Where the next page begins; `None` when nothing is left.
+    /// Offset of the next page; `None` after the last.
     pub next_offset: Option<usize>,
-    /// How many scalar values the whole text has.
+    /// Number of scalar values of the whole text.
     pub total_chars: usize,
 }
 
-/// The page of at most `max_chars` scalar values from `offset` on.
+/// Returns the page of at most `max_chars` scalar values from `offset` on.
 ///
-/// A first cluster longer than that is given whole (contract.md, section 11), so that reading on always
-/// comes to an end. An offset within a cluster is taken as asked; past the end the page is empty.
+/// If the first cluster alone is longer, the page is that cluster (contract.md, section 11), so that reading in sequence always ends. An
+/// offset within a cluster is used as it is; past the end the page is empty.
 pub fn page(text: &str, offset: usize, max_chars: usize) -> Page<'_> {
     Window { text, offset: 0, total_chars: char_count(text) }.page(offset, max_chars)
 }
 
-/// A stretch of a text that is kept elsewhere as a whole: some of its [`segments`], joined.
+/// A part of a text that is stored elsewhere: some of its [`segments`], joined.
 #[derive(Debug, Clone, Copy)]
 pub struct Window<'a> {
-    /// The stretch. It begins and ends between grapheme clusters.
+    /// The part. It begins and ends between grapheme clusters.
     pub text: &'a str,
-    /// Where in the whole text it begins, in scalar values.
+    /// Its offset in the whole text, in scalar values.
     pub offset: usize,
-    /// How many scalar values the whole text has.
+    /// Number of scalar values of the whole text.
     pub total_chars: usize,
 }
 
 impl<'a> Window<'a> {
-    /// The page as [`page`] gives it of the whole text. Where the window ends sooner the page does too, and says
-    /// where to read on; outside the window it is empty and the last.
+    /// Returns the same page as [`page`] for the whole text. If the window ends before the page would, the page is shorter and has a
+    /// `next_offset`. For an offset outside the window it is empty and the last.
     pub fn page(&self, offset: usize, max_chars: usize) -> Page<'a> {
         let from = offset.checked_sub(self.offset).and_then(|skip| byte_of(self.text, skip));
-        let text = from.map_or("", |from| stretch(self.text, from, max_chars));
+        let text = from.map_or("", |from| page_text(self.text, from, max_chars));
         let end = offset.saturating_add(char_count(text));
         let more = !text.is_empty() && end < self.total_chars;
         Page { text, offset, next_offset: more.then_some(end), total_chars: self.total_chars }
     }
 }
 
-/// The text in segments of at most `size` scalar values, each with the offset at which it begins, and none
-/// parting a grapheme cluster: a cluster longer than `size` is a segment of its own. Empty text has none.
+/// Splits a text into segments of at most `size` scalar values, each with its offset. Clusters are not split: a cluster longer than
+/// `size` is one segment. Empty text has no segments.
 pub fn segments(text: &str, size: usize) -> impl Iterator<Item = (usize, &str)> {
     let (mut rest, mut offset) = (text, 0);
     std::iter::from_fn(move || {
-        let segment = take(rest, size);
+        let segment = page_text(rest, 0, size);
         rest = rest.get(segment.len()..)?;
         let from = offset;
         offset += char_count(segment);
@@ -62,14 +61,9 @@ pub fn segments(text: &str, size: usize) -> impl Iterator<Item = (usize, &str)> 
     })
 }
 
-/// The longest beginning of whole clusters within `max_chars`, and at least one cluster.
-fn take(text: &str, max_chars: usize) -> &str {
-    stretch(text, 0, max_chars)
-}
-
-/// From a byte offset on the longest stretch within `max_chars` that ends between two clusters of the text, at least up to
-/// the next such place.
-fn stretch(text: &str, from: usize, max_chars: usize) -> &str {
+/// Returns the longest part of at most `max_chars` scalar values that begins at the byte offset `from` and ends at a cluster boundary; at
+/// least up to the next boundary.
+fn page_text(text: &str, from: usize, max_chars: usize) -> &str {
     let rest = text.get(from..).unwrap_or_default();
     let Some(bytes) = byte_of(rest, max_chars) else { return rest };
     let end = match cluster_floor(text, from + bytes) {
@@ -102,18 +96,18 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_longer_than_the_page_is_given_whole() {
+    fn cluster_longer_than_a_page_is_returned_whole() {
         assert_eq!(read("👩‍👩‍👧‍👦é👩‍👩‍👧‍👦", 3), ["👩‍👩‍👧‍👦", "é", "👩‍👩‍👧‍👦"]);
     }
 
-    /// Of the threat table (row J3).
+    /// Threat table (row J3).
     #[test]
-    fn an_offset_within_a_cluster_is_taken_as_asked() {
+    fn offset_within_a_cluster_is_used_unchanged() {
         assert_eq!(page("e\u{301}x", 1, 5).text, "\u{301}x");
     }
 
     #[test]
-    fn from_within_a_cluster_too_a_page_ends_between_two_of_the_text() {
+    fn page_from_within_a_cluster_ends_at_a_boundary() {
         // A family of seven scalar values, and flags of two each.
         let cut = page("ab👨\u{200d}👩\u{200d}👧\u{200d}👦cd", 3, 3);
         assert_eq!((cut.text, cut.next_offset), ("\u{200d}👩\u{200d}👧\u{200d}👦", Some(9)));
@@ -122,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn past_the_end_the_page_is_empty_and_the_last() {
+    fn page_past_the_end_is_empty_and_the_last() {
         for offset in [3, 4, usize::MAX] {
             assert_eq!(page("abc", offset, 9), Page { text: "", offset, next_offset: None, total_chars: 3 });
         }
@@ -135,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_ends_early_says_where_to_read_on() {
+    fn page_of_a_short_window_has_a_next_offset() {
         let window = Window { text: "cdef", offset: 2, total_chars: 9 };
         assert_eq!(window.page(4, 5), Page { text: "ef", offset: 4, next_offset: Some(6), total_chars: 9 });
         assert_eq!(window.page(6, 5).next_offset, None);
@@ -144,7 +138,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pages_join_to_the_text_and_hold_whole_clusters(text in CLUSTERS, size in 1usize..12) {
+        fn pages_join_to_the_text_without_split_clusters(text in CLUSTERS, size in 1usize..12) {
             let pages = read(&text, size);
             prop_assert_eq!(pages.concat(), text.clone());
             let clusters: Vec<_> = pages.iter().flat_map(|page| page.graphemes(true)).collect();
@@ -154,7 +148,7 @@ mod tests {
             }
         }
 
-        /// Of the threat table (row J3).
+        /// Threat table (row J3).
         #[test]
         fn any_offset_and_size_give_a_page(text in any::<String>(), offset in 0usize..60, size in 1usize..60) {
             let page = page(&text, offset, size);
@@ -174,16 +168,16 @@ mod tests {
         }
 
         #[test]
-        fn a_page_of_segments_is_the_page_of_the_text(text in CLUSTERS, size in 4usize..12, offset in 0usize..60, most in 1usize..9) {
+        fn page_of_segments_equals_the_page_of_the_text(text in CLUSTERS, size in 4usize..12, offset in 0usize..60, max_chars in 1usize..9) {
             let total_chars = char_count(&text);
             let parts: Vec<_> = segments(&text, size).collect();
-            let wanted: Vec<_> = parts
+            let needed: Vec<_> = parts
                 .iter()
-                .filter(|(from, part)| *from <= offset + most && from + char_count(part) > offset)
+                .filter(|(from, part)| *from <= offset + max_chars && from + char_count(part) > offset)
                 .collect();
-            let joined: String = wanted.iter().map(|(_, part)| *part).collect();
-            let window = Window { text: &joined, offset: wanted.first().map_or(0, |(from, _)| *from), total_chars };
-            let (found, expected) = (window.page(offset, most), page(&text, offset, most));
+            let joined: String = needed.iter().map(|(_, part)| *part).collect();
+            let window = Window { text: &joined, offset: needed.first().map_or(0, |(from, _)| *from), total_chars };
+            let (found, expected) = (window.page(offset, max_chars), page(&text, offset, max_chars));
             prop_assert_eq!(found.text, expected.text);
             prop_assert_eq!(found.next_offset, expected.next_offset);
         }

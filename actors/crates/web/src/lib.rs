@@ -21,7 +21,7 @@
 //! resolved, the client connects to just those, and each redirect is checked in the same way. One deadline covers names,
 //! connections, at most [`MAX_REDIRECTS`] redirects and the body. The decompressed body has a maximum length.
 //!
-//! This crate parses no HTML and no feed, retries nothing and writes no log. It knows no rows, no actors and no settings: bounds
+//! This crate parses no HTML and no feed, retries nothing and writes no log. It depends on no rows, actors or settings: bounds
 //! are arguments. No error contains a URL; the source of one may contain a host name.
 
 mod fetch;

@@ -94,7 +94,7 @@ impl ProbeResponse {
         })
     }
 
-    /// The value of a header, if it is text.
+    /// Returns the value of a header, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }

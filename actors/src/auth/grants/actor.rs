@@ -64,8 +64,7 @@ impl GrantActor {
 
 impl WriteBehind for GrantActor {
     type Batch = LastUseBuffer<GrantId>;
-    /// Whether names of clients were written.
-    type Output = bool;
+    type Output = ();
     type Error = Error;
     const BATCH_NAME: &'static str = "the last uses of connections";
 
@@ -77,16 +76,16 @@ impl WriteBehind for GrantActor {
         std::mem::take(&mut self.uses)
     }
 
-    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, bool, Error> {
+    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, (), Error> {
         let db = self.ctx.db.clone();
         Box::pin(async move {
-            let written = write_uses(&db, &uses).await.map(|()| uses.has_client_info());
+            let written = write_uses(&db, &uses).await;
             (uses, written)
         })
     }
 
-    fn on_written(&mut self, has_client_info: bool) {
-        if has_client_info {
+    fn on_written(&mut self, uses: Self::Batch, (): ()) {
+        if uses.has_client_info() {
             self.ctx.cache_epoch.bump();
         }
     }
@@ -96,6 +95,7 @@ impl WriteBehind for GrantActor {
     }
 }
 
+/// Writes absolute times and names, so a batch that is written again changes nothing.
 async fn write_uses(db: &Db, uses: &LastUseBuffer<GrantId>) -> Result<(), Error> {
     if uses.is_empty() {
         return Ok(());

@@ -145,7 +145,7 @@ pub(super) async fn decide(
     if !client.is_some_and(|client| is_registered(&client)) {
         return Ok(None);
     }
-    let granted = ticked.common(&offer.scopes).within(owner.plan);
+    let granted = ticked.intersection(&offer.scopes).within(owner.plan);
     let (redirect_uri, state) = (offer.redirect_uri.clone(), offer.state.clone());
     let code = if granted.is_empty() { None } else { Some(issue_code(&txn, ctx, offer, granted).await?) };
     txn.commit().await?;

@@ -103,8 +103,7 @@ impl KeyActor {
 
 impl WriteBehind for KeyActor {
     type Batch = LastUseBuffer<KeyId>;
-    /// Whether names of clients were written.
-    type Output = bool;
+    type Output = ();
     type Error = Error;
     const BATCH_NAME: &'static str = "the last uses of keys";
 
@@ -116,16 +115,16 @@ impl WriteBehind for KeyActor {
         std::mem::take(&mut self.uses)
     }
 
-    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, bool, Error> {
+    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, (), Error> {
         let db = self.db.clone();
         Box::pin(async move {
-            let written = write_uses(&db, &uses).await.map(|()| uses.has_client_info());
+            let written = write_uses(&db, &uses).await;
             (uses, written)
         })
     }
 
-    fn on_written(&mut self, has_client_info: bool) {
-        if has_client_info {
+    fn on_written(&mut self, uses: Self::Batch, (): ()) {
+        if uses.has_client_info() {
             self.cache_epoch.bump();
         }
     }
@@ -135,6 +134,7 @@ impl WriteBehind for KeyActor {
     }
 }
 
+/// Writes absolute times and names, so a batch that is written again changes nothing.
 async fn write_uses(db: &Db, uses: &LastUseBuffer<KeyId>) -> Result<(), Error> {
     if uses.is_empty() {
         return Ok(());

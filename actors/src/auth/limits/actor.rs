@@ -1,7 +1,9 @@
 //! The actor of rate limits: it owns the hourly buckets of keys and connections, and the counts of the day.
 //!
-//! Counts are added to their rows once a second and at the drain. No call is admitted before the rows of today have been read. Each
-//! day has its own counts, so a clock that jumps back over midnight resets none ([`super::day_counts`]).
+//! Counts are written once a second and at the drain, each to a row of its own counter and as an absolute number: a batch whose
+//! COMMIT was not answered is written again, and counts once. The usage of a day is the sum of its rows. No call is admitted before
+//! the rows of today have been read. Each day has its own counts, so a clock that jumps back over midnight resets none
+//! ([`super::day_counts`]).
 //!
 //! A crash loses the counts of at most a second, and the hourly buckets start full.
 
@@ -13,16 +15,16 @@ use actix::{
     Actor, ActorFutureExt, AsyncContext, AtomicResponse, Context, Handler, Message, ResponseActFuture,
     fut::{ready, wrap_future},
 };
-use database::Db;
-use entity::id::UserId;
+use database::{Db, insert_all};
+use entity::id::{UsageCounterId, UserId};
 use entity::kind::Surface;
 use entity::time::{Day, Timestamp};
 use entity::{usage_day, user};
 use errors::{Error, RateWindow, Wait};
 use library::clock::Clock;
 use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
-use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use tracing::warn;
 
 use super::day_counts::{DayChange, DayCounter, RecentDays};
@@ -36,17 +38,19 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(300);
 /// A call on an earlier day than before may be retried after this time, once the rows of the day have been read.
 const DAY_READ_DELAY: Duration = Duration::from_secs(1);
 
-type Calls = HashMap<(UserId, Surface, Day), i64>;
+/// Whose calls a counter counts.
+type CounterKey = (UserId, Surface, Day);
+
+/// The row of a counter that is to be written: the counter, and all calls that it counted.
+type Batch = HashMap<CounterKey, (UsageCounterId, i64)>;
 
 /// The actor of rate limits.
 pub struct LimitActor {
     db: Db,
     clock: Arc<dyn Clock>,
     hours: HashMap<Principal, HourBucket>,
-    counts: HashMap<(UserId, Surface, Day), DayCounter>,
+    counts: HashMap<CounterKey, DayCounter>,
     days: RecentDays,
-    /// Calls that could not be written.
-    unwritten: Calls,
     write_lock: WriteLock,
 }
 
@@ -58,7 +62,6 @@ impl LimitActor {
             hours: HashMap::new(),
             counts: HashMap::new(),
             days: RecentDays::default(),
-            unwritten: HashMap::new(),
             write_lock: WriteLock::default(),
         }
     }
@@ -66,7 +69,8 @@ impl LimitActor {
     fn admit(&mut self, request: RateLimitRequest, now: Timestamp) -> Result<Quota, Wait> {
         let to_midnight = now.day().end().since(now);
         let hour = hour_of(&mut self.hours, &self.clock, request.bucket, request.hourly);
-        let day = self.counts.entry((request.user, request.surface, now.day())).or_default();
+        let key = (request.user, request.surface, now.day());
+        let day = self.counts.entry(key).or_insert_with(|| DayCounter::new(now));
         if !day.has_room(request.weight, request.daily) {
             let retry_after = to_midnight.max(hour.wait());
             return Err(Wait {
@@ -112,9 +116,7 @@ impl LimitActor {
         };
         Box::pin(wrap_future::<_, Self>(read).map(move |rows, actor, _| match rows {
             Ok(rows) => {
-                for row in rows {
-                    actor.counts.entry((row.user_id, row.surface, day)).or_default().merge_total(row.calls);
-                }
+                actor.merge_rows(rows);
                 Ok(())
             }
             // The supervisor restarts the actor, which reads again: counting from zero would grant the daily limit twice.
@@ -130,6 +132,23 @@ impl LimitActor {
         }))
     }
 
+    /// Adds what other counters have written.
+    fn merge_rows(&mut self, rows: Vec<usage_day::Model>) {
+        let (now, mut others) = (self.clock.now(), HashMap::<CounterKey, i64>::new());
+        for row in rows {
+            let key = (row.user_id, row.surface, row.day);
+            let own = self.counts.entry(key).or_insert_with(|| DayCounter::new(now));
+            if row.counter_id != own.id() {
+                *others.entry(key).or_default() += row.calls;
+            }
+        }
+        for (key, calls) in others {
+            if let Some(count) = self.counts.get_mut(&key) {
+                count.merge_others(calls);
+            }
+        }
+    }
+
     fn counts_of(&self, user: UserId, day: Day) -> DayCounts {
         let total = |surface| self.counts.get(&(user, surface, day)).map_or(0, DayCounter::total);
         DayCounts { rest: total(Surface::Rest), mcp: total(Surface::Mcp) }
@@ -137,8 +156,9 @@ impl LimitActor {
 }
 
 impl WriteBehind for LimitActor {
-    type Batch = Calls;
-    type Output = Calls;
+    type Batch = Batch;
+    /// All rows of the users and days of the batch.
+    type Output = Vec<usage_day::Model>;
     type Error = Error;
     const BATCH_NAME: &'static str = "the counts of the day";
 
@@ -146,38 +166,31 @@ impl WriteBehind for LimitActor {
         self.write_lock.clone()
     }
 
-    fn take_batch(&mut self) -> Calls {
-        let mut unwritten = std::mem::take(&mut self.unwritten);
-        for (of, count) in &mut self.counts {
-            let calls = count.take_unwritten();
-            if calls > 0 {
-                *unwritten.entry(*of).or_default() += calls;
-            }
-        }
-        unwritten
+    fn take_batch(&mut self) -> Batch {
+        let unwritten =
+            self.counts.iter().filter_map(|(key, count)| Some((*key, (count.id(), count.unwritten()?))));
+        unwritten.collect()
     }
 
-    fn write(&self, unwritten: Calls) -> WriteFuture<Calls, Calls, Error> {
+    fn write(&self, batch: Batch) -> WriteFuture<Batch, Self::Output, Error> {
         let db = self.db.clone();
         Box::pin(async move {
-            let written = write(&db, &unwritten).await;
-            (unwritten, written)
+            let written = write(&db, &batch).await;
+            (batch, written)
         })
     }
 
-    fn on_written(&mut self, totals: Calls) {
-        for (of, total) in totals {
-            if let Some(count) = self.counts.get_mut(&of) {
-                count.merge_total(total);
+    fn on_written(&mut self, batch: Batch, rows: Self::Output) {
+        for (key, (_, calls)) in batch {
+            if let Some(count) = self.counts.get_mut(&key) {
+                count.mark_written(calls);
             }
         }
+        self.merge_rows(rows);
     }
 
-    fn put_back(&mut self, unwritten: Calls) {
-        for (of, calls) in unwritten {
-            *self.unwritten.entry(of).or_default() += calls;
-        }
-    }
+    /// The counters hold the calls until they are marked as written.
+    fn put_back(&mut self, _: Batch) {}
 }
 
 #[expect(clippy::panic, reason = "the supervisor turns it into a restart")]
@@ -196,34 +209,35 @@ fn hour_of<'a>(
     hour
 }
 
-/// Adds the counts to their rows, and returns the new totals, to which other nodes may have added.
-async fn write(db: &Db, unwritten: &Calls) -> Result<Calls, Error> {
-    let mut totals = HashMap::new();
-    if unwritten.is_empty() {
-        return Ok(totals);
+/// Writes the rows of the counters, and returns all rows of their users and days, also those of other processes.
+async fn write(db: &Db, batch: &Batch) -> Result<Vec<usage_day::Model>, Error> {
+    if batch.is_empty() {
+        return Ok(Vec::new());
     }
     let txn = db.begin().await?;
-    let users = lock_existing_users(&txn, unwritten.keys().map(|(user, _, _)| *user).collect()).await?;
-    // In one order everywhere, or two nodes could wait for each other's rows.
-    let mut unwritten: Vec<_> = unwritten.iter().collect();
-    unwritten.sort_unstable_by_key(|((user, surface, day), _)| (user.0, surface.name(), *day));
-    for ((user, surface, day), calls) in unwritten {
-        // The account was removed.
-        if !users.contains(user) {
-            continue;
-        }
-        let row = usage_day::Model { user_id: *user, day: *day, surface: *surface, calls: *calls };
-        let key = [usage_day::Column::UserId, usage_day::Column::Day, usage_day::Column::Surface];
-        let sum = Expr::col((usage_day::Entity, usage_day::Column::Calls)).add(*calls);
-        let add = OnConflict::columns(key).value(usage_day::Column::Calls, sum).to_owned();
-        let written = usage_day::Entity::insert(row.into_active_model())
-            .on_conflict(add)
-            .exec_with_returning(&txn)
-            .await?;
-        totals.insert((*user, *surface, *day), written.calls);
-    }
+    // No row of an account that was removed is written.
+    let users = lock_existing_users(&txn, batch.keys().map(|(user, _, _)| *user).collect()).await?;
+    let days: HashSet<Day> = batch.keys().map(|(_, _, day)| *day).collect();
+    let rows =
+        batch.iter().filter(|((user, _, _), _)| users.contains(user)).map(|(key, (counter, calls))| {
+            let (user_id, surface, day) = *key;
+            usage_day::Model { user_id, day, surface, counter_id: *counter, calls: *calls }
+        });
+    let key = [
+        usage_day::Column::UserId,
+        usage_day::Column::Day,
+        usage_day::Column::Surface,
+        usage_day::Column::CounterId,
+    ];
+    let replace = OnConflict::columns(key).update_column(usage_day::Column::Calls).to_owned();
+    insert_all::<usage_day::Entity>(&txn, rows, Some(&replace)).await?;
+    let rows = usage_day::Entity::find()
+        .filter(usage_day::Column::UserId.is_in(users.iter().copied()))
+        .filter(usage_day::Column::Day.is_in(days))
+        .all(&txn)
+        .await?;
     txn.commit().await?;
-    Ok(totals)
+    Ok(rows)
 }
 
 /// Returns the users that still exist. Their rows are locked, so none is removed before the counts are written.
@@ -245,7 +259,7 @@ impl Actor for LimitActor {
             let LimitActor { hours, counts, days, .. } = actor;
             hours.retain(|_, hour| !hour.reset().is_zero());
             let is_kept = |day: Day, count: &DayCounter| days.contains(day) && count.total() > 0;
-            counts.retain(|(_, _, day), count| count.has_unwritten() || is_kept(*day, count));
+            counts.retain(|(_, _, day), count| count.unwritten().is_some() || is_kept(*day, count));
         });
     }
 }
@@ -323,6 +337,7 @@ impl Handler<Flush<Error>> for LimitActor {
 mod tests {
     use entity::plan::Plan;
     use library::clock::TestClock;
+    use sea_orm::IntoActiveModel;
 
     use super::super::Limits;
     use super::*;
@@ -331,15 +346,15 @@ mod tests {
     const DAY: Duration = Duration::from_secs(24 * 3600);
 
     async fn write_row(db: &Db, user: UserId, day: Day, calls: i64) {
-        let row = usage_day::Model { user_id: user, day, surface: Surface::Rest, calls };
+        let counter_id = UsageCounterId::new(NOON);
+        let row = usage_day::Model { user_id: user, day, surface: Surface::Rest, counter_id, calls };
         usage_day::Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await.unwrap();
     }
 
-    #[actix::test]
-    async fn first_query_of_a_day_waits_for_its_rows() {
-        let folder = tempfile::tempdir().unwrap();
+    /// A database in this folder, with one user.
+    async fn database_with_user(folder: &tempfile::TempDir) -> (Db, UserId) {
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
-        let (db, clock) = (Db::open(&url).await.unwrap(), Arc::new(TestClock::at(NOON)));
+        let db = Db::open(&url).await.unwrap();
         let owner = user::Model {
             id: UserId::new(NOON),
             email: "a@b".to_owned(),
@@ -351,6 +366,13 @@ mod tests {
         };
         let id = owner.id;
         user::Entity::insert(owner.into_active_model()).exec_without_returning(db.write()).await.unwrap();
+        (db, id)
+    }
+
+    #[actix::test]
+    async fn first_query_of_a_day_waits_for_its_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let ((db, id), clock) = (database_with_user(&folder).await, Arc::new(TestClock::at(NOON)));
         for (day, calls) in [(NOON - DAY, 3), (NOON, 5), (NOON + DAY, 7)] {
             write_row(&db, id, day.day(), calls).await;
         }
@@ -369,5 +391,60 @@ mod tests {
         assert_eq!(limits.today(id).await.unwrap().rest, 7);
         clock.set_back(DAY * 2);
         assert_eq!(limits.today(id).await.unwrap().rest, 3);
+    }
+
+    fn count(actor: &mut LimitActor, user: UserId, weight: u32) {
+        let key = (user, Surface::Rest, NOON.day());
+        actor.counts.entry(key).or_insert_with(|| DayCounter::new(NOON)).count(weight);
+    }
+
+    /// Writes the unwritten counts as a flush does.
+    async fn write_counts(actor: &mut LimitActor) {
+        let batch = actor.take_batch();
+        let rows = write(&actor.db, &batch).await.unwrap();
+        actor.on_written(batch, rows);
+    }
+
+    async fn written_calls(db: &Db, user: UserId) -> i64 {
+        let rows = usage_day::Entity::owned_by(user).all(db.read()).await.unwrap();
+        rows.iter().map(|row| row.calls).sum()
+    }
+
+    #[actix::test]
+    async fn batch_whose_commit_went_unanswered_counts_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (db, id) = database_with_user(&folder).await;
+        let mut actor = LimitActor::new(db.clone(), Arc::new(TestClock::at(NOON)));
+        count(&mut actor, id, 3);
+        let batch = actor.take_batch();
+
+        // The rows are kept, and the actor is told that they are not.
+        write(&db, &batch).await.unwrap();
+        actor.put_back(batch);
+        count(&mut actor, id, 1);
+        write_counts(&mut actor).await;
+
+        assert_eq!(written_calls(&db, id).await, 4);
+        assert_eq!(actor.counts_of(id, NOON.day()).rest, 4);
+        assert!(actor.take_batch().is_empty());
+    }
+
+    #[actix::test]
+    async fn counts_of_several_processes_are_added() {
+        let folder = tempfile::tempdir().unwrap();
+        let (db, id) = database_with_user(&folder).await;
+        let clock = Arc::new(TestClock::at(NOON));
+        let mut one = LimitActor::new(db.clone(), clock.clone());
+        let mut other = LimitActor::new(db.clone(), clock);
+
+        for (actor, weight) in [(&mut one, 3), (&mut other, 2)] {
+            count(actor, id, weight);
+            write_counts(actor).await;
+        }
+        count(&mut one, id, 1);
+        write_counts(&mut one).await;
+
+        assert_eq!(written_calls(&db, id).await, 6);
+        assert_eq!(one.counts_of(id, NOON.day()).rest, 6);
     }
 }

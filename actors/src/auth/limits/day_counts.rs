@@ -1,21 +1,40 @@
 //! The counts of a UTC day, and the days whose counts are in memory. This module knows no clock and no database.
 
-use entity::time::Day;
+use entity::id::UsageCounterId;
+use entity::time::{Day, Timestamp};
 
 /// Days whose counts stay in memory: today, and days that a clock which is set may return to.
 const MAX_RECENT_DAYS: usize = 3;
 
-/// The calls of one user on one surface and day, and how many of them the table does not hold yet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The calls of one user on one surface and day.
+///
+/// The counter has a row of its own, which holds what it counted itself, and which nothing else changes. Other processes, and
+/// counters that were dropped, have theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayCounter {
-    total: i64,
-    unwritten: i64,
+    id: UsageCounterId,
+    /// Calls that this counter counted.
+    own: i64,
+    /// How many of them its row holds, as far as is known.
+    written: i64,
+    /// Calls that other counters counted, as of the last read of their rows.
+    others: i64,
 }
 
 impl DayCounter {
+    /// Creates a counter without calls.
+    pub fn new(now: Timestamp) -> Self {
+        Self { id: UsageCounterId::new(now), own: 0, written: 0, others: 0 }
+    }
+
+    /// Returns the id of the counter's row.
+    pub fn id(&self) -> UsageCounterId {
+        self.id
+    }
+
     /// Returns the calls of this day.
     pub fn total(&self) -> u32 {
-        u32::try_from(self.total).unwrap_or(u32::MAX)
+        u32::try_from(self.own.saturating_add(self.others)).unwrap_or(u32::MAX)
     }
 
     /// Returns whether a call of this weight fits under the limit.
@@ -25,23 +44,22 @@ impl DayCounter {
 
     /// Counts a call of this weight.
     pub fn count(&mut self, weight: u32) {
-        self.total += i64::from(weight);
-        self.unwritten += i64::from(weight);
+        self.own += i64::from(weight);
     }
 
-    /// Takes the calls that the table does not hold yet.
-    pub fn take_unwritten(&mut self) -> i64 {
-        std::mem::take(&mut self.unwritten)
+    /// Returns all calls that this counter counted, if its row may lack some of them.
+    pub fn unwritten(&self) -> Option<i64> {
+        (self.own > self.written).then_some(self.own)
     }
 
-    /// Returns whether the table lacks some of the calls.
-    pub fn has_unwritten(&self) -> bool {
-        self.unwritten > 0
+    /// The row holds so many of the counter's own calls.
+    pub fn mark_written(&mut self, own: i64) {
+        self.written = self.written.max(own);
     }
 
-    /// Raises the count to that of the table, to which other processes may have added. A count never falls.
-    pub fn merge_total(&mut self, written: i64) {
-        self.total = self.total.max(written.saturating_add(self.unwritten));
+    /// Raises the calls of other counters to those of their rows. A count never falls.
+    pub fn merge_others(&mut self, others: i64) {
+        self.others = self.others.max(others);
     }
 }
 
@@ -104,31 +122,47 @@ mod tests {
 
     use super::*;
 
+    fn counter() -> DayCounter {
+        DayCounter::new(Timestamp::from_millis(0))
+    }
+
     fn day(text: &str) -> Day {
         Timestamp::parse(&format!("{text}T12:00:00Z")).unwrap().day()
     }
 
     #[test]
     fn call_beyond_the_limit_has_no_room() {
-        let mut count = DayCounter::default();
-        count.merge_total(8);
+        let mut count = counter();
+        count.merge_others(8);
 
         assert!(count.has_room(2, 10) && !count.has_room(3, 10));
         count.count(2);
-        assert_eq!((count.total(), count.take_unwritten(), count.take_unwritten()), (10, 2, 0));
+        assert_eq!((count.total(), count.unwritten()), (10, Some(2)));
     }
 
     #[test]
     fn counts_of_other_processes_are_added_and_none_falls() {
-        let mut count = DayCounter::default();
-        count.count(1);
-        count.take_unwritten();
+        let mut count = counter();
+        count.count(2);
+
+        count.merge_others(4);
+        assert_eq!(count.total(), 6);
+        count.merge_others(1);
+        assert_eq!(count.total(), 6);
+    }
+
+    #[test]
+    fn calls_stay_unwritten_until_their_row_is_written() {
+        let mut count = counter();
+        count.count(2);
+        let written = count.unwritten().unwrap();
         count.count(1);
 
-        count.merge_total(5);
-        assert_eq!(count.total(), 6);
-        count.merge_total(1);
-        assert_eq!(count.total(), 6);
+        assert_eq!(count.unwritten(), Some(3));
+        count.mark_written(written);
+        assert_eq!(count.unwritten(), Some(3));
+        count.mark_written(3);
+        assert_eq!((count.unwritten(), count.total()), (None, 3));
     }
 
     /// Of the fault table (row 22).

@@ -423,6 +423,6 @@ fn document_row(feed: &feed::Model, incoming: &IncomingEntry, now: Timestamp) ->
         url: Some(incoming.url.clone()),
         author: incoming.item.author.clone(),
         description: incoming.item.summary.clone(),
-        ..document::Model::awaited(feed.user_id, ContentType::Article, title, now)
+        ..document::Model::pending(feed.user_id, ContentType::Article, title, now)
     }
 }

@@ -50,10 +50,7 @@ pub async fn supersede_other_texts(
         .filter(entry::Column::DocumentId.eq(id))
         .exec(txn)
         .await?;
-    source::Entity::delete_owned(user)
-        .filter(source::Column::DocumentId.eq(id))
-        .exec(txn)
-        .await?;
+    source::Entity::delete_owned(user).filter(source::Column::DocumentId.eq(id)).exec(txn).await?;
     for kind in [JobKind::Text, JobKind::Page] {
         jobs::withdraw(txn, user, kind, id.0).await?;
     }

@@ -52,7 +52,7 @@ pub async fn read_source(
             let source::Model { body, html, outline, .. } = source;
             let outline =
                 outline.as_deref().map(serde_json::from_str).transpose().map_err(Error::internal)?;
-            let text = ctx.core.workers.run(Lane::Background, move || text::as_given(&body)).await?;
+            let text = ctx.core.workers.run(Lane::Background, move || text::normalize_input(&body)).await?;
             Ok(ExtractedDocument { text, html, outline: outline.unwrap_or_default(), ..Default::default() })
         }
         SourceForm::Html => {

@@ -59,6 +59,10 @@ impl IndexWatch {
         state: &mut WatchState,
         clock: &dyn Clock,
     ) -> Result<(), Error> {
+        if !retrieval.has_index() {
+            retrieval.set_completeness(Completeness::Unavailable);
+            return Ok(());
+        }
         // At the start no job runs yet, so the two numbers are equal unless something is wrong or a job was interrupted.
         let expected = rows::expected_passages(db.read()).await?;
         let count = state.count_passages(retrieval, |count| count != expected).await.ok();

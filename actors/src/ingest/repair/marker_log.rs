@@ -29,8 +29,12 @@ pub(super) async fn follow_changes(ctx: &RepairContext, state: &mut WatchState) 
     }
 }
 
-/// Marks the index as left in order: the next start tells from its files whether they were changed since.
+/// Marks the index as left in order: the next start tells from its files whether they were changed since. An index that met damage is
+/// left without a marker instead, so that its damaged files do not count as good and the next start compares it with the database.
 pub(super) async fn mark_closed(ctx: &RepairContext, state: &WatchState) -> Result<(), Error> {
+    if ctx.retrieval.has_met_damage() {
+        return remove_marker(ctx).await;
+    }
     let Some(marker) = state.marker.as_ref().filter(|_| state.suspicion.is_none()) else {
         return Ok(());
     };
@@ -44,6 +48,12 @@ pub(super) async fn mark_closed(ctx: &RepairContext, state: &WatchState) -> Resu
     let files = files.map_err(Error::internal)?.map_err(Error::internal)?;
     let closed = Marker { files: Some(files), ..marker.next(ctx.core.clock.now()) };
     ctx.index_watch.write_marker(&ctx.core.db, &closed).await
+}
+
+async fn remove_marker(ctx: &RepairContext) -> Result<(), Error> {
+    let folder = ctx.index_watch.folder.path();
+    let removed = tokio::task::spawn_blocking(move || Marker::remove(&folder)).await;
+    removed.map_err(Error::internal)?.map_err(Error::internal)
 }
 
 impl IndexWatch {

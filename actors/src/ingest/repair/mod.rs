@@ -3,7 +3,7 @@
 //!
 //! There are three checks, from cheap to expensive. The [marker](search::index::marker) says at the start whether the folder is
 //! the one that the service left. A count of passages (`counts`) is compared with the database every minute. A comparison of
-//! every passage (`audit`) runs only after one of these, or a search that failed, gave a
+//! every passage (`audit`) runs only after one of these, or requests that failed, gave a
 //! [reason](search::index::AuditReason) for it. It records which documents are lost. Jobs of the queue index them again, the
 //! newest first and after everything that a user waits for: first by their words, which takes moments, then by their vectors.
 //! Until both are restored, search reports `degraded` to the affected users.
@@ -27,7 +27,7 @@ mod watch;
 use database::Db;
 use errors::Error;
 use library::clock::Clock;
-use search::index::OpenedIndex;
+use search::index::InitialIndex;
 use tracing::warn;
 
 use crate::retrieval::Retrieval;
@@ -38,18 +38,18 @@ pub use removed_users::purge_removed_users;
 pub use watch::IndexWatch;
 
 impl IndexWatch {
-    /// Starts to watch an index that was opened, and to maintain it if no other service does. An empty index of an empty library
-    /// is new, and needs no comparison.
+    /// Starts to watch the index, and to maintain it if no other service does. An empty index of an empty library is new, and needs
+    /// no comparison. One that could not be opened for lack of space is opened once there is space.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.
     pub async fn begin(
         db: &Db,
         retrieval: &Retrieval,
-        opened: OpenedIndex,
+        initial: InitialIndex,
         clock: &dyn Clock,
     ) -> Result<Self, Error> {
-        let watch = Self::new(opened, clock);
+        let watch = Self::new(initial, clock);
         watch.begin_maintenance(db, retrieval, clock).await?;
         Ok(watch)
     }

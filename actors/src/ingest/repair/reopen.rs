@@ -1,11 +1,12 @@
-//! Opens the index again if its folder was removed or replaced, or if it fails to answer reads.
+//! Opens the index again if its folder was removed or replaced, or if it counts as damaged; opens it at all if its disk had no space
+//! at the start.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use errors::Error;
 use search::index::{AuditReason, Marker, PassageIndex};
-use tracing::error;
+use tracing::{error, info};
 
 use super::context::RepairContext;
 use super::watch::{Damage, Suspicion, WatchState, has_passed};
@@ -13,9 +14,9 @@ use crate::retrieval::{Completeness, Retrieval};
 
 /// An index that could not be opened is tried again after this.
 const REOPEN_RETRY_DELAY: Duration = Duration::from_secs(30);
-/// Failed reads in a row after which an index counts as damaged.
-const MAX_FAILED_READS: u32 = 3;
-/// Shortest time between two indexes that are moved aside because of failed reads: a query that always fails must not keep the
+/// Requests of a day that fail as only damage fails them, after which an index counts as damaged.
+const MAX_FAILED_REQUESTS: u32 = 3;
+/// Shortest time between two indexes that are moved aside because of failed requests: a query that always fails must not keep the
 /// index empty.
 const MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
@@ -24,8 +25,10 @@ const MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 enum ReplacementReason {
     /// Its folder was removed or replaced.
     FolderGone,
-    /// It failed to answer reads.
+    /// It failed requests as only damage fails them.
     Damaged,
+    /// There is none: its disk had no space for it.
+    NotOpened,
 }
 
 /// An index that replaces the one that is searched.
@@ -36,7 +39,7 @@ struct Replacement {
     audit_reason: AuditReason,
 }
 
-/// Opens the index again if its folder is gone or reads of it fail.
+/// Opens the index again if its folder is gone, it counts as damaged, or it was not opened yet.
 pub(super) async fn reopen_if_necessary(ctx: &RepairContext, state: &mut WatchState) -> Result<(), Error> {
     let now = ctx.core.clock.elapsed();
     if !has_passed(state.reopened_at, REOPEN_RETRY_DELAY, now) {
@@ -45,12 +48,16 @@ pub(super) async fn reopen_if_necessary(ctx: &RepairContext, state: &mut WatchSt
     let reason = replacement_reason(state, &ctx.retrieval, now);
     state.reopened_at = reason.map(|_| now);
     let Some(reason) = reason else { return Ok(()) };
-    ctx.retrieval.set_completeness(Completeness::Checking);
+    if reason != ReplacementReason::NotOpened {
+        ctx.retrieval.set_completeness(Completeness::Checking);
+    }
     let Replacement { index, marker, audit_reason } = match reason {
         ReplacementReason::FolderGone => replace_removed(ctx, state).await?,
         ReplacementReason::Damaged => replace_damaged(ctx, state).await?,
+        ReplacementReason::NotOpened => open_postponed(ctx, state).await?,
     };
     ctx.retrieval.replace_index(index);
+    ctx.retrieval.set_completeness(Completeness::Checking);
     state.reopened_at = None;
     state.damage = None;
     state.counted_twice = 0;
@@ -62,11 +69,14 @@ fn replacement_reason(state: &WatchState, retrieval: &Retrieval, now: Duration) 
     if state.damage == Some(Damage::MovedAside) {
         return Some(ReplacementReason::Damaged);
     }
+    if !retrieval.has_index() {
+        return Some(ReplacementReason::NotOpened);
+    }
     if !retrieval.is_in_place() {
         return Some(ReplacementReason::FolderGone);
     }
     let may_move_aside = has_passed(state.moved_aside_at, MOVE_ASIDE_INTERVAL, now);
-    let is_failing = may_move_aside && retrieval.failures() >= MAX_FAILED_READS;
+    let is_failing = may_move_aside && retrieval.failures() >= MAX_FAILED_REQUESTS;
     (is_failing || state.damage == Some(Damage::InPlace)).then_some(ReplacementReason::Damaged)
 }
 
@@ -94,7 +104,7 @@ async fn resume_abandoned(state: &WatchState) -> Result<Option<Arc<dyn PassageIn
     resumed.map_err(Error::internal)
 }
 
-/// Moves an index aside that fails to answer, and creates a new one.
+/// Moves an index aside that counts as damaged, and creates a new one.
 async fn replace_damaged(ctx: &RepairContext, state: &mut WatchState) -> Result<Replacement, Error> {
     if state.damage != Some(Damage::MovedAside) {
         move_aside(ctx, state).await?;
@@ -113,7 +123,7 @@ async fn move_aside(ctx: &RepairContext, state: &mut WatchState) -> Result<(), E
     let index = ctx.retrieval.abandon().await?;
     let folder = ctx.index_watch.folder.clone();
     let moved = tokio::task::spawn_blocking(move || {
-        let moved = folder.set_aside("it failed to answer reads", now);
+        let moved = folder.set_aside("it failed requests", now);
         if moved.is_err() {
             index.resume();
         }
@@ -123,6 +133,13 @@ async fn move_aside(ctx: &RepairContext, state: &mut WatchState) -> Result<(), E
     state.damage = Some(Damage::MovedAside);
     state.moved_aside_at = Some(ctx.core.clock.elapsed());
     Ok(())
+}
+
+/// Opens the index for which its disk had no space before.
+async fn open_postponed(ctx: &RepairContext, state: &WatchState) -> Result<Replacement, Error> {
+    let replacement = open_folder(ctx, state, AuditReason::Missing).await?;
+    info!("the disk has space for the passage index again: it is open, and searches are answered");
+    Ok(replacement)
 }
 
 /// Opens the index that is in the folder, or creates one, which then is compared with the database for this reason.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use entity::time::Timestamp;
 use library::clock::Clock;
-use search::index::{AuditReason, IndexFolder, Marker, OpenedIndex, PassageIndex};
+use search::index::{AuditReason, IndexFolder, InitialIndex, Marker, PassageIndex};
 use tokio::sync::Mutex;
 
 /// The state of the watch over the index of a running service.
@@ -23,14 +23,18 @@ impl IndexWatch {
         self.is_maintainer.load(Ordering::SeqCst)
     }
 
-    pub(super) fn new(opened: OpenedIndex, clock: &dyn Clock) -> Self {
-        let OpenedIndex { folder, index: _, audit_reason, found, recorded } = opened;
+    pub(super) fn new(initial: InitialIndex, clock: &dyn Clock) -> Self {
+        let InitialIndex { folder, recorded, opened } = initial;
         let start = clock.elapsed();
+        // An index that could not be opened yet is compared with the database once it is open: see `reopen`.
+        let suspicion = opened.and_then(|opened| {
+            opened.audit_reason.map(|reason| Suspicion::new(reason, opened.found.as_ref(), clock.now()))
+        });
         let state = WatchState {
             // The marker of the row, not that of the folder: a folder that is one ahead is written again with the same number, so
             // it never gets further ahead, however often the row cannot be written.
             marker: recorded,
-            suspicion: audit_reason.map(|reason| Suspicion::new(reason, found.as_ref(), clock.now())),
+            suspicion,
             marked_at: start,
             marked_changes: 0,
             counted_at: start,
@@ -79,7 +83,7 @@ impl Suspicion {
     }
 }
 
-/// What has become of an index that failed to answer reads, until another one is open.
+/// What has become of an index that counts as damaged, until another one is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Damage {
     /// It is to be moved aside.
@@ -108,9 +112,9 @@ pub(super) struct WatchState {
     pub comparison_failed_at: Option<Duration>,
     /// When a count last was a reason for a comparison.
     pub count_suspected_at: Option<Duration>,
-    /// When an index was last moved aside because it failed to answer reads.
+    /// When an index was last moved aside because it counted as damaged.
     pub moved_aside_at: Option<Duration>,
-    /// How far the replacement of an index is that failed to answer reads.
+    /// How far the replacement of an index is that counts as damaged.
     pub damage: Option<Damage>,
     /// When a replacement was last tried to be opened, while the index that is searched could not be replaced yet.
     pub reopened_at: Option<Duration>,

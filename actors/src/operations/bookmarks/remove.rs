@@ -53,7 +53,7 @@ impl Operation for DeleteBookmark {
         Ok(DeleteBookmarkResponse {
             bookmark_id: self.0,
             deleted: true,
-            restorable_until: now + bookmark::RESTORABLE,
+            restorable_until: now + bookmark::RESTORE_PERIOD,
         })
     }
 }

@@ -111,7 +111,7 @@ impl From<DocumentStatus> for UploadStatus {
 
 /// Returns the status of an upload that is not completed. Bytes that arrived in time may be completed later.
 async fn status_without_document(ctx: &OperationContext, row: &upload::Model) -> Result<UploadStatus, Error> {
-    let in_time = row.arrived_at.is_some() || row.awaits(ctx.core.clock.now());
+    let in_time = row.arrived_at.is_some() || row.accepts_bytes(ctx.core.clock.now());
     if in_time || uploads::find_direct_upload(&ctx.uploads, row).await?.is_some() {
         Ok(UploadStatus::Awaiting)
     } else {

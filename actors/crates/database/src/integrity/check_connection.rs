@@ -9,16 +9,16 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Sqlite, SqliteConnection};
 use super::{Damage, FULL_CHECK, OpenError, verdict};
 use crate::Db;
 
-/// Pages of a table, or instructions of SQLite's virtual machine, between two looks at whether the check is still wanted. A page
+/// Pages of a table, or instructions of SQLite's virtual machine, between two tests whether the check is still needed. A page
 /// may lead to megabytes of overflow pages, which are not counted.
-const STEPS_BETWEEN_LOOKS: i32 = 20;
+const STEPS_BETWEEN_INTERRUPT_CHECKS: i32 = 20;
 
 /// A connection outside of the pools, for `PRAGMA quick_check` and `PRAGMA integrity_check`. It reads the file and its schema: the
 /// connections of the pools may answer from what they read before. When this is dropped, its statement is interrupted; the driver's
 /// thread would run it to its end. Closing a pool does not wait for it.
 pub(crate) struct CheckConnection {
     connection: SqliteConnection,
-    /// The progress handler, which runs on the driver's thread, interrupts the statement when this is gone.
+    /// The progress handler, which runs on the driver's thread, interrupts the statement when this is dropped.
     _owner: Arc<()>,
 }
 
@@ -33,7 +33,7 @@ impl CheckConnection {
         let owner = Arc::new(());
         let watched = Arc::downgrade(&owner);
         let mut handle = connection.lock_handle().await.map_err(failed)?;
-        handle.set_progress_handler(STEPS_BETWEEN_LOOKS, move || watched.strong_count() > 0);
+        handle.set_progress_handler(STEPS_BETWEEN_INTERRUPT_CHECKS, move || watched.strong_count() > 0);
         drop(handle);
         Ok(Self { connection, _owner: owner })
     }

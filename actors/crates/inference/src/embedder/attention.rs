@@ -7,16 +7,16 @@ use rten_vecmath::Softmax;
 
 use super::EmbedError;
 
-/// How queries, keys and values stand in a row: all heads' queries, then all keys, then all values.
+/// The layout of queries, keys and values in a row: the queries of all heads, then all keys, then all values.
 #[derive(Clone, Copy)]
 pub(super) struct Heads {
-    /// How many heads.
+    /// Number of heads.
     pub count: usize,
-    /// Width of each.
+    /// Width of one head.
     pub width: usize,
 }
 
-/// AttentionScratch for one head's work.
+/// Scratch memory for the attention of one head.
 #[derive(Default)]
 pub(super) struct AttentionScratch {
     scores: Vec<f32>,
@@ -24,9 +24,9 @@ pub(super) struct AttentionScratch {
 }
 
 impl Heads {
-    /// Mixes the values of one text's rows, weighed by how well keys answer queries.
+    /// Computes scaled dot-product attention over the rows of one text: the values, weighted by the softmax of queries times keys.
     ///
-    /// `rows` holds three widths a row, `out` one.
+    /// A row of `rows` is three widths long, a row of `out` one.
     pub(super) fn run(
         self,
         gemm: &GemmExecutor<f32>,
@@ -40,9 +40,9 @@ impl Heads {
         scratch.mixed.resize(length * self.width, 0.0);
         for head in 0..self.count {
             let (query, key, value) = (
-                self.part(rows, length, head * self.width)?,
-                self.part(rows, length, width + head * self.width)?,
-                self.part(rows, length, 2 * width + head * self.width)?,
+                self.columns(rows, length, head * self.width)?,
+                self.columns(rows, length, width + head * self.width)?,
+                self.columns(rows, length, 2 * width + head * self.width)?,
             );
             gemm.gemm(
                 &mut scratch.scores,
@@ -69,8 +69,8 @@ impl Heads {
         Ok(())
     }
 
-    /// One head's columns, from column `from` on, as they stand between the others.
-    fn part(self, rows: &[f32], length: usize, from: usize) -> Result<Matrix<'_>, EmbedError> {
+    /// Returns the columns of one head, from column `from` on, as a view into the rows.
+    fn columns(self, rows: &[f32], length: usize, from: usize) -> Result<Matrix<'_>, EmbedError> {
         let rows = rows.get(from..).unwrap_or_default();
         Ok(Matrix::from_slice_with_strides([length, self.width], rows, [3 * self.count * self.width, 1])?)
     }

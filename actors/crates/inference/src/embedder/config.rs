@@ -1,29 +1,29 @@
-//! `config.json` of a BERT encoder: the sizes that the weights alone do not tell.
+//! `config.json` of a BERT encoder: the sizes that cannot be read from the weights alone.
 
 use std::{fs::File, io, path::Path};
 
 use serde::Deserialize;
 
-/// The sizes of an encoder. Read from a foreign format, so unknown names are allowed.
+/// The sizes of an encoder. Unknown fields are allowed, because the format belongs to the Transformers library.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Config {
-    /// Width of a token's vector, and of the answer.
+    /// Width of the vector of a token, and of the output.
     #[serde(rename = "hidden_size")]
     pub width: usize,
-    /// Width between the two halves of a feed-forward part.
+    /// Width of the hidden layer of a feed-forward block.
     #[serde(rename = "intermediate_size")]
     pub inner: usize,
     #[serde(rename = "num_hidden_layers")]
     pub layers: usize,
     #[serde(rename = "num_attention_heads")]
     pub heads: usize,
-    /// Rows of the table of tokens.
+    /// Rows of the token embedding table.
     #[serde(rename = "vocab_size")]
-    pub words: usize,
-    /// Rows of the table of positions.
+    pub vocab_size: usize,
+    /// Rows of the position embedding table.
     #[serde(rename = "max_position_embeddings")]
-    pub places: usize,
-    /// What keeps a variance of nought from being divided by.
+    pub positions: usize,
+    /// Added to the variance, so that it is never zero.
     #[serde(rename = "layer_norm_eps")]
     pub epsilon: f32,
     hidden_act: String,
@@ -36,24 +36,24 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("could not read config.json of the embedding model")]
     Read(#[from] io::Error),
-    /// The file does not say what it must.
+    /// The file is not valid JSON, or a field is missing.
     #[error("config.json of the embedding model is not valid")]
     Parse(#[from] serde_json::Error),
-    /// The model is of a shape that this encoder does not run.
+    /// This encoder cannot run the model. Names the unsupported property.
     #[error("the embedding model is not supported: its {0}")]
-    Unfit(&'static str),
+    Unsupported(&'static str),
 }
 
 impl Config {
-    /// Reads `config.json` and makes sure that this encoder can run the model.
+    /// Reads `config.json` and checks that this encoder can run the model.
     pub(super) fn read(file: &Path) -> Result<Self, ConfigError> {
         let config: Self = serde_json::from_reader(io::BufReader::new(File::open(file)?))?;
-        config.check().map_err(ConfigError::Unfit)?;
+        config.check().map_err(ConfigError::Unsupported)?;
         Ok(config)
     }
 
-    /// Width of one head of attention.
-    pub(super) fn head(&self) -> usize {
+    /// Returns the width of one attention head.
+    pub(super) fn head_width(&self) -> usize {
         self.width / self.heads
     }
 
@@ -67,7 +67,7 @@ impl Config {
         if self.heads == 0 || self.width == 0 || !self.width.is_multiple_of(self.heads) {
             return Err("width is not a multiple of its heads");
         }
-        if self.places < super::tokens::MAX_TOKENS {
+        if self.positions < super::tokenizer::MAX_TOKENS {
             return Err("positions are fewer than the tokens of a passage");
         }
         Ok(())
@@ -78,23 +78,23 @@ impl Config {
 mod tests {
     use super::*;
 
-    fn config(act: &str, heads: usize) -> Config {
+    fn config(activation: &str, heads: usize) -> Config {
         serde_json::from_value(serde_json::json!({
             "hidden_size": 384, "intermediate_size": 1536, "num_hidden_layers": 6, "num_attention_heads": heads,
             "vocab_size": 30522, "max_position_embeddings": 512, "layer_norm_eps": 1e-12,
-            "hidden_act": act, "model_type": "bert", "architectures": ["BertModel"],
+            "hidden_act": activation, "model_type": "bert", "architectures": ["BertModel"],
         }))
         .unwrap()
     }
 
     #[test]
-    fn a_minilm_is_accepted() {
+    fn minilm_is_accepted() {
         assert_eq!(config("gelu", 12).check(), Ok(()));
-        assert_eq!(config("gelu", 12).head(), 32);
+        assert_eq!(config("gelu", 12).head_width(), 32);
     }
 
     #[test]
-    fn what_the_encoder_cannot_run_is_refused() {
+    fn unsupported_models_are_rejected() {
         assert!(config("relu", 12).check().is_err());
         assert!(config("gelu", 7).check().is_err());
         assert!(config("gelu", 0).check().is_err());

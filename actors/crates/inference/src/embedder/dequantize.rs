@@ -1,4 +1,4 @@
-//! Sums of 8-bit products back to floats: one pass, in the widest vectors that the processor has.
+//! Converts sums of 8-bit products to floats: one pass, in the widest vectors of the processor.
 
 use rten_simd::{
     Isa, SimdOp,
@@ -7,12 +7,12 @@ use rten_simd::{
 
 use super::quantize::Scale;
 
-/// One row: `out = (sums - zero * weights) * factor * columns + bias`, or with `add` that much more.
+/// Dequantizes one row: `out = (sums - zero * weights) * factor * columns + bias`. With `add`, the result is added to `out`.
 pub(super) struct Dequantize<'a> {
     pub sums: &'a [i32],
-    /// Scale of the row: `zero` and `factor`.
+    /// Scale of the row, with `zero` and `factor`.
     pub scale: Scale,
-    /// Sums of the weights of each column: what a zero point of one adds to a sum.
+    /// Sum of the weights of each column: what a zero point of one adds to a sum.
     pub weights: &'a [f32],
     /// Factors of the columns.
     pub columns: &'a [f32],
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Clone)]
-    struct Column {
+    struct ColumnInput {
         sum: i32,
         weights: i16,
         factor: f32,
@@ -70,20 +70,21 @@ mod tests {
         before: f32,
     }
 
-    fn column() -> impl Strategy<Value = Column> {
-        (-1_000_000i32..1_000_000, any::<i16>(), 0.001f32..0.1, -3f32..3.0, -3f32..3.0)
-            .prop_map(|(sum, weights, factor, bias, before)| Column { sum, weights, factor, bias, before })
+    fn column() -> impl Strategy<Value = ColumnInput> {
+        (-1_000_000i32..1_000_000, any::<i16>(), 0.001f32..0.1, -3f32..3.0, -3f32..3.0).prop_map(
+            |(sum, weights, factor, bias, before)| ColumnInput { sum, weights, factor, bias, before },
+        )
     }
 
     proptest! {
         #[test]
-        fn a_row_of_any_width_is_turned_back(
+        fn row_of_any_width_is_dequantized(
             row in vec(column(), 0..100),
             zero: u8,
             factor in 0.001f32..0.1,
             add: bool,
         ) {
-            let all = |pick: fn(&Column) -> f32| row.iter().map(pick).collect::<Vec<f32>>();
+            let all = |pick: fn(&ColumnInput) -> f32| row.iter().map(pick).collect::<Vec<f32>>();
             let sums: Vec<i32> = row.iter().map(|column| column.sum).collect();
             let mut out = all(|column| column.before);
 

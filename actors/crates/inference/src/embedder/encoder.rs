@@ -10,16 +10,16 @@ use super::{
     norm::Norm,
     precision::Precision,
     table::Table,
-    tokens,
+    tokenizer,
     weights::{Weights, WeightsError},
 };
 
 pub(super) struct Encoder {
     width: usize,
-    words: Table,
-    /// One row for each position; what every text of a single part has in common is added already.
-    places: Vec<f32>,
-    first: Norm,
+    token_table: Table,
+    /// One row for each position. The embedding of the first token type is already added, because every text is a single segment.
+    position_rows: Vec<f32>,
+    embedding_norm: Norm,
     layers: Vec<Layer>,
 }
 
@@ -34,59 +34,63 @@ impl Encoder {
         Ok(Self {
             width,
             layers: layers.collect::<Result<_, _>>()?,
-            words: Table::read(
+            token_table: Table::read(
                 weights,
                 "embeddings.word_embeddings.weight",
-                [config.words, width],
+                [config.vocab_size, width],
                 precision,
             )?,
-            places: places(weights, config)?,
-            first: Norm::read(weights, "embeddings.LayerNorm", width, config.epsilon)?,
+            position_rows: read_position_rows(weights, config)?,
+            embedding_norm: Norm::read(weights, "embeddings.LayerNorm", width, config.epsilon)?,
         })
     }
 
-    /// Width of a vector.
+    /// Returns the width of a vector.
     pub(super) fn width(&self) -> usize {
         self.width
     }
 
-    /// The vectors of texts, in order. Texts go through together, one after the other, without padding.
-    pub(super) fn run(&self, scratch: &mut LayerScratch, texts: &[&[u32]]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    /// Returns the vectors of texts, in order. The rows of all texts are concatenated without padding.
+    pub(super) fn run(
+        &self,
+        scratch: &mut LayerScratch,
+        texts: &[&[u32]],
+    ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
         let mut rows = vec![0.0; lengths.iter().sum::<usize>() * self.width];
-        let mut left = rows.as_mut_slice();
+        let mut remaining = rows.as_mut_slice();
         for text in texts {
-            let (place, rest) = left.split_at_mut(text.len() * self.width);
-            self.look_up(text, place)?;
-            left = rest;
+            let (text_rows, rest) = remaining.split_at_mut(text.len() * self.width);
+            self.write_embeddings(text, text_rows)?;
+            remaining = rest;
         }
-        self.first.apply(&mut rows);
+        self.embedding_norm.apply(&mut rows);
         for layer in &self.layers {
             layer.run(scratch, &lengths, &mut rows)?;
         }
 
-        let mut left = rows.as_slice();
+        let mut remaining = rows.as_slice();
         let mut vectors = Vec::with_capacity(texts.len());
         for length in lengths {
-            let (text, rest) = left.split_at(length * self.width);
-            vectors.push(self.pool(text));
-            left = rest;
+            let (text_rows, rest) = remaining.split_at(length * self.width);
+            vectors.push(self.pool(text_rows));
+            remaining = rest;
         }
         Ok(vectors)
     }
 
-    fn look_up(&self, text: &[u32], rows: &mut [f32]) -> Result<(), EmbedError> {
-        let places = self.places.chunks_exact(self.width);
-        for ((token, row), place) in text.iter().zip(rows.chunks_exact_mut(self.width)).zip(places) {
-            row.copy_from_slice(place);
-            if !self.words.add_row(*token as usize, row) {
+    fn write_embeddings(&self, text: &[u32], rows: &mut [f32]) -> Result<(), EmbedError> {
+        let positions = self.position_rows.chunks_exact(self.width);
+        for ((token, row), position) in text.iter().zip(rows.chunks_exact_mut(self.width)).zip(positions) {
+            row.copy_from_slice(position);
+            if !self.token_table.add_row(*token as usize, row) {
                 return Err(EmbedError::UnknownToken(*token));
             }
         }
         Ok(())
     }
 
-    /// The mean of a text's rows, brought to length one.
+    /// Returns the mean of the rows of a text, normalised to unit length.
     fn pool(&self, rows: &[f32]) -> Vec<f32> {
         let mut sum = vec![0.0; self.width];
         for row in rows.chunks_exact(self.width) {
@@ -94,7 +98,7 @@ impl Encoder {
                 *sum += value;
             }
         }
-        // The sum points where the mean points; only the direction is wanted.
+        // The sum has the direction of the mean, and only the direction matters.
         let length = SumSquare::new(&sum).dispatch().sqrt();
         for value in &mut sum {
             *value /= length;
@@ -103,16 +107,16 @@ impl Encoder {
     }
 }
 
-fn places(weights: &mut Weights, config: &Config) -> Result<Vec<f32>, WeightsError> {
+fn read_position_rows(weights: &mut Weights, config: &Config) -> Result<Vec<f32>, WeightsError> {
     let width = config.width;
-    let part = weights.tensor("embeddings.token_type_embeddings.weight", &[2, width])?;
-    let mut places = weights.tensor("embeddings.position_embeddings.weight", &[config.places, width])?;
-    places.truncate(tokens::MAX_TOKENS * width);
-    places.shrink_to_fit();
-    for place in places.chunks_exact_mut(width) {
-        for (place, part) in place.iter_mut().zip(&part) {
-            *place += part;
+    let token_type = weights.tensor("embeddings.token_type_embeddings.weight", &[2, width])?;
+    let mut rows = weights.tensor("embeddings.position_embeddings.weight", &[config.positions, width])?;
+    rows.truncate(tokenizer::MAX_TOKENS * width);
+    rows.shrink_to_fit();
+    for row in rows.chunks_exact_mut(width) {
+        for (value, token_type) in row.iter_mut().zip(&token_type) {
+            *value += token_type;
         }
     }
-    Ok(places)
+    Ok(rows)
 }

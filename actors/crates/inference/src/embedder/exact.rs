@@ -1,4 +1,4 @@
-//! A linear map in 32-bit floats: what the faster one is measured against.
+//! A linear map in 32-bit floats: the reference for the accuracy of the 8-bit one.
 
 use rten_gemm::{BiasVector, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_simd::SimdUnaryOp;
@@ -16,10 +16,10 @@ pub(super) struct Exact {
 }
 
 impl Exact {
-    /// `matrix` holds a row of `inputs` numbers for each output.
+    /// `matrix` contains a row of `inputs` numbers for each output.
     pub(super) fn new(matrix: &[f32], inputs: usize, bias: Vec<f32>) -> Self {
-        let turned = Matrix::from_data([bias.len(), inputs], matrix).transposed();
-        Self { packed: GemmExecutor::<f32>::new().prepack_b(turned), bias }
+        let transposed = Matrix::from_data([bias.len(), inputs], matrix).transposed();
+        Self { packed: GemmExecutor::<f32>::new().prepack_b(transposed), bias }
     }
 
     pub(super) fn run(

@@ -1,34 +1,33 @@
-//! What the linear maps share: the kernels, their scratch memory, and what is done with a product.
+//! Shared by the linear maps: the kernels, their scratch memory, and the epilogue of a product.
 
 use rten_gemm::GemmExecutor;
 
 use super::quantize::Scale;
 
-/// Rows that go through a layer together. What lies between two products then stays in the cache, and it is the block of rows that
-/// the kernels work on.
+/// Rows that are processed by a layer together. Intermediate results then stay in the cache, and it is the row block of the kernels.
 pub(super) const ROW_BLOCK: usize = 64;
 
-/// What is done with a product (the epilogue of the matrix multiplication).
+/// How a product is written to the output (the epilogue of the matrix multiplication).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Epilogue {
-    /// It overwrites the output.
+    /// The product overwrites the output.
     Overwrite,
-    /// It overwrites the output, after the GELU activation.
+    /// The GELU activation of the product overwrites the output.
     Gelu,
-    /// It is added to the output.
+    /// The product is added to the output.
     Accumulate,
 }
 
-/// How often the rows of an input are multiplied by an 8-bit map.
+/// Number of passes in which the rows of an input are multiplied by an 8-bit map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QuantPasses {
-    /// Once, rounded: for passages, of which there are many.
+    /// One pass over the rounded rows: for passages, of which there are many.
     Single,
-    /// A second time for the residual that rounding lost: for queries, which are short and come one at a time.
+    /// A second pass over the rounding residual: for queries, which are short and are embedded one at a time.
     ResidualCorrected,
 }
 
-/// The kernels that this processor runs best, and their scratch memory. One for each worker.
+/// The fastest kernels for this processor, and their scratch memory. One for each worker.
 pub(super) struct GemmContext {
     pub floats: GemmExecutor<f32>,
     pub bytes: GemmExecutor<u8, i8, i32>,

@@ -1,12 +1,13 @@
-//! Which texts go through the encoder together.
+//! Divides texts into groups that are encoded together.
 
-/// Rows of a group at most, unless one text alone has more: past this a group's rows leave the cache.
-const ROWS: usize = 512;
+/// Maximum number of rows of a group, unless one text alone has more. The rows of a larger group do not fit into the cache.
+const MAX_GROUP_ROWS: usize = 512;
 
-/// Numbers of the texts, in groups of similar length, the longest first so that the lanes end together.
-pub(super) fn groups(lengths: &[usize], lanes: usize) -> Vec<Vec<usize>> {
-    let fair = lengths.iter().sum::<usize>().div_ceil(lanes.max(1));
-    let most = fair.clamp(1, ROWS);
+/// Returns the indices of the texts in groups of similar length. The longest are first, so that all threads finish at about the same
+/// time.
+pub(super) fn group_by_length(lengths: &[usize], threads: usize) -> Vec<Vec<usize>> {
+    let rows_per_thread = lengths.iter().sum::<usize>().div_ceil(threads.max(1));
+    let max_rows = rows_per_thread.clamp(1, MAX_GROUP_ROWS);
     let mut order: Vec<(usize, usize)> = lengths.iter().copied().enumerate().collect();
     order.sort_by_key(|(_, length)| std::cmp::Reverse(*length));
 
@@ -14,7 +15,7 @@ pub(super) fn groups(lengths: &[usize], lanes: usize) -> Vec<Vec<usize>> {
     let mut rows = 0;
     for (number, length) in order {
         match groups.last_mut() {
-            Some(group) if rows + length <= most => group.push(number),
+            Some(group) if rows + length <= max_rows => group.push(number),
             Some(_) | None => {
                 groups.push(vec![number]);
                 rows = 0;
@@ -33,25 +34,25 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_text_is_in_one_group_and_no_group_is_too_long(
+        fn every_text_is_in_one_group_within_the_bound(
             lengths in vec(2usize..=256, 0..200),
-            lanes in 1usize..9,
+            threads in 1usize..9,
         ) {
-            let groups = groups(&lengths, lanes);
+            let groups = group_by_length(&lengths, threads);
 
             let mut all: Vec<usize> = groups.concat();
             all.sort_unstable();
             prop_assert_eq!(all, (0..lengths.len()).collect::<Vec<_>>());
             for group in &groups {
                 let rows: usize = group.iter().map(|number| lengths[*number]).sum();
-                prop_assert!(rows <= ROWS || group.len() == 1);
+                prop_assert!(rows <= MAX_GROUP_ROWS || group.len() == 1);
             }
         }
     }
 
     #[test]
-    fn two_texts_are_shared_by_two_lanes() {
-        assert_eq!(groups(&[239, 239], 2), [[0], [1]]);
-        assert_eq!(groups(&[10, 10], 1), [[0, 1]]);
+    fn two_texts_are_divided_between_two_threads() {
+        assert_eq!(group_by_length(&[239, 239], 2), [[0], [1]]);
+        assert_eq!(group_by_length(&[10, 10], 1), [[0, 1]]);
     }
 }

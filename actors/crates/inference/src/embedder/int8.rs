@@ -1,10 +1,9 @@
-//! A linear map in 8-bit integers: less than half of the time and a quarter of the memory of [`super::exact`];
-//! whole models come to a cosine of about 0.999 to the exact ones, and of 0.997 on processors without dot products of four
-//! bytes (VNNI), where queries, which go in twice, keep theirs.
+//! A linear map in 8-bit integers: less than half of the time and a quarter of the memory of [`super::exact`]. The vectors of a model
+//! have a cosine of about 0.999 to the exact ones, and of 0.997 on processors without dot products of four bytes (VNNI). Queries keep
+//! 0.999 there too, because they are multiplied in two passes.
 //!
-//! Each column of the weights has its own factor, symmetric around nought; each row of the input has a factor and
-//! a zero point that are found as it comes. Where it matters more than time, a row goes in twice: its bytes, and
-//! the bytes of what rounding lost.
+//! Each column of the weights has a factor, symmetric around zero. Each row of the input has a factor and a zero point, computed from
+//! the row. With [`QuantPasses::ResidualCorrected`] a row is multiplied twice: its bytes, and the bytes of the rounding residual.
 
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_simd::{SimdOp, SimdUnaryOp};
@@ -22,13 +21,13 @@ pub(super) struct Int8 {
     packed: PackedBMatrix<i8>,
     /// Factor of each column.
     factors: Vec<f32>,
-    /// Sum of each column's weights, in bytes.
+    /// Sum of the quantized weights of each column.
     weights: Vec<f32>,
     bias: Vec<f32>,
 }
 
 impl Int8 {
-    /// `matrix` holds a row of `inputs` numbers for each output.
+    /// `matrix` contains a row of `inputs` numbers for each output.
     pub(super) fn new(matrix: &[f32], inputs: usize, bias: Vec<f32>) -> Self {
         let gemm = GemmExecutor::<u8, i8, i32>::new();
         let mut bytes = Vec::with_capacity(matrix.len());
@@ -46,8 +45,8 @@ impl Int8 {
             factors.push(factor);
             weights.push(sum);
         }
-        let turned = Matrix::from_data([bias.len(), inputs], bytes.as_slice());
-        Self { packed: gemm.prepack_b(turned.transposed()), factors, weights, bias }
+        let matrix = Matrix::from_data([bias.len(), inputs], bytes.as_slice());
+        Self { packed: gemm.prepack_b(matrix.transposed()), factors, weights, bias }
     }
 
     pub(super) fn run(
@@ -59,8 +58,8 @@ impl Int8 {
     ) -> Result<(), EmbedError> {
         let (inputs, outputs) = (self.packed.rows(), self.bias.len());
         let rows = &mut context.quantized;
-        // Without dot products of four bytes the kernels add two products in 16 bits, which seven bits in the input cannot
-        // overflow: in the weights they would cost more of the meaning, and nothing could make up for it.
+        // Without dot products of four bytes the kernels add two products in 16 bits. With seven bits in the input the sum cannot
+        // overflow. Fewer bits in the weights would lose more accuracy, and the residual pass could not restore it.
         let largest = if context.bytes.may_saturate() { 127 } else { 255 };
         rows.quantize(x, inputs, context.passes, largest);
         rows.sums.resize(rows.scales.len() * outputs, 0);
@@ -69,7 +68,7 @@ impl Int8 {
             &mut rows.sums,
             GemmInputA::Unpacked(x),
             GemmInputB::Packed(&self.packed),
-            // No zero points here: rten-gemm 0.27 gives each tile of rows those of the first.
+            // No zero points here: rten-gemm 0.27 uses the zero points of the first tile of rows for every tile.
             GemmOptions::default(),
         )?;
 

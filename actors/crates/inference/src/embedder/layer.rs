@@ -1,4 +1,4 @@
-//! One layer of the encoder: attention, then the feed-forward part, each added to what came in and normalised.
+//! One layer of the encoder: attention, then the feed-forward block, each with a residual connection and normalisation.
 
 use super::{
     EmbedError,
@@ -14,7 +14,7 @@ use super::{
 pub(super) struct Layer {
     heads: Heads,
     inner: usize,
-    /// Queries, keys and values in one product.
+    /// Queries, keys and values as one map.
     qkv_proj: Linear,
     out_proj: Linear,
     attention_norm: Norm,
@@ -23,7 +23,7 @@ pub(super) struct Layer {
     output_norm: Norm,
 }
 
-/// Scratch memory for the rows of a group between the parts of a layer.
+/// Scratch memory for the rows of a group between the steps of a layer.
 pub(super) struct LayerScratch {
     context: GemmContext,
     attention: AttentionScratch,
@@ -52,25 +52,35 @@ impl Layer {
         precision: Precision,
     ) -> Result<Self, WeightsError> {
         let (width, inner) = (config.width, config.inner);
-        let named = |part: &str| format!("encoder.layer.{number}.{part}");
-        let names = ["query", "key", "value"].map(|part| named(&format!("attention.self.{part}")));
+        let tensor_name = |part: &str| format!("encoder.layer.{number}.{part}");
+        let names = ["query", "key", "value"].map(|part| tensor_name(&format!("attention.self.{part}")));
         let names = names.each_ref().map(String::as_str);
-        let out_proj = named("attention.output.dense");
-        let (up, down) = (named("intermediate.dense"), named("output.dense"));
+        let out_proj = tensor_name("attention.output.dense");
+        let (up, down) = (tensor_name("intermediate.dense"), tensor_name("output.dense"));
         Ok(Self {
-            heads: Heads { count: config.heads, width: config.head() },
+            heads: Heads { count: config.heads, width: config.head_width() },
             inner,
             qkv_proj: Linear::read(weights, &names, [width, width], precision)?,
             out_proj: Linear::read(weights, &[&out_proj], [width, width], precision)?,
-            attention_norm: Norm::read(weights, &named("attention.output.LayerNorm"), width, config.epsilon)?,
+            attention_norm: Norm::read(
+                weights,
+                &tensor_name("attention.output.LayerNorm"),
+                width,
+                config.epsilon,
+            )?,
             up: Linear::read(weights, &[&up], [inner, width], precision)?,
             down: Linear::read(weights, &[&down], [width, inner], precision)?,
-            output_norm: Norm::read(weights, &named("output.LayerNorm"), width, config.epsilon)?,
+            output_norm: Norm::read(weights, &tensor_name("output.LayerNorm"), width, config.epsilon)?,
         })
     }
 
-    /// Runs texts whose rows stand one after the other in `x`; `lengths` says how many rows each has.
-    pub(super) fn run(&self, scratch: &mut LayerScratch, lengths: &[usize], x: &mut [f32]) -> Result<(), EmbedError> {
+    /// Runs the layer on texts whose rows are concatenated in `x`. `lengths` contains the number of rows of each text.
+    pub(super) fn run(
+        &self,
+        scratch: &mut LayerScratch,
+        lengths: &[usize],
+        x: &mut [f32],
+    ) -> Result<(), EmbedError> {
         let width = self.heads.count * self.heads.width;
         let LayerScratch { context, attention, qkv, mixed, inner } = scratch;
         qkv.resize(3 * x.len(), 0.0);

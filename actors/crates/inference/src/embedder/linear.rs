@@ -15,7 +15,7 @@ pub(super) enum Linear {
 }
 
 impl Linear {
-    /// Reads maps that share their input and puts them side by side into one.
+    /// Reads maps with the same input and concatenates their outputs into one map.
     pub(super) fn read(
         weights: &mut Weights,
         names: &[&str],
@@ -34,7 +34,7 @@ impl Linear {
         })
     }
 
-    /// Runs the rows of `x` through the map, into the rows of `out`.
+    /// Applies the map to the rows of `x` and writes the rows of `out`.
     pub(super) fn run(
         &self,
         context: &mut GemmContext,

@@ -12,24 +12,24 @@ use std::{
 use rayon::ThreadPoolBuildError;
 
 use super::{
-    EmbedError, Embedder, Pieces,
+    EmbedError, Embedder, WordPieceCounts,
     config::{Config, ConfigError},
     encoder::Encoder,
-    groups::groups,
+    gemm::QuantPasses,
+    groups::group_by_length,
     layer::LayerScratch,
     precision::Precision,
-    gemm::QuantPasses,
-    tokens::Tokens,
+    tokenizer::WordPieceTokenizer,
     weights::{Weights, WeightsError},
     worker_pools::WorkerPools,
 };
 
-/// How a model is run.
+/// Options for running a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How exactly.
+    /// The number format.
     pub precision: Precision,
-    /// Threads for batches; queries have one more of their own.
+    /// Number of threads for batches; queries use one more.
     pub threads: usize,
 }
 
@@ -42,27 +42,27 @@ impl Default for Options {
 /// Why a model cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// `config.json` is missing, or of a model that cannot be run here.
+    /// `config.json` is missing, or belongs to a model that cannot be run.
     #[error("could not open the configuration of the embedding model")]
     Config(#[from] ConfigError),
-    /// `tokenizer.json` is missing or broken.
+    /// `tokenizer.json` is missing or invalid.
     #[error("could not open the tokenizer of the embedding model")]
     Tokenizer(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// `model.safetensors` is missing, broken, or another model's.
+    /// `model.safetensors` is missing, invalid, or belongs to another model.
     #[error("could not open the weights of the embedding model")]
     Weights(#[from] WeightsError),
-    /// Tokenizer and weights are of different models.
+    /// Tokenizer and weights belong to different models.
     #[error("the tokenizer has {tokens} tokens, and the embedding table has {rows} rows")]
     Vocabulary {
-        /// Tokens that the tokenizer knows.
+        /// Size of the vocabulary of the tokenizer.
         tokens: usize,
-        /// Rows of the model's table.
+        /// Rows of the embedding table.
         rows: usize,
     },
     /// The threads cannot be started.
     #[error("could not start the threads of the embedding model")]
     Threads(#[from] ThreadPoolBuildError),
-    /// The folder has no name that could name the model.
+    /// The path of the folder has no last component, which would be the name of the model.
     #[error("the folder of the embedding model has no name")]
     Nameless,
 }
@@ -70,38 +70,40 @@ pub enum OpenError {
 /// An open model.
 pub struct MiniLm {
     name: String,
-    tokens: Tokens,
+    tokenizer: WordPieceTokenizer,
     encoder: Encoder,
     pools: WorkerPools,
 }
 
 impl MiniLm {
     /// Opens the model in `folder`: `model.safetensors`, `tokenizer.json` and `config.json`.
-    /// The folder's name is the model's.
+    /// The name of the folder is the name of the model.
     ///
     /// # Errors
-    /// When a file is missing, broken or of a model that cannot be run here.
+    /// [`OpenError`] when a file is missing, invalid, or belongs to a model that cannot be run.
     pub fn open(folder: &Path) -> Result<Self, OpenError> {
         Self::open_with(folder, Options::default())
     }
 
-    /// As [`MiniLm::open`], in a given precision and with a given number of threads.
+    /// Opens a model as [`MiniLm::open`] does, with the given options.
     ///
     /// # Errors
-    /// As [`MiniLm::open`].
+    /// See [`MiniLm::open`].
     pub fn open_with(folder: &Path, options: Options) -> Result<Self, OpenError> {
         let name = folder.file_name().ok_or(OpenError::Nameless)?.to_string_lossy().into_owned();
         let config = Config::read(&folder.join("config.json"))?;
-        let tokens = Tokens::open(&folder.join("tokenizer.json")).map_err(OpenError::Tokenizer)?;
-        if tokens.kinds() > config.words {
-            return Err(OpenError::Vocabulary { tokens: tokens.kinds(), rows: config.words });
+        let tokenizer =
+            WordPieceTokenizer::open(&folder.join("tokenizer.json")).map_err(OpenError::Tokenizer)?;
+        let tokens = tokenizer.vocabulary_size();
+        if tokens > config.vocab_size {
+            return Err(OpenError::Vocabulary { tokens, rows: config.vocab_size });
         }
         let mut weights = Weights::open(&folder.join("model.safetensors"))?;
         let encoder = Encoder::read(&mut weights, &config, options.precision)?;
-        Ok(Self { name, tokens, encoder, pools: WorkerPools::new(options.threads)? })
+        Ok(Self { name, tokenizer, encoder, pools: WorkerPools::new(options.threads)? })
     }
 
-    /// Embeds group after group until none is left, or one of the pools has failed.
+    /// Embeds one group after the other until all are embedded or a pool has failed.
     fn embed_groups(&self, batch: &Batch<'_>) {
         let mut scratch = LayerScratch::new(QuantPasses::Single);
         while let Some(group) = batch.groups.get(batch.next.fetch_add(1, Ordering::Relaxed)) {
@@ -118,10 +120,10 @@ impl MiniLm {
     }
 }
 
-/// Vectors with the numbers of their texts, in the order in which they came.
+/// Vectors with the indices of their texts, in the order in which they were computed.
 type NumberedVectors = Vec<(usize, Vec<f32>)>;
 
-/// What the pools share while they work on one batch.
+/// State shared by the pools while they embed one batch.
 struct Batch<'a> {
     texts: &'a [Vec<u32>],
     groups: Vec<Vec<usize>>,
@@ -141,13 +143,13 @@ impl Embedder for MiniLm {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let texts: Vec<Vec<u32>> = texts
             .iter()
-            .map(|text| self.tokens.encode(text))
+            .map(|text| self.tokenizer.encode(text))
             .collect::<Result<_, _>>()
-            .map_err(EmbedError::Tokens)?;
+            .map_err(EmbedError::Tokenizer)?;
         let lengths: Vec<usize> = texts.iter().map(Vec::len).collect();
         let batch = Batch {
             texts: &texts,
-            groups: groups(&lengths, self.pools.count()),
+            groups: group_by_length(&lengths, self.pools.count()),
             next: AtomicUsize::new(0),
             finished: Mutex::new(Ok(Vec::with_capacity(texts.len()))),
         };
@@ -158,16 +160,18 @@ impl Embedder for MiniLm {
     }
 
     fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
-        let text = self.tokens.encode(text).map_err(EmbedError::Tokens)?;
-        let mut vectors = self.pools.query(|| self.encoder.run(&mut LayerScratch::new(QuantPasses::ResidualCorrected), &[&text]))?;
+        let text = self.tokenizer.encode(text).map_err(EmbedError::Tokenizer)?;
+        let mut vectors = self
+            .pools
+            .query(|| self.encoder.run(&mut LayerScratch::new(QuantPasses::ResidualCorrected), &[&text]))?;
         Ok(vectors.pop().unwrap_or_default())
     }
 
     fn count_tokens(&self, text: &str) -> usize {
-        self.tokens.count(text)
+        self.tokenizer.count(text)
     }
 
-    fn pieces(&self, query: &str) -> Pieces {
-        self.tokens.pieces(query)
+    fn count_word_pieces(&self, query: &str) -> WordPieceCounts {
+        self.tokenizer.count_word_pieces(query)
     }
 }

@@ -1,6 +1,6 @@
-//! Turns text into vectors: the trait, and the local model that stands behind it by default.
+//! Turns text into vectors: the trait, and the local model that implements it.
 //!
-//! Calls block for milliseconds (a query) to minutes (a long list of passages): run them through a worker pool.
+//! Calls block for milliseconds (a query) to minutes (a long list of passages): run them on a worker pool.
 
 mod attention;
 mod config;
@@ -17,7 +17,7 @@ mod norm;
 mod precision;
 mod quantize;
 mod table;
-mod tokens;
+mod tokenizer;
 mod weights;
 mod worker_pools;
 
@@ -31,59 +31,60 @@ pub use minilm::{MiniLm, OpenError, Options};
 pub use precision::Precision;
 pub use weights::WeightsError;
 
-/// Tokens of a passage that the local model reads, as [`Embedder::count_tokens`] counts: what is longer loses its end.
-pub const PASSAGE_TOKENS: usize = tokens::MAX_TOKENS - 2;
+/// Maximum number of tokens of a passage that the local model reads, as [`Embedder::count_tokens`] counts them. Longer passages are
+/// truncated.
+pub const PASSAGE_TOKENS: usize = tokenizer::MAX_TOKENS - 2;
 
-/// Something that turns text into vectors, one model, always the same width.
+/// Turns text into vectors of one width with one model.
 pub trait Embedder: Send + Sync {
-    /// Name of the model, part of the vector's name in the index, such as `all-minilm-l6-v2`.
+    /// Returns the name of the model, which is part of the name of its vector in the index, such as `all-minilm-l6-v2`.
     fn model(&self) -> &str;
 
-    /// Width of a vector.
+    /// Returns the width of a vector.
     fn dimensions(&self) -> usize;
 
-    /// Vectors of unit length, one for each text, in order. The background lane.
-    ///
-    /// A text longer than the model can read is read from its beginning.
+    /// Returns vectors of unit length, one for each text, in order. Runs on the background threads. Texts that are too long for the
+    /// model are truncated.
     ///
     /// # Errors
-    /// When the model cannot be run; no vectors then.
+    /// [`EmbedError`] when the model cannot be run; then there are no vectors at all.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
 
-    /// The vector of one query, of unit length. Its own lane: it never waits for a batch.
+    /// Returns the vector of a query, of unit length. Runs on a separate thread, so it never waits for a batch.
     ///
     /// # Errors
-    /// When the model cannot be run.
+    /// [`EmbedError`] when the model cannot be run.
     fn embed_query(&self, text: &str) -> Result<Vec<f32>, EmbedError>;
 
-    /// Tokens of a text, whole, without the two that frame each text the model reads: for sizing passages.
+    /// Returns the number of tokens of a whole text, without the two special tokens that the model adds. Used for the size of
+    /// passages.
     fn count_tokens(&self, text: &str) -> usize;
 
-    /// The word pieces of a query.
-    fn pieces(&self, query: &str) -> Pieces;
+    /// Counts the word pieces of a query.
+    fn count_word_pieces(&self, query: &str) -> WordPieceCounts;
 }
 
-/// The word pieces that a model reads a text in.
+/// The number of word pieces into which a model splits a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pieces {
-    /// All of them.
+pub struct WordPieceCounts {
+    /// Number of all word pieces.
     pub all: usize,
-    /// Those that stand for what the model cannot write: they are all the same to it.
+    /// Number of unknown word pieces. The model cannot distinguish them.
     pub unknown: usize,
 }
 
-/// Why there is no vector. Holds nothing of the text.
+/// Why a text was not embedded. Contains nothing of the text.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
-    /// The tokenizer refused.
+    /// The tokenizer failed.
     #[error("could not split the text into tokens")]
-    Tokens(#[source] Box<dyn Error + Send + Sync>),
+    Tokenizer(#[source] Box<dyn Error + Send + Sync>),
 
-    /// A matrix did not fit the next: model and program do not belong together.
+    /// The shapes of two matrices do not match: the model is not one that this program can run.
     #[error("could not run the embedding model")]
     Model(#[source] Box<dyn Error + Send + Sync>),
 
-    /// The tokenizer knows a token that the model has no row for.
+    /// The tokenizer returned a token for which the model has no row.
     #[error("token {0} is not in the embedding table")]
     UnknownToken(u32),
 }

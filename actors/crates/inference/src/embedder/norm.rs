@@ -1,4 +1,4 @@
-//! Layer normalisation: every row to mean nought and variance one, then scaled and shifted by what was learnt.
+//! Layer normalisation: every row is normalised to mean zero and variance one, then scaled and shifted by learned parameters.
 
 use rten_simd::SimdOp;
 use rten_vecmath::{Normalize, NormalizeOptions, Sum, SumSquareSub};

@@ -1,4 +1,4 @@
-//! Rows of floats to rows of bytes: one pass for the range, one for the bytes, in the widest vectors there are.
+//! Quantizes rows of floats to bytes: one pass for the range, one for the bytes, in the widest vectors of the processor.
 
 use rten_simd::{
     Isa, SimdOp,
@@ -6,7 +6,7 @@ use rten_simd::{
 };
 use rten_vecmath::MinMax;
 
-/// How the bytes of a row are read: `number = (byte - zero) * factor`.
+/// The quantization of a row: `number = (byte - zero) * factor`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
     pub factor: f32,
@@ -14,7 +14,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// The scale that spreads the numbers of a row, and nought, over the bytes from 0 to `largest`.
+    /// Returns the scale that maps the range of a row, extended to zero, to the bytes from 0 to `largest`.
     pub(super) fn for_row(row: &[f32], largest: u8) -> Self {
         let (low, high) = MinMax::new(row).dispatch();
         let (low, high) = (low.min(0.0), high.max(0.0));
@@ -26,17 +26,17 @@ impl Scale {
         }
     }
 
-    /// The scale of what is left when numbers are rounded by this one: half a step to either side.
+    /// Returns the scale for the residual of rounding with this scale, which is at most half a step in each direction.
     pub(super) fn of_residual(self, largest: u8) -> Self {
         Self { factor: self.factor / f32::from(largest - 1), zero: largest / 2 }
     }
 
-    /// Rounds the numbers of `row` into `bytes`.
+    /// Quantizes the numbers of `row` into `bytes`.
     pub(super) fn round(self, row: &[f32], bytes: &mut [u8]) {
-        Round { row, bytes, scale: self }.dispatch();
+        RowQuantizer { row, bytes, scale: self }.dispatch();
     }
 
-    /// Leaves in `row` what is lost when it is rounded into `bytes`.
+    /// Subtracts the quantized values from `row`, so that it contains the rounding residual.
     pub(super) fn subtract_rounded(self, bytes: &[u8], row: &mut [f32]) {
         for (number, byte) in row.iter_mut().zip(bytes) {
             *number -= (f32::from(*byte) - f32::from(self.zero)) * self.factor;
@@ -44,13 +44,13 @@ impl Scale {
     }
 }
 
-struct Round<'a> {
+struct RowQuantizer<'a> {
     row: &'a [f32],
     bytes: &'a mut [u8],
     scale: Scale,
 }
 
-impl SimdOp for Round<'_> {
+impl SimdOp for RowQuantizer<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -58,7 +58,7 @@ impl SimdOp for Round<'_> {
         let (floats, ints, shorts, bytes) = (isa.f32(), isa.i32(), isa.i16(), isa.u8());
         let (inverse, zero) = (self.scale.factor.recip(), i32::from(self.scale.zero));
         let (inverses, zeros) = (floats.splat(inverse), ints.splat(zero));
-        // Four vectors of floats make one of bytes.
+        // Four vectors of floats become one vector of bytes.
         let step = bytes.len();
         let whole = self.bytes.len() - self.bytes.len() % step;
         let (out, out_rest) = self.bytes.split_at_mut(whole);
@@ -86,7 +86,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_rounded_number_is_half_a_step_away_at_most(
+        fn rounding_error_is_at_most_half_a_step(
             row in vec(-40f32..40.0, 0..300),
             largest in select(vec![127u8, 255]),
         ) {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn nought_is_kept_exactly() {
+    fn zero_is_quantized_exactly() {
         for row in [vec![0.0; 70], vec![], [vec![0.0; 65], vec![-3.0, 7.5]].concat()] {
             let scale = Scale::for_row(&row, 255);
             let mut bytes = vec![9; row.len()];

@@ -1,4 +1,4 @@
-//! The table of token vectors: half of the model's weights, of which a text uses few rows.
+//! The token embedding table: half of the weights of the model, of which a text uses few rows.
 
 use super::{
     precision::Precision,
@@ -11,7 +11,7 @@ pub(super) enum Table {
         columns: usize,
         rows: Vec<f32>,
     },
-    /// Numbers in -127..=127, each row with the factor that turns it back.
+    /// Values in -127..=127, with a factor for each row by which they are dequantized.
     Int8 {
         columns: usize,
         rows: Vec<i8>,
@@ -33,7 +33,7 @@ impl Table {
                 let (mut rows, mut factors) =
                     (Vec::with_capacity(count * columns), Vec::with_capacity(count));
                 weights.rows(name, shape, |row| {
-                    let factor = row.iter().fold(0f32, |most, value| most.max(value.abs())) / 127.0;
+                    let factor = row.iter().fold(0f32, |largest, value| largest.max(value.abs())) / 127.0;
                     let inverse = if factor > 0.0 { factor.recip() } else { 0.0 };
                     rows.extend(row.iter().map(|value| (value * inverse).round() as i8));
                     factors.push(factor);
@@ -43,7 +43,7 @@ impl Table {
         }
     }
 
-    /// Adds row `number` to `out`, or answers false when there is none.
+    /// Adds row `number` to `out`; returns false if there is no such row.
     #[must_use]
     pub(super) fn add_row(&self, number: usize, out: &mut [f32]) -> bool {
         match self {

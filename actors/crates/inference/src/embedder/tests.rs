@@ -1,7 +1,7 @@
-//! The model against vectors that were computed outside of this program (numpy, 64-bit floats, the same weights).
+//! Compares the model with vectors that were computed independently (numpy, 64-bit floats, the same weights).
 //!
-//! The model is looked for in `CARREL_MODELS_DIR`, else in `~/.cache/carrel/models`. Without it these tests are
-//! skipped with a word on stderr; in CI (`CI=true`) they fail.
+//! The model is expected in `CARREL_MODELS_DIR` or else in `~/.cache/carrel/models`. Without it these tests are skipped with a
+//! message on stderr; in CI (`CI=true`) they fail.
 
 use std::{
     env,
@@ -16,44 +16,44 @@ use super::*;
 
 const MODEL: &str = "all-minilm-l6-v2";
 
-/// A text, the tokens between its two frames, the first numbers of its vector, the sum of all, and the sum of all
-/// weighed by -3, -2 .. 3 in turn.
-struct Known {
+/// A text with the number of its tokens without the special tokens, the first numbers of its vector, their sum, and their sum
+/// weighted by -3, -2 .. 3 in turn.
+struct ReferenceVector {
     text: &'static str,
     tokens: usize,
     first: [f32; 8],
     sum: f32,
-    weighed: f32,
+    weighted_sum: f32,
 }
 
-const KNOWN: [Known; 3] = [
-    Known {
+const REFERENCE_VECTORS: [ReferenceVector; 3] = [
+    ReferenceVector {
         text: "The library opens at nine.",
         tokens: 6,
         first: [0.0279738, -0.0663882, -0.0401668, -0.0152312, 0.0259249, 0.0989331, -0.1009911, 0.0689938],
         sum: 0.5006323,
-        weighed: -2.208_426,
+        weighted_sum: -2.208_426,
     },
-    Known {
+    ReferenceVector {
         text: "Überraschung im Café: naïve façade",
         tokens: 9,
         first: [0.0314362, 0.0899294, 0.0466201, -0.0211523, 0.0549899, -0.0176531, 0.0359782, -0.0689693],
         sum: -0.1104038,
-        weighed: 0.3247287,
+        weighted_sum: 0.3247287,
     },
-    Known {
+    ReferenceVector {
         text: "Ants store seeds in dry chambers so that the colony can eat in winter, when nothing grows above the ground.",
         tokens: 22,
         first: [0.0154061, 0.0462329, -0.0581282, 0.053278, 0.0385318, -0.0020964, -0.0224559, -0.0878447],
         sum: 0.5286888,
-        weighed: 0.930459,
+        weighted_sum: 0.930459,
     },
 ];
 
 fn folder() -> Option<PathBuf> {
-    let named = env::var_os("CARREL_MODELS_DIR").map(PathBuf::from);
-    let usual = env::home_dir().map(|home| home.join(".cache/carrel/models"));
-    let folder = named.or(usual)?.join(MODEL);
+    let configured = env::var_os("CARREL_MODELS_DIR").map(PathBuf::from);
+    let default = env::home_dir().map(|home| home.join(".cache/carrel/models"));
+    let folder = configured.or(default)?.join(MODEL);
     folder.join("model.safetensors").is_file().then_some(folder)
 }
 
@@ -61,7 +61,7 @@ fn open(precision: Precision, threads: usize) -> Option<MiniLm> {
     if let Some(folder) = folder() {
         return Some(MiniLm::open_with(&folder, Options { precision, threads }).unwrap());
     }
-    let on_ci = env::var_os("CI").is_some_and(|said| !said.is_empty());
+    let on_ci = env::var_os("CI").is_some_and(|value| !value.is_empty());
     assert!(!on_ci, "the model {MODEL} is missing in CI: carrel models pull");
     eprintln!("SKIPPED: the model {MODEL} is missing: set CARREL_MODELS_DIR, or run carrel models pull");
     None
@@ -75,7 +75,7 @@ fn near(a: f32, b: f32) -> bool {
     (a - b).abs() < 2e-5
 }
 
-/// Passages of one to some two hundred tokens, all different.
+/// Returns different passages of one to about two hundred tokens.
 fn passages(count: usize) -> Vec<String> {
     (0..count)
         .map(|number| {
@@ -90,22 +90,27 @@ fn passages(count: usize) -> Vec<String> {
 }
 
 #[test]
-fn exact_vectors_are_those_of_the_reference() {
+fn exact_vectors_equal_the_reference() {
     let Some(model) = open(Precision::Exact, 1) else { return };
 
-    for known in KNOWN {
-        let vector = model.embed_query(known.text).unwrap();
+    for reference in REFERENCE_VECTORS {
+        let vector = model.embed_query(reference.text).unwrap();
 
         assert_eq!(vector.len(), model.dimensions());
-        assert!(vector.iter().zip(known.first).all(|(is, should)| near(*is, should)), "{:?}", &vector[..8]);
-        assert!((vector.iter().sum::<f32>() - known.sum).abs() < 1e-4);
-        let weighed: f32 = vector.iter().zip((-3i8..=3).cycle()).map(|(is, by)| is * f32::from(by)).sum();
-        assert!((weighed - known.weighed).abs() < 1e-4);
+        assert!(
+            vector.iter().zip(reference.first).all(|(value, expected)| near(*value, expected)),
+            "{:?}",
+            &vector[..8]
+        );
+        assert!((vector.iter().sum::<f32>() - reference.sum).abs() < 1e-4);
+        let weighted: f32 =
+            vector.iter().zip((-3i8..=3).cycle()).map(|(value, weight)| value * f32::from(weight)).sum();
+        assert!((weighted - reference.weighted_sum).abs() < 1e-4);
     }
 }
 
 #[test]
-fn fast_vectors_are_close_to_exact_ones() {
+fn int8_vectors_are_close_to_exact_ones() {
     let (Some(exact), Some(fast)) = (open(Precision::Exact, 2), open(Precision::Int8, 2)) else { return };
     let passages = passages(40);
     let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
@@ -119,17 +124,18 @@ fn fast_vectors_are_close_to_exact_ones() {
         .collect();
 
     assert!(pairs.iter().all(|cosine| *cosine > 0.99), "{pairs:?}");
-    // Where products are added in 16 bits the input has a bit less.
+    // If products are added in 16 bits, the input has one bit less.
     let mean = if GemmExecutor::<u8, i8, i32>::new().may_saturate() { 0.996 } else { 0.998 };
     assert!(pairs.iter().sum::<f32>() / pairs.len() as f32 > mean, "{pairs:?}");
-    for known in KNOWN {
-        let query = cosine(&exact.embed_query(known.text).unwrap(), &fast.embed_query(known.text).unwrap());
+    for reference in REFERENCE_VECTORS {
+        let query =
+            cosine(&exact.embed_query(reference.text).unwrap(), &fast.embed_query(reference.text).unwrap());
         assert!(query > 0.999, "{query}");
     }
 }
 
 #[test]
-fn a_vector_does_not_depend_on_its_company() {
+fn vector_does_not_depend_on_the_batch() {
     let Some(model) = open(Precision::Int8, 2) else { return };
     let passages = passages(30);
     let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
@@ -145,27 +151,27 @@ fn a_vector_does_not_depend_on_its_company() {
 }
 
 #[test]
-fn a_text_that_is_too_long_is_read_from_its_beginning() {
+fn text_that_is_too_long_is_truncated() {
     let Some(model) = open(Precision::Int8, 1) else { return };
-    let beginning = "ants ".repeat(tokens::MAX_TOKENS - 2);
+    let beginning = "ants ".repeat(tokenizer::MAX_TOKENS - 2);
     let long = format!("{beginning}{}", "winter ".repeat(500));
 
-    assert_eq!(model.count_tokens(&long), tokens::MAX_TOKENS - 2 + 500);
+    assert_eq!(model.count_tokens(&long), tokenizer::MAX_TOKENS - 2 + 500);
     assert_eq!(model.embed(&[&long]).unwrap(), model.embed(&[&beginning]).unwrap());
 }
 
 #[test]
-fn tokens_are_counted_without_frames() {
+fn tokens_are_counted_without_special_tokens() {
     let Some(model) = open(Precision::Int8, 1) else { return };
 
     assert_eq!(model.count_tokens(""), 0);
-    for known in KNOWN {
-        assert_eq!(model.count_tokens(known.text), known.tokens);
+    for reference in REFERENCE_VECTORS {
+        assert_eq!(model.count_tokens(reference.text), reference.tokens);
     }
 }
 
 #[test]
-fn what_the_model_cannot_write_is_counted() {
+fn unknown_word_pieces_are_counted() {
     let Some(model) = open(Precision::Int8, 1) else { return };
 
     for (query, all, unknown) in [
@@ -176,35 +182,35 @@ fn what_the_model_cannot_write_is_counted() {
         ("ants 🐜", 2, 1),
         ("a car 🚗🚗🚗🚗", 3, 1),
     ] {
-        assert_eq!(model.pieces(query), Pieces { all, unknown }, "{query}");
+        assert_eq!(model.count_word_pieces(query), WordPieceCounts { all, unknown }, "{query}");
     }
 }
 
 #[test]
-fn a_query_does_not_wait_for_a_batch() {
+fn query_does_not_wait_for_a_batch() {
     let Some(model) = open(Precision::Int8, 1) else { return };
     let passages = passages(400);
     let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
-    let (begun, done) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (started, finished) = (AtomicBool::new(false), AtomicBool::new(false));
 
     thread::scope(|scope| {
         scope.spawn(|| {
-            begun.store(true, Ordering::Release);
+            started.store(true, Ordering::Release);
             model.embed(&passages).unwrap();
-            done.store(true, Ordering::Release);
+            finished.store(true, Ordering::Release);
         });
-        while !begun.load(Ordering::Acquire) {
+        while !started.load(Ordering::Acquire) {
             thread::yield_now();
         }
-        for known in KNOWN {
-            model.embed_query(known.text).unwrap();
+        for reference in REFERENCE_VECTORS {
+            model.embed_query(reference.text).unwrap();
         }
-        assert!(!done.load(Ordering::Acquire));
+        assert!(!finished.load(Ordering::Acquire));
     });
 }
 
 #[test]
-fn the_model_is_named_by_its_folder() {
+fn model_is_named_after_its_folder() {
     let Some(model) = open(Precision::Int8, 1) else { return };
 
     assert_eq!(model.model(), MODEL);
@@ -212,7 +218,7 @@ fn the_model_is_named_by_its_folder() {
 }
 
 #[test]
-fn a_folder_without_a_model_is_an_error() {
+fn folder_without_a_model_is_an_error() {
     let empty = env::temp_dir().join(format!("carrel-no-model-{}", std::process::id()));
     std::fs::create_dir_all(&empty).unwrap();
 

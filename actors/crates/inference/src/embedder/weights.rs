@@ -1,4 +1,4 @@
-//! Reads one tensor after the other out of a safetensors file, so that the file is never in memory as a whole.
+//! Reads the tensors of a safetensors file one by one, so that the file is never in memory as a whole.
 
 use std::{
     fs::File,
@@ -8,33 +8,33 @@ use std::{
 
 use safetensors::{Dtype, tensor::Metadata};
 
-/// A header is a few kilobytes; more is no model of ours.
-const HEADER_MOST: u64 = 4 * 1024 * 1024;
+/// Maximum length of the header, which has a few kilobytes in supported models.
+const MAX_HEADER_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Bytes read at once: a few hundred rows of a table.
-const STEP: usize = 512 * 1024;
+/// Bytes per read: a few hundred rows of a table.
+const READ_BYTES: usize = 512 * 1024;
 
 /// Why weights cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum WeightsError {
-    /// The file cannot be read, or ends too early.
+    /// The file cannot be read or is truncated.
     #[error("could not read the weights file")]
     Read(#[from] io::Error),
-    /// The beginning is not that of a safetensors file.
+    /// The header is not a valid safetensors header.
     #[error("the header of the weights file is not valid")]
     Header(#[from] serde_json::Error),
-    /// Header and file disagree about the length.
-    #[error("the weights file has {found} bytes, and its header declares {told}")]
+    /// The file length differs from the length in the header.
+    #[error("the weights file has {found} bytes, and its header declares {declared}")]
     Length {
-        /// Bytes by the header.
-        told: u64,
+        /// Bytes declared by the header.
+        declared: u64,
         /// Bytes in the file.
         found: u64,
     },
-    /// A tensor is not there.
+    /// A tensor is missing.
     #[error("the weights file has no tensor `{0}`")]
     Missing(String),
-    /// A tensor is not of 32-bit floats in the shape that is needed.
+    /// A tensor does not have the expected shape or is not of 32-bit floats.
     #[error("the tensor `{0}` has another shape or type than expected")]
     Shape(String),
 }
@@ -42,7 +42,7 @@ pub enum WeightsError {
 /// An open safetensors file.
 pub(super) struct Weights {
     file: File,
-    /// Where the tensors begin.
+    /// Offset of the first tensor.
     start: u64,
     tensors: Metadata,
     bytes: Vec<u8>,
@@ -55,26 +55,26 @@ impl Weights {
         let mut length = [0; 8];
         file.read_exact(&mut length)?;
         let header = u64::from_le_bytes(length);
-        if header > HEADER_MOST.min(found) {
-            return Err(WeightsError::Length { told: header, found });
+        if header > MAX_HEADER_BYTES.min(found) {
+            return Err(WeightsError::Length { declared: header, found });
         }
         let tensors: Metadata = serde_json::from_reader((&mut file).take(header))?;
         let start = 8 + header;
-        let told = start + tensors.data_len() as u64;
-        if told != found {
-            return Err(WeightsError::Length { told, found });
+        let declared = start + tensors.data_len() as u64;
+        if declared != found {
+            return Err(WeightsError::Length { declared, found });
         }
         Ok(Self { file, start, tensors, bytes: Vec::new() })
     }
 
-    /// A whole tensor of the given shape.
+    /// Reads a whole tensor of the given shape.
     pub(super) fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, WeightsError> {
         let mut all = Vec::with_capacity(shape.iter().product());
         self.read(name, shape, |part| all.extend(part))?;
         Ok(all)
     }
 
-    /// The rows of a matrix, one after the other.
+    /// Reads a matrix row by row.
     pub(super) fn rows(
         &mut self,
         name: &str,
@@ -106,13 +106,13 @@ impl Weights {
         }
         let (from, to) = tensor.data_offsets;
         self.file.seek(SeekFrom::Start(self.start + from as u64))?;
-        let mut left = to - from;
-        while left > 0 {
-            self.bytes.resize(left.min(STEP), 0);
+        let mut remaining = to - from;
+        while remaining > 0 {
+            self.bytes.resize(remaining.min(READ_BYTES), 0);
             self.file.read_exact(&mut self.bytes)?;
             let (floats, _) = self.bytes.as_chunks::<4>();
             each(&mut floats.iter().map(|bytes| f32::from_le_bytes(*bytes)));
-            left -= self.bytes.len();
+            remaining -= self.bytes.len();
         }
         Ok(())
     }
@@ -124,18 +124,18 @@ mod tests {
 
     use super::*;
 
-    /// A file with the tensor `t` of two rows and three columns, and `also` behind it.
-    fn file(name: &str, also: &[u8]) -> PathBuf {
+    /// Writes a file with the tensor `t` of two rows and three columns, followed by `trailing`.
+    fn file(name: &str, trailing: &[u8]) -> PathBuf {
         let header = br#"{"t":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}"#;
         let numbers = [1f32, 2.0, 3.0, 4.0, 5.0, 6.0].map(f32::to_le_bytes).concat();
         let length = (header.len() as u64).to_le_bytes();
         let path = std::env::temp_dir().join(format!("carrel-weights-{}-{name}", std::process::id()));
-        fs::write(&path, [&length, header.as_slice(), &numbers, also].concat()).unwrap();
+        fs::write(&path, [&length, header.as_slice(), &numbers, trailing].concat()).unwrap();
         path
     }
 
     #[test]
-    fn a_tensor_is_read_whole_or_by_rows() {
+    fn tensor_is_read_whole_or_by_rows() {
         let mut weights = Weights::open(&file("whole", &[])).unwrap();
         let mut rows = Vec::new();
 
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn another_shape_or_name_is_refused() {
+    fn unexpected_shape_or_name_is_an_error() {
         let mut weights = Weights::open(&file("shape", &[])).unwrap();
 
         assert!(matches!(weights.tensor("t", &[3, 2]), Err(WeightsError::Shape(_))));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_another_length_than_it_tells_is_refused() {
+    fn file_length_must_match_the_header() {
         assert!(matches!(Weights::open(&file("longer", &[0])), Err(WeightsError::Length { .. })));
 
         let shorter = file("shorter", &[]);

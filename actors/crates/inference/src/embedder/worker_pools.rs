@@ -1,7 +1,7 @@
 //! The threads that run the model: one for queries, the others for batches, so that a query never waits for a batch.
 //!
-//! Each thread is a pool of its own, because the kernels split a product over all threads of the pool they run in:
-//! whole texts side by side are faster than shared products.
+//! Each thread is a separate pool, because the kernels split a product over all threads of their pool, and it is faster to embed
+//! whole texts in parallel than to split products.
 
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
@@ -13,24 +13,28 @@ pub(super) struct WorkerPools {
 }
 
 impl WorkerPools {
-    /// `count` threads for batches, at least one, and one for queries.
+    /// Starts `count` threads for batches (at least one) and one for queries.
     pub(super) fn new(count: usize) -> Result<Self, ThreadPoolBuildError> {
-        let batch = (0..count.max(1))
-            .map(|number| single_thread_pool(format!("embed-{number}")).start_handler(|_| lower_thread_priority()).build());
-        Ok(Self { query: single_thread_pool("embed-query".to_owned()).build()?, batch: batch.collect::<Result<_, _>>()? })
+        let batch = (0..count.max(1)).map(|number| {
+            single_thread_pool(format!("embed-{number}")).start_handler(|_| lower_thread_priority()).build()
+        });
+        Ok(Self {
+            query: single_thread_pool("embed-query".to_owned()).build()?,
+            batch: batch.collect::<Result<_, _>>()?,
+        })
     }
 
-    /// Threads for batches.
+    /// Returns the number of threads for batches.
     pub(super) fn count(&self) -> usize {
         self.batch.len()
     }
 
-    /// Runs `work` once, in the pool for queries.
+    /// Runs `work` in the pool for queries.
     pub(super) fn query<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         self.query.install(work)
     }
 
-    /// Runs `work` in every pool for batches at the same time, and waits for all.
+    /// Runs `work` in all pools for batches in parallel and waits until all have finished.
     pub(super) fn batch(&self, work: impl Fn() + Sync) {
         run_in_all(&self.batch, &work);
     }

@@ -1,4 +1,4 @@
-//! The models that the service knows, as `models.toml` says; compiled in.
+//! The catalogue of supported models, from `models.toml`; compiled in.
 
 use std::sync::LazyLock;
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::Digest;
 
 static BUILT_IN: LazyLock<Catalogue> = LazyLock::new(|| {
-    #[expect(clippy::expect_used, reason = "the file is compiled in, and a test reads it")]
-    toml::from_str(include_str!("models.toml")).expect("models.toml is as the catalogue wants it")
+    #[expect(clippy::expect_used, reason = "the file is compiled in, and a test parses it")]
+    toml::from_str(include_str!("models.toml")).expect("models.toml matches the types of the catalogue")
 });
 
 /// All models that the service can use.
@@ -19,44 +19,44 @@ pub struct Catalogue {
     models: Vec<Model>,
 }
 
-/// A model: what it is for, and the files that it is made of.
+/// A model with its purpose and its files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// Also the name of its folder.
+    /// Name of the model and of its folder.
     pub name: String,
     /// The part of the service that uses it.
     pub purpose: Purpose,
-    /// What it does, in words for a person.
+    /// Description for users.
     pub about: String,
     /// SPDX name of its licence.
     pub licence: String,
-    /// Numbers that a vector of it has, where it makes vectors.
+    /// Width of its vectors, for an embedding model.
     #[serde(default)]
     pub dimensions: Option<usize>,
-    /// Its own address, without the file's name.
+    /// Base URL of its files; the name of a file is appended.
     pub home: String,
-    /// Whether it is fetched only when it is asked for by its name.
+    /// Whether it is downloaded only when it is requested by name.
     #[serde(default)]
     pub optional: bool,
-    /// Packages of the Python index that together have the same files.
+    /// Packages of the Python index that together contain the same files.
     #[serde(default, rename = "package")]
     pub packages: Vec<Package>,
-    /// What its folder holds.
+    /// The files in its folder.
     #[serde(rename = "file")]
     pub files: Vec<ModelFile>,
-    /// What is fetched, where that is not its files: they are made of these.
+    /// Files that are downloaded instead and converted to its files.
     #[serde(default, rename = "source")]
     pub sources: Vec<ModelFile>,
 }
 
-/// What a model is for.
+/// The purpose of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
-    /// Vectors of passages and queries.
+    /// Embedding of passages and queries.
     Embedding,
-    /// What is said in recordings. Its sources, where it has any, are a Whisper model of CTranslate2.
+    /// Transcription of recordings. If it has sources, they are a Whisper model of CTranslate2.
     Speech,
 }
 
@@ -64,24 +64,24 @@ pub enum Purpose {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelFile {
-    /// Its name in the model's folder.
+    /// Name in the folder of the model.
     pub name: String,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
-    /// What its bytes must be.
+    /// Expected SHA-256.
     pub sha256: Digest,
-    /// The parts in which packages carry it, in order, where they do not carry it whole.
+    /// The pieces into which packages split it, in order; empty if they contain it whole.
     #[serde(default)]
     pub pieces: Vec<Piece>,
 }
 
-/// A part of a file.
+/// A piece of a file.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Piece {
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
-    /// What its bytes must be.
+    /// Expected SHA-256.
     pub sha256: Digest,
 }
 
@@ -91,52 +91,52 @@ pub struct Piece {
 pub struct Package {
     /// Its name.
     pub name: String,
-    /// The one version that is taken.
+    /// The version that is downloaded.
     pub version: String,
-    /// Of the archive that is downloaded.
+    /// Expected SHA-256 of the downloaded archive.
     pub sha256: Digest,
 }
 
 impl Catalogue {
-    /// The catalogue of this program.
+    /// Returns the catalogue that is compiled in.
     #[must_use]
     pub fn built_in() -> &'static Self {
         &BUILT_IN
     }
 
-    /// All models.
+    /// Returns all models.
     #[must_use]
     pub fn models(&self) -> &[Model] {
         &self.models
     }
 
-    /// The model of a name.
+    /// Returns the model with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Model> {
         self.models.iter().find(|model| model.name == name)
     }
 
-    /// All models for a purpose, the usual one first.
+    /// Returns all models for a purpose, the default first.
     #[must_use]
-    pub fn all(&self, purpose: Purpose) -> Vec<Model> {
+    pub fn for_purpose(&self, purpose: Purpose) -> Vec<Model> {
         self.models.iter().filter(|model| model.purpose == purpose).cloned().collect()
     }
 
-    /// The model that serves a purpose unless a setting names another: the first of its kind.
+    /// Returns the default model for a purpose, which is used unless a setting names another.
     #[must_use]
-    pub fn usual(&self, purpose: Purpose) -> Option<&Model> {
+    pub fn default_for(&self, purpose: Purpose) -> Option<&Model> {
         self.models.iter().find(|model| model.purpose == purpose)
     }
 }
 
 impl Model {
-    /// What is fetched: its sources, where it has any, else its files.
+    /// Returns the files to download: the sources, or else the files.
     #[must_use]
-    pub fn fetched(&self) -> &[ModelFile] {
+    pub fn downloads(&self) -> &[ModelFile] {
         if self.sources.is_empty() { &self.files } else { &self.sources }
     }
 
-    /// Length of all files together.
+    /// Returns the total length of the files in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
@@ -145,7 +145,7 @@ impl Model {
 
 #[cfg(test)]
 impl Catalogue {
-    /// A model to be changed by a test.
+    /// Returns a model, to be changed by a test.
     pub(super) fn model_mut(&mut self, name: &str) -> &mut Model {
         self.models.iter_mut().find(|model| model.name == name).unwrap()
     }
@@ -158,11 +158,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_built_in_catalogue_can_be_used() {
+    fn built_in_catalogue_is_valid() {
         let catalogue = Catalogue::built_in();
 
-        assert_eq!(catalogue.usual(Purpose::Embedding).unwrap().name, "all-minilm-l6-v2");
-        assert_eq!(catalogue.usual(Purpose::Speech).unwrap().name, "whisper-base");
+        assert_eq!(catalogue.default_for(Purpose::Embedding).unwrap().name, "all-minilm-l6-v2");
+        assert_eq!(catalogue.default_for(Purpose::Speech).unwrap().name, "whisper-base");
         let names: HashSet<&str> = catalogue.models().iter().map(|model| model.name.as_str()).collect();
         assert_eq!(names.len(), catalogue.models().len());
         for model in catalogue.models() {
@@ -171,7 +171,7 @@ mod tests {
             let files = model.files.iter().chain(&model.sources).map(|file| &file.name);
             for name in files.chain([&model.name]) {
                 assert_eq!(Path::new(name).file_name().unwrap(), name.as_str(), "a plain name");
-                assert!(!name.starts_with('.'), "names with a dot are the store's own");
+                assert!(!name.starts_with('.'), "names with a leading dot are reserved for the store");
             }
         }
     }

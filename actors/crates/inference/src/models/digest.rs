@@ -1,4 +1,4 @@
-//! SHA-256 of files, and the copying that computes it on the way.
+//! SHA-256 digests, and copying with a digest.
 
 use std::{
     fmt,
@@ -10,41 +10,41 @@ use std::{
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-/// Bytes read at once.
-const STEP: usize = 256 * 1024;
+/// Bytes per read.
+const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A SHA-256.
+/// A SHA-256 digest.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Digest([u8; 32]);
 
-/// A text that is not 64 hexadecimal digits.
+/// A string that is not 64 hexadecimal digits.
 #[derive(Debug, thiserror::Error)]
 #[error("not a SHA-256: expected 64 hexadecimal digits")]
-pub struct NotADigest;
+pub struct InvalidDigest;
 
 impl Digest {
-    /// The digest of a file's bytes.
+    /// Computes the digest of a file.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn of(file: &Path) -> io::Result<Self> {
+    pub fn of_file(file: &Path) -> io::Result<Self> {
         let (_, digest) = copy(&mut File::open(file)?, &mut io::sink())?;
         Ok(digest)
     }
 }
 
 impl TryFrom<String> for Digest {
-    type Error = NotADigest;
+    type Error = InvalidDigest;
 
-    fn try_from(text: String) -> Result<Self, NotADigest> {
+    fn try_from(text: String) -> Result<Self, InvalidDigest> {
         let (pairs, rest) = text.as_bytes().as_chunks::<2>();
         let mut digest = [0; 32];
         if pairs.len() != digest.len() || !rest.is_empty() {
-            return Err(NotADigest);
+            return Err(InvalidDigest);
         }
         for (byte, [high, low]) in digest.iter_mut().zip(pairs) {
-            *byte = half(*high)? * 16 + half(*low)?;
+            *byte = hex_digit(*high)? * 16 + hex_digit(*low)?;
         }
         Ok(Self(digest))
     }
@@ -62,10 +62,10 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// Copies everything, and answers how much it was and its digest.
+/// Copies all bytes and returns their number and digest.
 pub(super) fn copy(from: &mut dyn Read, to: &mut dyn Write) -> io::Result<(u64, Digest)> {
     let (mut length, mut hash) = (0, Sha256::new());
-    let mut bytes = vec![0; STEP];
+    let mut bytes = vec![0; BUFFER_BYTES];
     loop {
         let read = match from.read(&mut bytes) {
             Ok(0) => return Ok((length, Digest(hash.finalize().into()))),
@@ -79,20 +79,20 @@ pub(super) fn copy(from: &mut dyn Read, to: &mut dyn Write) -> io::Result<(u64, 
     }
 }
 
-fn half(digit: u8) -> Result<u8, NotADigest> {
-    let value = char::from(digit).to_digit(16).ok_or(NotADigest)?;
-    u8::try_from(value).map_err(|_| NotADigest)
+fn hex_digit(digit: u8) -> Result<u8, InvalidDigest> {
+    let value = char::from(digit).to_digit(16).ok_or(InvalidDigest)?;
+    u8::try_from(value).map_err(|_| InvalidDigest)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// FIPS 180-4, of "abc".
+    /// Digest of "abc" (FIPS 180-4).
     const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
     #[test]
-    fn a_copy_has_the_digest_of_its_bytes() {
+    fn copy_returns_the_digest_of_its_bytes() {
         let mut to = Vec::new();
 
         let (length, digest) = copy(&mut b"abc".as_slice(), &mut to).unwrap();
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_digest_is_refused() {
+    fn invalid_digests_are_rejected() {
         let short = "0".repeat(63);
         for text in ["", &short, &"0".repeat(65), &format!("{short}g"), &format!("{short}é"), &"é".repeat(32)]
         {

@@ -1,4 +1,4 @@
-//! One file over HTTP: what is there already is kept, the rest asked for.
+//! Downloads one file over HTTP. A partial download is continued.
 
 use std::{io, path::Path, time::Duration};
 
@@ -10,40 +10,40 @@ use tokio::{
 
 use super::ModelFile;
 
-/// An address that cannot be reached is given up quickly: there may be another source.
-const CONNECT: Duration = Duration::from_secs(5);
+/// Short, because there may be another source.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Silence in the middle of a file.
-const SILENCE: Duration = Duration::from_secs(30);
+/// Longest time without data in the middle of a file.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Redirects from a model's page to where its files lie.
-const REDIRECTS: usize = 5;
+/// Redirects from the URL of a model to its storage.
+const MAX_REDIRECTS: usize = 5;
 
-/// Why a file did not come.
+/// Why a file was not downloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum DownloadError {
-    /// No connection, or one that broke.
+    /// The connection failed or was interrupted.
     #[error("the server of the model cannot be reached")]
     Http(#[source] reqwest::Error),
-    /// Another answer than the file.
+    /// The server responded with an error status.
     #[error("could not download {file}: the server answered with status {status}")]
     Status {
         /// The file's name.
         file: String,
-        /// The answer.
+        /// The HTTP status.
         status: StatusCode,
     },
-    /// More or fewer bytes than the file has.
-    #[error("could not download {file}: it has {found} bytes instead of {told}")]
+    /// The length differs from the expected one.
+    #[error("could not download {file}: it has {found} bytes instead of {expected}")]
     Length {
         /// The file's name.
         file: String,
-        /// Bytes that came.
+        /// Number of received bytes.
         found: u64,
-        /// Bytes that it has.
-        told: u64,
+        /// Expected number of bytes.
+        expected: u64,
     },
-    /// The disk refuses.
+    /// The file cannot be written.
     #[error("could not write the downloaded file")]
     Write(#[from] io::Error),
 }
@@ -54,30 +54,29 @@ impl From<reqwest::Error> for DownloadError {
     }
 }
 
-/// The client for models: encrypted connections only.
+/// Creates the client for downloads, which allows HTTPS only.
 pub(super) fn client() -> Result<Client, DownloadError> {
     Ok(builder().https_only(true).build()?)
 }
 
-/// A client that waits neither long nor in vain.
+/// Returns a builder with timeouts and without content encodings.
 pub(super) fn builder() -> ClientBuilder {
-    // An error says that the program has chosen its provider already.
+    // An error means that the program has already installed a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
-        .connect_timeout(CONNECT)
-        .read_timeout(SILENCE)
-        .redirect(redirect::Policy::limited(REDIRECTS))
-        // Parts of a compressed file would not fit together.
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(READ_TIMEOUT)
+        .redirect(redirect::Policy::limited(MAX_REDIRECTS))
+        // A range of a compressed response could not be appended to the file.
         .no_gzip()
         .no_brotli()
         .no_deflate()
         .no_zstd()
 }
 
-/// Brings the part of a file to its whole length, going on where it stops. A connection that breaks after some
-/// bytes is made anew.
+/// Downloads the rest of a file of which `part` contains the beginning. Reconnects when a connection breaks after some bytes.
 ///
-/// `received` is told the length of the part, again and again.
+/// `received` is called repeatedly with the current length of the part.
 pub(super) async fn download(
     client: &Client,
     url: &str,
@@ -86,19 +85,19 @@ pub(super) async fn download(
     received: &(dyn Fn(u64) + Sync),
 ) -> Result<(), DownloadError> {
     loop {
-        let before = length(part).await?;
+        let before = part_length(part).await?;
         if before == file.bytes {
             return Ok(());
         }
-        match go_on(client, url, file, part, before, received).await {
+        match continue_download(client, url, file, part, before, received).await {
             Ok(()) => return Ok(()),
-            Err(DownloadError::Http(_)) if length(part).await? > before => {}
+            Err(DownloadError::Http(_)) if part_length(part).await? > before => {}
             Err(cause) => return Err(cause),
         }
     }
 }
 
-async fn go_on(
+async fn continue_download(
     client: &Client,
     url: &str,
     file: &ModelFile,
@@ -110,50 +109,50 @@ async fn go_on(
     if (1..file.bytes).contains(&before) {
         request = request.header(header::RANGE, format!("bytes={before}-"));
     }
-    let mut answer = request.send().await?;
-    let mut there = match answer.status() {
+    let mut response = request.send().await?;
+    let mut length = match response.status() {
         StatusCode::OK => 0,
-        StatusCode::PARTIAL_CONTENT if continues(&answer, before) => before,
+        StatusCode::PARTIAL_CONTENT if is_continuation(&response, before) => before,
         status => return Err(DownloadError::Status { file: file.name.clone(), status }),
     };
     let mut out = OpenOptions::new();
-    let out = if there == 0 { out.write(true).truncate(true) } else { out.append(true) };
+    let out = if length == 0 { out.write(true).truncate(true) } else { out.append(true) };
     let mut out = BufWriter::with_capacity(1 << 20, out.create(true).open(part).await?);
-    let ended = loop {
-        match answer.chunk().await {
+    let result = loop {
+        match response.chunk().await {
             Ok(Some(bytes)) => {
-                there += bytes.len() as u64;
-                if there > file.bytes {
+                length += bytes.len() as u64;
+                if length > file.bytes {
                     break Err(DownloadError::Length {
                         file: file.name.clone(),
-                        found: there,
-                        told: file.bytes,
+                        found: length,
+                        expected: file.bytes,
                     });
                 }
                 out.write_all(&bytes).await?;
-                received(there);
+                received(length);
             }
             Ok(None) => break Ok(()),
             Err(cause) => break Err(cause.into()),
         }
     };
-    // What came before the end, whatever end it was, is worth keeping.
+    // Received bytes are kept even after an error, so that the download can be continued.
     out.flush().await?;
-    if ended.is_ok() && there < file.bytes {
-        return Err(DownloadError::Length { file: file.name.clone(), found: there, told: file.bytes });
+    if result.is_ok() && length < file.bytes {
+        return Err(DownloadError::Length { file: file.name.clone(), found: length, expected: file.bytes });
     }
-    ended
+    result
 }
 
-/// Whether a partial answer begins where it was asked to.
-fn continues(answer: &Response, from: u64) -> bool {
-    let range = answer.headers().get(header::CONTENT_RANGE).and_then(|range| range.to_str().ok());
+/// Returns whether a partial response begins at the requested offset.
+fn is_continuation(response: &Response, from: u64) -> bool {
+    let range = response.headers().get(header::CONTENT_RANGE).and_then(|range| range.to_str().ok());
     range.is_some_and(|range| range.starts_with(&format!("bytes {from}-")))
 }
 
-async fn length(part: &Path) -> io::Result<u64> {
+async fn part_length(part: &Path) -> io::Result<u64> {
     match fs::metadata(part).await {
-        Ok(found) => Ok(found.len()),
+        Ok(metadata) => Ok(metadata.len()),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(0),
         Err(cause) => Err(cause),
     }

@@ -1,7 +1,7 @@
-//! The model store: which models there are, where they lie, and how they get there.
+//! The model store: the catalogue, the folders of models, and their download and import.
 //!
-//! A model is a folder that appears whole or not at all: files are gathered and checked beside it, and the folder
-//! is renamed into place at the end. Nothing here opens a model or needs one.
+//! The folder of a model appears complete or not at all: files are collected and verified in a staging folder, which is renamed at the
+//! end. Nothing here opens a model.
 
 mod catalogue;
 mod convert;
@@ -21,22 +21,22 @@ use std::error::Error;
 
 pub use catalogue::{Catalogue, Model, ModelFile, Package, Piece, Purpose};
 pub use convert::ConvertError;
-pub use digest::{Digest, NotADigest};
+pub use digest::{Digest, InvalidDigest};
 pub use download::DownloadError;
 pub use import::{ImportError, import};
 pub use package::PackageError;
-pub use pull::{Progress, PullError, Refusal, Source, SourceError, pull};
+pub use pull::{Progress, PullError, PullSource, SourceError, SourceFailure, pull};
 pub use stage::StageError;
-pub use store::{Broken, ModelStatus, Store};
+pub use store::{ModelStatus, Store, VerifyError};
 
-/// An error with its causes, as one line for a person.
-fn reasons(error: &dyn Error) -> String {
+/// Formats an error with its causes as one line.
+fn error_chain(error: &dyn Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();
-    while let Some(deeper) = cause {
+    while let Some(source) = cause {
         line.push_str(": ");
-        line.push_str(&deeper.to_string());
-        cause = deeper.source();
+        line.push_str(&source.to_string());
+        cause = source.source();
     }
     line
 }

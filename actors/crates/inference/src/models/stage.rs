@@ -1,7 +1,6 @@
-//! Where the files of a model are gathered and checked before the model appears, whole.
+//! The staging folder, in which the files of a model are collected and verified before the model appears.
 //!
-//! The stage is a hidden folder beside the model's own. It outlives an interrupted pull, so that the next goes on
-//! where that one stopped.
+//! It is a hidden folder next to the folder of the model. It survives an interrupted download, so that the next one continues it.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -12,56 +11,56 @@ use std::{
 use super::{
     ConvertError, Digest, Model, ModelFile, Piece, convert,
     digest::copy,
-    unpack::{UnpackError, each_file},
+    unpack::{UnpackError, visit_files},
 };
 
-/// Why a model's files cannot be put into place.
+/// Why the files of a model cannot be stored.
 #[derive(Debug, thiserror::Error)]
 pub enum StageError {
-    /// Another process is fetching the same model.
+    /// Another process is downloading the same model.
     #[error("another process is fetching this model")]
     Busy,
     /// A folder or file cannot be written.
     #[error("could not write {}", path.display())]
     Write {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         cause: io::Error,
     },
-    /// What was fetched cannot be turned into what is used.
+    /// The downloaded files cannot be converted.
     #[error(transparent)]
     Convert(#[from] ConvertError),
-    /// A file came whole but with other bytes than it should have.
+    /// A file has the expected length but another digest.
     #[error("the SHA-256 of {file} is {found}, which is not the expected one")]
     Digest {
         /// The file's name.
         file: String,
-        /// What it is instead.
+        /// The actual digest.
         found: Digest,
     },
 }
 
-/// Folder for things that are no files of the model.
-const SPARE: &str = ".spare";
+/// Folder for temporary files that are not files of the model.
+const TEMPORARY_FOLDER: &str = ".spare";
 
 pub(super) struct Stage {
     model: Model,
     root: PathBuf,
     folder: PathBuf,
     target: PathBuf,
-    /// Held as long as the stage is.
+    /// Keeps other processes out until it is dropped.
     _lock: File,
 }
 
 impl Stage {
-    /// Opens the stage of `model` under `root`, alone.
+    /// Opens the staging folder of `model` in `root` and locks it.
     pub(super) fn open(root: &Path, model: &Model) -> Result<Self, StageError> {
         let folder = root.join(format!(".pull-{}", model.name));
-        fs::create_dir_all(&folder).map_err(writing(&folder))?;
+        fs::create_dir_all(&folder).map_err(write_error(&folder))?;
         let path = root.join(format!(".pull-{}.lock", model.name));
-        let lock = File::create(&path).map_err(writing(&path))?;
+        let lock = File::create(&path).map_err(write_error(&path))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(StageError::Busy),
@@ -71,15 +70,15 @@ impl Stage {
         Ok(Self { model: model.clone(), root, folder, target, _lock: lock })
     }
 
-    /// The files that are not here yet, of those that are fetched.
+    /// Returns the files that must still be downloaded.
     pub(super) fn missing(&self) -> Vec<ModelFile> {
-        if self.is_made() {
+        if self.has_all_files() {
             return Vec::new();
         }
-        self.model.fetched().iter().filter(|file| !self.has(&file.name)).cloned().collect()
+        self.model.downloads().iter().filter(|file| !self.has(&file.name)).cloned().collect()
     }
 
-    fn is_made(&self) -> bool {
+    fn has_all_files(&self) -> bool {
         self.model.files.iter().all(|file| self.has(&file.name))
     }
 
@@ -87,125 +86,130 @@ impl Stage {
         self.folder.join(name).is_file()
     }
 
-    /// Where a file grows until it is whole.
-    pub(super) fn part(&self, file: &ModelFile) -> PathBuf {
+    /// Returns the path of the incomplete file.
+    pub(super) fn part_path(&self, file: &ModelFile) -> PathBuf {
         self.folder.join(format!("{}.part", file.name))
     }
 
-    /// A new, empty folder for things that are no files of the model; gone with the stage.
-    pub(super) fn spare(&self) -> Result<PathBuf, StageError> {
-        let spare = self.folder.join(SPARE);
-        remove(&spare)?;
-        fs::create_dir(&spare).map_err(writing(&spare))?;
-        Ok(spare)
+    /// Creates an empty folder for temporary files; it is removed with the staging folder.
+    pub(super) fn create_temporary_folder(&self) -> Result<PathBuf, StageError> {
+        let folder = self.folder.join(TEMPORARY_FOLDER);
+        remove_folder(&folder)?;
+        fs::create_dir(&folder).map_err(write_error(&folder))?;
+        Ok(folder)
     }
 
-    /// Checks a part that is complete and keeps it; throws it away when it is not what it should be.
-    pub(super) fn keep(&self, file: &ModelFile) -> Result<(), StageError> {
-        let part = self.part(file);
-        let found = Digest::of(&part).map_err(writing(&part))?;
+    /// Verifies the digest of a completely received file and renames it; removes it if the digest is wrong.
+    pub(super) fn verify_part(&self, file: &ModelFile) -> Result<(), StageError> {
+        let part = self.part_path(file);
+        let found = Digest::of_file(&part).map_err(write_error(&part))?;
         if found != file.sha256 {
-            fs::remove_file(&part).map_err(writing(&part))?;
+            fs::remove_file(&part).map_err(write_error(&part))?;
             return Err(StageError::Digest { file: file.name.clone(), found });
         }
-        self.settle(&part, file)
+        self.move_into_place(&part, file)
     }
 
-    /// Takes every file of the model that lies in a folder or an archive, whatever its name there, and what it is made
-    /// of, whole or in pieces.
-    pub(super) fn take_from(&self, path: &Path) -> Result<(), UnpackError> {
-        each_file(path, &mut |bytes, read| {
-            let fits = self.wanted().iter().any(|file| file.bytes == bytes);
-            if fits { self.take(bytes, read) } else { Ok(()) }
+    /// Adds the files of the model, its sources and their pieces from a folder or an archive, whatever their names.
+    pub(super) fn add_from(&self, path: &Path) -> Result<(), UnpackError> {
+        visit_files(path, &mut |bytes, read| {
+            let has_known_length = self.wanted_files().iter().any(|file| file.bytes == bytes);
+            if has_known_length { self.add_file(bytes, read) } else { Ok(()) }
         })
     }
 
-    /// Everything that may be taken now.
-    fn wanted(&self) -> Vec<ModelFile> {
+    /// Returns all missing files, sources and pieces.
+    fn wanted_files(&self) -> Vec<ModelFile> {
         let missing = self.missing();
-        let pieces: Vec<_> = missing.iter().flat_map(pieces).filter(|piece| !self.has(&piece.name)).collect();
-        let made = self.model.files.iter().filter(|file| !self.has(&file.name)).cloned();
-        made.chain(missing).chain(pieces).collect()
+        let pieces: Vec<_> =
+            missing.iter().flat_map(piece_files).filter(|piece| !self.has(&piece.name)).collect();
+        let files = self.model.files.iter().filter(|file| !self.has(&file.name)).cloned();
+        files.chain(missing).chain(pieces).collect()
     }
 
-    /// Makes the model appear.
+    /// Converts the sources and moves the model to its folder, which is returned.
     pub(super) fn finish(&self) -> Result<PathBuf, StageError> {
-        remove(&self.folder.join(SPARE))?;
-        self.make()?;
-        // What stands there is not what it should be, else it would not be replaced.
+        remove_folder(&self.folder.join(TEMPORARY_FOLDER))?;
+        self.convert_sources()?;
+        // An existing folder is incomplete or damaged; otherwise nothing would have been downloaded.
         let old = self.root.join(format!(".old-{}", self.model.name));
-        remove(&old)?;
+        remove_folder(&old)?;
         if self.target.exists() {
-            fs::rename(&self.target, &old).map_err(writing(&self.target))?;
+            fs::rename(&self.target, &old).map_err(write_error(&self.target))?;
         }
-        fs::rename(&self.folder, &self.target).map_err(writing(&self.target))?;
-        remove(&old)?;
+        fs::rename(&self.folder, &self.target).map_err(write_error(&self.target))?;
+        remove_folder(&old)?;
         Ok(self.target.clone())
     }
 
-    /// Turns the sources into the files, and leaves nothing else.
-    fn make(&self) -> Result<(), StageError> {
-        if !self.is_made() {
+    /// Converts the sources to the files of the model, and removes sources and pieces.
+    fn convert_sources(&self) -> Result<(), StageError> {
+        if !self.has_all_files() {
             for file in &self.model.files {
-                convert::whisper(&self.folder, &self.part(file))?;
-                self.keep(file)?;
+                convert::whisper(&self.folder, &self.part_path(file))?;
+                self.verify_part(file)?;
             }
         }
-        self.model.sources.iter().try_for_each(|source| self.forget(source))?;
-        self.model.fetched().iter().flat_map(pieces).try_for_each(|piece| self.forget(&piece))
+        self.model.sources.iter().try_for_each(|source| self.remove_file(source))?;
+        self.model.downloads().iter().flat_map(piece_files).try_for_each(|piece| self.remove_file(&piece))
     }
 
-    fn forget(&self, file: &ModelFile) -> Result<(), StageError> {
-        for path in [self.folder.join(&file.name), self.part(file)] {
+    fn remove_file(&self, file: &ModelFile) -> Result<(), StageError> {
+        for path in [self.folder.join(&file.name), self.part_path(file)] {
             match fs::remove_file(&path) {
-                Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(writing(&path)(cause)),
+                Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                    return Err(write_error(&path)(cause));
+                }
                 Ok(()) | Err(_) => {}
             }
         }
         Ok(())
     }
 
-    /// Puts a file together of which the last piece came.
-    fn join(&self) -> Result<(), StageError> {
+    /// Joins the files of which all pieces are present.
+    fn join_pieces(&self) -> Result<(), StageError> {
         for file in self.missing() {
-            let pieces = pieces(&file);
+            let pieces = piece_files(&file);
             if pieces.is_empty() || !pieces.iter().all(|piece| self.has(&piece.name)) {
                 continue;
             }
-            let part = self.part(&file);
+            let part = self.part_path(&file);
             let join = || {
                 let mut whole = File::create(&part)?;
                 pieces.iter().try_for_each(|piece| {
                     io::copy(&mut File::open(self.folder.join(&piece.name))?, &mut whole).map(drop)
                 })
             };
-            join().map_err(writing(&part))?;
-            self.keep(&file)?;
+            join().map_err(write_error(&part))?;
+            self.verify_part(&file)?;
         }
         Ok(())
     }
 
-    fn take(&self, bytes: u64, read: &mut dyn Read) -> io::Result<()> {
-        let taken = self.folder.join(".taken");
-        // An archive may hold more than it tells.
-        let (length, digest) = copy(&mut read.take(bytes + 1), &mut File::create(&taken)?)?;
-        let wanted = self.wanted();
+    fn add_file(&self, bytes: u64, read: &mut dyn Read) -> io::Result<()> {
+        let copied = self.folder.join(".taken");
+        // The length declared in an archive may be too small.
+        let (length, digest) = copy(&mut read.take(bytes + 1), &mut File::create(&copied)?)?;
+        let wanted = self.wanted_files();
         match wanted.iter().find(|file| file.bytes == length && file.sha256 == digest) {
-            Some(file) => self.settle(&taken, file).and_then(|()| self.join()).map_err(io::Error::other),
-            None => fs::remove_file(&taken),
+            Some(file) => self
+                .move_into_place(&copied, file)
+                .and_then(|()| self.join_pieces())
+                .map_err(io::Error::other),
+            None => fs::remove_file(&copied),
         }
     }
 
-    fn settle(&self, part: &Path, file: &ModelFile) -> Result<(), StageError> {
-        let whole = self.folder.join(&file.name);
-        // On disk before it has its name: a name must never stand for half a file, after a power cut neither.
+    fn move_into_place(&self, part: &Path, file: &ModelFile) -> Result<(), StageError> {
+        let target = self.folder.join(&file.name);
+        // Synced before the rename, so that the file is complete even after a power failure.
         let on_disk = File::open(part).and_then(|part| part.sync_all());
-        on_disk.and_then(|()| fs::rename(part, &whole)).map_err(writing(&whole))
+        on_disk.and_then(|()| fs::rename(part, &target)).map_err(write_error(&target))
     }
 }
 
-/// The pieces of a file, under names of their own.
-fn pieces(file: &ModelFile) -> Vec<ModelFile> {
+/// Returns the pieces of a file as files with numbered names.
+fn piece_files(file: &ModelFile) -> Vec<ModelFile> {
     let named = |(number, piece): (u32, &Piece)| ModelFile {
         name: format!("{}.{number}", file.name),
         bytes: piece.bytes,
@@ -215,14 +219,14 @@ fn pieces(file: &ModelFile) -> Vec<ModelFile> {
     (1..).zip(&file.pieces).map(named).collect()
 }
 
-/// Removes a folder with all that is in it, if it is there.
-fn remove(folder: &Path) -> Result<(), StageError> {
+/// Removes a folder with its contents, if it exists.
+fn remove_folder(folder: &Path) -> Result<(), StageError> {
     match fs::remove_dir_all(folder) {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(writing(folder)(cause)),
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(write_error(folder)(cause)),
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
-fn writing(path: &Path) -> impl FnOnce(io::Error) -> StageError {
+fn write_error(path: &Path) -> impl FnOnce(io::Error) -> StageError {
     move |cause| StageError::Write { path: path.to_owned(), cause }
 }

@@ -1,4 +1,4 @@
-//! The folders where models lie, and what is in them.
+//! The folders that contain models.
 
 use std::{
     fs, io,
@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use super::{Catalogue, Digest, Model, ModelFile, Purpose};
 
-/// The folders that are searched, in order. New models go into the first.
+/// The folders that are searched for models, in order. New models are stored in the first.
 #[derive(Clone, Debug)]
 pub struct Store {
     folders: Vec<PathBuf>,
 }
 
-/// What there is of a model.
+/// The status of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelStatus {
@@ -23,24 +23,24 @@ pub struct ModelStatus {
     pub name: String,
     /// The part of the service that uses it.
     pub purpose: Purpose,
-    /// What it does, in words for a person.
+    /// Description for users.
     pub about: String,
     /// SPDX name of its licence.
     pub licence: String,
-    /// Whether it is fetched only when it is asked for by its name.
+    /// Whether it is downloaded only when it is requested by name.
     pub optional: bool,
-    /// Whether it can be used.
+    /// Whether it is complete.
     pub present: bool,
-    /// Where it lies.
+    /// Its folder.
     pub path: Option<PathBuf>,
-    /// Length of its files: on disk, or to be fetched.
+    /// Total length of its files in bytes, whether present or not.
     pub bytes: u64,
 }
 
-/// Why a model is not what it should be.
+/// Why a model is not valid.
 #[derive(Debug, thiserror::Error)]
-pub enum Broken {
-    /// It is in none of the folders, or not whole.
+pub enum VerifyError {
+    /// The model is missing or incomplete.
     #[error("the model `{0}` is not there")]
     Missing(String),
     /// A file cannot be read.
@@ -50,65 +50,65 @@ pub enum Broken {
         model: String,
         /// The file's name.
         file: String,
-        /// Why not.
+        /// The cause.
         #[source]
         cause: io::Error,
     },
-    /// A file has the right length but other bytes.
+    /// A file has the expected length but another digest.
     #[error("the SHA-256 of {file} of the model `{model}` is {found}, which is not the expected one")]
     Digest {
         /// The model's name.
         model: String,
         /// The file's name.
         file: String,
-        /// What it is instead.
+        /// The actual digest.
         found: Digest,
     },
 }
 
 impl Store {
-    /// A store over these folders, which need not exist. The first is where new models go.
+    /// Creates a store for these folders, which need not exist. New models are stored in the first.
     #[must_use]
     pub fn new(folders: Vec<PathBuf>) -> Self {
         Self { folders }
     }
 
-    /// Where new models go.
+    /// Returns the folder for new models.
     #[must_use]
     pub fn root(&self) -> Option<&Path> {
         self.folders.first().map(PathBuf::as_path)
     }
 
-    /// The folder of a model that is there with all its files in their lengths. Reads no file: see [`Store::verify`].
+    /// Returns the folder of a model if all its files have the expected lengths. Reads no file; see [`Store::verify`].
     #[must_use]
     pub fn find(&self, model: &Model) -> Option<PathBuf> {
-        let places = self.folders.iter().map(|folder| folder.join(&model.name));
-        places
+        let candidates = self.folders.iter().map(|folder| folder.join(&model.name));
+        candidates
             .into_iter()
-            .find(|place| model.files.iter().all(|file| is_whole(&place.join(&file.name), file)))
+            .find(|folder| model.files.iter().all(|file| has_expected_length(&folder.join(&file.name), file)))
     }
 
-    /// What there is of each model of a catalogue.
+    /// Returns the status of each model of a catalogue.
     #[must_use]
     pub fn status(&self, catalogue: &Catalogue) -> Vec<ModelStatus> {
         catalogue.models().iter().map(|model| self.status_of(model)).collect()
     }
 
-    /// Reads all files of a model and compares their digests. Blocks for about a second for each gigabyte.
+    /// Verifies the digests of all files of a model and returns its folder. Blocks for about one second per gigabyte.
     ///
     /// # Errors
-    /// When it is not there, cannot be read, or a file is not what it should be.
-    pub fn verify(&self, model: &Model) -> Result<PathBuf, Broken> {
-        let place = self.find(model).ok_or_else(|| Broken::Missing(model.name.clone()))?;
+    /// [`VerifyError`] when the model is missing, cannot be read, or a file has another digest.
+    pub fn verify(&self, model: &Model) -> Result<PathBuf, VerifyError> {
+        let folder = self.find(model).ok_or_else(|| VerifyError::Missing(model.name.clone()))?;
         for file in &model.files {
             let (model, name) = (model.name.clone(), file.name.clone());
-            match Digest::of(&place.join(&file.name)) {
+            match Digest::of_file(&folder.join(&file.name)) {
                 Ok(found) if found == file.sha256 => {}
-                Ok(found) => return Err(Broken::Digest { model, file: name, found }),
-                Err(cause) => return Err(Broken::Read { model, file: name, cause }),
+                Ok(found) => return Err(VerifyError::Digest { model, file: name, found }),
+                Err(cause) => return Err(VerifyError::Read { model, file: name, cause }),
             }
         }
-        Ok(place)
+        Ok(folder)
     }
 
     fn status_of(&self, model: &Model) -> ModelStatus {
@@ -126,6 +126,6 @@ impl Store {
     }
 }
 
-fn is_whole(path: &Path, file: &ModelFile) -> bool {
-    fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == file.bytes)
+fn has_expected_length(path: &Path, file: &ModelFile) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == file.bytes)
 }

@@ -1,4 +1,4 @@
-//! Pulls and imports of a small model, from a server in this process, from folders and from archives.
+//! Downloads and imports of a small model, from a server in this process, from folders and from archives.
 
 use std::{
     fs,
@@ -20,10 +20,10 @@ use super::{pull::pull_with, *};
 const WEIGHTS: &[u8] = b"some weights, of which there are more than a few";
 const WORDS: &[u8] = b"some words";
 
-/// A folder that goes away with the test.
-struct Folder(PathBuf);
+/// A folder that is removed at the end of the test.
+struct TestFolder(PathBuf);
 
-impl Folder {
+impl TestFolder {
     fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -44,7 +44,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -77,18 +77,18 @@ fn catalogue(home: &str) -> Catalogue {
     .unwrap()
 }
 
-/// A server that has the two files, knows ranges, and breaks the first `breaks` answers off after ten bytes.
-struct Server {
+/// A server for the two files that supports ranges and truncates the first `truncated` responses after ten bytes.
+struct ModelServer {
     home: String,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
-impl Server {
-    async fn start(weights: &'static [u8], breaks: usize) -> Self {
+impl ModelServer {
+    async fn start(weights: &'static [u8], truncated: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let home = format!("http://{}/small", listener.local_addr().unwrap());
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&asked);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let received = Arc::clone(&requests);
         tokio::spawn(async move {
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();
@@ -114,9 +114,9 @@ impl Server {
                     }
                 };
                 let count = {
-                    let mut asked = heard.lock().unwrap();
-                    asked.push(format!("{path} {from:?}"));
-                    asked.len()
+                    let mut received = received.lock().unwrap();
+                    received.push(format!("{path} {from:?}"));
+                    received.len()
                 };
                 let part = &all[from.unwrap_or(0)..];
                 let (status, range) = match from {
@@ -125,7 +125,7 @@ impl Server {
                     }
                     None => ("200 OK", String::new()),
                 };
-                let sent = if count <= breaks { &part[..10] } else { part };
+                let sent = if count <= truncated { &part[..10] } else { part };
                 let head = format!(
                     "HTTP/1.1 {status}\r\n{range}content-length: {}\r\nconnection: close\r\n\r\n",
                     part.len()
@@ -133,117 +133,117 @@ impl Server {
                 write.write_all(&[head.as_bytes(), sent].concat()).await.unwrap();
             }
         });
-        Self { home, asked }
+        Self { home, requests }
     }
 
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+    fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
-fn plain() -> Result<reqwest::Client, DownloadError> {
+fn plaintext_client() -> Result<reqwest::Client, DownloadError> {
     Ok(download::builder().no_proxy().build()?)
 }
 
-async fn fetch(folder: &Folder, home: &str) -> Result<PathBuf, PullError> {
+async fn fetch(folder: &TestFolder, home: &str) -> Result<PathBuf, PullError> {
     let catalogue = catalogue(home);
-    pull_with(plain, &folder.store(), catalogue.get("small").unwrap(), &|_| {}).await
+    pull_with(plaintext_client, &folder.store(), catalogue.get("small").unwrap(), &|_| {}).await
 }
 
-fn whole(place: &Path) {
-    assert_eq!(fs::read(place.join("weights")).unwrap(), WEIGHTS);
-    assert_eq!(fs::read(place.join("words")).unwrap(), WORDS);
-    assert_eq!(fs::read_dir(place).unwrap().count(), 2);
+fn assert_complete(folder: &Path) {
+    assert_eq!(fs::read(folder.join("weights")).unwrap(), WEIGHTS);
+    assert_eq!(fs::read(folder.join("words")).unwrap(), WORDS);
+    assert_eq!(fs::read_dir(folder).unwrap().count(), 2);
 }
 
 #[tokio::test]
-async fn a_model_is_fetched_once() {
-    let (folder, server) = (Folder::new(), Server::start(WEIGHTS, 0).await);
+async fn model_is_downloaded_once() {
+    let (folder, server) = (TestFolder::new(), ModelServer::start(WEIGHTS, 0).await);
 
-    whole(&fetch(&folder, &server.home).await.unwrap());
-    whole(&fetch(&folder, &server.home).await.unwrap());
+    assert_complete(&fetch(&folder, &server.home).await.unwrap());
+    assert_complete(&fetch(&folder, &server.home).await.unwrap());
 
-    assert_eq!(server.asked(), ["/small/weights None", "/small/words None"]);
+    assert_eq!(server.requests(), ["/small/weights None", "/small/words None"]);
     let status = folder.store().status(&catalogue(&server.home));
     assert!(status.iter().all(|model| model.present && model.bytes == 58));
 }
 
 #[tokio::test]
-async fn a_broken_download_goes_on_where_it_stopped() {
-    let (folder, server) = (Folder::new(), Server::start(WEIGHTS, 2).await);
+async fn interrupted_transfer_is_continued() {
+    let (folder, server) = (TestFolder::new(), ModelServer::start(WEIGHTS, 2).await);
 
-    whole(&fetch(&folder, &server.home).await.unwrap());
+    assert_complete(&fetch(&folder, &server.home).await.unwrap());
 
     assert_eq!(
-        server.asked(),
+        server.requests(),
         ["/small/weights None", "/small/weights Some(10)", "/small/weights Some(20)", "/small/words None"]
     );
 }
 
 #[tokio::test]
-async fn what_an_interrupted_pull_left_behind_is_used() {
-    let (folder, server) = (Folder::new(), Server::start(WEIGHTS, 0).await);
+async fn interrupted_pull_is_continued() {
+    let (folder, server) = (TestFolder::new(), ModelServer::start(WEIGHTS, 0).await);
     folder.write("models/.pull-small/weights.part", &WEIGHTS[..7]);
     folder.write("models/.pull-small/words", WORDS);
 
-    whole(&fetch(&folder, &server.home).await.unwrap());
+    assert_complete(&fetch(&folder, &server.home).await.unwrap());
 
-    assert_eq!(server.asked(), ["/small/weights Some(7)"]);
+    assert_eq!(server.requests(), ["/small/weights Some(7)"]);
 }
 
 #[tokio::test]
-async fn other_bytes_of_the_right_length_are_refused_and_forgotten() {
+async fn file_with_a_wrong_digest_is_rejected_and_removed() {
     let wrong: &[u8] = b"some wreights, of which there are more than a fe";
     assert_eq!(wrong.len(), WEIGHTS.len());
-    let (folder, server) = (Folder::new(), Server::start(wrong, 0).await);
+    let (folder, server) = (TestFolder::new(), ModelServer::start(wrong, 0).await);
 
-    let refused = fetch(&folder, &server.home).await.unwrap_err();
+    let error = fetch(&folder, &server.home).await.unwrap_err();
 
-    assert!(refused.to_string().contains("the SHA-256 of weights is"), "{refused}");
+    assert!(error.to_string().contains("the SHA-256 of weights is"), "{error}");
     assert!(folder.store().find(&catalogue(&server.home).models()[0]).is_none());
     assert!(!folder.0.join("models/.pull-small/weights.part").exists());
 }
 
 #[tokio::test]
-async fn too_many_bytes_are_refused() {
-    let (folder, server) = (Folder::new(), Server::start(&[7; 100], 0).await);
+async fn response_that_is_too_long_is_rejected() {
+    let (folder, server) = (TestFolder::new(), ModelServer::start(&[7; 100], 0).await);
 
-    let refused = fetch(&folder, &server.home).await.unwrap_err();
+    let error = fetch(&folder, &server.home).await.unwrap_err();
 
-    assert!(refused.to_string().contains("instead of 48"), "{refused}");
+    assert!(error.to_string().contains("instead of 48"), "{error}");
 }
 
 #[tokio::test]
-async fn an_address_that_does_not_answer_is_told() {
+async fn unreachable_server_is_reported() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let home = format!("http://{}/small", listener.local_addr().unwrap());
     drop(listener);
 
-    let refused = fetch(&Folder::new(), &home).await.unwrap_err();
+    let error = fetch(&TestFolder::new(), &home).await.unwrap_err();
 
-    let told = refused.to_string();
+    let message = error.to_string();
     assert!(
-        told.starts_with("could not fetch the model `small`: from its own address: the server of the model cannot be reached"),
-        "{told}"
+        message.starts_with("could not fetch the model `small`: from its own address: the server of the model cannot be reached"),
+        "{message}"
     );
 }
 
 #[tokio::test]
-async fn a_model_that_was_changed_on_disk_is_fetched_anew() {
-    let (folder, server) = (Folder::new(), Server::start(WEIGHTS, 0).await);
-    let place = fetch(&folder, &server.home).await.unwrap();
-    fs::write(place.join("words"), b"some w0rds").unwrap();
+async fn model_changed_on_disk_is_downloaded_again() {
+    let (folder, server) = (TestFolder::new(), ModelServer::start(WEIGHTS, 0).await);
+    let installed = fetch(&folder, &server.home).await.unwrap();
+    fs::write(installed.join("words"), b"some w0rds").unwrap();
     let catalogue = catalogue(&server.home);
     let model = &catalogue.models()[0];
 
-    assert!(folder.store().find(model).is_some(), "its lengths are right");
-    assert!(matches!(folder.store().verify(model), Err(Broken::Digest { .. })));
-    whole(&fetch(&folder, &server.home).await.unwrap());
+    assert!(folder.store().find(model).is_some(), "the lengths are unchanged");
+    assert!(matches!(folder.store().verify(model), Err(VerifyError::Digest { .. })));
+    assert_complete(&fetch(&folder, &server.home).await.unwrap());
 }
 
 #[tokio::test]
-async fn a_model_is_fetched_by_one_at_a_time() {
-    let (folder, server) = (Folder::new(), Server::start(WEIGHTS, 0).await);
+async fn concurrent_downloads_of_a_model_are_refused() {
+    let (folder, server) = (TestFolder::new(), ModelServer::start(WEIGHTS, 0).await);
     let catalogue = catalogue(&server.home);
     let other = stage::Stage::open(&folder.0.join("models"), &catalogue.models()[0]).unwrap();
 
@@ -252,8 +252,8 @@ async fn a_model_is_fetched_by_one_at_a_time() {
     assert!(fetch(&folder, &server.home).await.is_ok());
 }
 
-/// The model's files under other names, in a folder, a zip, a tar and a tar.gz, with something else beside them.
-fn bundles(folder: &Folder) -> Vec<PathBuf> {
+/// Writes the files of the model under other names, with an unrelated file, in a folder, a zip, a tar and a tar.gz.
+fn bundles(folder: &TestFolder) -> Vec<PathBuf> {
     let files = [("a/pytorch.bin", WEIGHTS), ("readme", b"read me".as_slice()), ("../../vocabulary", WORDS)];
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let mut tar = Vec::new();
@@ -274,7 +274,7 @@ fn bundles(folder: &Folder) -> Vec<PathBuf> {
     ]
 }
 
-/// One file of a tar; written by hand, because the crate refuses to write names that lead out.
+/// Returns a tar entry, built by hand because the crate refuses to write names with `..`.
 fn tar_entry(name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut header = tar::Header::new_ustar();
     header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
@@ -285,49 +285,49 @@ fn tar_entry(name: &str, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn models_are_imported_from_folders_and_archives_by_what_they_are() {
-    let source = Folder::new();
+fn models_are_imported_by_content_from_folders_and_archives() {
+    let source = TestFolder::new();
     for bundle in bundles(&source) {
-        let folder = Folder::new();
+        let folder = TestFolder::new();
 
         let imported = import(&folder.store(), &catalogue("https://nowhere.example"), &bundle).unwrap();
 
         assert_eq!(imported[0].0, "small");
-        whole(&imported[0].1);
+        assert_complete(&imported[0].1);
         assert_eq!(fs::read_dir(folder.0.join("models")).unwrap().count(), 2, "the model and its lock");
     }
 }
 
 #[test]
-fn a_file_in_pieces_is_put_together_whichever_comes_first() {
+fn pieces_are_joined_in_any_order_of_import() {
     let (mut catalogue, digest) = (catalogue("https://nowhere.example"), |bytes: &[u8]| {
         digest::copy(&mut &*bytes, &mut std::io::sink()).unwrap().1
     });
     let (front, back) = WEIGHTS.split_at(20);
     let piece = |bytes: &[u8]| Piece { bytes: bytes.len() as u64, sha256: digest(bytes) };
     catalogue.model_mut("small").files[0].pieces = vec![piece(front), piece(back)];
-    let folder = Folder::new();
+    let folder = TestFolder::new();
     let one = folder.write("one/front", front);
     let other = folder.write("other/back", back);
     folder.write("one/words", WORDS);
     let import = |path: &Path| import(&folder.store(), &catalogue, path.parent().unwrap());
 
-    assert!(matches!(import(&other), Err(ImportError::Nothing(_))));
+    assert!(matches!(import(&other), Err(ImportError::NoModel(_))));
     let imported = import(&one).unwrap();
 
     assert_eq!(fs::read(imported[0].1.join("weights")).unwrap(), WEIGHTS);
-    assert_eq!(fs::read_dir(&imported[0].1).unwrap().count(), 2, "no piece is left");
+    assert_eq!(fs::read_dir(&imported[0].1).unwrap().count(), 2, "pieces are removed");
 }
 
 #[test]
-fn what_holds_no_model_is_refused() {
-    let (folder, catalogue) = (Folder::new(), catalogue("https://nowhere.example"));
-    let half = folder.write("half/weights", WEIGHTS);
+fn path_without_a_model_is_an_error() {
+    let (folder, catalogue) = (TestFolder::new(), catalogue("https://nowhere.example"));
+    let incomplete = folder.write("half/weights", WEIGHTS);
     let text = folder.write("text", b"neither one nor the other");
     let broken = folder.write("broken.zip", b"PK\x03\x04 and nothing else");
     let import = |path: &Path| import(&folder.store(), &catalogue, path);
 
-    assert!(matches!(import(half.parent().unwrap()), Err(ImportError::Nothing(_))));
+    assert!(matches!(import(incomplete.parent().unwrap()), Err(ImportError::NoModel(_))));
     assert!(matches!(import(&text), Err(ImportError::Unpack(unpack::UnpackError::Unknown(_)))));
     assert!(matches!(import(&broken), Err(ImportError::Unpack(unpack::UnpackError::Read { .. }))));
     assert!(matches!(import(&folder.0.join("nowhere")), Err(ImportError::Unpack(_))));

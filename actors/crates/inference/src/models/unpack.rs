@@ -1,5 +1,5 @@
-//! The files in a folder or an archive, one after the other, by length and bytes. Their names are never used, so
-//! an archive can write nothing anywhere.
+//! Visits the files in a folder or an archive. Their names are never used as paths, so an archive cannot write outside of the staging
+//! folder.
 
 use std::{
     fs::{self, File},
@@ -9,15 +9,15 @@ use std::{
 
 use flate2::read::GzDecoder;
 
-/// Why a folder or archive cannot be looked through.
+/// Why a folder or archive cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
-    /// A file cannot be read, or an archive is broken.
+    /// A file cannot be read, or an archive is damaged.
     #[error("could not read {}", path.display())]
     Read {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         cause: io::Error,
     },
@@ -26,63 +26,67 @@ pub enum UnpackError {
     Unknown(PathBuf),
 }
 
-/// What is done with each file: its length, as told, and its bytes.
-type Visit<'a> = dyn FnMut(u64, &mut dyn Read) -> io::Result<()> + 'a;
+/// Called with each file: its declared length and its content.
+type FileVisitor<'a> = dyn FnMut(u64, &mut dyn Read) -> io::Result<()> + 'a;
 
-/// Visits every file in a folder, whatever the depth, or in an archive.
-pub(super) fn each_file(path: &Path, visit: &mut Visit<'_>) -> Result<(), UnpackError> {
+/// Calls `visit` for every file in a folder and its subfolders, or in an archive.
+pub(super) fn visit_files(path: &Path, visit: &mut FileVisitor<'_>) -> Result<(), UnpackError> {
     if path.is_dir() {
-        return folder(path, visit).map_err(reading(path));
+        return visit_folder(path, visit).map_err(read_error(path));
     }
-    match kind(path).map_err(reading(path))? {
-        Some(Kind::Zip) => zip(path, visit),
-        Some(Kind::Gzip) => {
+    match detect_archive(path).map_err(read_error(path))? {
+        Some(ArchiveKind::Zip) => visit_zip(path, visit),
+        Some(ArchiveKind::Gzip) => {
             let file = File::open(path);
-            file.and_then(|file| tar(&mut GzDecoder::new(BufReader::new(file)), visit))
+            file.and_then(|file| visit_tar(&mut GzDecoder::new(BufReader::new(file)), visit))
         }
-        Some(Kind::Tar) => File::open(path).and_then(|file| tar(&mut BufReader::new(file), visit)),
+        Some(ArchiveKind::Tar) => {
+            File::open(path).and_then(|file| visit_tar(&mut BufReader::new(file), visit))
+        }
         None => return Err(UnpackError::Unknown(path.to_owned())),
     }
-    .map_err(reading(path))
+    .map_err(read_error(path))
 }
 
-enum Kind {
+enum ArchiveKind {
     Zip,
     Gzip,
     Tar,
 }
 
-/// By the first bytes: names lie.
-fn kind(path: &Path) -> io::Result<Option<Kind>> {
+/// Detects the kind of an archive from its first bytes, because file names may be wrong.
+fn detect_archive(path: &Path) -> io::Result<Option<ArchiveKind>> {
+    // The signature of a tar file ends at byte 262.
     let mut start = Vec::new();
     File::open(path)?.take(262).read_to_end(&mut start)?;
     Ok(if start.starts_with(b"PK\x03\x04") {
-        Some(Kind::Zip)
+        Some(ArchiveKind::Zip)
     } else if start.starts_with(&[0x1f, 0x8b]) {
-        Some(Kind::Gzip)
+        Some(ArchiveKind::Gzip)
     } else if start.ends_with(b"ustar") {
-        Some(Kind::Tar)
+        Some(ArchiveKind::Tar)
     } else {
         None
     })
 }
 
-fn folder(path: &Path, visit: &mut Visit<'_>) -> io::Result<()> {
+fn visit_folder(path: &Path, visit: &mut FileVisitor<'_>) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
-        let (kind, path) = (entry.file_type()?, entry.path());
-        // A cache of a hub links to its files; links to folders could go round in circles.
-        let found = fs::metadata(&path)?;
-        if kind.is_dir() {
-            folder(&path, visit)?;
-        } else if found.is_file() {
-            visit(found.len(), &mut File::open(&path)?)?;
+        let (file_type, path) = (entry.file_type()?, entry.path());
+        // Links to files are followed, because the cache of the Hugging Face hub uses them. Links to folders are not, because they could
+        // form a cycle.
+        let metadata = fs::metadata(&path)?;
+        if file_type.is_dir() {
+            visit_folder(&path, visit)?;
+        } else if metadata.is_file() {
+            visit(metadata.len(), &mut File::open(&path)?)?;
         }
     }
     Ok(())
 }
 
-fn zip(path: &Path, visit: &mut Visit<'_>) -> io::Result<()> {
+fn visit_zip(path: &Path, visit: &mut FileVisitor<'_>) -> io::Result<()> {
     let mut archive = zip::ZipArchive::new(BufReader::new(File::open(path)?))?;
     for number in 0..archive.len() {
         let mut file = entry(&mut archive, number)?;
@@ -100,7 +104,7 @@ fn entry<R: Read + Seek>(
     Ok(archive.by_index(number)?)
 }
 
-fn tar(read: &mut dyn Read, visit: &mut Visit<'_>) -> io::Result<()> {
+fn visit_tar(read: &mut dyn Read, visit: &mut FileVisitor<'_>) -> io::Result<()> {
     for entry in tar::Archive::new(read).entries()? {
         let mut entry = entry?;
         if entry.header().entry_type().is_file() {
@@ -110,6 +114,6 @@ fn tar(read: &mut dyn Read, visit: &mut Visit<'_>) -> io::Result<()> {
     Ok(())
 }
 
-fn reading(path: &Path) -> impl FnOnce(io::Error) -> UnpackError {
+fn read_error(path: &Path) -> impl FnOnce(io::Error) -> UnpackError {
     move |cause| UnpackError::Read { path: path.to_owned(), cause }
 }

@@ -134,7 +134,7 @@ async fn read(mut response: reqwest::Response) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The body of the request (multipart/form-data, RFC 7578).
+/// Returns the body of the request (multipart/form-data, RFC 7578).
 fn form(model: &str, language: Option<&str>, window: &[i16]) -> Vec<u8> {
     let mut body = Vec::with_capacity(window.len() * 2 + 2_048);
     let fields = [("model", Some(model)), ("response_format", Some("verbose_json")), ("language", language)];

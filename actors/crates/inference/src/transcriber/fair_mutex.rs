@@ -46,7 +46,7 @@ impl<K> Default for WaitQueue<K> {
 }
 
 impl<K: Copy + Eq> WaitQueue<K> {
-    /// The number of the ticket whose turn it is.
+    /// Returns the number of the ticket whose turn it is.
     fn next_ticket(&self) -> Option<u64> {
         let rank = |(number, waiter): &&(u64, Waiter<K>)| {
             (waiter.priority, self.last_account == Some(waiter.account), *number)
@@ -79,12 +79,12 @@ impl<K: Copy + Eq> FairMutex<K> {
         }
     }
 
-    /// Whether the lock is free.
+    /// Returns whether the lock is free.
     pub(super) fn is_free(&self) -> bool {
         !self.queue().is_locked
     }
 
-    /// Whether a waiter is more urgent than the holder of the lock, or as urgent and of another account.
+    /// Returns whether a waiter is more urgent than the holder of the lock, or as urgent and of another account.
     pub(super) fn should_yield(&self, holder: Waiter<K>) -> bool {
         self.queue().waiting.iter().any(|(_, other)| {
             other.priority < holder.priority

@@ -26,7 +26,7 @@ pub trait Transcriber: Send + Sync {
     /// Maximum length of a window, in samples.
     fn max_window_samples(&self) -> usize;
 
-    /// Whether it stops while the AI is paused (`ai.daily_tokens`): a service that costs money does, the local model does not.
+    /// Returns whether it stops while the AI is paused (`ai.daily_tokens`): a service that costs money does, the local model does not.
     fn is_budgeted(&self) -> bool;
 
     /// Transcribes a window, in `language` (ISO 639-1) or in one that is detected. Takes seconds to minutes.
@@ -85,7 +85,7 @@ pub enum TranscribeError {
 }
 
 impl TranscribeError {
-    /// Whether the same window would be refused again.
+    /// Returns whether the same window would be refused again.
     pub fn is_permanent(&self) -> bool {
         matches!(self, Self::Refused { status: 400 | 413 | 415 | 422, .. })
     }
@@ -117,7 +117,7 @@ impl<K: Copy + Eq> SpeechService<K> {
         Self { transcriber: Arc::new(RwLock::new(transcriber)), mutex: FairMutex::default() }
     }
 
-    /// The transcriber, if there is one.
+    /// Returns the transcriber, if there is one.
     pub fn transcriber(&self) -> Option<Arc<dyn Transcriber>> {
         self.transcriber.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -127,12 +127,12 @@ impl<K: Copy + Eq> SpeechService<K> {
         *self.transcriber.write().unwrap_or_else(PoisonError::into_inner) = Some(transcriber);
     }
 
-    /// Whether no recording is being transcribed.
+    /// Returns whether no recording is being transcribed.
     pub fn is_free(&self) -> bool {
         self.mutex.is_free()
     }
 
-    /// Whether a waiting recording is more urgent than the one that has the permit, or as urgent and of another account.
+    /// Returns whether a waiting recording is more urgent than the one that has the permit, or as urgent and of another account.
     pub fn should_yield(&self, holder: Waiter<K>) -> bool {
         self.mutex.should_yield(holder)
     }

@@ -1,5 +1,5 @@
 //! Deleting a bookmark and restoring it. A deleted bookmark is hidden from every list and from search; it is removed for good
-//! after 30 days ([`bookmark::RESTORABLE`]).
+//! after 30 days ([`bookmark::RESTORE_PERIOD`]).
 
 use entity::id::{BookmarkId, UserId};
 use entity::kind::DocumentStatus;
@@ -45,7 +45,7 @@ pub async fn restore(
     let found = bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.eq(id));
     let row = found.lock_exclusive().one(txn).await?.ok_or(Error::not_found())?;
     let Some(deleted) = row.deleted_at else { return Ok(row) };
-    if now.since(deleted) >= bookmark::RESTORABLE {
+    if now.since(deleted) >= bookmark::RESTORE_PERIOD {
         return Err(Error::not_found());
     }
     if find_by_url(txn, user, &row.normalized_url).await?.is_some() {

@@ -201,7 +201,7 @@ pub(super) fn new_rows(
         url: Some(url.as_str().to_owned()),
         title_given: title.is_some(),
         bookmark_id: Some(id),
-        ..document::Model::awaited(
+        ..document::Model::pending(
             user,
             ContentType::Article,
             title.unwrap_or_else(|| url.as_str().to_owned()),

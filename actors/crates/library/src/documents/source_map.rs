@@ -177,7 +177,7 @@ mod tests {
 
             let pieces = map.split(&text, &[], &size);
 
-            prop_assert_eq!(pieces.iter().map(|piece| piece.of(&text)).collect::<String>(), text.clone());
+            prop_assert_eq!(pieces.iter().map(|piece| piece.text_in(&text)).collect::<String>(), text.clone());
             let (mut chars, mut before) = (0, 0.0);
             for piece in &pieces {
                 prop_assert_eq!(piece.start, chars);

@@ -190,7 +190,7 @@ fn chunk_rows(
         page: piece.page.and_then(|page| i32::try_from(page).ok()),
         start_seconds: piece.start_seconds,
         end_seconds: piece.end_seconds,
-        text: piece.of(text).to_owned(),
+        text: piece.text_in(text).to_owned(),
     });
     rows.collect()
 }

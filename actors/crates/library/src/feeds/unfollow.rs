@@ -26,10 +26,7 @@ pub async fn unfollow(
     let locked = feed::Entity::one_of(user, id).lock_exclusive().one(txn).await?;
     locked.ok_or(Error::not_found())?;
     copy_recording_urls(txn, user, id).await?;
-    feed::Entity::delete_owned(user)
-        .filter(feed::Column::Id.eq(id))
-        .exec(txn)
-        .await?;
+    feed::Entity::delete_owned(user).filter(feed::Column::Id.eq(id)).exec(txn).await?;
     // A save of one of the entries has committed before the bookmarks are read below, or waits for this transaction.
     let documents = document::Entity::of(user).filter(document::Column::FeedId.eq(id));
     documents

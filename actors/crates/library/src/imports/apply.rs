@@ -98,7 +98,7 @@ impl ImportSession {
             };
             for result in side_results {
                 let row = self.import_row((line, None), None, result.with_fingerprint(&fingerprints), now);
-                rows.push(import_row::Model { outcome: RowOutcome::Beside, ..row });
+                rows.push(import_row::Model { outcome: RowOutcome::Incidental, ..row });
             }
             if is_listed {
                 let result = result.with_fingerprint(&fingerprints);
@@ -140,7 +140,7 @@ impl ImportSession {
     /// [`Error::Internal`] when the database fails.
     pub async fn finish(self, db: &impl ConnectionTrait) -> Result<import::Model, Error> {
         let now = self.context().core.clock.now();
-        let state = if self.import.dry_run { ImportState::Checked } else { ImportState::Done };
+        let state = if self.import.dry_run { ImportState::DryRunDone } else { ImportState::Done };
         import::Entity::update_many()
             .col_expr(Column::State, Expr::value(state))
             .col_expr(Column::FinishedAt, Expr::value(Some(now)))

@@ -184,17 +184,14 @@ pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
         .col_expr(Column::FaultsInARow, Expr::value(0))
         .col_expr(Column::FinishedAt, Expr::value(None::<Timestamp>))
         .filter(Column::Id.eq(row.id))
-        .filter(Column::State.eq(ImportState::Checked))
+        .filter(Column::State.eq(ImportState::DryRunDone))
         .exec(&txn)
         .await?;
     if started.rows_affected == 0 {
         return Err(Error::Conflict("only a finished dry run can be started"));
     }
     require_file(&txn, row.id).await?;
-    import_row::Entity::delete_owned(user)
-        .filter(import_row::Column::ImportId.eq(row.id))
-        .exec(&txn)
-        .await?;
+    import_row::Entity::delete_owned(user).filter(import_row::Column::ImportId.eq(row.id)).exec(&txn).await?;
     enqueue_job(&txn, &row, now).await?;
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
     txn.commit().await?;

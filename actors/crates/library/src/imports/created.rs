@@ -31,7 +31,7 @@ pub async fn list_collections(
     import: &import::Model,
 ) -> Result<Vec<CollectionId>, DbErr> {
     import_row::Entity::within(import.user_id, import.id)
-        .filter(import_row::Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Beside]))
+        .filter(import_row::Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Incidental]))
         .filter(import_row::Column::Kind.eq(ImportedKind::Collection))
         .filter(import_row::Column::MadeId.is_not_null())
         .order_by_desc(import_row::Column::Line)

@@ -13,7 +13,10 @@ const MAX_DERIVED_TITLE_CHARS: usize = 100;
 
 /// Splits the body of a note into passages. Blocks; see [`chunk_body_in_worker`].
 pub fn chunk_body(body: &str) -> ChunkedDocument {
-    ChunkedDocument::split(ExtractedDocument { text: text::as_given(body), ..ExtractedDocument::default() })
+    ChunkedDocument::split(ExtractedDocument {
+        text: text::normalize_input(body),
+        ..ExtractedDocument::default()
+    })
 }
 
 /// Splits the body of a note into passages on a worker thread.

@@ -3,9 +3,7 @@
 use entity::id::{DocumentId, ProjectId, UserId};
 use entity::time::Timestamp;
 use entity::{decision, document, project, project_item};
-use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QuerySelect,
-};
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, IntoActiveModel, QueryFilter, QuerySelect};
 
 use super::lock;
 use crate::BATCH_ROWS;

@@ -126,7 +126,7 @@ async fn copy_direct_upload(
 }
 
 fn not_arrived(core: &CoreContext, row: &Model) -> Error {
-    if row.awaits(core.clock.now()) { NOT_ARRIVED } else { Error::UploadExpired }
+    if row.accepts_bytes(core.clock.now()) { NOT_ARRIVED } else { Error::UploadExpired }
 }
 
 async fn settle(
@@ -221,7 +221,7 @@ fn new_rows(
     let content_type = MediaType::parse(&row.content_type).and_then(|kind| kind.content_type());
     let document = document::Model {
         bookmark_id: Some(bookmark_id),
-        ..document::Model::awaited(
+        ..document::Model::pending(
             row.user_id,
             content_type.unwrap_or(ContentType::Pdf),
             row.filename.clone(),

@@ -10,6 +10,7 @@ mod complete;
 mod media;
 mod receive;
 mod receive_locks;
+mod receive_slots;
 mod sweep;
 mod url_signer;
 
@@ -29,6 +30,7 @@ pub use complete::{CompletedUpload, UploadCompletion, complete};
 pub use media::MediaType;
 pub use receive::{PutRequest, UploadReceiver};
 pub use receive_locks::{ReceiveLock, ReceiveLocks};
+pub use receive_slots::ReceiveSlots;
 pub use sweep::sweep;
 pub use url_signer::UrlSigner;
 
@@ -49,6 +51,8 @@ pub struct Uploads {
     pub import_bytes: u64,
     /// Locks of the uploads that receive bytes.
     pub receive_locks: ReceiveLocks,
+    /// Bounds how many uploads of an account receive bytes at the same time.
+    pub receive_slots: ReceiveSlots,
 }
 
 /// Returns the bytes that a user's uploads take up or may still take up: those of completed uploads, of uploads whose bytes have

@@ -7,11 +7,13 @@ use disk::DiskSpace;
 use entity::id::UploadId;
 use entity::time::Timestamp;
 use entity::upload::{Column, Entity, Model};
+use errors::Error;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter};
 use sha2::{Digest, Sha256};
 use storage::blobs::{BlobError, BlobWriter, PART_BYTES, blob_path};
 use text::hexadecimal;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
 
@@ -20,7 +22,6 @@ use super::media::MediaType;
 use super::receive_locks::ReceiveLock;
 use crate::context::CoreContext;
 use crate::stored_files::{self, FileLease};
-use errors::Error;
 
 /// A PUT request to the URL of an upload.
 #[derive(Clone, Debug)]
@@ -50,6 +51,7 @@ pub struct UploadReceiver {
     /// Digest of the parts so far. It is computed on another thread while the next part arrives.
     digest: JoinHandle<Sha256>,
     lock: ReceiveLock,
+    _slot: OwnedSemaphorePermit,
 }
 
 impl UploadReceiver {
@@ -58,8 +60,8 @@ impl UploadReceiver {
     /// # Errors
     /// [`Error::UploadRefused`] for an invalid signature or an expired URL; [`Error::NotFound`] for an upload that does not exist;
     /// [`Error::Conflict`] for a completed one; [`Error::TooLarge`] and [`Error::Invalid`] for another length or media type than
-    /// announced; [`Error::StorageFull`] when the disk has no room for the file; [`Error::Internal`] when the database or the
-    /// store fails.
+    /// announced; [`Error::TooManyUploads`] when the account sends too many files at the same time; [`Error::StorageFull`] when
+    /// the disk has no room for the file; [`Error::Internal`] when the database or the store fails.
     pub async fn begin(
         core: &CoreContext,
         uploads: &Uploads,
@@ -71,6 +73,8 @@ impl UploadReceiver {
         let announced_bytes = u64::try_from(upload.bytes).unwrap_or_default();
         check_headers(&upload, announced_bytes, request)?;
         let lock = uploads.receive_locks.acquire(request.upload).await;
+        // After the lock: an older request for the same upload has given back its slot by then.
+        let slot = uploads.receive_slots.acquire(upload.user_id)?;
         // Read again: the upload may have been completed with the former bytes while this request waited for the lock.
         let upload = find_uncompleted(core, request.upload).await?;
         if uploads.store.presigned_uploads().is_some() {
@@ -98,6 +102,7 @@ impl UploadReceiver {
             received_bytes: 0,
             digest,
             lock,
+            _slot: slot,
         })
     }
 
@@ -182,7 +187,7 @@ fn check_url(core: &CoreContext, uploads: &Uploads, request: &PutRequest) -> Res
 
 /// Finds an upload whose bytes may still arrive or be replaced.
 async fn find_uncompleted(core: &CoreContext, id: UploadId) -> Result<Model, Error> {
-    let upload = Entity::by_address(id).one(core.db.read()).await?.ok_or(Error::not_found())?;
+    let upload = Entity::by_signed_url(id).one(core.db.read()).await?.ok_or(Error::not_found())?;
     if upload.completed_at.is_some() { Err(ALREADY_COMPLETE) } else { Ok(upload) }
 }
 

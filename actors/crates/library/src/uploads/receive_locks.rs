@@ -1,6 +1,6 @@
 //! One request at a time writes the bytes of an upload, so that the store never holds more than the announced file and the one
-//! that it replaces. The newest request wins: a client that sends the file again has given up its last connection, whether or
-//! not the service has noticed that.
+//! that it replaces. The newest request wins: a client that sends the file again has abandoned its last connection, even if the
+//! service has not noticed that yet.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

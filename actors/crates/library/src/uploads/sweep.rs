@@ -27,10 +27,7 @@ pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
     for user in BTreeSet::from_iter(owners) {
         // One transaction for each user, because file names of uploads count towards the library.
         let txn = begin_owned(&core.db, user).await?;
-        Entity::delete_owned(user)
-            .filter(Entity::is_abandoned(ended_before))
-            .exec(&txn)
-            .await?;
+        Entity::delete_owned(user).filter(Entity::is_abandoned(ended_before)).exec(&txn).await?;
         txn.commit().await?;
     }
     Ok(())

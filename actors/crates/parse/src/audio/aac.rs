@@ -17,7 +17,7 @@ pub struct Aac {
 }
 
 impl Aac {
-    /// Reads the configuration of the track; where it has none, the stream told rate and channels.
+    /// Reads the configuration of the track; without one, rate and channels come from the stream.
     pub fn new(params: &AudioCodecParameters) -> Option<Self> {
         let decoder = match params.extra_data.as_deref() {
             Some(config) => AacDecoder::with_config_bytes(config).ok()?,

@@ -1,4 +1,4 @@
-//! What all decoders share: the highest rate that they accept, and why a packet is not decoded.
+//! Shared by all decoders: the maximum sample rate, and why a packet is not decoded.
 
 /// The highest rate of audio, in samples a second: the filter for a higher one would be huge.
 pub const MAX_SAMPLE_RATE: u32 = 384_000;

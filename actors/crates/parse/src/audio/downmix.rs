@@ -14,7 +14,7 @@ pub struct Downmixer {
 }
 
 impl Downmixer {
-    /// Appends the mean of all channels to `mono`, so that every speaker is heard, on whichever side. If one channel is about the
+    /// Appends the mean of all channels to `mono`, so that speakers on both sides are included. If one channel is about the
     /// inverse of the other, their mean would be near silence, so the loudest channel is used alone.
     pub fn downmix(&mut self, interleaved: &[f32], channels: usize, mono: &mut Vec<f32>) {
         let frames = || interleaved.chunks_exact(channels);
@@ -37,7 +37,7 @@ impl Downmixer {
     }
 }
 
-/// The first channel that is about as loud as the loudest.
+/// Returns the first channel that is about as loud as the loudest.
 fn loudest(powers: &[f32]) -> Option<usize> {
     let most = powers.iter().copied().max_by(f32::total_cmp)?;
     powers.iter().position(|power| *power >= most * 0.5)
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn all_channels_are_heard() {
+    fn all_channels_are_mixed() {
         assert_eq!(mixed(&[&[0.5, 0.25, -0.5, 0.0]], 2), [0.375, -0.25]);
         assert_eq!(mixed(&[&[0.0, 0.0, 0.5, 0.0, 0.0, 0.0]], 6), [0.5 / 6.0]);
         assert_eq!(mixed(&[&[f32::NAN, 3.0]], 1), [0.0, 1.0]);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn of_channels_that_cancel_each_other_out_one_is_heard_and_stays_the_one() {
+    fn downmix_keeps_one_channel_when_channels_cancel() {
         for other in [-1.0_f32, -0.98, -0.9, -0.75] {
             let packet = |left: f32| [left, left * other, -left, -left * other];
             // Louder on the other side for a moment.
@@ -79,7 +79,7 @@ mod tests {
             assert_eq!(mixed(&[&packet(0.5), &turned], 2), heard, "{other}");
         }
         assert_eq!(mixed(&[&[0.0, 0.0]], 2), [0.0]);
-        // What comes together again is heard together again.
+        // Once the channels no longer cancel each other out, all are mixed again.
         assert_eq!(mixed(&[&[0.5, -0.5], &[0.5, 0.5], &[0.25, 0.75]], 2), [0.5, 0.5, 0.5]);
     }
 }

@@ -21,7 +21,7 @@ pub use recording::Recording;
 /// Samples of a second: the rate of speech models.
 pub const SAMPLE_RATE: u32 = 16_000;
 
-/// What a file says about its recording.
+/// The metadata of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AudioMetadata {
     /// Its name, in one line of at most [`MAX_NAME_CHARS`] characters.

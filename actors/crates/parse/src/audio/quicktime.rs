@@ -28,7 +28,7 @@ impl MovieAtom {
         film.map(Self)
     }
 
-    /// The ALAC configuration of a track; `None` if its codec is not ALAC.
+    /// Returns the ALAC configuration of a track; `None` if its codec is not ALAC.
     pub fn alac(&self, track: u32) -> Option<Vec<u8>> {
         let of_track = |body: &[u8]| within(body, b"tkhd").and_then(track_id) == Some(track);
         let track = atoms(&self.0).find(|(name, body)| name == b"trak" && of_track(body))?.1;
@@ -46,7 +46,7 @@ impl MovieAtom {
     }
 }
 
-/// The body of the `moov` atom.
+/// Returns the body of the `moov` atom.
 fn read_movie(mut file: &File) -> Option<Vec<u8>> {
     let mut at = 0;
     for _ in 0..MAX_ATOMS {
@@ -103,13 +103,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_walked_to_their_end(bytes in prop::collection::vec(prop_oneof![0u8..20, any::<u8>()], 0..200)) {
+        fn parsing_any_bytes_ends(bytes in prop::collection::vec(prop_oneof![0u8..20, any::<u8>()], 0..200)) {
             let long: usize = atoms(&bytes).map(|(_, body)| body.len() + 8).sum();
             prop_assert!(long <= bytes.len());
         }
 
         #[test]
-        fn a_film_that_was_changed_has_a_configuration_or_none(
+        fn mutated_movie_has_a_configuration_or_none(
             changes in prop::collection::vec((any::<usize>(), any::<u8>()), 0..8),
         ) {
             let mut film = include_bytes!("samples/film-alac.mov").to_vec();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_configuration_of_the_tracks_sound_is_found() {
+    fn configuration_of_the_audio_track_is_found() {
         let place = concat!(env!("CARGO_MANIFEST_DIR"), "/src/audio/samples/film-alac.mov");
         let film = MovieAtom::read(&File::open(place).unwrap()).unwrap();
 

@@ -111,12 +111,12 @@ impl Recording {
         })
     }
 
-    /// Its length, if the file states it.
+    /// Returns its length, if the file states it.
     pub fn duration_seconds(&self) -> Option<f64> {
         self.length.map(|length| length.seconds)
     }
 
-    /// What its file says about it, and the number of its audio tracks.
+    /// Returns what its file says about it, and the number of its audio tracks.
     pub fn metadata(&mut self) -> AudioMetadata {
         let tracks = self.format.tracks().iter();
         let tracks = tracks.filter(|track| matches!(track.codec_params, Some(CodecParameters::Audio(_))));
@@ -143,12 +143,12 @@ impl Recording {
         self.position > 0.0
     }
 
-    /// Whether decoding ended before the end of the recording.
+    /// Returns whether decoding ended before the end of the recording.
     pub fn is_aborted(&self) -> bool {
         self.is_aborted
     }
 
-    /// The part of the file that has been read, 0 to 1.
+    /// Returns the part of the file that has been read, 0 to 1.
     #[expect(clippy::cast_precision_loss, reason = "a share is shown, not counted with")]
     pub fn progress(&self) -> f64 {
         (self.bytes_read.load(Ordering::Relaxed) as f64 / self.bytes.max(1) as f64).min(1.0)
@@ -280,7 +280,7 @@ fn probe(
     symphonia::default::get_probe().probe(&Hint::new(), stream, format, about)
 }
 
-/// Whether a file is a container that is not supported. In its packets, bytes would be mistaken for frames of MPEG audio.
+/// Returns whether a file is a container that is not supported. In its packets, bytes would be mistaken for frames of MPEG audio.
 fn is_unsupported(mut file: &File) -> bool {
     let mut head = [0; 2 * TS_PACKET_BYTES + 1];
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read(&mut head));
@@ -291,7 +291,7 @@ fn is_unsupported(mut file: &File) -> bool {
     read.is_ok() && (stream || marks.iter().any(|mark| head.starts_with(mark)))
 }
 
-/// Whether a file that could not be opened begins like a supported one: the rest is missing, or damaged.
+/// Returns whether a file that could not be opened begins like a supported one: the rest is missing, or damaged.
 fn has_known_signature(mut file: &File) -> bool {
     let mut head = [0; 12];
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read(&mut head));
@@ -333,7 +333,7 @@ fn clean_name(tag: &str) -> Option<String> {
     Some(name).filter(|name| !name.trim().is_empty())
 }
 
-/// The parameters of an ALAC track whose codec the container's reader did not recognise.
+/// Returns the parameters of an ALAC track whose codec the container's reader did not recognise.
 fn alac_params(params: &AudioCodecParameters, film: &MovieAtom, track: u32) -> Option<AudioCodecParameters> {
     let config = film.alac(track)?;
     Some(AudioCodecParameters { codec: CODEC_ID_ALAC, extra_data: Some(config.into()), ..params.clone() })

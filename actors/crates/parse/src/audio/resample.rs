@@ -7,23 +7,23 @@ use std::f64::consts::PI;
 const ZERO_CROSSINGS: f64 = 16.0;
 /// The share of the band that passes unchanged; what is above is attenuated before it aliases.
 const PASSBAND_SHARE: f64 = 0.92;
-/// Samples that are multiplied side by side.
+/// Number of products that are computed in parallel.
 const LANES: usize = 8;
 
-/// Turns samples of one rate into samples of another.
+/// Converts samples of one rate to another.
 pub struct Resampler {
     up: usize,
     down: usize,
     width: usize,
-    /// The filter, one row of `width` for each of the `up` places between two samples.
+    /// The filter, one row of `width` for each of the `up` positions between two samples.
     rows: Vec<f32>,
-    /// Samples that are still needed; the first stands at `-width/2 + 1` from the next output's.
+    /// Samples that are still needed; the first is at `-width/2 + 1` relative to the next output sample.
     pending: Vec<f32>,
     phase: usize,
 }
 
 impl Resampler {
-    /// From one rate to the other, both at least 1.
+    /// Creates a resampler; both rates are at least 1.
     pub fn new(from: u32, to: u32) -> Self {
         let common = gcd(from, to).max(1);
         let (up, down) = ((to / common) as usize, (from / common) as usize);
@@ -39,7 +39,7 @@ impl Resampler {
         Self { up, down, width, rows, pending: vec![0.0; half - 1], phase: 0 }
     }
 
-    /// Adds what becomes of `samples` to `out`; the last few wait for what follows.
+    /// Appends the resampled `samples` to `out`; the last few are kept until more follow.
     pub fn push(&mut self, samples: &[f32], out: &mut Vec<f32>) {
         if self.up == self.down {
             return out.extend_from_slice(samples);
@@ -56,13 +56,13 @@ impl Resampler {
         self.pending.drain(..at.min(self.pending.len()));
     }
 
-    /// Adds what still waits.
+    /// Appends the remaining samples.
     pub fn finish(&mut self, out: &mut Vec<f32>) {
         self.push(&vec![0.0; self.width / 2], out);
     }
 }
 
-/// The filter for a point that lies `between` two samples, as weights of the samples around it.
+/// Returns the filter for a point `between` two samples, as weights of the samples around it.
 fn row(between: f64, half: usize, cutoff: f64) -> impl Iterator<Item = f32> {
     let weight = move |place: usize| {
         let distance = place as f64 - (half as f64 - 1.0) - between;
@@ -79,7 +79,7 @@ fn sinc(x: f64) -> f64 {
     if x.abs() < 1e-9 { 1.0 } else { (PI * x).sin() / (PI * x) }
 }
 
-/// In lanes, which the compiler turns into wide instructions.
+/// Computes a dot product in lanes, which the compiler vectorises.
 fn product(one: &[f32], other: &[f32]) -> f32 {
     let mut sums = [0.0; LANES];
     let (one, _) = one.as_chunks::<LANES>();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tone_keeps_its_pitch_its_loudness_and_its_place() {
+    fn resampled_tone_keeps_pitch_loudness_and_phase() {
         for rate in [8_000, 11_025, 22_050, 32_000, 44_100, 48_000, 96_000] {
             let out = all(rate, 16_000, &sine(440.0, rate, rate as usize));
             let wanted = sine(440.0, 16_000, 16_000);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_new_rate_cannot_carry_is_gone_and_does_not_fold_back() {
+    fn frequencies_above_the_new_rate_do_not_alias() {
         let out = all(48_000, 16_000, &sine(12_000.0, 48_000, 48_000));
 
         assert!(out.iter().skip(200).take(15_600).all(|sample| sample.abs() < 0.01));
@@ -133,7 +133,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
-        fn the_pieces_make_no_difference_and_the_length_is_exact(
+        fn result_is_independent_of_pieces_and_exact_in_length(
             rate in prop::sample::select(vec![8_000u32, 11_025, 12_345, 44_100, 48_000]),
             cuts in prop::collection::vec(1usize..3_000, 1..6),
         ) {

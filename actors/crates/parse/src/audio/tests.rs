@@ -26,7 +26,7 @@ fn decode_all(recording: &mut Recording) -> Vec<f32> {
     samples
 }
 
-/// The effective amplitude between two times in seconds; that of a full-scale square wave is 1.
+/// Returns the effective amplitude between two times in seconds; that of a full-scale square wave is 1.
 fn loudness(samples: &[f32], from: f64, to: f64) -> f64 {
     let at = |seconds: f64| (seconds * f64::from(SAMPLE_RATE)) as usize;
     let part = &samples[at(from)..at(to)];

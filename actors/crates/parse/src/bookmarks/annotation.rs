@@ -23,7 +23,7 @@ impl Annotation {
         Self { quote: words.trim().to_owned(), note: note.map(str::to_owned) }
     }
 
-    /// Its texts, to be changed.
+    /// Returns its texts, to be changed.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         self.note.iter_mut().chain([&mut self.quote])
     }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_makes_no_highlight_is_kept_for_the_notes() {
+    fn text_that_is_not_a_highlight_goes_to_the_notes() {
         let long = "a".repeat(MAX_HIGHLIGHT_CHARS + 1);
         let mut all = vec![
             Annotation::new(" Words ", Some(" ")),
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paragraph_quotes_every_line() {
+    fn paragraph_quotes_every_line() {
         assert_eq!(Annotation::new("one\ntwo", Some("beside")).to_paragraph(), "> one\n> two\n\nbeside");
     }
 }

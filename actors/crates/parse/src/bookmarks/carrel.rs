@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_archive_shows_is_made_safe() {
+    fn html_of_an_archive_is_sanitised() {
         let text = br#"{"contentType": "article", "title": "T", "titleGiven": false, "author": null, "siteName": null,
             "description": null, "imageUrl": null, "language": null, "passages": [{"text": "Two "}, {"text": "words."}],
             "html": "<p data-start=\"0\">Two <b onclick=x()>words.</b></p><script>x()</script>",
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_export_of_a_later_version_is_refused() {
+    fn export_of_a_later_version_is_rejected() {
         let file = zip_file(&[(MANIFEST_FILE, br#"{"version": 2}"#), (LIBRARY_FILE, b"")]);
         assert_eq!(read(ZipReader::open(file).unwrap()).err(), Some(ImportError::WrongFormat));
     }

@@ -14,7 +14,7 @@ impl FolderTree {
         Self(folders.map(|(id, name, parent)| (id, (name, parent))).collect())
     }
 
-    /// The path of a folder, the outermost first; empty if there is no such folder.
+    /// Returns the path of a folder, the outermost first; empty if there is no such folder.
     pub fn path(&self, id: &str) -> Vec<String> {
         let (mut names, mut next) = (Vec::new(), Some(id));
         while let Some((name, parent)) =
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_circle_ends() {
+    fn cyclic_folders_have_a_finite_path() {
         let some = |text: &str| text.to_owned();
         let tree = FolderTree::new(
             [(some("a"), some("A"), Some(some("b"))), (some("b"), some("B"), Some(some("a")))].into_iter(),

@@ -15,7 +15,7 @@ macro_rules! formats {
             /// The names of all formats.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
-            /// The name in the API and on the command line.
+            /// Returns the name in the API and on the command line.
             pub fn name(self) -> &'static str {
                 match self { $(Format::$format => $name),+ }
             }

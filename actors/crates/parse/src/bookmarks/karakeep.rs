@@ -58,7 +58,7 @@ pub fn read(export: KarakeepExport) -> Vec<Row> {
     export.bookmarks.into_iter().zip(1..).map(row).collect()
 }
 
-/// Whether a file is such an export. One without lists is recognised by the content of its bookmarks.
+/// Returns whether a file is such an export. One without lists is recognised by the content of its bookmarks.
 pub fn is_karakeep(file: &Value) -> bool {
     let bookmarks = file.get("bookmarks").and_then(Value::as_array);
     let is_kept = |one: &Value| one.get("content").is_some_and(|content| content.get("type").is_some());
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_folders_and_texts_without_an_address_are_notes() {
+    fn lists_are_folders_and_texts_without_urls_are_notes() {
         let export = json!({
             "bookmarks": [
                 {"createdAt": 1_700_000_000, "title": "One", "tags": ["a"], "lists": ["2", "3"],

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_passed_over_and_the_next_is_read() {
+    fn line_that_is_too_long_is_skipped() {
         assert_eq!(
             read(b"123\n1234\n12345\n1", 4),
             [whole(1, "123"), whole(2, "1234"), (3, LineContent::TooLong), whole(4, "1")]
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_of_utf_8_is_no_part_of_the_first_line() {
+    fn byte_order_mark_is_not_part_of_the_first_line() {
         assert_eq!(read(b"\xef\xbb\xbf{}\n{}", 10), [whole(1, "{}"), whole(2, "{}")]);
     }
 

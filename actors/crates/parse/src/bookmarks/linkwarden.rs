@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn collections_within_collections_are_folders() {
+    fn nested_collections_are_folders() {
         let export = json!({"collections": [
             {"id": 1, "name": "Top", "parentId": null, "links": []},
             {"id": 2, "name": "Sub", "parentId": 1, "links": [

@@ -53,7 +53,7 @@ impl TokenSink for Sink {
     }
 }
 
-/// What the next text belongs to.
+/// The target of the next text.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum TextTarget {
     #[default]
@@ -183,8 +183,8 @@ impl ListReader {
         let before = tags.len();
         tags.retain(|tag| tag != LINKDING_ARCHIVED);
         let time = ["add_date", "time_added"].iter().find_map(|name| attribute(tag, name));
-        // Pinboard and linkding say of each page whether it is still to be read.
-        let is_read = attribute(tag, "toread").is_some_and(|said| said == "0");
+        // Pinboard and linkding state for each page whether it is still to be read.
+        let is_read = attribute(tag, "toread").is_some_and(|value| value == "0");
         let page = ForeignBookmark {
             url: attribute(tag, "href").unwrap_or_default(),
             archived: self.archived || tags.len() < before,
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_tags_notes_and_times_of_a_netscape_list() {
+    fn netscape_list_has_folders_tags_notes_and_times() {
         let rows = saves(
             r#"<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <TITLE>Bookmarks</TITLE><H1>Bookmarks</H1>
@@ -259,7 +259,7 @@ of two lines[linkding-notes]and another[/linkding-notes]
     }
 
     #[test]
-    fn pockets_list_says_by_its_heading_what_was_put_away() {
+    fn pocket_heading_marks_archived_rows() {
         let rows = saves(
             r#"<!DOCTYPE html><html><head><title>Pocket Export</title></head><body><h1>Unread</h1><ul>
 <li><a href="https://a.example/1" time_added="1700000000" tags="a,b">One</a></li></ul>
@@ -273,7 +273,7 @@ of two lines[linkding-notes]and another[/linkding-notes]
     }
 
     #[test]
-    fn a_live_bookmark_is_a_feed() {
+    fn live_bookmark_is_a_feed() {
         let rows = read(
             r#"<DL><DT><H3>News</H3><DL><DT><A FEEDURL="https://a.example/feed" HREF="https://a.example/">A</A></DL></DL>"#,
         );
@@ -287,7 +287,7 @@ of two lines[linkding-notes]and another[/linkding-notes]
     }
 
     #[test]
-    fn rows_are_told_by_the_line_that_they_begin_in() {
+    fn row_number_is_the_line_of_its_start() {
         let lines: Vec<_> = read("<DL>\n<DT><A HREF='https://a.example/'>A</A>\n\n<DT><A HREF='b'>B</A>")
             .iter()
             .map(|row| row.line)
@@ -296,7 +296,7 @@ of two lines[linkding-notes]and another[/linkding-notes]
     }
 
     #[test]
-    fn any_markup_ends() {
+    fn parsing_any_markup_ends() {
         for html in
             ["", "<dl>".repeat(100_000).as_str(), "</dl></dl><a href=x><a href=y><dd><dd>", "<a", "\0"]
         {

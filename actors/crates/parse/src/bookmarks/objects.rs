@@ -136,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_to_be_read_is_read() {
+    fn skipped_fields_are_reported() {
         let pinboard = |toread: &str| save(json!({"href": "https://a.example/", "toread": toread})).progress;
 
         assert_eq!(["yes", "no"].map(pinboard), [None, Some(1.0)]);
     }
 
     #[test]
-    fn the_names_of_many_programs_are_one() {
+    fn field_names_of_many_programs_are_known() {
         let wallabag = json!({"id": 1, "title": "T", "url": "https://a.example/", "is_archived": 1, "is_starred": false, "mimetype": "text/html",
             "created_at": "2016-09-08T11:55:58+0200", "content": "<p>Words", "tags": ["a", "b"], "description": "of the page"});
         assert_eq!(
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_addresses_is_no_list() {
+    fn objects_without_urls_are_not_a_list() {
         assert!(
             list(json!([{"a": 1}])).is_none()
                 && list(json!({"a": []})).is_none()

@@ -34,7 +34,7 @@ struct OmnivorePage {
     saved_at: Option<String>,
 }
 
-/// Whether an archive was written by Omnivore.
+/// Returns whether an archive was written by Omnivore.
 pub fn is_omnivore(names: &[String]) -> bool {
     names.iter().any(|name| is_list(name))
 }
@@ -151,7 +151,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn one_text_is_not_the_text_of_many_pages() {
+    fn text_file_belongs_to_one_page_only() {
         let list: Vec<_> =
             (0..9).map(|n| json!({"slug": "s", "url": format!("https://a.example/{n}")})).collect();
         let list = json!(list).to_string();
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_come_with_what_was_kept_of_them() {
+    fn pages_have_their_stored_content() {
         let late = json!([{"slug": "two", "url": "https://a.example/2", "state": "Archived", "readingProgress": 50}]).to_string();
         let early = json!([{"id": "x", "slug": "one", "title": "One", "url": "https://a.example/1", "state": "Active", "labels": ["a"], "savedAt": "2023-11-14T22:13:20.000Z"}]).to_string();
         let file = zip_file(&[
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paper_belongs_to_the_first_row_that_names_it() {
+    fn file_belongs_to_the_first_row_that_names_it() {
         let row = |n: u8| json!({"slug": "p", "url": format!("https://a.example/{n}.pdf")});
         let list = json!([row(1), row(2)]).to_string();
         let file = zip_file(&[

@@ -2,7 +2,7 @@
 
 use super::row::{ForeignBookmark, Row};
 
-/// Whether a text, in lower case, begins with such a list: its first line is a URL of the web, or one of its first lines is and
+/// Returns whether a text, in lower case, begins with such a list: its first line is a URL of the web, or one of its first lines is and
 /// all of them are URLs.
 pub fn is_link_list(start: &str) -> bool {
     let lines = || start.lines().map(str::trim).filter(|line| !line.is_empty()).take(20);
@@ -11,7 +11,7 @@ pub fn is_link_list(start: &str) -> bool {
     lines().next().is_some_and(is_web) || lines().any(is_web) && lines().all(is_address)
 }
 
-/// Whether a text is a URL scheme (RFC 3986, section 3.1), as browsers have for their own pages.
+/// Returns whether a text is a URL scheme (RFC 3986, section 3.1), as browsers have for their own pages.
 fn is_scheme(text: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
     text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_part)
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_may_begin_with_a_page_of_the_browser() {
+    fn list_may_begin_with_a_browser_page() {
         assert!(is_link_list("https://a.example/1 | one"));
         assert!(is_link_list("chrome://extensions/ | extensions\n\nhttps://a.example/1 | one"));
         assert!(!is_link_list("note: to do\nmilk"));
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_an_address_and_a_title() {
+    fn line_has_a_url_and_a_title() {
         let rows = read("https://a.example/1 | One | two\n\nhttps://a.example/2\n");
 
         assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [1, 3]);

@@ -24,7 +24,7 @@ impl Row {
         Self { line: 1, content: RowContent::Skipped(format!("is a file that is not supported: {name}")) }
     }
 
-    /// The line on which it begins, as the database stores it.
+    /// Returns the line on which it begins, as the database stores it.
     pub fn line(&self) -> i64 {
         i64::try_from(self.line).unwrap_or(i64::MAX)
     }
@@ -191,7 +191,7 @@ impl From<ForeignBookmark> for BookmarkDraft {
     }
 }
 
-/// The texts that are not blank, trimmed.
+/// Returns the texts that are not blank, trimmed.
 fn non_blank(texts: &[String]) -> Vec<&str> {
     texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).collect()
 }

@@ -41,7 +41,7 @@ impl ImportSource {
         Self { format, unread_columns: Vec::new(), rows: Box::new(rows), archive: None }
     }
 
-    /// Opens a file and detects its format. With `wanted`, the format that the user named, only that one is tried.
+    /// Opens a file and detects its format. With `wanted`, the format named by the user, only that one is tried.
     ///
     /// # Errors
     /// [`ImportError`].
@@ -84,22 +84,22 @@ fn read_archive(file: Arc<File>, wanted: Option<Format>) -> Result<ImportSource,
         let archive = Some(ZipReader::open(file)?);
         return Ok(ImportSource { archive, unread_columns, ..ImportSource::new(Format::Omnivore, rows) });
     }
-    // Pocket, for one, packs its tables.
+    // Pocket, for example, exports an archive of tables.
     let mut packed: Vec<_> = names.into_iter().filter(|name| is_packed_list(name)).collect();
     packed.sort();
     let (mut found, mut left): (Vec<(String, ImportSource)>, Vec<String>) = (Vec::new(), Vec::new());
     for name in packed {
         let bytes = archive.read_list(&name, MAX_WHOLE_FILE_BYTES as usize)?;
-        // What lies beside the lists is none of them, or not what was asked for.
+        // Other files in the archive are not lists, or not of the wanted format.
         match read_text(&bytes, wanted) {
             Ok(source) if wanted.is_none_or(|wanted| wanted == source.format) => found.push((name, source)),
             Ok(_) | Err(_) => left.push(name),
         }
     }
     if found.iter().any(|(_, source)| source.format != Format::Objects) {
-        // Annotations and settings beside a program's lists look like lists of objects too.
-        let beside = found.extract_if(.., |(_, source)| source.format == Format::Objects);
-        left.extend(beside.map(|(name, _)| name));
+        // Annotations and settings in the archive look like lists of objects too.
+        let other_lists = found.extract_if(.., |(_, source)| source.format == Format::Objects);
+        left.extend(other_lists.map(|(name, _)| name));
     }
     let Some((_, first)) = found.first() else { return Err(ImportError::UnknownFormat) };
     let (format, unread_columns) = (first.format, first.unread_columns.clone());
@@ -128,18 +128,18 @@ fn read_file(file: &Arc<File>, head: &[u8], wanted: Option<Format>) -> Result<Im
     read_text(&bytes, wanted)
 }
 
-/// The file from its beginning.
+/// Reopens the file at its start.
 fn reopen(file: &Arc<File>) -> io::Result<BufReader<File>> {
     let mut file = file.try_clone()?;
     file.rewind()?;
     Ok(BufReader::new(file))
 }
 
-/// Whether the first line is an object with an address.
+/// Returns whether the first line is an object with a URL.
 fn is_jsonl(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let Some(line) = head.split(|byte| *byte == b'\n').next() else { return false };
-    // A first line that is longer than the head is one with a page in it.
+    // A first line that is longer than the head contains the text of a page.
     let cut = line.len() == head.len() && line.starts_with(b"{\"url\"");
     cut || from_slice::<Map<String, Value>>(line).is_ok_and(|members| members.contains_key("url"))
 }
@@ -149,7 +149,7 @@ fn jsonl(file: &Arc<File>) -> Result<impl Iterator<Item = Row> + use<>, ImportEr
     Ok(std::iter::from_fn(move || {
         lines.next_row(|content| match content {
             LineContent::Whole(bytes) => match from_slice::<Value>(&bytes) {
-                Ok(Value::Object(fields)) if fields.values().any(is_endless) => {
+                Ok(Value::Object(fields)) if fields.values().any(is_list_over_limit) => {
                     RowContent::Skipped(format!("has a list of more than {MAX_LIST_ITEMS} items"))
                 }
                 Ok(Value::Object(fields)) => {
@@ -166,12 +166,12 @@ fn jsonl(file: &Arc<File>) -> Result<impl Iterator<Item = Row> + use<>, ImportEr
 /// The longest list that a field may hold, in items. In memory a list is many times as large as in the file.
 const MAX_LIST_ITEMS: usize = 10_000;
 
-/// Whether a field is a list longer than any honest one.
-fn is_endless(value: &Value) -> bool {
+/// Returns whether a field is a list over the limit.
+fn is_list_over_limit(value: &Value) -> bool {
     value.as_array().is_some_and(|items| items.len() > MAX_LIST_ITEMS)
 }
 
-/// Reads a file that is whole in memory.
+/// Reads a file from memory.
 fn read_text(bytes: &[u8], wanted: Option<Format>) -> Result<ImportSource, ImportError> {
     let text = charset::decode_file(bytes);
     let start = start_of(&text);
@@ -234,12 +234,12 @@ fn json(text: &str, wanted: Option<Format>) -> Result<ImportSource, ImportError>
     Ok(ImportSource::new(Format::Objects, objects::read(list).into_iter()))
 }
 
-/// Whether a text contains a word, ignoring ASCII case.
+/// Returns whether a text contains a word, ignoring ASCII case.
 fn contains_ignore_case(text: &str, word: &str) -> bool {
     text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// The first characters in lower case.
+/// Returns the first characters in lower case.
 fn start_of(text: &str) -> String {
     text.trim_start().chars().take(4096).collect::<String>().to_ascii_lowercase()
 }
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_known_by_what_stands_in_it() {
+    fn format_is_detected_by_content() {
         for (text, format, rows) in [
             (
                 "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><DT><A HREF=\"https://a.example\">A</A></DL>",
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(opened(endless.as_bytes(), None).err(), Some(ImportError::Damaged));
     }
 
-    /// Of the threat table (row P4).
+    /// Threat table (row P4).
     #[test]
     fn list_with_a_flood_of_attributes_is_damaged() {
         let attributes: String = (0..200_000).map(|n| format!(" a{n}=x")).collect();
@@ -313,14 +313,14 @@ mod tests {
     }
 
     #[test]
-    fn a_list_in_an_old_encoding_is_read() {
+    fn list_in_a_legacy_encoding_is_read() {
         let html = b"<!DOCTYPE NETSCAPE-Bookmark-file-1><META HTTP-EQUIV=\"Content-Type\" CONTENT=\"text/html; charset=windows-1252\"><DL><DT><A HREF=\"https://a.example\">Gr\xfcn</A></DL>";
         let (_, rows) = opened(html, None).unwrap();
         assert!(matches!(&rows[0].content, RowContent::Bookmark(save) if save.fields["title"] == "Grün"));
     }
 
     #[test]
-    fn what_lies_beside_packed_tables_takes_nothing_away() {
+    fn other_files_beside_packed_tables_are_ignored() {
         let table = "title,url,time_added,tags,status\nA,https://a.example/1,1,,unread\n";
         let file = zip_file(&[
             ("annotations/part_000000.json", br#"[{"url": "https://a.example/9", "quote": "words"}]"#),
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_tables_are_read_one_after_the_other() {
+    fn packed_tables_are_read_in_sequence() {
         let header = "title,url,time_added,tags,status\n";
         let file = zip_file(&[
             ("part_000001.csv", format!("{header}B,https://a.example/2,1,,unread\n").as_bytes()),

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_of_many_programs_are_one_time() {
+    fn time_formats_of_many_programs_are_parsed() {
         for same in [
             "1700000000",
             "1700000000000",
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_no_time() {
+    fn meaningless_values_are_not_times() {
         for none in ["", "0", "-5", "yesterday", "1e30", "NaN", "inf", "99999-01-01T00:00:00Z"] {
             assert_eq!(parse_time(none), None, "{none}");
         }

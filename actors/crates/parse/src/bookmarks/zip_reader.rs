@@ -49,12 +49,12 @@ impl ZipReader {
         Ok(Self { file, zip, claimed: HashSet::new(), remaining_bytes })
     }
 
-    /// The names of the entries.
+    /// Returns the names of the entries.
     pub fn entry_names(&self) -> Vec<String> {
         self.zip.file_names().flatten().map(std::borrow::Cow::into_owned).collect()
     }
 
-    /// The unpacked length of an entry as the archive states it; `None` if there is no such entry.
+    /// Returns the unpacked length of an entry as the archive states it; `None` if there is no such entry.
     pub fn entry_length(&mut self, name: &str) -> Option<u64> {
         self.zip.by_name(name).ok().map(|file| file.size())
     }
@@ -74,7 +74,7 @@ impl ZipReader {
             return Err(ImportError::UnpackedTooLarge);
         }
         let bytes = FileCursor { file: self.file.clone(), at: start }.take(packed);
-        // What is said of a file's length holds, whatever unpacks.
+        // The stated length is a bound, even if more could be unpacked.
         if how == CompressionMethod::Stored {
             return Ok(Box::new(BufReader::new(bytes.take(size))));
         }
@@ -170,7 +170,7 @@ pub mod tests {
     }
 
     #[test]
-    fn files_are_read_by_name_and_beside_each_other() {
+    fn files_are_read_by_name_and_concurrently() {
         let mut archive = ZipReader::open(zip_file(&[("a", b"one\ntwo"), ("../b", b"three")])).unwrap();
 
         let mut a = archive.open_entry("a").unwrap();
@@ -183,18 +183,18 @@ pub mod tests {
         assert_eq!((archive.read_entry("a", 3), archive.read_entry("none", 9)), (None, None));
     }
 
-    /// Of the threat table (row P5).
+    /// Threat table (row P5).
     #[test]
-    fn what_unpacks_to_far_more_is_refused() {
+    fn decompression_bomb_is_rejected() {
         let zeroes = vec![0; 64 << 20];
         let mut archive = ZipReader::open(zip_file(&[("bomb", &zeroes)])).unwrap();
 
         assert_eq!(archive.open_entry("bomb").err(), Some(ImportError::UnpackedTooLarge));
     }
 
-    /// Of the threat table (row P5).
+    /// Threat table (row P5).
     #[test]
-    fn texts_of_an_archive_are_read_once_and_bounded_together() {
+    fn archive_texts_are_read_once_and_share_one_bound() {
         let zeroes = vec![0; 1 << 20];
         let names: Vec<String> = (0..80).map(|n| n.to_string()).collect();
         let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &zeroes[..])).collect();
@@ -208,9 +208,9 @@ pub mod tests {
         assert_eq!(archive.claim_text("0", 1 << 20), Err("its text belongs to another row"));
     }
 
-    /// Of the threat table (row P5).
+    /// Threat table (row P5).
     #[test]
-    fn lists_of_an_archive_are_bounded_together() {
+    fn archive_lists_share_one_bound() {
         let zeroes = vec![0; 1 << 20];
         let names: Vec<String> = (0..80).map(|n| format!("{n}.csv")).collect();
         let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &zeroes[..])).collect();
@@ -225,7 +225,7 @@ pub mod tests {
 
     /// Overlapping entries: the central directory names the same bytes many times (row P5).
     #[test]
-    fn overlapping_entries_are_bounded_together() {
+    fn overlapping_entries_share_one_bound() {
         const ENTRIES: u16 = 200;
         let packed = zip_file(&[("a000", &vec![0; 1 << 20])]);
         let mut whole = vec![0; packed.metadata().unwrap().len() as usize];
@@ -256,7 +256,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_no_archive_is_damaged() {
+    fn file_that_is_not_an_archive_is_damaged() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"PK\x03\x04 and then nothing").unwrap();
 

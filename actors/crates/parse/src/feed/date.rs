@@ -1,12 +1,12 @@
-//! Dates as feeds write them: RFC 3339, RFC 822, and what stands in their place.
+//! Parses dates of feeds: RFC 3339, RFC 822, and variants.
 //!
-//! Parsers of these two give up where a zone is missing, a weekday is wrong or the parts stand in another order, so each part
-//! is known by what it looks like. A time without a zone, or with one that nobody knows, is UTC.
+//! Strict parsers reject dates with a missing zone, a wrong weekday or another order of the parts, so each part is recognised by its form.
+//! A time without a zone, or with an unknown one, is UTC.
 
 use time::{Date, Month, PrimitiveDateTime, Time, UtcOffset};
 
-/// Zones by name, in hours (RFC 822, section 5.1, and those of Central Europe, Britain, India's and Japan's feeds).
-const ZONES: [(&str, f32); 14] = [
+/// Offsets of named zones in hours (RFC 822, section 5.1, and the zones of Central Europe, Britain, India and Japan).
+const ZONE_HOURS: [(&str, f32); 14] = [
     ("EST", -5.0),
     ("EDT", -4.0),
     ("CST", -6.0),
@@ -35,7 +35,7 @@ pub fn parse_millis(text: &str) -> Option<i64> {
 
 type DateParts = (Date, Time, UtcOffset);
 
-/// `2026-01-02T03:04:05.678+01:00`, and less of it.
+/// Parses `2026-01-02T03:04:05.678+01:00` and shorter forms.
 fn by_number(text: &str) -> Option<DateParts> {
     let (date, rest) = text.split_at_checked(10)?;
     let mut parts = date.split(['-', '/']);
@@ -52,12 +52,12 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() || c == ',').filter(|part| !part.is_empty())
 }
 
-/// `Fri, 2 Jan 2026 03:04:05 +0100`, and its parts in another order.
+/// Parses `Fri, 2 Jan 2026 03:04:05 +0100` and its parts in another order.
 fn by_name(whole: &str) -> Option<DateParts> {
     let (mut month, mut time, mut offset) = (None, None, None);
     let mut numbers = Vec::new();
     let mut afternoon = None;
-    // The day of the week, which in some languages begins like a month.
+    // The weekday, which in some languages begins like a month.
     let names_month = |text: &str| parts(text).any(|part| month_of(&part.to_ascii_lowercase()).is_some());
     let text = whole.split_once(',').filter(|(_, behind)| names_month(behind));
     let text = text.map_or(whole, |(_, behind)| behind);
@@ -83,7 +83,7 @@ fn by_name(whole: &str) -> Option<DateParts> {
     Some((date, time, offset.unwrap_or(UtcOffset::UTC)))
 }
 
-/// `2`, `2nd` or `2026`.
+/// Parses `2`, `2nd` or `2026`.
 fn number(small: &str) -> Option<u16> {
     let digits = small.trim_end_matches(['s', 't', 'n', 'd', 'r', 'h']);
     digits.parse().ok().filter(|_| digits.starts_with(|first: char| first.is_ascii_digit()))
@@ -94,7 +94,7 @@ fn month_of(small: &str) -> Option<u8> {
     u8::try_from(place + 1).ok()
 }
 
-/// RFC 2822, section 4.3: years of two digits.
+/// Completes years of two digits (RFC 2822, section 4.3).
 fn whole_year(year: u16) -> i32 {
     match year {
         0..=49 => 2_000 + i32::from(year),
@@ -107,7 +107,7 @@ fn calendar(year: i32, month: u8, day: u8) -> Option<Date> {
     Date::from_calendar_date(year, Month::try_from(month).ok()?, day).ok()
 }
 
-/// `03:04`, `3:04:05` or `03:04:05.678`; the 24th hour is the first one of that day.
+/// Parses `03:04`, `3:04:05` or `03:04:05.678`; hour 24 is hour 0 of the same day.
 fn clock(text: &str) -> Option<Time> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut parts = whole.split(':').map(|part| part.parse::<u8>().ok());
@@ -117,7 +117,7 @@ fn clock(text: &str) -> Option<Time> {
     Time::from_hms_milli(if hour == 24 { 0 } else { hour }, minute, second.min(59), thousandths).ok()
 }
 
-/// An hour of twelve.
+/// Converts a time of the 12-hour clock.
 fn of_half_day(time: Time, afternoon: bool) -> Option<Time> {
     let hour = match (time.hour(), afternoon) {
         (12, false) => 0,
@@ -127,19 +127,19 @@ fn of_half_day(time: Time, afternoon: bool) -> Option<Time> {
     time.replace_hour(hour).ok()
 }
 
-/// `Z`, `+0100`, `-01:00`, `GMT+1` or a name.
+/// Parses `Z`, `+0100`, `-01:00`, `GMT+1` or a name.
 fn zone(text: &str) -> UtcOffset {
     let text = text.trim_matches(['(', ')']);
     let text = ["GMT", "UTC", "UT"].into_iter().find_map(|utc| text.strip_prefix(utc)).unwrap_or(text);
     let minutes = numeric(text).unwrap_or_else(|| {
-        let named = ZONES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+        let named = ZONE_HOURS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
         #[expect(clippy::cast_possible_truncation, reason = "half hours of a day")]
         named.map_or(0, |(_, hours)| (hours * 60.0) as i32)
     });
     UtcOffset::from_whole_seconds(minutes * 60).unwrap_or(UtcOffset::UTC)
 }
 
-/// Minutes of `+0100`, `-01:00` or `+1`.
+/// Parses the minutes of `+0100`, `-01:00` or `+1`.
 fn numeric(text: &str) -> Option<i32> {
     let sign = if text.starts_with('-') { -1 } else { 1 };
     let digits: String = text.strip_prefix(['+', '-'])?.chars().filter(|c| *c != ':').collect();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn one_moment_is_read_however_it_is_written() {
+    fn date_formats_give_the_same_time() {
         for text in [
             "2026-01-02T03:04:05Z",
             "2026-01-02T04:04:05+01:00",
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn less_of_a_date_is_its_beginning() {
+    fn incomplete_date_means_its_start() {
         for (text, whole) in [
             ("2026-01-02", "2026-01-02T00:00:00Z"),
             ("2026-01-02T03:04", "2026-01-02T03:04:00Z"),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_no_date() {
+    fn other_text_is_not_a_date() {
         for text in ["", "yesterday", "2026", "2026-13-02", "32 Jan 2026", "Jan 2026", "ééééééééé", "12:30"]
         {
             assert_eq!(told(text), None, "{text}");

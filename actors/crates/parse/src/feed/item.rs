@@ -10,16 +10,16 @@ use url::Url;
 use super::{Enclosure, Item, is_page, resolve_url, text_construct};
 use crate::html::{MAX_NAME_CHARS, Rendition, clean_line, truncate};
 
-/// The longest summary, in characters.
+/// Maximum length of a summary, in characters.
 const MAX_SUMMARY_CHARS: usize = 500;
-/// The longest title that is derived from an entry's text, in characters.
+/// Maximum length of a title that is derived from an entry's text, in characters.
 const MAX_DERIVED_TITLE_CHARS: usize = 80;
 /// A longer description, in characters, is the whole content of an entry, unless it ends in dots.
 const MIN_COMPLETE_CHARS: usize = 1_500;
 /// The last words of a text that continues elsewhere.
 const CONTINUATION_PHRASES: [&str; 6] =
     ["continue reading", "read more", "read the rest", "weiterlesen", "lire la suite", "leer más"];
-/// The longest text of one entry, in characters.
+/// Maximum length of the text of one entry, in characters.
 const MAX_TEXT_CHARS: usize = 500_000;
 
 /// Reads an entry. Its text and HTML are taken from `budget`.
@@ -120,7 +120,7 @@ fn is_whole(text: &str) -> bool {
     text.chars().nth(MIN_COMPLETE_CHARS).is_some() && !ends_early(text)
 }
 
-/// Whether what a feed gives as the content is a short piece of it that says so.
+/// Returns whether the content of an entry is only a teaser that refers to the full text.
 fn is_teaser(text: &str) -> bool {
     text.chars().nth(MIN_COMPLETE_CHARS).is_none() && ends_early(text)
 }
@@ -132,7 +132,7 @@ fn ends_early(text: &str) -> bool {
     text.ends_with('…') || text.ends_with("...") || goes_on
 }
 
-/// Its own page; else the id, where that is an address; else the recording.
+/// Returns the URL of the page: the link, or else the id if it is a URL, or else the recording.
 fn page(entry: &Entry, base: &Url) -> Option<String> {
     let linked = entry.links.iter().filter(|link| is_page(link) && !is_recording(link));
     let by_id = || Url::parse(entry.id.trim()).ok().and_then(|id| resolve_url(id.as_str(), base));
@@ -145,17 +145,18 @@ fn page(entry: &Entry, base: &Url) -> Option<String> {
 
 fn is_recording(link: &Link) -> bool {
     let is_named = link.media_type.as_deref().is_some_and(|said| {
-        is_sound_or_film(said) || said.ends_with("/octet-stream") && by_ending(&link.href).is_some()
+        is_audio_or_video(said)
+            || said.ends_with("/octet-stream") && media_type_by_extension(&link.href).is_some()
     });
     link.rel.as_deref() == Some("enclosure") || is_named
 }
 
-fn is_sound_or_film(media_type: &str) -> bool {
+fn is_audio_or_video(media_type: &str) -> bool {
     let said = media_type.trim().to_ascii_lowercase();
     said.starts_with("audio/") || said.starts_with("video/")
 }
 
-/// The first recording: RSS has it as an enclosure, Atom and JSON Feed as a link.
+/// Returns the first recording: an enclosure in RSS, a link in Atom and JSON Feed.
 fn enclosure(entry: &Entry, base: &Url) -> Option<Enclosure> {
     let contents = entry.media.iter().flat_map(|media| &media.content).filter_map(|content| {
         Some(Enclosure {
@@ -172,14 +173,16 @@ fn enclosure(entry: &Entry, base: &Url) -> Option<Enclosure> {
         })
     });
     let mut all = contents.chain(links).map(|found| match &found.media_type {
-        Some(said) if is_sound_or_film(said) => found,
-        Some(_) | None => Enclosure { media_type: by_ending(&found.url).map(str::to_owned), ..found },
+        Some(said) if is_audio_or_video(said) => found,
+        Some(_) | None => {
+            Enclosure { media_type: media_type_by_extension(&found.url).map(str::to_owned), ..found }
+        }
     });
-    all.find(|found| found.media_type.as_deref().is_some_and(is_sound_or_film))
+    all.find(|found| found.media_type.as_deref().is_some_and(is_audio_or_video))
 }
 
-/// What the end of an address says, where the feed names no type, or one that leaves it open.
-fn by_ending(address: &str) -> Option<&'static str> {
+/// Returns the media type for the extension of a URL, for feeds that state no type or a generic one.
+fn media_type_by_extension(address: &str) -> Option<&'static str> {
     let path = Url::parse(address).ok()?.path().to_ascii_lowercase();
     let (_, ending) = path.rsplit_once('.')?;
     match ending {
@@ -196,7 +199,7 @@ fn by_ending(address: &str) -> Option<&'static str> {
     }
 }
 
-/// What a film's entry says of it (Media RSS).
+/// Returns the description of a video (Media RSS).
 fn media_description(entry: &Entry, own: &Url) -> Option<Rendition> {
     let described = entry.media.iter().find_map(|media| media.description.as_ref())?;
     let found = text_construct::render_content(&described.content, described.content_type.as_str(), own);

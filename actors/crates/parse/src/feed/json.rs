@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hub_and_own_address_are_read() {
+    fn hub_and_self_url_are_read() {
         let base = Url::parse("https://example.org/feed.json").unwrap();
         let feed = br#"{"feed_url": "/own.json", "hubs": [{"type": "rssCloud", "url": "https://a.example/"}, {"type": "WebSub", "url": "https://hub.example/"}]}"#;
         let (hub, own) = hub_and_self(feed, &base);

@@ -128,7 +128,7 @@ pub fn read(bytes: &[u8], url: &str) -> FeedDocument {
     }
 }
 
-/// Whether the first element is that of a feed in XML.
+/// Returns whether the first element is that of a feed in XML.
 fn begins_as_feed(text: &[u8]) -> bool {
     let head = String::from_utf8_lossy(text.get(..SNIFF_BYTES).unwrap_or(text)).to_ascii_lowercase();
     let mut rest = head.as_str();
@@ -137,7 +137,7 @@ fn begins_as_feed(text: &[u8]) -> bool {
             let name = tag.split(|c: char| c.is_whitespace() || matches!(c, '>' | '/')).next();
             return name.is_some_and(|name| ["rss", "feed", "rdf:rdf"].contains(&name));
         }
-        // What stands in a comment is no element.
+        // Elements in comments are ignored.
         let end = if tag.starts_with("!--") { "-->" } else { ">" };
         rest = tag.split_once(end).map_or("", |(_, behind)| behind);
     }
@@ -194,7 +194,7 @@ fn convert(feed: model::Feed, base: &Url) -> Feed {
     }
 }
 
-/// Feeds mostly stand newest first; one that is too long to keep whole is cut by its dates.
+/// Returns the newest entries. Most feeds are sorted newest first, so only a feed that is too long is sorted by date.
 fn newest(mut entries: Vec<model::Entry>) -> Vec<model::Entry> {
     if entries.len() > MAX_ITEMS {
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.published.or(entry.updated)));
@@ -211,7 +211,7 @@ fn media_type(kind: &FeedType) -> &'static str {
     }
 }
 
-/// Whether a link leads to the page of its feed or entry: not to a recording, a hub or the feed itself.
+/// Returns whether a link leads to the page of its feed or entry: not to a recording, a hub or the feed itself.
 fn is_page(link: &model::Link) -> bool {
     let feed = link.media_type.as_deref().is_some_and(|kind| kind.contains("rss") || kind.contains("atom"));
     link.target.is_none() && !feed && matches!(link.rel.as_deref(), None | Some("alternate" | ""))

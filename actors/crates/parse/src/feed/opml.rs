@@ -1,4 +1,4 @@
-//! Lists of feeds, as feed readers give them to each other (OPML 1 and 2).
+//! Reads lists of feeds as exported by feed readers (OPML 1 and 2).
 
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
@@ -7,9 +7,9 @@ use url::Url;
 
 use crate::html::{MAX_NAME_CHARS, clean_line};
 
-/// The most feeds of a list.
+/// Maximum number of feeds of a list.
 pub const MAX_FEEDS: usize = 20_000;
-/// The deepest nesting of folders.
+/// Maximum nesting depth of folders.
 const MAX_FOLDER_DEPTH: usize = 64;
 
 /// A feed of a list.
@@ -64,7 +64,7 @@ pub fn read(text: &str) -> Option<OpmlDocument> {
                 | Event::DocType(_)
                 | Event::GeneralRef(_),
             ) => {}
-            // Hand-made lists break off: what was read until there is good.
+            // Handwritten lists may be truncated: the feeds read so far are kept.
             Err(_) => return is_list.then_some(OpmlDocument { feeds: found, is_truncated: true }),
         }
         if found.len() >= MAX_FEEDS || folders.len() > MAX_FOLDER_DEPTH {
@@ -77,7 +77,7 @@ fn is_outline(element: &BytesStart<'_>) -> bool {
     element.local_name().into_inner() == "outline"
 }
 
-/// Notes a feed; gives back the name of a folder.
+/// Adds a feed; returns the name if the outline is a folder.
 fn outline(element: &BytesStart<'_>, folders: &[Option<String>], found: &mut Vec<Outline>) -> Option<String> {
     let (mut url, mut text, mut title) = (None, None, None);
     for attribute in element.attributes().with_checks(false).flatten() {

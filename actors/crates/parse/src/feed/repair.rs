@@ -79,7 +79,7 @@ fn escape_element(text: &str, name: &str) -> String {
     whole + rest
 }
 
-/// What stands before the next such element, its tag, what is in it, and what comes behind it.
+/// Returns the text before the next such element, its start tag, its content, and the text after it.
 fn next_element<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str, &'a str, &'a str)> {
     let is_tag = |at: &usize| {
         text.get(at + open.len()..).is_some_and(|rest| {
@@ -94,7 +94,7 @@ fn next_element<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, 
     Some((before, tag, words, behind))
 }
 
-/// The text of bytes in the encoding that they name; single bytes that are none of UTF-8 are those of a text editor.
+/// Decodes bytes in the encoding that they declare; invalid bytes of UTF-8 are decoded as windows-1252.
 fn decode(bytes: &[u8]) -> String {
     let head = String::from_utf8_lossy(bytes.get(..200).unwrap_or(bytes)).into_owned();
     let label = head.split_once("encoding=").and_then(|(_, rest)| rest.get(1..)?.split(['"', '\'']).next());
@@ -110,13 +110,13 @@ fn decode(bytes: &[u8]) -> String {
     text
 }
 
-/// Without the line that names an encoding.
+/// Removes the XML declaration, which names an encoding.
 fn without_declaration(text: &str) -> &str {
     let Some(declared) = text.trim_start().strip_prefix("<?xml") else { return text };
     declared.split_once("?>").map_or(text, |(_, rest)| rest)
 }
 
-/// What broke off, up to its last whole entry.
+/// Closes a truncated feed after its last complete entry.
 fn close_truncated(text: &str) -> Option<String> {
     let (inner, outer) = if text.starts_with("<feed") {
         ("</entry>", "</feed>")
@@ -129,7 +129,7 @@ fn close_truncated(text: &str) -> Option<String> {
     Some(format!("{}{outer}", text.get(..end)?))
 }
 
-/// Each `&` that begins no name of a character stands for itself. Within CDATA it does already.
+/// Escapes each `&` that does not begin an entity. CDATA is not changed.
 fn escape_ampersands(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -143,7 +143,7 @@ fn escape_ampersands(text: &str) -> String {
     out
 }
 
-/// Tags of HTML that nobody closes, closed.
+/// Closes void elements of HTML.
 fn close_void_elements(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut parts = text.split('<');
@@ -153,7 +153,7 @@ fn close_void_elements(text: &str) -> String {
         let name = name.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
         let is_void = VOID_ELEMENTS.iter().any(|void| void.eq_ignore_ascii_case(name));
         if let Some((_, rest)) = part.split_once('>').filter(|_| is_void && ends) {
-            // Its beginning has ended it.
+            // The start tag is self-closing already.
             out.push_str(rest);
             continue;
         }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_sign_stands_for_itself() {
+    fn bare_ampersand_is_literal() {
         assert_eq!(
             mended_text(b"<rss><a>R & D &amp; &#38; &nbsp; ?a=1&b=2;<![CDATA[a & b]]></a></rss>"),
             "<rss><a>R &amp; D &amp; &#38; &nbsp; ?a=1&amp;b=2;<![CDATA[a & b]]></a></rss>"
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_of_html_are_closed_once() {
+    fn void_html_elements_are_closed_once() {
         assert_eq!(
             mended_text(b"<rss>a<br>b<br></br>c<img src='x'></img>d<BR/>e</rss>"),
             "<rss>a<br/>b<br/>c<img src='x'/>d<BR/>e</rss>"
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn words_before_and_behind_go_and_a_missing_end_is_made() {
+    fn text_around_xml_is_removed_and_truncation_closed() {
         assert_eq!(
             mended_text(b"Notice: x\n<?xml?><feed><entry/></feed>\n<!-- 3 s --></html>"),
             "<feed><entry/></feed>"
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_an_editor_and_named_encodings_become_text() {
+    fn byte_order_marks_and_named_encodings_are_decoded() {
         assert_eq!(mended_text(b"<rss>caf\xe9 \xc3\xa9</rss>"), "<rss>caf\u{e9} \u{e9}</rss>");
         assert_eq!(
             mended_text(b"<?xml version='1.0' encoding='koi8-r'?><rss>\xd4 & \xd4</rss>"),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_ids_too() {
+    fn numeric_ids_are_accepted() {
         assert_eq!(mended_text(br#"{"items":[{"id":1}]}"#), r#"{"items":[{"id":"1"}]}"#);
         assert_eq!(repair(b"{}"), None);
     }

@@ -1,4 +1,4 @@
-//! Feeds as they are found on the web, and as nobody should send them.
+//! Feeds as found on the web, and malformed ones.
 
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ fn item(inner: &str) -> Item {
 }
 
 #[test]
-fn rss_is_read_with_its_content_and_its_people() {
+fn rss_content_and_authors_are_read() {
     let read = feed(concat!(
         "\n <?xml version=\"1.0\"?><rss version=\"2.0\" xmlns:content=\"http://purl.org/rss/1.0/modules/content/\"",
         " xmlns:dc=\"http://purl.org/dc/elements/1.1/\"><channel><title>Bits &amp;amp; pieces</title>",
@@ -53,7 +53,7 @@ fn rss_is_read_with_its_content_and_its_people() {
 }
 
 #[test]
-fn atom_of_each_kind_of_text_is_read() {
+fn atom_text_types_are_read() {
     let read = feed(concat!(
         "<feed xmlns=\"http://www.w3.org/2005/Atom\"><title type=\"html\">A &amp;lt;b&amp;gt; c</title><id>u</id>",
         "<author><name>The Desk</name></author><link rel=\"self\" href=\"https://example.org/blog/feed.xml\"/>",
@@ -100,7 +100,7 @@ fn json_feed_is_read() {
 }
 
 #[test]
-fn a_title_loses_markup_and_keeps_brackets_that_are_none() {
+fn title_loses_markup_and_keeps_other_brackets() {
     for (told, title) in [
         ("Why &lt;i&gt;birds&lt;/i&gt; &amp;amp; bees", "Why birds & bees"),
         ("Using Vec&lt;T&gt; well", "Using Vec<T> well"),
@@ -112,19 +112,19 @@ fn a_title_loses_markup_and_keeps_brackets_that_are_none() {
 }
 
 #[test]
-fn an_entry_that_says_nothing_but_its_title_has_that_for_its_text() {
+fn entry_with_only_a_title_has_it_as_text() {
     let only = item("<title>Alone</title><link>https://example.org/alone</link>");
 
     assert_eq!((only.text.as_str(), only.whole, only.summary), ("Alone", false, None));
 }
 
 #[test]
-fn an_entry_without_a_title_has_its_first_words() {
+fn entry_without_a_title_gets_its_first_words() {
     assert_eq!(item("<description>Seen at the river today.</description>").title, "Seen at the river today.");
 }
 
 #[test]
-fn a_long_description_is_the_whole_unless_it_breaks_off() {
+fn long_description_is_complete_unless_truncated() {
     let long = "word ".repeat(400);
 
     assert!(item(&format!("<description>{long}.</description>")).whole);
@@ -133,7 +133,7 @@ fn a_long_description_is_the_whole_unless_it_breaks_off() {
 }
 
 #[test]
-fn markup_that_stands_bare_in_words_is_read_as_words() {
+fn unescaped_markup_in_text_is_read_as_text() {
     let found = item("<description>It <b>waits<br>for <i>fish</b> &amp; frogs.</description>");
 
     assert_eq!(found.text, "It waits\nfor fish & frogs.");
@@ -144,7 +144,7 @@ fn markup_that_stands_bare_in_words_is_read_as_words() {
 }
 
 #[test]
-fn a_feed_that_cannot_be_read_is_no_page() {
+fn invalid_feed_is_not_a_page() {
     let broken = "<?xml version=\"1.0\"?><!-- made by hand --><rss version=\"2.0\"><channel><item><title>x</b></item></channel></rss>";
     let page = "<!DOCTYPE html><html><body><p>How <feed> works</p><p>unclosed";
 
@@ -161,7 +161,7 @@ fn a_feed_that_cannot_be_read_is_no_page() {
 }
 
 #[test]
-fn a_short_content_that_goes_on_elsewhere_is_not_the_whole() {
+fn short_teaser_is_not_complete() {
     let content = |text: &str| {
         item(&format!("<content:encoded xmlns:content=\"http://purl.org/rss/1.0/modules/content/\"><![CDATA[<p>{text}</p>]]></content:encoded>")).whole
     };
@@ -173,14 +173,14 @@ fn a_short_content_that_goes_on_elsewhere_is_not_the_whole() {
 }
 
 #[test]
-fn an_id_that_is_an_address_is_the_page_where_there_is_no_other() {
+fn id_that_is_a_url_is_the_page_without_a_link() {
     assert_eq!(item("<guid>https://example.org/g</guid>").url.as_deref(), Some("https://example.org/g"));
     assert_eq!(item("<guid>7</guid><title>x</title>").url, None);
     assert_eq!(item("<title>x</title><link>javascript:alert(1)</link>").url, None);
 }
 
 #[test]
-fn what_a_feed_says_twice_is_one_entry() {
+fn repeated_entry_is_one_entry() {
     let same_id = "<item><guid>a</guid><title>1</title></item><item><guid>a</guid><title>2</title></item>";
     let same_page = "<item><guid>a</guid><title>1</title><link>/1</link></item><item><guid>b</guid><title>1</title><link>/1</link></item>";
     let same_place = "<item><guid>a</guid><title>1</title><link>/</link></item><item><guid>b</guid><title>2</title><link>/</link></item>";
@@ -189,7 +189,7 @@ fn what_a_feed_says_twice_is_one_entry() {
 }
 
 #[test]
-fn of_a_long_feed_the_newest_are_kept() {
+fn newest_entries_of_a_long_feed_are_kept() {
     let entry = |n: i64| format!("<item><guid>{n}</guid><pubDate>{}</pubDate></item>", date(n));
     let all: String = (0..300).map(entry).collect();
 
@@ -205,7 +205,7 @@ fn date(day: i64) -> String {
 }
 
 #[test]
-fn other_encodings_that_the_feed_declares_are_read() {
+fn declared_encodings_are_read() {
     let text = "<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><rss version=\"2.0\"><channel><title>Caf\u{e9}</title></channel></rss>";
     let bytes: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
 
@@ -214,7 +214,7 @@ fn other_encodings_that_the_feed_declares_are_read() {
 }
 
 #[test]
-fn a_date_without_a_zone_is_one() {
+fn date_without_a_zone_is_accepted() {
     let read = feed(concat!(
         "<rss version=\"2.0\"><channel><title>T</title><item><title>One</title><link>/1</link>",
         "<pubDate>Fri, 02 Jan 2026 03:04:05</pubDate></item></channel></rss>"
@@ -223,9 +223,9 @@ fn a_date_without_a_zone_is_one() {
     assert_eq!(read.items[0].published_at, Some(1_767_323_045_000));
 }
 
-/// Of the threat table (row P4).
+/// Threat table (row P4).
 #[test]
-fn entities_of_a_bomb_are_not_expanded() {
+fn entity_bomb_is_not_expanded() {
     let bomb = concat!(
         "<?xml version=\"1.0\"?><!DOCTYPE r [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">",
         "<!ENTITY f SYSTEM \"file:///etc/passwd\">]><rss version=\"2.0\"><channel><title>&b;&f;</title></channel></rss>"
@@ -237,7 +237,7 @@ fn entities_of_a_bomb_are_not_expanded() {
 }
 
 #[test]
-fn a_page_names_its_feeds_and_those_of_its_comments_last() {
+fn feeds_of_comments_are_listed_last() {
     let links = page(concat!(
         "<html><head><base href=\"/b/\"><link rel=alternate type=\"application/rss+xml\" title=\"Comments\" href=\"/c\">",
         "<link rel=\"ALTERNATE\" type=\"application/atom+xml; charset=utf-8\" href=\"feed\">",
@@ -251,14 +251,14 @@ fn a_page_names_its_feeds_and_those_of_its_comments_last() {
 }
 
 #[test]
-fn other_things_are_neither_feeds_nor_name_one() {
+fn other_content_is_not_a_feed_and_links_none() {
     for text in ["", "words", "{}", "[]", "<html><body>none</body></html>", "%PDF-1.7", "\0\0"] {
         assert_eq!(page(text), [], "{text}");
     }
 }
 
 #[test]
-fn a_list_of_feeds_is_read_with_its_folders() {
+fn opml_is_read_with_its_folders() {
     let list = concat!(
         "\u{feff}<?xml version=\"1.0\"?><opml version=\"2.0\"><head/><body>",
         "<outline text=\"News\"><outline text=\"Deep\"><outline type=\"rss\" text=\"A &amp; B\" xmlUrl=\"https://a.example/?x=1&amp;y=2\"/>",
@@ -287,7 +287,7 @@ fn a_list_of_feeds_is_read_with_its_folders() {
 }
 
 #[test]
-fn a_list_that_was_made_by_hand_loses_no_feed() {
+fn handwritten_opml_loses_no_feed() {
     let list = concat!(
         "<opml><body><outline text=\"R & D\" xmlUrl=\"https://a.example/?a=1&b=2\"/></outline>",
         "<p></b><outline xmlUrl=\"https://b.example/?c=&amp;d\"/></body></opml>"
@@ -304,18 +304,18 @@ fn a_list_that_was_made_by_hand_loses_no_feed() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read(bytes in any::<Vec<u8>>()) {
+    fn any_bytes_can_be_read(bytes in any::<Vec<u8>>()) {
         read(&bytes, URL);
     }
 
     #[test]
-    fn any_list_is_read(text in "(<opml>)?[<>/=\"'a-c &;]{0,80}(<outline xmlUrl=\"x\"/?>)?") {
+    fn any_opml_can_be_read(text in "(<opml>)?[<>/=\"'a-c &;]{0,80}(<outline xmlUrl=\"x\"/?>)?") {
         read_opml(&text);
     }
 }
 
 #[test]
-fn items_without_an_id_are_told_by_all_that_they_say_where_less_is_not_enough() {
+fn entries_without_ids_are_distinguished_by_content() {
     let item = |day: u32, more: &str| {
         format!(
             "<item><title>Note</title><pubDate>0{day} Jan 2024 00:00:00 GMT</pubDate>{more}<description>On day {day}.</description></item>"
@@ -334,7 +334,7 @@ fn items_without_an_id_are_told_by_all_that_they_say_where_less_is_not_enough() 
 }
 
 #[test]
-fn a_tag_that_nobody_closes_costs_no_feed() {
+fn unclosed_tag_does_not_lose_the_feed() {
     let read = feed(concat!(
         "<rss version=\"2.0\"><channel><title>T</title><link>https://example.org/</link><item><title>One</title>",
         "<link>/1</link><description>a <br> heron <img src=\"x.png\"> calls</description></item></channel></rss>"

@@ -81,7 +81,7 @@ const HTML_ELEMENTS: &[&str] = &[
     "wbr",
 ];
 
-/// The text of a title. RSS does not state whether titles are markup; those of JSON Feed never are.
+/// Returns the text of a title. RSS does not state whether titles are markup; those of JSON Feed never are.
 pub fn title_text(title: &Text, kind: &FeedType) -> String {
     match kind {
         FeedType::JSON => title.content.clone(),

@@ -1,30 +1,30 @@
-//! Finds an extraction again in the page it was taken from: which of the page's blocks stand in it.
+//! Aligns an extraction with the page: finds the blocks of the page that the extraction contains.
 //!
-//! An extractor hands out words, not places. With the places known, the rules can look at what surrounds them.
-//! Both texts are compared by their letters and digits alone. The work grows with their length only, whatever they hold.
+//! An extractor returns text without positions. With the positions known, rules can use the elements around the blocks. Both texts are
+//! compared by their letters and digits. The time is linear in their length for any content.
 
 use std::collections::HashMap;
 
 use super::blocks::Block;
 
-/// The extraction is cut into pieces of so many characters, and these are looked up.
+/// Length of the pieces by which the extraction is indexed, in characters.
 const PIECE_CHARS: usize = 10;
-/// Shorter blocks count only where they follow directly on the block before: a "Start" is found anywhere.
+/// Shorter blocks count only directly after the block before, because a word such as "Start" occurs anywhere.
 const MIN_UNIQUE_CHARS: usize = 20;
-/// So much of a block has to be found, when it does not stand there whole.
+/// Minimum share of a block that must be found if the whole block is not.
 const MIN_FOUND_SHARE: f64 = 0.6;
-/// How many places of a block are compared to the end. A page of one letter would have as many as it has letters.
+/// Maximum number of candidate positions of a block that are compared. In a page of one repeated letter every position is a candidate.
 const MAX_TRIES: usize = 4;
 
-/// The blocks of a page that an extraction holds.
+/// The blocks of a page that an extraction contains.
 pub struct Alignment {
-    /// One flag a block.
+    /// One flag for each block.
     pub kept: Vec<bool>,
-    /// How much of the extraction the flagged blocks make up; around 1 where the extraction is a part of the page.
+    /// The share of the extraction that the flagged blocks cover; about 1 if the extraction is a part of the page.
     pub coverage: f64,
 }
 
-/// Walks down the page with a finger on the extraction.
+/// Aligns the blocks of the page in order with a cursor in the extraction.
 pub fn align(page: &[Block], extraction: &[Block]) -> Alignment {
     let text = PieceIndex::new(extraction.iter().map(|block| block.key.as_str()).collect());
     let (mut cursor, mut found) = (0, 0);
@@ -38,7 +38,7 @@ pub fn align(page: &[Block], extraction: &[Block]) -> Alignment {
     Alignment { kept, coverage: found as f64 / text.whole.len().max(1) as f64 }
 }
 
-/// A text and where its pieces stand.
+/// A text with the positions of its pieces.
 struct PieceIndex {
     whole: String,
     pieces: HashMap<String, Vec<usize>>,
@@ -56,7 +56,7 @@ impl PieceIndex {
         Self { whole, pieces }
     }
 
-    /// Where `key` ends in this text, looked for from `cursor` on first.
+    /// Returns the end of `key` in this text, searched from `cursor` on first.
     fn find_end(&self, key: &str, cursor: usize, in_menu: bool) -> Option<usize> {
         let long = key.chars().nth(MIN_UNIQUE_CHARS - 1).is_some();
         if self.starts_at(cursor, key) && (long || !in_menu) {
@@ -92,7 +92,7 @@ impl PieceIndex {
         last.filter(|_| hits as f64 >= MIN_FOUND_SHARE * (bounds.len() / PIECE_CHARS) as f64)
     }
 
-    /// A place of this piece: the first from the finger on, else the first of all.
+    /// Returns a position of this piece: the first from the cursor on, or else the first of all.
     fn find_piece(&self, piece: &str, cursor: usize) -> Option<usize> {
         let places = self.pieces.get(piece)?;
         let ahead = places.get(places.partition_point(|place| *place < cursor));
@@ -115,7 +115,7 @@ mod tests {
         "<p>The heron stands still in the water for an hour.</p><p>Then it strikes at a fish.</p>";
 
     #[test]
-    fn the_blocks_of_the_extraction_are_found_amid_others() {
+    fn blocks_of_the_extraction_are_found_among_others() {
         let page = blocks(&format!(
             "<nav>Start</nav><p>Buy cheap watches now, at once.</p>{PROSE}<p>All rights</p>"
         ));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_word_counts_only_where_it_follows() {
+    fn short_word_counts_only_in_sequence() {
         let page = blocks(&format!("<p>fish</p>{PROSE}<p>End</p><p>fish</p>"));
 
         let aligned = align(&page, &blocks(&format!("{PROSE}<p>End</p>")));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_lost_some_words_is_still_found() {
+    fn block_with_missing_words_is_found() {
         let page = blocks(
             "<p>The heron, <a>Ardea cinerea</a>, stands still in the water for an hour and waits for a fish.</p>",
         );
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_one_letter_takes_no_longer() {
+    fn page_of_one_letter_takes_linear_time() {
         let long = blocks(&format!("<p>{}</p><p>{}b</p>", "a".repeat(300_000), "a".repeat(300_000)));
 
         let aligned = align(&long, &long);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_found_in_nothing() {
+    fn empty_texts_align() {
         assert_eq!(align(&blocks(PROSE), &[]).kept, [false, false]);
     }
 }

@@ -1,14 +1,14 @@
-//! Authors' names out of the lines that name them.
+//! Extracts the names of authors from bylines.
 
 use super::{
     blocks::key,
     plain_text::{MAX_NAME_CHARS, clean_line},
 };
 
-/// What such lines put in front of a name.
+/// Prefixes of names in bylines.
 const PREFIXES: [&str; 7] = ["view all posts by", "posts by", "written by", "by", "von", "par", "por"];
 
-/// All names, each once, parted by `; `. `site` are the keys of the site's own names, which are nobody's.
+/// Returns all names, each once, separated by `; `. `site` are the keys of the names of the site, which are not authors.
 pub fn join_names<'a>(lines: impl Iterator<Item = &'a str>, site: &[String]) -> Option<String> {
     let mut kept: Vec<String> = Vec::new();
     for text in lines.filter_map(|text| clean_line(text, MAX_NAME_CHARS)).filter(|text| is_name(text)) {
@@ -29,7 +29,7 @@ fn without_prefix(text: &str) -> &str {
     PREFIXES.iter().find_map(behind).map_or(text, str::trim)
 }
 
-/// Not an address, a mail address, or what a template left unfilled.
+/// Returns whether a text is a name, rather than a URL, an e-mail address or an unfilled template.
 fn is_name(text: &str) -> bool {
     !(text.contains("://") || text.contains("www.") || text.contains(['@', '{', '}', '<', '>']))
 }
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn each_name_stands_once_and_bare() {
+    fn names_are_listed_once_without_prefixes() {
         assert_eq!(
             joined(&["By Ada Writer", "Perry Bacon Jr.", "Ada  Writer"]).as_deref(),
             Some("Ada Writer; Perry Bacon Jr.")
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_and_the_site_itself_are_no_authors() {
+    fn urls_and_the_site_name_are_not_authors() {
         assert_eq!(
             joined(&["https://facebook.com/ada", "a@b.org", "{{author}}", "The Review", "review.org", " "]),
             None

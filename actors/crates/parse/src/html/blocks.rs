@@ -1,15 +1,14 @@
-//! The pieces a page is made of for its reader, paragraphs, headings, list items, table rows, code, and how they
-//! become plain text.
+//! The blocks of a page (paragraphs, headings, list items, table cells, code) and their conversion to plain text.
 
 use trafilatura::dom::NodeId;
 
 use super::inline_marks::InlineMark;
 
-/// More cells than this in a row, or a longer one, are layout.
+/// A row with more cells, or with a longer cell, is layout rather than data.
 const MAX_ROW_CELLS: usize = 20;
 const MAX_CELL_BYTES: usize = 300;
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     /// A heading of any level.
@@ -20,14 +19,14 @@ pub enum BlockKind {
     Item,
     /// A cell of a table.
     Cell,
-    /// Code or other text whose lines are as they are.
+    /// Code or other preformatted text.
     Verbatim,
 }
 
-/// The parts of a page that a block is in.
+/// The regions of a page that contain a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageRegions {
-    /// Inside `nav` or what says it is a menu.
+    /// Inside `nav` or another element that declares itself a menu.
     pub menu: bool,
     /// Inside `aside`.
     pub aside: bool,
@@ -37,12 +36,12 @@ pub struct PageRegions {
     pub header: bool,
     /// Inside `figure` or `figcaption`.
     pub figure: bool,
-    /// Inside `article`, `main` or what says it is the article's body.
+    /// Inside `article`, `main` or another element that declares itself the body of the article.
     pub article: bool,
 }
 
 impl PageRegions {
-    /// Around the page's own text: menus, footers, side columns.
+    /// Returns whether the block is in the frame of the page: menus, footers, side columns.
     pub fn is_frame(self) -> bool {
         self.menu || self.footer || self.aside
     }
@@ -51,39 +50,39 @@ impl PageRegions {
 /// One block.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// What it is.
+    /// Its kind.
     pub kind: BlockKind,
-    /// Its words; lines only where the page breaks them.
+    /// Its text; line breaks only where the page has them.
     pub text: String,
-    /// Letters and digits of the text alone, by which it is found again in another rendering.
+    /// The letters and digits of the text, by which it is found in another rendering.
     pub key: String,
-    /// How many bytes of `key` stand in links.
+    /// Number of bytes of `key` in links.
     pub linked: usize,
-    /// The parts of the page that it is in.
+    /// The regions of the page that contain it.
     pub regions: PageRegions,
-    /// The list or table row that it belongs to, else the element that holds it.
+    /// Its list or table row, or else the element that contains it.
     pub group: NodeId,
-    /// The innermost element around it that is no part of a line.
+    /// The innermost block element around it.
     pub element: NodeId,
-    /// The markup within its words.
+    /// The markup in its text.
     pub marks: Vec<InlineMark>,
-    /// How many blocks of the page stand before it.
+    /// Number of blocks of the page before it.
     pub at: usize,
 }
 
 impl Block {
-    /// More than so many tenths of its words are links.
+    /// Returns whether more than `tenths` tenths of its text are links.
     pub fn is_linked_over(&self, tenths: usize) -> bool {
         self.linked * 10 > self.key.len() * tenths
     }
 }
 
-/// Letters and digits of a text.
+/// Returns the letters and digits of a text.
 pub fn key(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// Tables that lay out a page hold paragraphs; only short cells are a row of data.
+/// Turns cells of layout tables, which contain paragraphs, into paragraphs; only rows of short cells are data.
 pub fn demote_layout_cells(blocks: &mut [Block]) {
     for row in blocks.chunk_by_mut(|one, next| {
         one.kind == BlockKind::Cell && next.kind == BlockKind::Cell && one.group == next.group
@@ -98,8 +97,8 @@ pub fn demote_layout_cells(blocks: &mut [Block]) {
     }
 }
 
-/// The blocks as plain text: an empty line between them, but items and rows one under the other. With it comes where each of
-/// them begins, in Unicode scalar values.
+/// Joins blocks to plain text, with an empty line between them, except between list items and rows. Also returns the offset of each block,
+/// in Unicode scalar values.
 pub fn join_text(blocks: &[&Block]) -> (String, Vec<usize>) {
     let (mut out, mut chars, mut starts) = (String::new(), 0, Vec::with_capacity(blocks.len()));
     let mut last: Option<&Block> = None;

@@ -1,7 +1,7 @@
-//! Recognises boilerplate by words: the classes and ids of page parts, and the labels over lists of other pages.
+//! Recognises boilerplate by words: classes and ids of elements, and labels above lists of other pages.
 //!
-//! Class names are English nearly everywhere; labels are given in the languages of the pages that were measured. In each
-//! list the entries are parted by commas.
+//! Class names are English almost everywhere; labels are listed in the languages of the pages that were measured. The entries of each list
+//! are separated by commas.
 
 use trafilatura::dom::{Document, NodeId};
 
@@ -11,7 +11,7 @@ const BOILERPLATE_PARTS: &str = "newsletter, related, recommend, share, sharing,
     read-more, more-on, more-from, also-read, also-like, teaser-list, popular, trending, copyright, cookie, consent, \
     rating, printonly, print-only, editors-note, editors_note, editor-note";
 
-/// Words that say so only when they stand alone.
+/// Words that mark boilerplate only as a whole name.
 const BOILERPLATE_NAMES: &str = "rss, cta, rec, tag, tags, ad";
 
 const CAPTION_NAMES: &str = "caption, bildunterschrift, legende, image-desc, imagedesc, credit, copyright, photo-by, photoby, \
@@ -44,26 +44,26 @@ const LINK_LIST_LABELS: [&str; 6] = [
     "czytaj też, czytaj także, zobacz też, zobacz także, читайте также",
 ];
 
-/// A page that says nothing but this shows its text only once its script has run, in characters.
+/// Maximum length of a page that only asks for JavaScript, in characters.
 const MAX_SCRIPT_WALL_CHARS: usize = 300;
-/// What it asks for, in the languages of the pages that were measured.
+/// Phrases with which pages ask for JavaScript, in the languages of the pages that were measured.
 const SCRIPT_REQUESTS: &str = "enable, turn on, activate, requires, need, aktivier, einschalten, benötigt, activer, activez, nécessite, \
     habilit, activa, requiere, attiva, abilita, ative, schakel, włącz, включите";
 
-/// A page that is not there says little beside that, in characters.
+/// Maximum length of an error page, in characters.
 const MAX_ERROR_PAGE_CHARS: usize = 400;
-/// Titles of pages that are not there.
+/// Titles of error pages.
 const ERROR_PAGE_TITLES: &str = "not found, page not found, error 404, file not found, nicht gefunden, seite nicht gefunden, \
     page introuvable, page non trouvée, página no encontrada, pagina no encontrada, pagina non trovata, \
     página não encontrada, pagina niet gevonden, nie znaleziono, страница не найдена, ページが見つかりません";
 
-/// Whether a page that a server gives as one says by its title that it is not there.
+/// Returns whether a page, although sent with status 200, is an error page by its title.
 pub fn is_error_page(title: &str, text: &str) -> bool {
     let title = title.to_lowercase();
     let title = first_word(&title);
     let is_letter = |c: char| c.is_alphanumeric();
     let behind = title.strip_prefix("404").map(str::trim_start);
-    // The number alone is a title of other things too: of 404 Media, say.
+    // The number alone also occurs in other titles, such as 404 Media.
     let numbered = behind.is_some_and(|rest| !rest.starts_with(is_letter) || rest.starts_with("error"));
     let named = [Some(title), behind.map(first_word)].into_iter().flatten().any(|title| {
         let begins = |gone| title.strip_prefix(gone).is_some_and(|rest: &str| !rest.starts_with(is_letter));
@@ -72,12 +72,12 @@ pub fn is_error_page(title: &str, text: &str) -> bool {
     (named || numbered) && text.chars().nth(MAX_ERROR_PAGE_CHARS).is_none()
 }
 
-/// From the first letter or digit on.
+/// Returns the text from the first letter or digit on.
 fn first_word(text: &str) -> &str {
     text.trim_start_matches(|c: char| !c.is_alphanumeric())
 }
 
-/// Whether a page's whole text asks for JavaScript.
+/// Returns whether the text of a page only asks for JavaScript.
 pub fn is_script_wall(text: &str) -> bool {
     let text = text.to_lowercase();
     text.chars().nth(MAX_SCRIPT_WALL_CHARS).is_none()
@@ -85,12 +85,12 @@ pub fn is_script_wall(text: &str) -> bool {
         && entries(SCRIPT_REQUESTS).any(|asks| text.contains(asks))
 }
 
-/// Class and id of an element, in small letters.
+/// Returns the class and id of an element, in lower case.
 pub fn class_and_id(page: &Document, element: NodeId) -> String {
     format!("{} {}", page.class_name(element), page.id_attr(element)).to_lowercase()
 }
 
-/// A class or id of something that stands inside an article without being of it.
+/// Returns whether a class or id marks an element inside of an article that does not belong to it.
 pub fn is_boilerplate(names: &str) -> bool {
     entries(BOILERPLATE_PARTS).any(|entry| names.contains(entry))
         || names
@@ -98,23 +98,23 @@ pub fn is_boilerplate(names: &str) -> bool {
             .any(|name| entries(BOILERPLATE_NAMES).any(|entry| name == entry))
 }
 
-/// A class or id of a caption or of the line that names a picture's owner.
+/// Returns whether a class or id marks a caption or a picture credit.
 pub fn is_caption(names: &str) -> bool {
     entries(CAPTION_NAMES).any(|entry| names.contains(entry))
 }
 
-/// A line that leads away from the article, such as "Read also" over a list of links.
+/// Returns whether a line introduces other pages, such as "Read also" above a list of links.
 pub fn is_label(text: &str) -> bool {
     LINK_LIST_LABELS.iter().any(|list| starts_with_any(text, list))
 }
 
-/// A line that claims rights.
+/// Returns whether a line is a copyright notice.
 pub fn is_notice(text: &str) -> bool {
     text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '©').starts_with('©')
         || starts_with_any(text, NOTICE_PREFIXES)
 }
 
-/// A line that names where a picture comes from.
+/// Returns whether a line is a picture credit.
 pub fn is_credit(text: &str) -> bool {
     let Some((name, _)) = text.split_once([':', '©']) else { return false };
     let name = name.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_that_are_not_the_articles_are_known_by_their_class() {
+    fn boilerplate_is_recognised_by_its_class() {
         for names in ["post-newsletter", "c-related__list", "article tags", "inline-cta", "rec-post"] {
             assert!(is_boilerplate(names), "{names}");
         }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_asks_for_script_says_nothing_else() {
+    fn script_wall_is_recognised() {
         assert!(is_script_wall("You need to enable JavaScript to run this app."));
         assert!(is_script_wall("Bitte aktivieren Sie JavaScript in Ihrem Browser."));
         assert!(!is_script_wall("JavaScript is a language of the web."));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_not_there_says_so_by_its_title_and_little_else() {
+    fn error_page_is_recognised_by_its_title() {
         for title in [
             "404 Not Found",
             "404 Page Not Found",
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_is_known_by_how_it_begins() {
+    fn label_is_recognised_by_its_start() {
         for text in
             ["Read more:", "» Lesen Sie auch", "À lire aussi", "Mehr zum Thema auf UEPO.de", "Tags: ants"]
         {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn credits_and_notices_are_known_by_how_they_begin() {
+    fn credits_and_notices_are_recognised_by_their_start() {
         assert!(
             is_credit("(Credit: Clayton Aldern / Grist)")
                 && is_credit("Foto: dpa")

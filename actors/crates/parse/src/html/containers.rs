@@ -1,4 +1,4 @@
-//! The elements around blocks that readers need: lists, tables, quotations.
+//! Writes the elements around blocks: lists, tables, quotations.
 
 use std::collections::HashSet;
 
@@ -7,30 +7,30 @@ use trafilatura::dom::{Document, NodeId};
 use super::blocks::{Block, BlockKind};
 use super::walk;
 
-/// Lists within lists, and the like, that are shown as such.
+/// Maximum nesting depth of lists and similar elements that is written.
 const MAX_DEPTH: usize = 24;
-/// Empty cells that are written in front of one.
+/// Maximum number of empty cells that are written before a cell.
 const MAX_EMPTY_CELLS: usize = 100;
 
-/// An element that is written and still open.
+/// A written element that is still open.
 #[derive(Clone, Copy, Debug)]
 struct OpenContainer {
     element: NodeId,
     tag: &'static str,
-    /// Of a row: the cells that were written.
+    /// For a row: number of written cells.
     cells: usize,
 }
 
-/// What is open where the writing stands.
+/// The elements that are open at the current position of the output.
 pub struct Containers<'a> {
     page: &'a Document,
-    /// The tables that hold data; others lay out a page.
+    /// The tables with data, as opposed to layout tables.
     tables: HashSet<NodeId>,
     open: Vec<OpenContainer>,
 }
 
 impl<'a> Containers<'a> {
-    /// For these blocks; nothing is open.
+    /// Creates the state for these blocks, with no open element.
     pub fn new(page: &'a Document, blocks: &[&Block]) -> Self {
         let cells = blocks.iter().filter(|block| block.kind == BlockKind::Cell);
         let tables = cells.filter_map(|block| {
@@ -39,7 +39,7 @@ impl<'a> Containers<'a> {
         Self { page, tables: tables.collect(), open: Vec::new() }
     }
 
-    /// Ends what this element does not stand in, and begins what it does.
+    /// Closes the elements that do not contain this one, and opens those that do.
     pub fn enter(&mut self, element: NodeId, out: &mut String) {
         let wanted = self.wanted(element);
         let same =
@@ -50,12 +50,12 @@ impl<'a> Containers<'a> {
         }
     }
 
-    /// Whether this element is the one that was begun last, and may hold bare words.
-    pub fn holds_words_itself(&self, element: NodeId) -> bool {
+    /// Returns whether this element is the one that was opened last and may contain text directly.
+    pub fn accepts_text_in(&self, element: NodeId) -> bool {
         self.open.last().is_some_and(|open| open.element == element && open.tag != "blockquote")
     }
 
-    /// Ends everything.
+    /// Closes all elements.
     pub fn leave(&mut self, out: &mut String) {
         self.close(0, out);
     }
@@ -95,7 +95,7 @@ impl<'a> Containers<'a> {
         self.open.push(OpenContainer { element, tag, cells: 0 });
     }
 
-    /// Writes the empty cells in front of one, which hold no block.
+    /// Writes the empty cells before a cell.
     fn fill_row(&mut self, cell: NodeId, out: &mut String) {
         let before = std::iter::successors(self.page.prev_element_sibling(cell), |other| {
             self.page.prev_element_sibling(*other)
@@ -115,14 +115,14 @@ impl<'a> Containers<'a> {
     }
 }
 
-/// The elements from the page's root down to this one.
+/// Returns the elements from the root of the page down to this one.
 pub fn path_from_root(page: &Document, element: NodeId) -> Vec<NodeId> {
     let mut path: Vec<NodeId> = walk::ancestors(page, element).collect();
     path.reverse();
     path
 }
 
-/// What an element is written as, if it is.
+/// Returns the tag with which an element is written; `None` if it is not.
 fn output_tag(tag: &str) -> Option<&'static str> {
     match tag {
         "ul" | "menu" | "dir" => Some("ul"),
@@ -141,7 +141,7 @@ fn output_tag(tag: &str) -> Option<&'static str> {
     }
 }
 
-/// Attributes that are numbers and are kept.
+/// Returns the numeric attributes that are written.
 fn number_attributes(tag: &str) -> &'static [&'static str] {
     match tag {
         "ol" => &["start"],
@@ -151,7 +151,7 @@ fn number_attributes(tag: &str) -> &'static [&'static str] {
     }
 }
 
-/// Whether HTML lets one stand directly in the other.
+/// Returns whether HTML allows the element directly in the other.
 fn fits(around: Option<&str>, tag: &str) -> bool {
     match tag {
         "li" => matches!(around, Some("ul" | "ol")),

@@ -89,7 +89,7 @@ fn prepare(page: &Document) -> Document {
             page.set_tag_name(node, open);
         }
     }
-    // A listing or a quotation in a figure is no picture.
+    // Code or a quotation in a figure is not a picture.
     for figure in page.iter(root, &["figure"]) {
         if walk::is_text_figure(&page, figure) {
             page.set_tag_name(figure, "div");

@@ -1,13 +1,13 @@
-//! A cheap check of markup before a parser builds a tree from it.
+//! A cheap check of markup before it is parsed to a tree.
 //!
-//! Parsers of HTML take time with the square of nesting and of the attributes of one tag. This scan takes one pass, keeps
-//! a bounded stack, and refuses what no honest page has. (faults-and-threats, P6)
+//! HTML parsers take quadratic time in the nesting depth and in the number of attributes of a tag. This scan takes one pass with a bounded
+//! stack, and rejects markup that exceeds the limits below. (faults-and-threats, P6)
 
 use super::ArticleError;
 
-/// The most elements within each other. Browsers stop at 512.
+/// Maximum nesting depth. Browsers stop at 512.
 const MAX_DEPTH: usize = 512;
-/// The most attributes of one tag.
+/// Maximum number of attributes of a tag.
 const MAX_ATTRIBUTES: usize = 512;
 
 /// A page over one of these is a data dump. The extractor, which copies parts of the tree many times, would take seconds.
@@ -15,19 +15,19 @@ const MAX_ORDINARY_TAGS: usize = 50_000;
 const MAX_ORDINARY_DEPTHS: usize = 2_000_000;
 const MAX_ORDINARY_TEXT_BYTES: usize = 2 << 20;
 
-/// What a page is made of.
+/// The size of the markup of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Extent {
-    /// How many tags open an element.
+pub struct MarkupSize {
+    /// Number of start tags.
     pub tags: usize,
-    /// The depths of all elements, added up.
+    /// Sum of the depths of all elements.
     pub depths: usize,
-    /// Bytes between the tags, scripts and styles left out.
+    /// Bytes of text between tags, without scripts and styles.
     pub text: usize,
 }
 
-impl Extent {
-    /// Small enough for an extractor.
+impl MarkupSize {
+    /// Returns whether the page is small enough for an extractor.
     pub fn is_ordinary(&self) -> bool {
         self.tags <= MAX_ORDINARY_TAGS
             && self.depths <= MAX_ORDINARY_DEPTHS
@@ -38,8 +38,8 @@ impl Extent {
 /// Measures a page.
 ///
 /// # Errors
-/// `TooDeep` and `TooManyAttributes`.
-pub fn check(html: &str) -> Result<Extent, ArticleError> {
+/// [`ArticleError::TooDeep`] and [`ArticleError::TooManyAttributes`].
+pub fn check(html: &str) -> Result<MarkupSize, ArticleError> {
     let mut scan = TagScanner::of(html);
     while let Some(tag) = scan.next_tag() {
         scan.skip_raw_text(&tag);
@@ -54,7 +54,7 @@ pub fn check(html: &str) -> Result<Extent, ArticleError> {
     Ok(scan.extent)
 }
 
-/// Whether a tag has too many attributes for markup that only a tokenizer reads. The tokenizer compares each attribute with all
+/// Returns whether a tag has too many attributes for markup that only a tokenizer reads. The tokenizer compares each attribute with all
 /// the ones before it, and it reads the content of scripts and other raw-text elements as markup.
 pub fn has_attribute_flood(html: &str) -> bool {
     let mut scan = TagScanner::of(html);
@@ -70,12 +70,12 @@ enum TagToken<'a> {
 struct TagScanner<'a> {
     rest: &'a [u8],
     open: Vec<&'a [u8]>,
-    extent: Extent,
+    extent: MarkupSize,
 }
 
 impl<'a> TagScanner<'a> {
     fn of(html: &'a str) -> Self {
-        Self { rest: html.as_bytes(), open: Vec::new(), extent: Extent::default() }
+        Self { rest: html.as_bytes(), open: Vec::new(), extent: MarkupSize::default() }
     }
 
     /// Returns the next tag; skips comments.
@@ -114,14 +114,14 @@ impl<'a> TagScanner<'a> {
         if self.open.len() > MAX_DEPTH { Err(ArticleError::TooDeep) } else { Ok(()) }
     }
 
-    /// An end tag ends everything up to the nearest element of its name, or nothing when there is none.
+    /// Closes the elements up to the nearest one with this name, or none if there is no such element.
     fn close(&mut self, name: &[u8]) {
         if let Some(at) = self.open.iter().rposition(|open| open.eq_ignore_ascii_case(name)) {
             self.open.truncate(at);
         }
     }
 
-    /// Comments end at `--!>` too, but for one whose dashes are those of its beginning (HTML, sections 13.2.5.43 to 52).
+    /// Skips a comment. Comments also end at `--!>`, unless its dashes belong to the start of the comment (HTML, sections 13.2.5.43 to 52).
     fn skip_comment(&mut self) -> Option<()> {
         let rest = self.rest;
         let end = |(at, window): (usize, &[u8])| match window {
@@ -148,7 +148,7 @@ impl<'a> TagScanner<'a> {
         name
     }
 
-    /// Goes behind the tag's `>` and counts the words in it that stand for attributes.
+    /// Skips the rest of a tag including `>` and returns the number of its attributes.
     fn take_attributes(&mut self) -> usize {
         let (mut count, mut quote, mut in_word, mut in_value) = (0, None, false, false);
         for (at, byte) in self.rest.iter().enumerate() {
@@ -198,7 +198,7 @@ impl<'a> TagScanner<'a> {
     }
 }
 
-/// Elements that hold nothing, and those that the next of their kind ends: they do not nest by being left open.
+/// Returns whether an element has no content or is closed by the next one of its kind, so that unclosed tags do not nest.
 fn closes_itself(name: &[u8]) -> bool {
     const NAMES: &[&[u8]] = &[
         b"area",
@@ -254,14 +254,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_measured_or_refused(html in "[<>/!\"'= a-c-]{0,200}") {
+        fn any_text_is_measured_or_rejected(html in "[<>/!\"'= a-c-]{0,200}") {
             let _ = check(&html);
         }
     }
 
-    /// Of the threat table (row P6).
+    /// Threat table (row P6).
     #[test]
-    fn a_million_nested_elements_are_refused() {
+    fn million_nested_elements_are_rejected() {
         assert_eq!(check(&"<div>".repeat(1_000_000)), Err(ArticleError::TooDeep));
         assert_eq!(check(&"<div></span>".repeat(1_000)), Err(ArticleError::TooDeep));
     }
@@ -302,15 +302,15 @@ mod tests {
     }
 
     #[test]
-    fn a_million_comments_take_one_pass() {
+    fn million_comments_take_linear_time() {
         for comment in ["<!---->", "<!----!>", "<!-- --!"] {
             assert!(check(&comment.repeat(1_000_000)).is_ok(), "{comment}");
         }
     }
 
-    /// Of the threat table (row P6).
+    /// Threat table (row P6).
     #[test]
-    fn a_million_attributes_of_one_tag_are_refused() {
+    fn million_attributes_of_one_tag_are_rejected() {
         let many: String = (0..1_000_000).map(|n| format!(" a{n}=\"x y\"")).collect();
 
         assert_eq!(check(&format!("<div{many}>")), Err(ArticleError::TooManyAttributes));
@@ -318,14 +318,14 @@ mod tests {
     }
 
     #[test]
-    fn tags_that_are_never_closed_by_habit_do_not_nest() {
+    fn tags_with_optional_end_do_not_nest() {
         let page = "<ul>".to_owned() + &"<li>one<p>two<br><img src=x>".repeat(5_000);
 
         assert_eq!(check(&page).map(|extent| (extent.tags, extent.depths)), Ok((20_001, 20_000)));
     }
 
     #[test]
-    fn the_text_is_what_stands_between_tags() {
+    fn text_between_tags_is_counted() {
         assert_eq!(
             check("<p class=a>four<script>not this</script>and").map(|extent| extent.text),
             Ok("four<".len() + "<and".len() + 1)
@@ -335,12 +335,12 @@ mod tests {
     }
 
     #[test]
-    fn an_element_that_is_left_open_inside_another_ends_with_it() {
+    fn unclosed_element_ends_with_its_parent() {
         assert!(check(&"<div><span></div>".repeat(5_000)).is_ok());
     }
 
     #[test]
-    fn markup_within_scripts_comments_and_quotes_is_none() {
+    fn markup_in_scripts_comments_and_quotes_is_ignored() {
         let inside = "<div>".repeat(1_000);
 
         assert!(

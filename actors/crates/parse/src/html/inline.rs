@@ -1,4 +1,4 @@
-//! The words of a block with the markup in them.
+//! Writes the text of a block with its inline markup.
 
 use trafilatura::dom::{Document, NodeId};
 use url::Url;
@@ -10,7 +10,7 @@ use super::pictures::{PictureSource, inline_source};
 use super::plain_text::{is_visible, normalize_line};
 use super::sanitize::MAX_HTML_BYTES;
 
-/// Writes a block's words; of more than [`MAX_HTML_BYTES`] it writes a part.
+/// Writes the text of a block, of which the HTML is cut at [`MAX_HTML_BYTES`].
 pub fn write(page: &Document, base: Option<&Url>, block: &Block, out: &mut String) {
     let mut writer = InlineWriter { page, base, out, waiting: Vec::new(), open: Vec::new() };
     let mut marks = block.marks.iter().peekable();
@@ -27,7 +27,7 @@ pub fn write(page: &Document, base: Option<&Url>, block: &Block, out: &mut Strin
             seen += 1;
         }
         writer.letter(c, block.kind == BlockKind::Verbatim);
-        // What ends, ends before the space that follows; what begins, begins behind it.
+        // Elements end before the following space and begin after it.
         while let Some(mark) = marks.next_if(|mark| mark.at <= seen && mark.what == InlineMarkKind::Close) {
             writer.mark(mark.what);
         }
@@ -44,7 +44,7 @@ struct InlineWriter<'a> {
     page: &'a Document,
     base: Option<&'a Url>,
     out: &'a mut String,
-    /// Elements that begin with the next letter: those without one are left out.
+    /// Elements that begin before the next character; elements without a character are omitted.
     waiting: Vec<NodeId>,
     open: Vec<Option<&'static str>>,
 }
@@ -85,7 +85,7 @@ impl InlineWriter<'_> {
         }
     }
 
-    /// `false` for a link that leads nowhere.
+    /// Writes a start tag; returns `false` for a link without a valid URL.
     fn begin_one(&mut self, element: NodeId, tag: &'static str) -> bool {
         let attribute = match tag {
             "a" => match self
@@ -125,7 +125,7 @@ impl InlineWriter<'_> {
     }
 }
 
-/// What an element within words is written as.
+/// Returns the tag with which an inline element is written.
 fn output_tag(tag: &str) -> Option<&'static str> {
     const UNCHANGED_TAGS: [&str; 20] = [
         "a", "b", "strong", "i", "em", "u", "s", "del", "ins", "mark", "small", "sub", "sup", "code", "kbd",
@@ -148,7 +148,7 @@ pub fn write_image(source: &PictureSource, out: &mut String) {
     out.push_str("\" loading=\"lazy\" referrerpolicy=\"no-referrer\">");
 }
 
-/// Writes words in which nothing is markup.
+/// Writes text with escaped markup.
 pub fn write_escaped(text: &str, out: &mut String) {
     text.chars().for_each(|c| write_char(c, out));
 }

@@ -1,33 +1,33 @@
-//! Markup within a line of words: what is gathered while a page is walked, and which of it each block gets.
+//! Inline markup of a line: collected while a page is walked, then divided among its blocks.
 
 use trafilatura::dom::NodeId;
 
 use super::plain_text::is_visible;
 
-/// Elements within elements of a line that are kept.
+/// Maximum nesting depth of inline elements that is kept.
 const MAX_DEPTH: usize = 16;
 
-/// Where an element of a line begins or ends, or a picture stands.
+/// The start or end of an inline element, or a picture, with its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InlineMark {
-    /// How many characters that can be seen stand before it. White space may change while a text is made plain; these do not.
+    /// Number of visible characters before it. White space may change during normalisation; visible characters do not.
     pub at: usize,
-    /// What it is.
+    /// Its kind.
     pub what: InlineMarkKind,
 }
 
-/// What an [`InlineMark`] stands for.
+/// The kind of an [`InlineMark`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InlineMarkKind {
-    /// An element begins.
+    /// Start of an element.
     Open(NodeId),
-    /// The element that began last ends.
+    /// End of the element that was opened last.
     Close,
     /// A picture.
     Picture(NodeId),
 }
 
-/// A line that is being read.
+/// Builds a line with its marks.
 #[derive(Debug, Default)]
 pub struct LineBuilder {
     text: String,
@@ -39,13 +39,13 @@ pub struct LineBuilder {
 }
 
 impl LineBuilder {
-    /// Adds words as they are.
+    /// Adds text.
     pub fn push(&mut self, text: &str) {
         self.seen += text.chars().filter(|c| is_visible(*c)).count();
         self.text.push_str(text);
     }
 
-    /// Begins an element; `false` where it is too deep within others.
+    /// Opens an element; returns `false` if it is nested too deeply.
     pub fn open(&mut self, element: NodeId) -> bool {
         let open = self.open.len() < MAX_DEPTH;
         if open {
@@ -55,7 +55,7 @@ impl LineBuilder {
         open
     }
 
-    /// Ends the element that began last.
+    /// Closes the element that was opened last.
     pub fn close(&mut self) {
         if self.open.pop().is_some() {
             self.mark(InlineMarkKind::Close);
@@ -71,7 +71,7 @@ impl LineBuilder {
         self.marks.push(InlineMark { at: self.seen, what });
     }
 
-    /// Ends the line: what was gathered. Elements that are open go on in the next.
+    /// Ends the line and returns it. Open elements continue in the next line.
     pub fn take(&mut self) -> MarkedLine {
         let next = Self { around: self.open.clone(), open: self.open.clone(), ..Self::default() };
         let Self { text, seen, marks, around, .. } = std::mem::replace(self, next);
@@ -82,7 +82,7 @@ impl LineBuilder {
 /// A line with its marks.
 #[derive(Debug)]
 pub struct MarkedLine {
-    /// Its words.
+    /// Its text.
     pub text: String,
     seen: usize,
     marks: Vec<InlineMark>,
@@ -90,7 +90,7 @@ pub struct MarkedLine {
 }
 
 impl MarkedLine {
-    /// The pictures of the line.
+    /// Returns the pictures of the line.
     pub fn pictures(&self) -> impl Iterator<Item = NodeId> {
         self.marks.iter().filter_map(|mark| match mark.what {
             InlineMarkKind::Picture(element) => Some(element),
@@ -98,8 +98,8 @@ impl MarkedLine {
         })
     }
 
-    /// The marks of each of these parts of the text, which stand in order: what is open where a part begins is opened in it, what is
-    /// open where it ends is closed.
+    /// Returns the marks of each of these consecutive parts of the text. Elements that are open at the start of a part are opened in it, and
+    /// elements that are open at its end are closed.
     pub fn marks_of(&self, parts: &[&str]) -> Vec<Vec<InlineMark>> {
         let mut rest = self.marks.iter().copied().peekable();
         let (mut open, mut from, mut left) = (self.around.clone(), 0, self.seen);

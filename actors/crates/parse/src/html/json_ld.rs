@@ -1,9 +1,9 @@
-//! What a page says about its article in JSON-LD (schema.org), the most reliable of its statements.
+//! Reads the JSON-LD of a page (schema.org), the most reliable source of metadata.
 
 use serde_json::{Map, Value};
 use trafilatura::dom::Document;
 
-/// Longer JSON-LD of a page is not read, in bytes.
+/// Maximum length of the JSON-LD of a page, in bytes; longer JSON-LD is ignored.
 const MAX_JSON_LD_BYTES: usize = 2 << 20;
 
 /// The article as JSON-LD describes it; a field is empty if it is not stated.
@@ -11,17 +11,17 @@ const MAX_JSON_LD_BYTES: usize = 2 << 20;
 pub struct JsonLdArticle {
     /// Its headline.
     pub headline: Option<String>,
-    /// Who wrote it, one name each.
+    /// Names of its authors.
     pub authors: Vec<String>,
-    /// The name of who publishes it.
+    /// Name of its publisher.
     pub publisher: Option<String>,
-    /// When it was published, as written there.
+    /// Publication date as written.
     pub published: Option<String>,
-    /// A few lines about it.
+    /// Its description.
     pub description: Option<String>,
-    /// The address of its picture, as written there.
+    /// URL of its picture as written.
     pub image: Option<String>,
-    /// Its language, as written there.
+    /// Its language as written.
     pub language: Option<String>,
 }
 
@@ -34,7 +34,7 @@ pub fn read(page: &Document) -> JsonLdArticle {
     }
     let values: Vec<Value> = texts.iter().filter_map(|text| parse(text)).collect();
     let mut things = Vec::new();
-    values.iter().for_each(|value| collect_things(value, &mut things));
+    values.iter().for_each(|value| collect_objects(value, &mut things));
     let article = things.iter().find(|thing| is_a(thing, is_article));
     let page = things.iter().find(|thing| is_a(thing, |kind| kind.ends_with("WebPage")));
     article.or(page).map(|thing| article_from(thing, &things)).unwrap_or_default()
@@ -48,16 +48,16 @@ fn parse(text: &str) -> Option<Value> {
     })
 }
 
-/// All things on the outer levels: lists and graphs hold more than one.
-fn collect_things<'a>(value: &'a Value, things: &mut Vec<&'a Map<String, Value>>) {
+/// Collects the objects on the outer levels, including those in lists and graphs.
+fn collect_objects<'a>(value: &'a Value, things: &mut Vec<&'a Map<String, Value>>) {
     match value {
-        Value::Array(values) => values.iter().for_each(|value| collect_things(value, things)),
+        Value::Array(values) => values.iter().for_each(|value| collect_objects(value, things)),
         Value::Object(thing) => {
             things.push(thing);
             ["@graph", "mainEntity", "mainEntityOfPage"]
                 .iter()
                 .filter_map(|name| thing.get(*name))
-                .for_each(|inner| collect_things(inner, things));
+                .for_each(|inner| collect_objects(inner, things));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
@@ -94,7 +94,7 @@ fn strings(value: Option<&Value>) -> Vec<String> {
     }
 }
 
-/// Names of people and organisations, which may stand there, be told by their `name`, or be told elsewhere by their `@id`.
+/// Returns the names of people and organisations: given as strings, by `name`, or in other objects referenced by `@id`.
 fn named(value: Option<&Value>, things: &[&Map<String, Value>]) -> Vec<String> {
     let name = |thing: &Map<String, Value>| thing.get("name").and_then(Value::as_str).map(str::to_owned);
     match value {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_article_is_found_among_other_things() {
+    fn article_is_found_among_other_objects() {
         let notes = notes_of(
             r#"{"@graph": [{"@type": "WebSite", "name": "Site"}, {"@type": ["NewsArticle"], "headline": "Herons wait",
             "author": [{"@type": "Person", "name": "Ada Writer"}, "Jo Bird"], "datePublished": "2026-01-02",
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_author_may_be_told_elsewhere() {
+    fn author_may_be_referenced_by_id() {
         let notes = notes_of(
             r##"[{"@type": "BlogPosting", "author": {"@id": "#ada"}}, {"@id": "#ada", "@type": "Person", "name": "Ada"}]"##,
         );
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_break_within_a_string_is_forgiven() {
+    fn line_break_in_a_string_is_accepted() {
         assert_eq!(
             notes_of("{\"@type\": \"Article\", \"headline\": \"one\ntwo\"}").headline.as_deref(),
             Some("one two")
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_says_nothing() {
+    fn invalid_json_is_ignored() {
         for text in ["", "null", "{", "[[[]]]", "{\"@type\": 3, \"author\": 4}"] {
             assert_eq!(notes_of(text), JsonLdArticle::default());
         }

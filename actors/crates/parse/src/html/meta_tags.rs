@@ -7,12 +7,12 @@ use trafilatura::dom::Document;
 /// The content of the `meta` elements of a page, by name.
 pub struct MetaTags {
     values: HashMap<String, Vec<String>>,
-    /// The address in `link rel="canonical"`.
+    /// The URL in `link rel="canonical"`.
     pub canonical: Option<String>,
 }
 
 impl MetaTags {
-    /// Reads them wherever they stand: many pages break their head early.
+    /// Reads them anywhere in the page, because errors end the head of many pages early.
     pub fn from_page(page: &Document) -> Self {
         let mut values: HashMap<String, Vec<String>> = HashMap::new();
         for element in page.get_elements_by_tag_name(page.root(), "meta") {
@@ -30,12 +30,12 @@ impl MetaTags {
         Self { values, canonical: canonical.and_then(|link| page.get_attribute(link, "href")) }
     }
 
-    /// What is stated under the first of these names that is there. The names are in small letters.
+    /// Returns the content for the first of these names that is present. The names are in lower case.
     pub fn first(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|name| self.values.get(*name)?.first()).map(String::as_str)
     }
 
-    /// Everything under the first of these names that is more than an address.
+    /// Returns all contents for the first of these names with a content that is not a URL.
     pub fn all<'a>(&'a self, names: &'a [&str]) -> impl Iterator<Item = &'a str> {
         let is_words = |content: &String| !content.contains("://");
         let list =

@@ -1,4 +1,4 @@
-//! What a page says about itself: title, author, date, picture, language, addresses.
+//! Reads the metadata of a page: title, author, date, picture, language, URLs.
 //!
 //! Sources in this order: JSON-LD, `meta` elements, other elements of the page, the extractor.
 
@@ -24,7 +24,7 @@ const MAX_DESCRIPTION_CHARS: usize = 2_000;
 /// A refresh after at most this many seconds is a redirect.
 const MAX_REFRESH_SECONDS: f64 = 5.0;
 
-/// Reads everything about the page but its text.
+/// Reads everything about the page except its text.
 pub fn read(page: &Document, url: &str, found: Option<&Metadata>) -> Article {
     let sources = MetadataSources {
         page,
@@ -60,7 +60,7 @@ struct MetadataSources<'a> {
 
 impl MetadataSources<'_> {
     fn site_name(&self) -> Option<String> {
-        // The extractor takes the host of any address that the page claims.
+        // The extractor uses the host of any URL that the page declares.
         let found = self.found.map(|found| found.sitename.as_str()).filter(|name| !self.is_other_host(name));
         let names = [
             self.meta_tags.first(&["og:site_name"]),
@@ -175,14 +175,14 @@ impl MetadataSources<'_> {
     fn canonical_url(&self) -> Option<String> {
         let canonical =
             self.resolve_url(self.meta_tags.canonical.as_deref().or(self.meta_tags.first(&["og:url"]))?)?;
-        // A template that names the site's front page on every page says nothing of this one.
+        // Some templates declare the front page as the canonical URL of every page.
         let is_front = |url: &Url| url.path() == "/" && url.query().is_none();
         let mistaken = Url::parse(&canonical).ok().is_some_and(|url| is_front(&url))
             && !self.base.as_ref().is_some_and(is_front);
         (!mistaken).then_some(canonical)
     }
 
-    /// HTML, 4.2.5.3: `http-equiv="refresh"`.
+    /// Returns the target of `http-equiv="refresh"` (HTML, 4.2.5.3).
     fn moved_to(&self) -> Option<String> {
         let (wait, target) = self.meta_tags.first(&["refresh"])?.split_once([';', ','])?;
         let soon =
@@ -200,7 +200,7 @@ impl MetadataSources<'_> {
     }
 }
 
-/// The first part of a language tag (BCP 47).
+/// Returns the primary language subtag (BCP 47).
 fn language_code(tag: &str) -> Option<String> {
     let code = tag.trim().split(['-', '_']).next()?.to_ascii_lowercase();
     let fits = matches!(code.len(), 2 | 3) && code.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_says_where_it_sends_its_readers_on_to() {
+    fn meta_refresh_target_is_read() {
         let moved =
             |content: &str| facts(&format!("<meta http-equiv=Refresh content=\"{content}\">")).moved_to;
 
@@ -233,12 +233,12 @@ mod tests {
     }
 
     #[test]
-    fn a_page_without_facts_has_none() {
+    fn page_without_metadata_has_none() {
         assert_eq!(facts(""), Article { language: Some("en".to_owned()), ..Article::default() });
     }
 
     #[test]
-    fn the_stated_title_wins_over_the_one_with_the_sites_name() {
+    fn stated_title_overrides_the_title_element() {
         let page = facts(
             "<title>Herons wait | The Review</title><meta property=\"og:title\" content=\" Herons\n wait \">",
         );
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sites_name_is_taken_off_the_title() {
+    fn site_name_is_removed_from_the_title() {
         let page = facts(
             "<title>Herons wait - The Review</title><meta property=\"og:site_name\" content=\"The Review\">",
         );
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn authors_come_from_the_notes_first() {
+    fn authors_are_read_from_json_ld_first() {
         let page = facts(concat!(
             "<meta name=author content=Webmaster><script type=\"application/ld+json\">",
             r#"{"@type": "Article", "author": [{"name": "Perry Bacon Jr."}, {"name": "By Ada Writer"}]}</script>"#
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_no_author() {
+    fn url_is_not_an_author() {
         let page = facts(
             "<meta property=\"article:author\" content=\"https://facebook.com/ada\"><meta name=author content=Ada>",
         );
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_made_whole_and_only_of_the_web() {
+    fn urls_are_resolved_and_limited_to_http() {
         let page = facts(
             "<link rel=canonical href=\"/c\"><meta property=\"og:image\" content=\"javascript:alert(1)\">",
         );
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_canonical_front_page_is_a_mistake() {
+    fn canonical_url_of_the_front_page_is_ignored() {
         assert_eq!(facts("<link rel=canonical href=\"https://example.org/\">").canonical_url, None);
     }
 

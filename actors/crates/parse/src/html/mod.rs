@@ -1,4 +1,4 @@
-//! A web page becomes an article: plain text in reading order, and what the page says about itself.
+//! Extracts the article of a web page: plain text in reading order, and metadata.
 //!
 //! Pure functions of the page, in this order: [`guard`] checks the markup before a tree is built from it; [`extractor`] asks an
 //! extractor for the article; [`walk`] reads the page from top to bottom into blocks; [`selection`] finds the extraction among
@@ -48,7 +48,7 @@ pub(crate) use rendition::{MAX_HEADINGS, Rendition};
 pub(crate) use sanitize::sanitize_for_text;
 pub(crate) use timestamp::with_offset_colon;
 
-/// The article of a page, and what the page says about itself.
+/// The article of a page with its metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Article {
     /// The title, without the site's name; at most 300 characters.
@@ -87,7 +87,7 @@ pub enum ArticleError {
     /// The page has no words.
     #[error("the page has no text")]
     NoText,
-    /// The page says in words that it does not exist, with a status that says it does.
+    /// The page is an error page that was sent with a success status.
     #[error("the page says that it does not exist")]
     NotFound,
     /// Elements are nested deeper than browsers show.
@@ -99,7 +99,7 @@ pub enum ArticleError {
 }
 
 /// Reads the article of a page. Links are resolved against `url`. If `user_title`, the title that the user gave the page, differs
-/// from the page's own title, the headline stays in the text.
+/// from the title of the page, the headline is kept in the text.
 ///
 /// # Errors
 /// [`ArticleError`].
@@ -122,7 +122,7 @@ pub fn read(html: &str, url: &str, user_title: Option<&str>) -> Result<Article, 
     }
 }
 
-/// Whether a tree may be built from this markup: it is nested no deeper than an honest page.
+/// Returns whether a tree may be built from this markup: it is nested no deeper than an honest page.
 pub(crate) fn is_buildable(html: &str) -> bool {
     guard::check(html).is_ok()
 }
@@ -143,7 +143,7 @@ fn walk_body(page: &Document) -> PageContent {
     walk::walk(page, page.body().unwrap_or_else(|| page.root()))
 }
 
-/// Renders the selected blocks; if that is no text, the extraction, then the page without its frame, then all of it.
+/// Renders the selected blocks; if they have no text, the extraction, then the page without its frame, then the whole page.
 fn select_rendition(
     page: &Document,
     url: Option<&Url>,

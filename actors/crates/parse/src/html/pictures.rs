@@ -1,4 +1,4 @@
-//! The pictures of an article, out of all on its page.
+//! Selects the pictures of an article from those of its page.
 
 use std::collections::HashSet;
 
@@ -12,43 +12,43 @@ use super::plain_text::clean_line;
 use super::walk::{self, Picture};
 use super::{boilerplate, plain_text};
 
-/// A picture that opens an article stands at most so many blocks before its first words: title and byline are between.
+/// Maximum number of blocks, such as title and byline, between the opening picture of an article and its text.
 const MAX_BLOCKS_BEFORE: usize = 6;
-/// A picture with a shorter side, in pixels, is a sign for a person or a network.
+/// Pictures with a shorter side are icons, such as avatars and logos of networks.
 const MIN_SIDE_PIXELS: u32 = 48;
-/// One amid words with such a side, in pixels, is there to be counted.
+/// Inline pictures with a side of at most this length are tracking pixels.
 const MAX_DOT_PIXELS: u32 = 2;
-/// Captions and what stands in the place of a picture are cut here, in characters.
+/// Maximum length of captions and alternative texts, in characters.
 const MAX_CAPTION_CHARS: usize = 1_000;
-/// Pictures of one article.
+/// Maximum number of pictures of an article.
 const MAX_PICTURES: usize = 500;
-/// Pictures that are looked at for it.
+/// Maximum number of pictures that are considered.
 const MAX_CANDIDATES: usize = 2_000;
-/// Where pages name a picture, most trusted first: what is loaded late has a blank one in its `src`.
+/// Attributes with the URL of a picture, in order of preference: lazily loaded pictures have a placeholder in `src`.
 const SOURCE_ATTRIBUTES: [&str; 5] = ["data-src", "data-lazy-src", "data-original", "data-hi-res-src", "src"];
 const SOURCE_SET_ATTRIBUTES: [&str; 2] = ["srcset", "data-srcset"];
-/// Offers of a set that are looked at.
+/// Maximum number of candidates of a `srcset` that are considered.
 const MAX_OFFERS: usize = 30;
 
 /// A picture of an article.
 #[derive(Debug)]
 pub struct ArticlePicture {
-    /// How many blocks of the page stand before it.
+    /// Number of blocks of the page before it.
     pub at: usize,
     /// Its element.
     pub element: NodeId,
-    /// Where it is.
+    /// Its source.
     pub source: PictureSource,
-    /// The words under it, where they are not in the text.
+    /// Its caption, if it is not in the text.
     pub caption: Option<String>,
 }
 
-/// Where a picture is, and what it shows.
+/// The URL and alternative text of a picture.
 #[derive(Debug)]
 pub struct PictureSource {
     /// `http` or `https`.
     pub url: String,
-    /// What stands in its place.
+    /// Its alternative text.
     pub alt: String,
 }
 
@@ -65,7 +65,7 @@ pub fn select_pictures(
     let among = |picture: &&Picture| picture.at + MAX_BLOCKS_BEFORE >= first.at && picture.at <= last.at + 1;
     let beside = |at: Option<usize>| at.is_some_and(|at| chosen.contains(&at));
     let (mut sources, mut figures) = (HashSet::new(), HashSet::new());
-    // What has a caption in the text needs none under its picture.
+    // A caption that is in the text is not repeated under its picture.
     figures.extend(blocks.iter().filter_map(|block| figure(page, block.element)));
     let mut shown = Vec::new();
     for picture in all.iter().filter(among).take(MAX_CANDIDATES) {
@@ -85,19 +85,20 @@ pub fn select_pictures(
     shown
 }
 
-/// The elements that hold both.
+/// Returns the common ancestors of two elements.
 fn common(page: &Document, one: NodeId, other: NodeId) -> HashSet<NodeId> {
     let pairs = path_from_root(page, one).into_iter().zip(path_from_root(page, other));
     pairs.take_while(|(one, other)| one == other).map(|(one, _)| one).collect()
 }
 
-/// A picture in a line of words, such as a formula.
+/// Returns the source of an inline picture, such as a formula.
 pub fn inline_source(page: &Document, base: Option<&Url>, element: NodeId) -> Option<PictureSource> {
     let is_dot = sides(page, element).into_iter().flatten().any(|side| side <= MAX_DOT_PIXELS);
     if is_dot { None } else { source(page, base, element) }
 }
 
-/// Not of a menu or a box about others; no sign; a link to another page only amid the article's words.
+/// Returns whether a picture belongs to the article: not in a menu or a box, not an icon, and a link to another page only if it is between
+/// blocks of the article.
 fn is_own(page: &Document, picture: &Picture, around: &HashSet<NodeId>, amid: bool) -> bool {
     let own = || walk::ancestors(page, picture.element).take_while(|node| !around.contains(node));
     let is_teaser = |node| page.tag_name(node) == "a" && !leads_to_picture(page, node);
@@ -141,7 +142,7 @@ fn source(page: &Document, base: Option<&Url>, element: NodeId) -> Option<Pictur
     })
 }
 
-/// The picture of a set that is the widest, or has the most points.
+/// Returns the largest picture of a `srcset`, by width or density.
 fn largest(set: &str) -> Option<String> {
     let offers = set.split(", ").take(MAX_OFFERS).filter_map(|offer| {
         let mut words = offer.split_whitespace();

@@ -3,10 +3,10 @@
 use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// The longest title or name, in characters (contract.md, 11: v1).
+/// Maximum length of a title or name, in characters (contract.md, 11: v1).
 pub const MAX_NAME_CHARS: usize = 300;
 
-/// Lines of words; a run of white space within a line becomes one space, empty lines go.
+/// Normalises lines: a run of white space within a line becomes one space, empty lines are removed.
 pub fn normalize_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split('\n').map(normalize_line).filter(|line| !line.is_empty()) {
@@ -18,7 +18,7 @@ pub fn normalize_lines(text: &str) -> String {
     out
 }
 
-/// One line of words.
+/// Normalises a text to one line.
 pub fn normalize_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
@@ -34,14 +34,14 @@ pub fn normalize_line(text: &str) -> String {
     out
 }
 
-/// Returns one line of at max_chars `max_chars` characters; `None` if it has no word.
+/// Returns one line of at most `max_chars` characters; `None` if it has no word.
 pub fn clean_line(text: &str, max_chars: usize) -> Option<String> {
     let text = truncate(&normalize_line(text), max_chars);
     text.chars().any(char::is_alphanumeric).then_some(text)
 }
 
-/// Lines as they are indented, for code: NFC, tabs kept, without control characters, without empty lines around, and never
-/// more than one empty line together.
+/// Normalises code: NFC, indentation kept, without control characters and surrounding empty lines, and with at most one empty line in a
+/// row.
 pub fn normalize_verbatim(text: &str) -> String {
     let kept = |c: &char| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c));
     let text: String = text.replace("\r\n", "\n").chars().filter(kept).nfc().collect();
@@ -56,23 +56,23 @@ pub fn normalize_verbatim(text: &str) -> String {
     out
 }
 
-/// The first `most` characters, cut between words if possible.
-pub fn truncate(text: &str, most: usize) -> String {
-    let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
+/// Returns the first `max_chars` characters, cut between words if possible.
+pub fn truncate(text: &str, max_chars: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(max_chars) else { return text.to_owned() };
     let head = text.get(..end).unwrap_or_default();
     head.rsplit_once(' ').map_or(head, |(whole, _)| whole).to_owned()
 }
 
-/// Whether a character is one before and behind a text is made plain: no white space, no control, nothing hidden, and none that
-/// may join the letter before it.
+/// Returns whether a character is unchanged by normalisation: not white space, a control or a hidden character, and not combining with the
+/// character before it.
 pub fn is_visible(c: char) -> bool {
     let joins =
         || canonical_combining_class(c) != 0 || is_nfc_quick(std::iter::once(c)) == IsNormalized::Maybe;
     c.is_ascii_graphic() || !(c.is_ascii() || c.is_whitespace() || c.is_control() || is_hidden(c) || joins())
 }
 
-/// Characters that a page hides in its words: soft hyphens, breaking hints, byte order marks, direction overrides and isolates,
-/// private use and what is no character. Joiners stay: emoji and several scripts are spelled with them.
+/// Returns whether a character is hidden: soft hyphens, break hints, byte order marks, direction overrides and isolates, private use and
+/// noncharacters. Joiners are kept, because emoji and several scripts need them.
 fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
@@ -100,7 +100,7 @@ mod tests {
         }
 
         #[test]
-        fn a_cut_is_a_beginning_of_at_most_that_length(text in any::<String>(), most in 0_usize..40) {
+        fn truncation_is_a_prefix_within_the_bound(text in any::<String>(), most in 0_usize..40) {
             let cut = truncate(&text, most);
 
             prop_assert!(text.starts_with(&cut));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn words_lose_what_cannot_be_seen() {
+    fn invisible_characters_are_removed() {
         assert_eq!(
             normalize_line(" so\u{ad}ft\u{a0}\u{a0}hyphen \u{200b} \u{202e}turned\u{0} e\u{301} "),
             "soft hyphen turned \u{e9}"

@@ -8,24 +8,24 @@ use super::{
     selection::Selection,
 };
 
-/// What a rule takes out may be this share of the text, in hundredths. Some pages call the article itself after what it is
-/// shared or commented for, and some articles are lists of links.
+/// Maximum share of the text that a rule may remove, in per cent. Some pages use boilerplate names for the article itself, and some articles
+/// are lists of links.
 const MAX_REMOVED_PERCENT: usize = 35;
-/// A label has at most so many characters.
+/// Maximum length of a label.
 const MAX_LABEL_CHARS: usize = 80;
-/// A label without a colon, a link or a heading's rank is shorter.
+/// Maximum length of a label without a colon or a link that is not a heading.
 const MAX_BARE_LABEL_CHARS: usize = 40;
-/// A line that names a picture's source is shorter than this.
+/// Maximum length of a picture credit.
 const MAX_CREDIT_CHARS: usize = 100;
-/// A linked paragraph of fewer characters may be a word that the article says.
+/// Minimum length of a linked paragraph to be removed; a shorter one may belong to the article.
 const MAX_LINKED_WORD_CHARS: usize = 25;
-/// A line that names the author has so many letters more at most.
+/// Maximum number of additional letters in a byline.
 const MAX_BYLINE_EXTRA_BYTES: usize = 6;
-/// Repeated lines of fewer letters may be meant.
+/// Minimum length of repeated lines to be removed; shorter ones may be intended.
 const MIN_REPEATED_CHARS: usize = 20;
 
 impl Selection<'_> {
-    /// Takes out newsletters, share bars, boxes about authors and other parts by what their elements are called.
+    /// Removes newsletters, share bars, author boxes and other parts by the names of their elements.
     pub(super) fn drop_foreign_parts(&mut self) {
         let is_foreign = |block: &Block| {
             self.own_elements(block).any(|element| boilerplate::is_boilerplate(&self.class_and_id(element)))
@@ -35,7 +35,7 @@ impl Selection<'_> {
         self.drop_small(foreign);
     }
 
-    /// Takes these blocks out, unless they are so much of the article that they must be what it is about.
+    /// Removes these blocks, unless they are too large a part of the article.
     fn drop_small(&mut self, places: Vec<usize>) {
         let all: usize = self.chosen().map(|(_, block)| block.key.len()).sum();
         let size: usize =
@@ -45,7 +45,7 @@ impl Selection<'_> {
         }
     }
 
-    /// Takes out the words under pictures.
+    /// Removes captions of pictures.
     pub(super) fn drop_captions(&mut self) {
         let captions: Vec<usize> =
             self.chosen().filter(|(_, block)| self.is_caption(block)).map(|(at, _)| at).collect();
@@ -59,7 +59,7 @@ impl Selection<'_> {
         })
     }
 
-    /// Takes out "Read also" and the links that follow it.
+    /// Removes "Read also" and the links that follow it.
     pub(super) fn drop_labelled_lists(&mut self) {
         let mut under_label = false;
         let mut lists = Vec::new();
@@ -75,7 +75,7 @@ impl Selection<'_> {
         self.drop_small(lists);
     }
 
-    /// A paragraph that is one link leads to another page.
+    /// Removes paragraphs that consist of one link, which leads to another page.
     pub(super) fn drop_linked_paragraphs(&mut self) {
         let is_link = |block: &Block| {
             block.kind == BlockKind::Paragraph
@@ -86,7 +86,7 @@ impl Selection<'_> {
         self.drop_small(links);
     }
 
-    /// Headings without a text under them and links at the very end are not the article's.
+    /// Removes headings without text and links at the end.
     pub(super) fn drop_loose_end(&mut self) {
         let is_loose = |block: &Block| {
             block.is_linked_over(8)
@@ -97,7 +97,7 @@ impl Selection<'_> {
         self.drop_small(loose);
     }
 
-    /// Takes out claims of rights and the sources of pictures.
+    /// Removes copyright notices and picture credits.
     pub(super) fn drop_notices(&mut self) {
         self.drop_where(|block| {
             boilerplate::is_notice(&block.text)
@@ -105,7 +105,7 @@ impl Selection<'_> {
         });
     }
 
-    /// Takes out paragraphs that stood before: pages repeat captions and pulled quotes.
+    /// Removes repeated paragraphs, such as captions and pull quotes.
     pub(super) fn drop_repetitions(&mut self) {
         let mut seen = HashSet::new();
         let mut again = Vec::new();
@@ -119,7 +119,7 @@ impl Selection<'_> {
         self.drop_small(again);
     }
 
-    /// The title stands in its own field, by itself or beside the name of its site.
+    /// Removes the title, alone or with the name of the site, because it is a separate field.
     pub(super) fn drop_title(&mut self) {
         let says = |words: &String| self.shown.contains(words);
         let is_title = |block: &Block| block.kind == BlockKind::Heading && says(&block.key.to_lowercase());
@@ -128,7 +128,7 @@ impl Selection<'_> {
         titles.into_iter().for_each(|at| self.set_kept(at, false));
     }
 
-    /// The author stands in a field of its own too.
+    /// Removes the byline, because the author is a separate field.
     pub(super) fn drop_byline(&mut self) {
         let most = self.author.len() + MAX_BYLINE_EXTRA_BYTES;
         let is_byline = |block: &Block| {

@@ -13,13 +13,13 @@ use super::blocks::{self, Block, BlockKind};
 use super::containers::Containers;
 use super::inline;
 use super::links::WEB_SCHEMES;
-use super::plain_text::{MAX_NAME_CHARS, clean_line};
 use super::pictures::{self, ArticlePicture};
+use super::plain_text::{MAX_NAME_CHARS, clean_line};
 use super::sanitize::{self, MAX_HTML_BYTES, START_ATTRIBUTE};
 use super::walk::{self, Picture};
 use crate::pdf::MAX_HEADING_LEVEL;
 
-/// The most headings of an outline.
+/// The maximum number of headings of an outline.
 pub const MAX_HEADINGS: usize = 2_000;
 
 /// A text and its HTML.
@@ -48,7 +48,7 @@ pub struct Heading {
 }
 
 impl Heading {
-    /// Whether the heading is valid for a text of `chars` characters.
+    /// Returns whether the heading is valid for a text of `chars` characters.
     pub fn is_within(&self, chars: usize) -> bool {
         self.offset <= chars
             && (1..=MAX_HEADING_LEVEL).contains(&self.level)
@@ -67,7 +67,7 @@ pub fn render(page: &Document, url: Option<&Url>, blocks: &[&Block], pictures: &
     Rendition { text, html: html.map(|html| sanitize::sanitize(&html)), outline }
 }
 
-/// `None` if it would be longer than [`MAX_HTML_BYTES`]: the text is stored without HTML.
+/// Renders HTML; `None` if it would be longer than [`MAX_HTML_BYTES`]: the text is stored without HTML.
 fn html(
     page: &Document,
     base: Option<&Url>,
@@ -96,17 +96,17 @@ fn heading(page: &Document, block: &Block, offset: usize) -> Option<Heading> {
     Some(Heading { title, level: rank(page, block), offset, page: None })
 }
 
-/// The URL against which the page's links are resolved.
+/// Returns the URL against which the links of the page are resolved.
 fn base(page: &Document, url: Option<&Url>) -> Option<Url> {
     let url = url?;
     let bases = page.get_elements_by_tag_name(page.root(), "base").into_iter();
     let stated = bases.filter_map(|element| page.get_attribute(element, "href")).next();
     let stated = stated.and_then(|stated| url.join(&stated).ok());
-    // As browsers do: from there, or not at all.
+    // As in browsers: the declared base, if it is http or https.
     stated.filter(|base| WEB_SCHEMES.contains(&base.scheme())).or_else(|| Some(url.clone()))
 }
 
-/// The rank of a heading, from 1 to 6.
+/// Returns the rank of a heading, from 1 to 6.
 fn rank(page: &Document, heading: &Block) -> u8 {
     let up = walk::ancestors(page, heading.element);
     let mut ranks = up.filter_map(|element| page.tag_name(element).strip_prefix('h')?.parse().ok());
@@ -127,7 +127,7 @@ impl HtmlWriter<'_> {
             BlockKind::Heading => format!("h{}", rank(self.page, block)),
             BlockKind::Verbatim => "pre".to_owned(),
             BlockKind::Paragraph | BlockKind::Item | BlockKind::Cell
-                if self.containers.holds_words_itself(block.element) =>
+                if self.containers.accepts_text_in(block.element) =>
             {
                 "span".to_owned()
             }
@@ -157,7 +157,7 @@ impl HtmlWriter<'_> {
     }
 }
 
-/// A letter of Hebrew, Arabic and their kin.
+/// Returns whether a character belongs to a script from right to left.
 fn is_right_to_left(c: char) -> bool {
     matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
 }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn words_keep_their_markup_and_their_places() {
+    fn text_keeps_its_markup_and_offsets() {
         assert_eq!(
             html(
                 "<h2>On <i>herons</i></h2><p>They <b>wait &amp; <a href=../see?a=1&b=2>see</a></b>, é<br>all day.</p><p>Then.</p>"
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_tables_quotations_and_listings_stay_what_they_are() {
+    fn lists_tables_quotations_and_code_keep_their_structure() {
         assert_eq!(
             html(
                 "<ul><li>One<ul><li>In <code>one</code></ul><li>Two</ul><blockquote><p>Said.</p></blockquote><pre>a\n  b</pre>"
@@ -206,9 +206,9 @@ mod tests {
         );
     }
 
-    /// Of the threat table (rows X1, X2, X3).
+    /// Threat table (rows X1, X2, X3).
     #[test]
-    fn what_runs_or_leads_astray_is_not_passed_on() {
+    fn scripts_and_hostile_links_are_removed() {
         let html = html(
             "<p onclick=x() style=color:red>Safe <a href='javascript:alert(1)'>link</a> <a href=' jAva\tscript:alert(1)'>two</a>\
              <script>alert(1)</script><iframe src=//evil.example></iframe><form action=/x><input name=p></form>\
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_stand_where_they_stood_with_their_captions() {
+    fn pictures_keep_their_positions_and_captions() {
         let html = html(
             "<p>Before.</p><figure><img data-src=/heron.jpg src='data:image/gif;base64,R0' alt='A \"heron\"'><figcaption>Grey <b>one</b></figcaption></figure>\
              <p>Behind <img src=f.png width=20 alt='x²'> it.</p><img src=/dot.gif width=1 height=1>",
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_hold_pictures_lists_and_tables_and_stay_in_their_columns() {
+    fn table_cells_may_contain_pictures_lists_and_tables() {
         let whole = html(
             "<table><tr><td>Grey</td><td><ul><li>fish<li>frogs</ul></td><td>4</td></tr><tr><td><img src=a.jpg></td><td>x</td></tr>\
              <tr><td>X</td><td>Y</td><td><table><tr><td>inner</td></tr></table></td><td>W</td></tr></table>",
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_taken_from_where_they_are_largest_and_captions_told_once() {
+    fn largest_picture_is_used_and_caption_appears_once() {
         let html = html(
             "<p>Before the pictures there are words.</p><figure><picture><source srcset='/s.webp 300w, /l.webp 900w, /m.webp 600w'><img src='data:image/gif;base64,R0'></picture>\
              <img srcset='/1.png 1x, /2.png 2x'><figcaption>Both</figcaption></figure><a href=/more><img src=/amid.jpg></a><p>Behind them there are words too.</p>",
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_stand_at_their_words_whatever_the_letters_are_made_of() {
+    fn marks_keep_their_offsets_with_any_characters() {
         assert_eq!(
             html("<p>e\u{301}e\u{301}\u{323} \u{1112}\u{1161}\u{11ab} <b>bold</b> z</p>"),
             "<p data-start=\"0\">éẹ́ 한 <b>bold</b> z</p>"
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_begin_where_the_page_says_if_that_is_on_the_web() {
+    fn relative_urls_use_the_base_of_the_page() {
         assert!(
             html("<base target=_blank><base href=/other/><p>A <a href=x>link</a></p>")
                 .contains("\"https://site.example/other/x\"")
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_whose_html_would_be_endless_keeps_its_text() {
+    fn page_with_too_much_html_keeps_its_text() {
         let base = format!("<base href=\"https://site.example/{}/\">", "x".repeat(7_000));
         let links = format!("{base}<p>{}</p>", "<a href=x>word</a> <img src=y> ".repeat(5_000));
         let paragraphs = format!("{base}{}", "<p><a href=x>word</a></p>".repeat(5_000));
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_of_many_pictures_takes_no_longer() {
+    fn figure_of_many_pictures_takes_linear_time() {
         let markup = format!(
             "<p>{0}</p><figure>{1}<figcaption>All</figcaption></figure><p>{0}</p>",
             "Words before. ".repeat(5),
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_told_with_their_places() {
+    fn headings_have_their_offsets() {
         let found = render_all("<h1>é One</h1><p>Text.</p><h3>Two</h3>", None).unwrap();
         let told: Vec<_> =
             found.outline.iter().map(|head| (head.title.as_str(), head.level, head.offset)).collect();
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(told, [("é One", 1, 0), ("Two", 3, 14)]);
     }
 
-    const PIECES: [&str; 34] = [
+    const MARKUP_TOKENS: [&str; 34] = [
         "<p>",
         "</p>",
         "<b>",
@@ -365,13 +365,13 @@ mod tests {
     ];
     fn markup() -> impl Strategy<Value = String> {
         let word = "[a-zé0-9<>&\"' \u{301}\u{ad}\n\t]{0,12}";
-        let piece = prop_oneof![prop::sample::select(&PIECES[..]).prop_map(str::to_owned), word];
+        let piece = prop_oneof![prop::sample::select(&MARKUP_TOKENS[..]).prop_map(str::to_owned), word];
         prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
     }
 
     proptest! {
         #[test]
-        fn whatever_comes_in_the_words_are_the_texts_and_stand_where_they_say(markup in markup()) {
+        fn html_of_any_page_has_the_text_at_its_offsets(markup in markup()) {
             let Rendition { text, html, .. } = render_all(&markup, Url::parse("https://a.example/").ok().as_ref()).unwrap();
             let html = html.unwrap();
 

@@ -6,20 +6,21 @@ use super::{
     selection::Selection,
 };
 
-/// A paragraph has at least so many characters; shorter ones are labels, dates and names.
+/// Minimum length of a paragraph of prose; shorter ones are labels, dates and names.
 const MIN_PROSE_CHARS: usize = 60;
-/// The description is looked up by its first characters: the rest is often cut.
+/// Number of characters by which the description is searched, because its end is often truncated.
 const DESCRIPTION_PREFIX_CHARS: usize = 60;
-/// A shorter description says too little to be told from other lines.
+/// Minimum length of a description that is searched.
 const MIN_DESCRIPTION_CHARS: usize = 40;
-/// How far before the first chosen block a description may stand, and how far behind it.
+/// Maximum number of blocks from a description to the first selected block.
 const DESCRIPTION_BLOCKS_BEFORE: usize = 25;
+/// Maximum number of blocks from the first selected block to a description.
 const DESCRIPTION_BLOCKS_BEHIND: usize = 3;
-/// How far apart two chosen blocks may stand for what is between them to be of the article.
+/// Maximum distance of two selected blocks for the blocks between them to belong to the article.
 const MAX_HOLE_BLOCKS: usize = 6;
 
 impl Selection<'_> {
-    /// Between the headline and the body there is often a lead in a part of its own.
+    /// Adds the lead, which is often in a separate element between the headline and the body.
     pub(super) fn add_lead(&mut self) {
         let is_body =
             |block: &Block| block.kind == BlockKind::Paragraph && block.text.chars().nth(39).is_some();
@@ -52,7 +53,7 @@ impl Selection<'_> {
                 .any(|names| boilerplate::is_boilerplate(&names) || boilerplate::is_caption(&names))
     }
 
-    /// What the page says of itself in its head is often its lead, word for word.
+    /// Adds the block with the words of the description, which is often the lead.
     pub(super) fn add_description(&mut self) {
         let Some((first, _)) = self.chosen().next() else { return };
         let begin: String = self.description.chars().take(DESCRIPTION_PREFIX_CHARS).collect();
@@ -70,7 +71,7 @@ impl Selection<'_> {
         }
     }
 
-    /// A paragraph between two chosen ones, in the same part of the page, is of the same text.
+    /// Adds paragraphs between two selected ones in the same element.
     pub(super) fn fill_holes(&mut self) {
         for (at, block) in self.blocks.iter().enumerate() {
             if self.is_kept(at)

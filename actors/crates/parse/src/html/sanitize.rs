@@ -1,4 +1,4 @@
-//! Makes HTML of any origin safe to show.
+//! Sanitises HTML of any origin.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -9,13 +9,13 @@ use trafilatura::dom::Document;
 use super::blocks::key;
 use super::guard;
 
-/// The longest HTML of a text, in bytes.
+/// Maximum length of the HTML of a text, in bytes.
 pub const MAX_HTML_BYTES: usize = 4 << 20;
 
 /// The attribute with the offset in the text at which the words of an element begin.
 pub const START_ATTRIBUTE: &str = "data-start";
 
-/// Elements that hold words of the text.
+/// Elements that contain text.
 const TEXT_ELEMENTS: [&str; 9] = ["p", "span", "pre", "h1", "h2", "h3", "h4", "h5", "h6"];
 /// Elements around them, and pictures.
 const STRUCTURE_ELEMENTS: [&str; 16] = [
@@ -36,7 +36,7 @@ const STRUCTURE_ELEMENTS: [&str; 16] = [
     "img",
     "br",
 ];
-/// Elements within words.
+/// Inline elements.
 const INLINE_ELEMENTS: [&str; 21] = [
     "a", "b", "strong", "i", "em", "u", "s", "del", "ins", "mark", "small", "sub", "sup", "code", "kbd",
     "samp", "var", "q", "cite", "dfn", "abbr",
@@ -77,7 +77,7 @@ pub fn sanitize(html: &str) -> String {
 
 /// Sanitizes HTML of another origin; `None` if it does not show this text.
 pub fn sanitize_for_text(html: &str, text: &str) -> Option<String> {
-    // What is kept has attributes that the bound does not count.
+    // The bound does not count the attributes that are added.
     if html.len() > 2 * MAX_HTML_BYTES {
         return None;
     }
@@ -86,8 +86,8 @@ pub fn sanitize_for_text(html: &str, text: &str) -> Option<String> {
     shows_text(&html, text).then_some(html)
 }
 
-/// Whether HTML shows this text and nothing else but captions: elements that say where their words begin stand in order, each holds
-/// the words that stand there, and together they are all words that there are.
+/// Returns whether HTML shows this text and nothing else except captions: the elements with an offset are in order, each contains the text
+/// at its offset, and together they contain all text.
 pub fn shows_text(html: &str, text: &str) -> bool {
     // Line breaks are characters of the text, and elements of the HTML.
     let mut page = Document::parse(&html.replace("<br>", "\n"));
@@ -99,7 +99,7 @@ pub fn shows_text(html: &str, text: &str) -> bool {
         let Some(start) = page.get_attribute(element, START_ATTRIBUTE) else { continue };
         let at = start.parse::<usize>().ok().and_then(|start| places.get(start)).copied();
         let words = page.text_content(element);
-        // Nothing stands in two of them, so what is looked at is no longer than the text.
+        // No text is in two of these elements, so the comparison is linear in the text.
         match at {
             Some(at) if at >= end && text.get(at..).is_some_and(|rest| rest.starts_with(&words)) => {
                 end = at + words.len()
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_another_wrote_is_made_safe_or_left() {
+    fn foreign_html_is_sanitised_or_dropped() {
         let text = "Herons wait.\nAll day.";
         let html = "<p data-start=\"0\" onclick=\"x()\">Herons <b>wait.</b><br>All day.</p><script>x()</script>\
             <iframe src=\"https://x.example/\"></iframe><img src=\"https://x.example/\" referrerpolicy=\"unsafe-url\"><!-- x -->";

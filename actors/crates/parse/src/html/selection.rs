@@ -14,22 +14,22 @@ use super::{
     boilerplate, title, walk,
 };
 
-/// Below this the page and the extraction are different texts: the extractor read a script, or the walk a shell.
+/// Below this coverage the page and the extraction are different texts: the extractor used a script, or the page is an empty shell.
 const MIN_COVERAGE: f64 = 0.6;
-/// A shorter extraction, in bytes of letters, is the extractor's last resort: every word of the page.
+/// A shorter extraction, in bytes of letters, is the fallback of the extractor: all text of the page.
 const MIN_EXTRACTION_BYTES: usize = 250;
 /// The article's root is the innermost element that holds this share of the chosen text.
 const MIN_CONTAINER_SHARE: f64 = 0.6;
 
-/// What is known about a page when its blocks are selected.
+/// Properties of a page that are known when its blocks are selected.
 pub struct Hints<'a> {
     /// The title of the article.
     pub title: &'a str,
-    /// The title that is shown above its text: the same, or the one that the user gave it.
+    /// The displayed title: the same, or the title set by the user.
     pub shown: &'a str,
-    /// The page's own description of itself.
+    /// The description of the page.
     pub description: &'a str,
-    /// Who wrote it.
+    /// The author.
     pub author: &'a str,
 }
 
@@ -62,7 +62,7 @@ pub fn select_blocks(
     Some(selection.into_blocks())
 }
 
-/// What the page itself marks as its article, else everything but menus and the like.
+/// Returns the blocks in the article element of the page, or else all blocks outside of its frame.
 fn outside_page_frame(all: &[Block]) -> Vec<bool> {
     let marked: Vec<bool> =
         all.iter().map(|block| block.regions.article && !block.regions.is_frame()).collect();
@@ -100,7 +100,7 @@ impl<'a> Selection<'a> {
         self.blocks.iter().zip(self.kept).filter(|(_, kept)| *kept).map(|(block, _)| block.clone()).collect()
     }
 
-    /// The chosen blocks and their places on the page.
+    /// Returns the chosen blocks and their places on the page.
     pub(super) fn chosen(&self) -> impl DoubleEndedIterator<Item = (usize, &'a Block)> {
         self.blocks.iter().enumerate().filter(|(at, _)| self.is_kept(*at))
     }
@@ -122,17 +122,17 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Whether the element holds most of the article.
+    /// Returns whether the element holds most of the article.
     pub(super) fn is_main_container(&self, element: NodeId) -> bool {
         self.main_containers.contains(&element)
     }
 
-    /// The element that holds the block's element, list or row.
+    /// Returns the element that holds the block's element, list or row.
     pub(super) fn container(&self, block: &Block) -> Option<NodeId> {
         self.page.parent(block.group)
     }
 
-    /// The elements around a block, from the inside out, up to those that hold most of the article.
+    /// Returns the elements around a block, from the inside out, up to those that hold most of the article.
     pub(super) fn own_elements(&self, block: &Block) -> impl Iterator<Item = NodeId> {
         walk::ancestors(self.page, block.group).take_while(|node| !self.is_main_container(*node))
     }
@@ -143,7 +143,7 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The elements that hold most of these blocks' text.
+/// Returns the elements that hold most of these blocks' text.
 fn main_containers<'a>(page: &Document, blocks: impl Iterator<Item = &'a Block>) -> HashSet<NodeId> {
     let mut held: HashMap<NodeId, usize> = HashMap::new();
     let mut total = 0;

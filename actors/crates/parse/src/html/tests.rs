@@ -24,7 +24,7 @@ fn article_with(part: &str) -> String {
 }
 
 #[test]
-fn the_headline_stays_where_its_person_calls_the_page_something_else() {
+fn headline_is_kept_with_a_user_title() {
     let html = format!(
         "<title>Patience of birds</title><article><h1>Patience of birds</h1><p>{HERON}</p><p>{STRIKE}</p></article>"
     );
@@ -36,7 +36,7 @@ fn the_headline_stays_where_its_person_calls_the_page_something_else() {
     assert!(!begins(Some("Patience of birds | The Reeds")) && begins(Some("Of the patience of birds")));
 }
 
-/// The page of the acceptance suite.
+/// Returns the page of the acceptance suite.
 fn article_html(title: &str, paragraphs: &[&str], author: &str) -> String {
     let prose: String = paragraphs.iter().map(|paragraph| format!("<p>{paragraph}</p>\n")).collect();
     format!(
@@ -59,7 +59,7 @@ fn article_html(title: &str, paragraphs: &[&str], author: &str) -> String {
 }
 
 #[test]
-fn an_article_is_read_without_the_noise_around_it() {
+fn article_is_read_without_boilerplate() {
     for paragraphs in [
         vec![HERON, STRIKE],
         vec!["One short line about herons."],
@@ -80,7 +80,7 @@ fn an_article_is_read_without_the_noise_around_it() {
 }
 
 #[test]
-fn scripts_and_styles_within_the_article_are_no_text() {
+fn scripts_and_styles_are_not_text() {
     let text = text_of(&format!(
         "<article><p>{}</p><script>var evilcode = 1</script><style>.evilstyle{{}}</style></article>",
         "Good words. ".repeat(40)
@@ -107,7 +107,7 @@ fn paragraphs_headings_lists_and_rows_keep_their_lines() {
 }
 
 #[test]
-fn the_lead_beside_the_body_is_part_of_the_text() {
+fn lead_outside_of_the_body_is_included() {
     let lead = "Few animals can wait as long as this one, and few are rewarded for it so reliably.";
     let text = text_of(&format!(
         "<header class=top><h1>Patience of birds</h1><p class=standfirst>{lead}</p></header>\
@@ -118,7 +118,7 @@ fn the_lead_beside_the_body_is_part_of_the_text() {
 }
 
 #[test]
-fn parts_that_are_called_something_else_are_left_out() {
+fn parts_with_boilerplate_names_are_removed() {
     let other = "Leave your address here and get the best of the week each Sunday morning.";
     for class in ["newsletter-box", "related-posts", "share-bar"] {
         let text = article_with(&format!("<div class={class}><p>{other}</p></div>"));
@@ -128,7 +128,7 @@ fn parts_that_are_called_something_else_are_left_out() {
 }
 
 #[test]
-fn captions_labels_and_notices_are_left_out() {
+fn captions_labels_and_notices_are_removed() {
     let text = article_with(
         "<figure><img src=a.png><figcaption>A heron in May</figcaption></figure><h3>Read also:</h3>\
          <ul><li><a href=/1>Storks on roofs</a></li></ul><p>© 2026 The Review</p>",
@@ -140,19 +140,19 @@ fn captions_labels_and_notices_are_left_out() {
 }
 
 #[test]
-fn the_title_is_not_repeated_in_the_text() {
+fn title_is_not_repeated_in_the_text() {
     assert!(article_with("").starts_with("The heron stands"));
 }
 
 #[test]
-fn a_page_without_an_article_gives_its_visible_words() {
+fn page_without_an_article_gives_its_visible_text() {
     let text = text_of("<form><label>Sign in to read</label> <input name=user><button>Go</button></form>");
 
     assert_eq!(text, "Sign in to read");
 }
 
 #[test]
-fn a_page_without_words_is_unreadable() {
+fn page_without_text_is_unreadable() {
     for html in
         ["", "<html></html>", "<p> \u{200b} </p><script>var a</script>", "<img alt=x>", "<!-- words -->"]
     {
@@ -161,7 +161,7 @@ fn a_page_without_words_is_unreadable() {
 }
 
 #[test]
-fn a_list_of_links_is_read_as_it_is() {
+fn list_of_links_is_read_unchanged() {
     let links: String =
         (0..30).map(|n| format!("<li><a href=/{n}>The {n}th report on herons</a></li>")).collect();
 
@@ -171,7 +171,7 @@ fn a_list_of_links_is_read_as_it_is() {
 }
 
 #[test]
-fn a_data_dump_is_read_whole() {
+fn data_dump_is_read_completely() {
     let rows: String = (0..60_000).map(|n| format!("<p>Row {n} of many.</p>")).collect();
 
     let text = text_of(&format!("<nav>navnoise</nav>{rows}"));
@@ -184,7 +184,7 @@ fn a_data_dump_is_read_whole() {
 }
 
 #[test]
-fn an_address_that_is_none_hinders_nothing() {
+fn invalid_url_does_not_prevent_reading() {
     assert!(read(&format!("<p>{HERON}</p>"), "not an address", None).is_ok());
 }
 
@@ -192,7 +192,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_markup_gives_plain_text_or_a_reason(
+    fn any_markup_gives_text_or_an_error(
         parts in proptest::collection::vec(prop_oneof![
             "[a-zé \u{200b}\u{0}-\u{1f}\u{301}🦩]{0,30}", Just("<p>".to_owned()), Just("</p>".to_owned()), Just("<div class=share>".to_owned()),
             Just("</div>".to_owned()), Just("<table><tr><td>".to_owned()), Just("<a href=x>".to_owned()), Just("<h1>".to_owned()), Just("<pre>\t".to_owned()),
@@ -209,7 +209,7 @@ proptest! {
 }
 
 #[test]
-fn what_follows_a_sign_in_a_paragraph_is_not_lost() {
+fn text_after_an_icon_in_a_paragraph_is_kept() {
     for thrown in [
         "<svg><path/></svg>",
         "<wbr>",
@@ -247,7 +247,7 @@ fn listings_and_quotations_in_figures_are_text() {
 }
 
 #[test]
-fn no_element_within_a_paragraph_takes_the_words_behind_it_along() {
+fn removed_inline_element_keeps_the_text_after_it() {
     let inline = [
         "time",
         "label",
@@ -317,7 +317,7 @@ fn no_element_within_a_paragraph_takes_the_words_behind_it_along() {
 }
 
 #[test]
-fn readings_beside_characters_are_left_out_and_the_rest_stays() {
+fn ruby_readings_are_removed() {
     let paragraph = "<p>湖の<ruby>鳥<rp>(</rp><rt>とり</rt><rp>)</rp></ruby>は水の中で一時間も静かに立って、魚が近くに来るのを待っている。そして速く打つ。</p>";
     let text = text_of(&format!("<article>{}</article>", paragraph.repeat(6)));
 
@@ -329,7 +329,7 @@ fn readings_beside_characters_are_left_out_and_the_rest_stays() {
 }
 
 #[test]
-fn what_unfolds_is_read() {
+fn collapsed_details_are_read() {
     let text = article_with(&format!(
         "<details><summary>How it waits</summary><p>{STRIKE} Once more.</p><p>It is patient, all day and half the night.</p></details>"
     ));

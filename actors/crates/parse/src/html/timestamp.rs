@@ -28,14 +28,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_as_exactly_as_the_page_does() {
+    fn times_keep_the_precision_of_the_page() {
         assert_eq!(parse_timestamp(" 2026-01-02T03:04:05Z\n").as_deref(), Some("2026-01-02T03:04:05Z"));
         assert_eq!(parse_timestamp("2026-01-02T03:04:05+0100").as_deref(), Some("2026-01-02T03:04:05+01:00"));
         assert_eq!(parse_timestamp("2026-01-02 03:04").as_deref(), Some("2026-01-02"));
     }
 
     #[test]
-    fn other_words_are_no_time() {
+    fn other_text_is_not_a_time() {
         for text in ["", "yesterday", "2026-13-02", "ééééééééé", "é"] {
             assert_eq!(parse_timestamp(text), None, "{text}");
         }

@@ -1,18 +1,19 @@
-//! A page's title without the name of its site.
+//! Removes the name of the site from the title of a page.
 
 use super::blocks::key;
 
-/// What stands between the parts of a title, with a space on each side.
+/// Separators between the parts of a title, with a space on each side.
 const SEPARATORS: [&str; 12] =
     [" | ", " - ", " – ", " — ", " · ", " • ", " » ", " :: ", " // ", " ~ ", " < ", " : "];
 /// Separators at which a title is split into what may be the names of its page and its site.
 const SITE_SEPARATORS: [&str; 6] = [" | ", " - ", " – ", " — ", " · ", " :: "];
-/// A headline of fewer letters may begin a title by chance.
+/// Minimum length of a headline by which the title is cut.
 const MIN_HEADLINE_CHARS: usize = 10;
-/// A site's name is at most this share of a title whose other part it is not known to name, in hundredths.
+/// Minimum length of a name that is compared as a part of another.
 const MIN_NAME_BYTES: usize = 4;
 
-/// The title's own part. `headlines` are the page's first-rank headings: where the title begins with one, that is it.
+/// Returns the title without the name of the site. `headlines` are the level-1 headings of the page: if the title begins with one, that
+/// headline is the title.
 pub fn without_site(
     title: &str,
     headlines: &[String],
@@ -41,14 +42,14 @@ pub fn without_site(
     rest.trim().to_owned()
 }
 
-/// The letters of a title, and of its parts where it stands beside the name of its site.
+/// Returns the keys of a title, and of its parts if it contains the name of the site.
 pub(super) fn names_of(title: &str) -> Vec<String> {
     let parts = SITE_SEPARATORS.iter().flat_map(|between| title.split(between));
     let names = std::iter::once(title).chain(parts).map(|name| key(name).to_lowercase());
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// The labels of a host that may be the site's name: not `www`, not the ending.
+/// Returns the labels of a host that may be the name of the site: not `www`, not the top-level domain.
 fn labels(host: &str) -> impl Iterator<Item = &str> {
     let labels: Vec<&str> = host.split('.').collect();
     let inner = labels.len().saturating_sub(1);
@@ -71,7 +72,7 @@ fn without_one<'a>(title: &'a str, names: &[String]) -> Option<&'a str> {
     }
 }
 
-/// One names the other: `Harper's Magazine` and `harpers`.
+/// Returns whether one name contains the other, such as `Harper's Magazine` and `harpers`.
 fn is_same(part: &str, name: &str) -> bool {
     part == name
         || name.len() >= MIN_NAME_BYTES && part.contains(name) && part.len() <= name.len() * 3
@@ -87,20 +88,20 @@ mod tests {
     }
 
     #[test]
-    fn the_sites_name_goes_from_the_end_and_the_beginning() {
+    fn site_name_is_removed_from_both_ends() {
         assert_eq!(title("A Letter on Justice | Harper's Magazine", None), "A Letter on Justice");
         assert_eq!(title("The Review - Herons - and more", Some("The Review")), "Herons - and more");
         assert_eq!(title("Herons - News | Harpers", Some("Harpers")), "Herons - News");
     }
 
     #[test]
-    fn other_parts_stay() {
+    fn other_parts_of_a_title_are_kept() {
         assert_eq!(title("Murdered - Melas - A tale", None), "Murdered - Melas - A tale");
         assert_eq!(title("Harpers", None), "Harpers");
     }
 
     #[test]
-    fn a_headline_that_begins_the_title_is_the_title() {
+    fn headline_at_the_start_of_the_title_is_the_title() {
         let headlines = ["Herons wait for fish".to_owned()];
 
         assert_eq!(

@@ -13,24 +13,24 @@ use super::{
 /// The blocks and pictures of a page.
 #[derive(Debug, Default)]
 pub struct PageContent {
-    /// Its words, in order.
+    /// Its blocks, in order.
     pub blocks: Vec<Block>,
-    /// Its pictures but those amid words, in order.
+    /// Its pictures except inline ones, in order.
     pub pictures: Vec<Picture>,
 }
 
-/// A picture that stands for itself.
+/// A picture outside of a line of text.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture {
-    /// How many blocks stand before it.
+    /// Number of blocks before it.
     pub at: usize,
     /// Its element.
     pub element: NodeId,
-    /// The parts of the page that it is in.
+    /// The regions of the page that contain it.
     pub regions: PageRegions,
 }
 
-/// The blocks below `root`, in order.
+/// Returns the blocks below `root`, in order.
 #[cfg(test)]
 pub fn blocks(page: &Document, root: NodeId) -> Vec<Block> {
     walk(page, root).blocks
@@ -130,7 +130,7 @@ impl<'a> PageWalker<'a> {
 
     fn leave(&mut self, outer: WalkContext) {
         self.flush();
-        // What follows a paragraph within an item goes on under it.
+        // Text after a paragraph within a list item continues the item.
         self.around = outer;
     }
 
@@ -147,7 +147,7 @@ impl<'a> PageWalker<'a> {
         }
     }
 
-    /// Ends the block that is being gathered. Two line breaks in a row part paragraphs.
+    /// Ends the current block. Two consecutive line breaks separate paragraphs.
     fn flush(&mut self) {
         let (line, linked) = (self.line.take(), std::mem::take(&mut self.linked));
         let whole = key(&line.text).len();
@@ -232,12 +232,12 @@ impl<'a> PageWalker<'a> {
     }
 }
 
-/// An element and all that it stands in, from the inside out.
+/// Returns an element and its ancestors, from the inside out.
 pub fn ancestors(page: &Document, element: NodeId) -> impl Iterator<Item = NodeId> {
     std::iter::successors(Some(element), |node| page.parent(*node))
 }
 
-/// Whether a figure is a listing or a quotation.
+/// Returns whether a figure is a listing or a quotation.
 pub fn is_text_figure(page: &Document, figure: NodeId) -> bool {
     !page.iter_descendants(figure, &["pre", "blockquote"]).is_empty()
         && page.iter_descendants(figure, &["img", "picture", "video", "audio", "iframe", "object"]).is_empty()
@@ -249,7 +249,7 @@ fn hides_element(style: &str) -> bool {
     style.contains("display:none") || style.contains("visibility:hidden")
 }
 
-/// Parts of a line that stand between two or more breaks.
+/// Splits a line at two or more consecutive breaks.
 fn paragraphs(line: &str) -> Vec<&str> {
     let (mut parts, mut part, mut at) = (Vec::new(), None, 0);
     for row in line.split_inclusive('\n') {
@@ -268,7 +268,7 @@ fn paragraphs(line: &str) -> Vec<&str> {
     parts.into_iter().filter_map(|(from, to)| line.get(from..to)).collect()
 }
 
-/// What an element does to the flow of text.
+/// The role of an element in the flow of text.
 enum ElementRole {
     Invisible,
     Break,

@@ -1,17 +1,17 @@
-//! Accents that are painted as glyphs of their own go to the letters over which they stand.
+//! Joins accents that are painted as separate glyphs to the letters below them.
 
 use unicode_normalization::UnicodeNormalization;
 
 use super::glyphs::Glyph;
 use super::letters;
 
-/// Glyphs in the order of painting, each accent with its letter.
+/// Returns the glyphs in the order of painting, with each accent joined to its letter.
 pub fn join(glyphs: Vec<Glyph>) -> Vec<Glyph> {
     let mut joined: Vec<Glyph> = Vec::with_capacity(glyphs.len());
     for glyph in glyphs {
         match joined.last_mut() {
-            Some(before) if stands_over(&glyph, before) => append(before, &glyph.text),
-            Some(before) if stands_over(before, &glyph) => {
+            Some(before) if is_accent_of(&glyph, before) => append(before, &glyph.text),
+            Some(before) if is_accent_of(before, &glyph) => {
                 let accent = std::mem::replace(before, glyph);
                 append(before, &accent.text);
             }
@@ -29,8 +29,8 @@ fn append(letter: &mut Glyph, accent: &str) {
     letter.text = letter.text.nfc().collect();
 }
 
-/// Whether `accent` is one and its place is that of `letter`.
-fn stands_over(accent: &Glyph, letter: &Glyph) -> bool {
+/// Returns whether `accent` is an accent at the position of `letter`.
+fn is_accent_of(accent: &Glyph, letter: &Glyph) -> bool {
     let marks = accent.text.chars().all(letters::is_mark);
     if !marks && letters::combining(&accent.text).is_none() {
         return false;
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn an_accent_under_which_a_letter_is_painted_joins_it() {
+    fn accent_above_a_letter_joins_it() {
         assert_eq!(
             texts(vec![glyph("¨", 0.0, 5.0), glyph("u", 0.2, 5.2), glyph("b", 5.2, 10.0)]),
             ["ü", "b"]
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn an_accent_beside_a_letter_stays() {
+    fn accent_beside_a_letter_is_kept() {
         assert_eq!(
             texts(vec![glyph("a", 0.0, 5.0), glyph("^", 5.0, 10.0), glyph("b", 10.0, 15.0)]),
             ["a", "^", "b"]

@@ -1,17 +1,17 @@
-//! The logical order of lines that are written from right to left, from the visual order in which they stand.
+//! Converts lines from right to left from visual to logical order.
 
 use unicode_bidi::{BidiInfo, Level};
 
 use super::glyphs::Glyph;
 use super::letters;
 
-/// What stands on a line from left to right, and the space between words.
+/// A glyph or a space of a line.
 pub type Unit = String;
 
-/// The text of a line whose units are given from left to right. `right_to_left` is the direction of what surrounds it.
+/// Returns the text of a line in logical order. `units` are in visual order, from left to right; `right_to_left` is the base direction.
 ///
-/// The rules of UAX #9 that make the visual order of a logical one give it back when they are applied to the visual order:
-/// they see the same characters beside each other.
+/// The rules of UAX #9 for visual order are their own inverse: applied to the visual order they restore the logical one, because
+/// neighbouring characters are the same.
 pub fn logical(units: Vec<Unit>, right_to_left: bool) -> String {
     let visual: String = units.iter().map(String::as_str).collect();
     let base = if right_to_left { Level::rtl() } else { Level::ltr() };
@@ -39,7 +39,7 @@ fn reverse(mut units: Vec<(u8, Unit)>) -> Vec<(u8, Unit)> {
     units
 }
 
-/// Which direction most letters have; none where neither is far ahead.
+/// Returns whether most letters are written from right to left; `None` if neither direction clearly prevails.
 pub fn direction<'a>(glyphs: impl Iterator<Item = &'a Glyph>) -> Option<bool> {
     let (mut left, mut right) = (0usize, 0usize);
     for c in glyphs.flat_map(|glyph| glyph.text.chars()) {
@@ -66,18 +66,18 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_read_from_its_right_end_and_numbers_from_their_left() {
+    fn rtl_line_is_reversed_and_numbers_are_not() {
         assert_eq!(logical(units(".1948 תנש"), true), "שנת 1948.");
         assert_eq!(logical(units("תומואה Paris ריעב"), true), "בעיר Paris האומות");
     }
 
     #[test]
-    fn a_quotation_within_a_line_from_left_to_right_is_turned_alone() {
+    fn rtl_quotation_in_an_ltr_line_is_reversed() {
         assert_eq!(logical(units("he said םולש to all"), false), "he said שלום to all");
     }
 
     #[test]
-    fn a_ligature_keeps_its_own_order() {
+    fn ligature_keeps_its_order() {
         let visual = vec!["م".to_owned(), "لا".to_owned(), "س".to_owned()];
 
         assert_eq!(logical(visual, true), "سلام");
@@ -85,7 +85,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_of_a_text_is_read_back(text in "[א-ת]{1,5}( ([0-9]{1,4}|[a-z]{1,5}|[a-z]{1,4} [a-z]{1,4}) [א-ת]{1,5}){0,4}") {
+        fn visual_order_is_converted_back_to_logical_order(text in "[א-ת]{1,5}( ([0-9]{1,4}|[a-z]{1,5}|[a-z]{1,4} [a-z]{1,4}) [א-ת]{1,5}){0,4}") {
             let info = BidiInfo::new(&text, Some(Level::rtl()));
             let visual = info.reorder_line(&info.paragraphs[0], 0..text.len()).into_owned();
 

@@ -1,39 +1,38 @@
-//! Reading order: parts a page along the gutters between its columns.
+//! Determines the reading order of a page by dividing it at the gutters between its columns.
 //!
-//! A gutter is a strip that stays empty beside many lines, whatever the order of painting. What crosses it, a title or
-//! a wide figure's caption, ends it: that stands above or below. Cells of a table also have empty strips between them, but are
-//! read along their rows: columns are told by prose that fills them, by lines that do not stand level, or by being painted one
-//! after the other.
+//! A gutter is a strip that is empty next to many lines, independent of the order of painting. It ends at text that crosses it, such as a
+//! title or the caption of a wide figure. Cells of a table also have empty strips between them, but are read by rows. Columns differ from
+//! cells: they are filled with prose, their lines are at different heights, or they are painted in sequence.
 
 use std::collections::BTreeMap;
 
 use super::rows::{self, WordRow};
 use super::words::Word;
 
-/// The narrowest gutter, in heights of the text.
+/// The minimum width of a gutter, in heights of the text.
 const MIN_GUTTER_WIDTH: f64 = 0.75;
-/// The fewest lines of a column.
+/// The minimum number of lines of a column.
 const MIN_LINES: usize = 3;
-/// The fewest lines of columns that are recognised by the order of painting alone.
+/// The minimum number of lines of columns that are recognised by the order of painting alone.
 const MIN_PAINTED_LINES: usize = 6;
-/// From this many lines on, wide gaps between words are not aligned by chance.
+/// From this number of lines on, aligned wide gaps between words are not accidental.
 const MIN_ALIGNED_LINES: usize = 10;
-/// The least width of a gutter beside most lines, in heights of the text: lines may end a little behind its edge.
+/// The minimum width of a gutter next to most lines, in heights of the text: lines may extend slightly beyond its edge.
 const MIN_LINE_GAP: f64 = 0.65;
-/// The least width of a gutter, as a multiple of a gap between words.
+/// The minimum width of a gutter, as a multiple of a gap between words.
 const MIN_GAP_RATIO: f64 = 1.2;
 /// The largest distance between lines of prose, in heights of the text; rows of a table are further apart.
 const MAX_LINE_PITCH: f64 = 1.5;
-/// The least height of a blank band that separates columns from what is above them, in heights of the text.
+/// The minimum height of a blank band that separates columns from what is above them, in heights of the text.
 const MIN_BAND_HEIGHT: f64 = 1.5;
 /// Bounds the time for a page: one with more words is read in the order of painting.
 const MAX_WORDS: usize = 6000;
-/// The most strips that are tried as gutters.
+/// The maximum number of strips that are tried as gutters.
 const MAX_STRIPS: usize = 16;
-/// The most nested cuts of a page.
+/// The maximum number of nested cuts of a page.
 const MAX_CUTS: usize = 40;
 
-/// The parts of a page in the order in which they are read. Words keep their order within a part.
+/// Returns the words of each region of a page in reading order. Words keep their order within a region.
 pub fn regions(words: Vec<Word>, right_to_left: bool) -> Vec<Vec<Word>> {
     let mut found = Vec::new();
     divide(words, right_to_left, MAX_CUTS, &mut found);
@@ -62,7 +61,7 @@ fn divide(words: Vec<Word>, right_to_left: bool, cuts: usize, found: &mut Vec<Ve
     }
 }
 
-/// A gutter that was found: words that begin left of `x` are in the left column.
+/// A detected gutter. Words that begin left of `x` are in the left column.
 #[derive(Clone, Copy, Debug)]
 struct Gutter {
     x: f64,
@@ -70,7 +69,7 @@ struct Gutter {
     bottom: f64,
 }
 
-/// The gutter beside the most lines.
+/// Returns the gutter with the most lines next to it.
 fn gutter(words: &[Word]) -> Option<Gutter> {
     if words.len() > MAX_WORDS || words.len() < 2 * MIN_LINES {
         return None;
@@ -88,14 +87,14 @@ fn gutter(words: &[Word]) -> Option<Gutter> {
     best.map(|(_, gutter)| gutter)
 }
 
-/// The size of most of the text.
+/// Returns the font height of most of the text.
 pub fn usual_size(words: &[Word]) -> f64 {
     let mut sizes: Vec<f64> = words.iter().map(|word| word.size).collect();
     sizes.sort_by(f64::total_cmp);
     sizes.get(sizes.len() / 2).copied().unwrap_or(1.0).max(0.01)
 }
 
-/// Strips along the edges at which many words begin or end beside a gap: left and right border.
+/// Returns strips (left and right border) at the edges at which many words next to a gap begin or end.
 fn strips(words: &[Word], size: f64) -> Vec<(f64, f64)> {
     let mut edges: BTreeMap<(i64, bool), (usize, f64)> = BTreeMap::new();
     let mut note = |x: f64, begins: bool| {
@@ -121,9 +120,9 @@ fn strips(words: &[Word], size: f64) -> Vec<(f64, f64)> {
     edges.into_iter().take(MAX_STRIPS).map(strip).collect()
 }
 
-/// The stretches over which nothing stands in the strip.
+/// Returns the vertical ranges in which the strip is empty.
 fn free(words: &[Word], (left, right): (f64, f64), size: f64) -> Vec<(f64, f64)> {
-    // Edges are a mean, and some stand a little in.
+    // Edges are averages, so some words extend slightly into the strip.
     let slack = size * 0.25;
     let in_strip = |word: &&Word| word.x0 < right - slack && word.x1 > left + slack;
     let mut blocks: Vec<(f64, f64)> =
@@ -140,7 +139,7 @@ fn free(words: &[Word], (left, right): (f64, f64), size: f64) -> Vec<(f64, f64)>
     free
 }
 
-/// Whether the stretch of a strip parts columns, and beside how many lines.
+/// Returns the gutter in this range of a strip with the number of lines next to it; `None` if it does not separate columns.
 fn judge(words: &[Word], strip: (f64, f64), top: f64, bottom: f64, size: f64) -> Option<(usize, Gutter)> {
     let x = f64::midpoint(strip.0, strip.1);
     let beside: Vec<&Word> = words.iter().filter(|word| (top..=bottom).contains(&word.middle())).collect();
@@ -154,52 +153,51 @@ fn judge(words: &[Word], strip: (f64, f64), top: f64, bottom: f64, size: f64) ->
     let prose = rows::is_prose(&left, WordRow::tail, size) && rows::is_prose(&right, WordRow::head, size);
     let apart = !rows::are_level(&left, &right, size);
     let close = rows::pitch(&left).max(rows::pitch(&right)) < MAX_LINE_PITCH * size;
-    let columns = prose && are_wide(&gaps, size) && (stand_out(&gaps) || lines >= MIN_ALIGNED_LINES)
+    let columns = prose && are_wide(&gaps, size) && (exceed_word_gaps(&gaps) || lines >= MIN_ALIGNED_LINES)
         || apart
         || (painted && close && lines >= MIN_PAINTED_LINES);
     (lines >= MIN_LINES && columns).then_some((lines, Gutter { x, top, bottom }))
 }
 
-/// The gap of a line at a gutter, and the widest other one where there is one.
-struct Gap {
+/// The gap of a line at a gutter, and the widest other gap of the line.
+struct LineGap {
     here: f64,
     other: Option<f64>,
 }
 
-/// The gaps of lines that stand on both sides of `x`.
-fn gaps(rows: &[WordRow<'_>], x: f64) -> Vec<Gap> {
+/// Returns the gaps of the lines with words on both sides of `x`.
+fn gaps(rows: &[WordRow<'_>], x: f64) -> Vec<LineGap> {
     let gap = |row: &WordRow<'_>| {
         let gaps = row.words.iter().zip(row.words.iter().skip(1));
         let gaps = gaps.map(|(before, after)| (before.x0 < x && after.x0 >= x, after.x0 - before.x1));
         let (here, others): (Vec<_>, Vec<_>) = gaps.partition(|(here, _)| *here);
         let other = others.into_iter().map(|(_, gap)| gap).max_by(f64::total_cmp);
-        here.first().map(|(_, here)| Gap { here: *here, other })
+        here.first().map(|(_, here)| LineGap { here: *here, other })
     };
     rows.iter().filter_map(gap).collect()
 }
 
-/// Whether most gaps are as wide as a gutter: what was found by a few wide ones may go on between words of even width, as those
-/// of a listing.
-fn are_wide(gaps: &[Gap], size: f64) -> bool {
+/// Returns whether most gaps are as wide as a gutter. A strip found by a few wide gaps may continue between words of equal width, as in
+/// code.
+fn are_wide(gaps: &[LineGap], size: f64) -> bool {
     gaps.iter().filter(|gap| gap.here > MIN_LINE_GAP * size).count() * 10 >= gaps.len() * 6
 }
 
-/// Whether most gaps are wider than any other of their line: in justified text the gaps between words are wide too, and in a
-/// few lines they may stand below one another.
-fn stand_out(gaps: &[Gap]) -> bool {
+/// Returns whether most gaps are wider than any other gap of their line. In justified text the gaps between words are wide too, and may be
+/// aligned in a few lines.
+fn exceed_word_gaps(gaps: &[LineGap]) -> bool {
     let compared = || gaps.iter().filter_map(|gap| gap.other.map(|other| gap.here > MIN_GAP_RATIO * other));
     compared().filter(|wider| *wider).count() * 10 >= compared().count() * 6
 }
 
-/// Whether all of one column was painted before all of the other. Each word tells whether it is in the left one.
+/// Returns whether all words of one column were painted before all words of the other. The items are true for words of the left one.
 fn painted_apart(mut left: impl Iterator<Item = bool>) -> bool {
     let Some(first) = left.next() else { return false };
     let mut rest = left.skip_while(|word| *word == first);
     rest.all(|word| word != first)
 }
 
-/// Leaves out what a blank band parts from the columns and is too little for columns of its own: running heads, page
-/// numbers.
+/// Excludes text that is separated from the columns by a blank band and too short for columns, such as running heads and page numbers.
 fn trim(mut beside: Vec<&Word>, x: f64, size: f64) -> Option<(f64, f64)> {
     beside.sort_by(|a, b| a.top.total_cmp(&b.top));
     let mut parts: Vec<Vec<&Word>> = Vec::new();
@@ -240,14 +238,14 @@ mod tests {
         regions.iter().filter_map(|region| region.first()).map(|word| word.chars().collect()).collect()
     }
 
-    const LEFT: [&str; 5] = [
+    const LEFT_COLUMN: [&str; 5] = [
         "left the quick brown fox jumps",
         "over the lazy dog and sleeps",
         "until the morning comes round",
         "then it goes on its way again",
         "over hills and far away now",
     ];
-    const RIGHT: [&str; 5] = [
+    const RIGHT_COLUMN: [&str; 5] = [
         "right another story is told here",
         "of a cat that sat on some mats",
         "and did not mind what the fox",
@@ -260,18 +258,18 @@ mod tests {
             let y = 100.0 + n as f64 * 12.0;
             [line(left, 0.0, y), line(right, 180.0, y + shift)].concat()
         };
-        LEFT.iter().zip(RIGHT.iter()).enumerate().flat_map(row).collect()
+        LEFT_COLUMN.iter().zip(RIGHT_COLUMN.iter()).enumerate().flat_map(row).collect()
     }
 
     #[test]
-    fn columns_are_read_one_after_the_other_though_painted_row_by_row() {
+    fn columns_painted_row_by_row_are_read_in_sequence() {
         let found = regions(row_painted(0.0), false);
 
         assert_eq!(first_words(&found), ["left", "right"]);
     }
 
     #[test]
-    fn gaps_of_justified_lines_are_no_gutter() {
+    fn gaps_of_justified_lines_are_not_a_gutter() {
         // Words of a line stand as far apart as it takes to fill it; below one another by chance.
         let row = |(n, words): (usize, &[&str; 6])| -> Vec<Word> {
             let y = 100.0 + n as f64 * 12.0;
@@ -290,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_wide_gaps_between_words_of_a_listing_are_no_gutter() {
+    fn few_wide_gaps_of_a_listing_are_not_a_gutter() {
         // Letters of one width: words begin below one another, most behind a single space.
         let row = |n: usize| {
             let y = 100.0 + n as f64 * 12.0;
@@ -304,14 +302,14 @@ mod tests {
     }
 
     #[test]
-    fn pages_from_right_to_left_begin_at_the_right() {
+    fn rtl_columns_begin_at_the_right() {
         let found = regions(row_painted(0.0), true);
 
         assert_eq!(first_words(&found), ["right", "left"]);
     }
 
     #[test]
-    fn what_crosses_the_gutter_stands_above_or_below() {
+    fn text_across_the_gutter_ends_the_columns() {
         let mut page = line("title that goes over the whole width of both of the columns", 10.0, 60.0);
         page.extend(row_painted(3.0));
         page.extend(line("footer that goes over the whole width of both of the columns", 10.0, 300.0));
@@ -320,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_read_along_its_rows() {
+    fn table_is_read_by_rows() {
         let cells = [
             ["name", "Ada", "Grace"],
             ["born", "1815", "1906"],

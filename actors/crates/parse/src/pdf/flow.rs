@@ -1,4 +1,4 @@
-//! The text of a page out of its lines: paragraphs, headings, words that a line's end had broken.
+//! Joins the lines of a page to text: paragraphs, headings and hyphenated words.
 
 use std::collections::HashSet;
 
@@ -9,32 +9,32 @@ use super::words::Word;
 
 /// The largest gap between the pieces of one word, in heights of the font.
 const MAX_GLUED_GAP: f64 = 0.1;
-/// The least step between paragraphs, as a multiple of the usual step between lines.
+/// The minimum step between paragraphs, as a multiple of the usual step between lines.
 const MIN_PARAGRAPH_STEP: f64 = 1.3;
-/// The least ratio of sizes between a line and one that begins something new.
+/// The minimum ratio of font heights between a line and one that starts a new paragraph.
 const MIN_SIZE_RATIO: f64 = 1.15;
-/// Before these words a hyphen at a line's end stands for what both words share: "in- and output" is "input and output".
+/// After a hyphen at the end of a line, these words mark a suspended compound: "in- and output" means "input and output".
 const CONJUNCTIONS: [&str; 14] =
     ["und", "oder", "bzw", "bzw.", "bis", "sowie", "and", "or", "to", "en", "of", "och", "eller", "og"];
 
-/// Small words that stand within compounds, as in "state-of-the-art", beside those of one and two letters ("c'est-à-dire",
-/// "arc-en-ciel"); other short parts are halves of words.
+/// Short words within compounds, as in "state-of-the-art", in addition to all words of one and two letters ("c'est-à-dire",
+/// "arc-en-ciel"). Other short parts are halves of words.
 const COMPOUND_PARTS: [&str; 32] = [
     "all", "and", "aux", "das", "del", "der", "des", "die", "for", "from", "les", "los", "non", "not", "off",
     "one", "out", "par", "pas", "pour", "sous", "sur", "the", "two", "und", "van", "vom", "von", "with",
     "you", "zum", "zur",
 ];
 
-/// What is known about a page besides its lines.
+/// Properties of a page besides its lines.
 #[derive(Debug, Default)]
 pub struct PageContext {
     /// Whether it is read from right to left.
     pub right_to_left: bool,
-    /// What the outline of the document calls the parts that begin on it, as [`key`] gives it.
+    /// Outline titles of the sections that begin on it, as returned by [`key`].
     pub headings: HashSet<String>,
 }
 
-/// The text of a page, its parts in the order in which they are read.
+/// Returns the text of a page, whose parts are in reading order.
 pub fn text(parts: &[Vec<TextLine>], page: &PageContext) -> String {
     let mut text = String::new();
     for part in parts {
@@ -52,7 +52,7 @@ pub fn text(parts: &[Vec<TextLine>], page: &PageContext) -> String {
     text
 }
 
-/// What of a line is compared with an outline's: its letters and digits.
+/// Returns the letters and digits of a line, by which it is compared with outline titles.
 pub fn key(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -75,7 +75,7 @@ fn is_new(above: &TextLine, line: &TextLine, step: f64) -> bool {
     wide || (alike && large > small * MIN_SIZE_RATIO)
 }
 
-/// A line as it is read.
+/// Returns the text of a line in logical order.
 pub fn write(line: &TextLine, page: &PageContext) -> String {
     if line.turned {
         let direction = bidi::direction(line.words.iter().flat_map(|word| &word.glyphs));
@@ -99,7 +99,7 @@ fn is_glued(before: &Word, word: &Word) -> bool {
     !word.spaced && (-0.8..MAX_GLUED_GAP).contains(&gap)
 }
 
-/// What stands on the line from left to right.
+/// Returns the units of a line from left to right.
 fn units(line: &TextLine) -> Vec<bidi::Unit> {
     let mut words: Vec<&Word> = line.words.iter().collect();
     words.sort_by(|a, b| a.x0.total_cmp(&b.x0));
@@ -123,7 +123,7 @@ fn units(line: &TextLine) -> Vec<bidi::Unit> {
     units
 }
 
-/// Adds a line, a paragraph of its own or going on with the text.
+/// Appends a line, as a new paragraph or as a continuation.
 fn append(text: &mut String, line: &str, new: bool) {
     if line.is_empty() {
         return;
@@ -158,14 +158,14 @@ fn append(text: &mut String, line: &str, new: bool) {
     }
 }
 
-/// What a hyphen at the end of a text means before the next line.
+/// The meaning of a hyphen at the end of a line.
 #[derive(Debug, PartialEq, Eq)]
 enum LineBreak {
-    /// The two halves are a word.
+    /// The two halves are one word without the hyphen.
     Word,
-    /// They are one with its hyphen, as other words of the same run have theirs, or an address.
+    /// The two halves are joined with the hyphen: a compound with other hyphens, or a URL.
     Compound,
-    /// The word is whole; the next one shares its end.
+    /// A suspended compound, which shares its second part with the next word.
     Shared,
 }
 
@@ -186,7 +186,7 @@ fn broken(text: &str, line: &str) -> Option<LineBreak> {
     let half = run.strip_suffix(hyphen).unwrap_or(run);
     Some(match hyphen {
         '\u{ad}' => LineBreak::Word,
-        // Who breaks lines writes U+2010; the hyphens of this run were written by somebody else.
+        // Typesetting inserts U+2010, so the other hyphens of this run belong to the text.
         '\u{2010}' if half.contains('-') => LineBreak::Word,
         _ if CONJUNCTIONS.contains(&first) => LineBreak::Shared,
         _ if keeps_hyphen(half) => LineBreak::Compound,
@@ -194,8 +194,8 @@ fn broken(text: &str, line: &str) -> Option<LineBreak> {
     })
 }
 
-/// Whether what a line's end broke has a hyphen there anyway: an address, a letter by itself, and behind a small word within a
-/// run of them (`state-of-the-`). Other parts of such runs are broken as words are.
+/// Returns whether the hyphen at the end of a line belongs to the text: in a URL, after a single letter, and after a short word in a
+/// compound (`state-of-the-`). Other parts of compounds are hyphenated like words.
 fn keeps_hyphen(half: &str) -> bool {
     let tiny = |part: &str| part.chars().count() <= 2 && part.chars().all(char::is_lowercase);
     let small = |part: &str| tiny(part) || COMPOUND_PARTS.contains(&part);
@@ -218,12 +218,12 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_a_lines_end_broke_is_whole_again() {
+    fn hyphenated_word_is_joined() {
         assert_eq!(page(&[("an auto-", 0.0, 10.0), ("matic car", 12.0, 10.0)]), "an automatic\ncar");
     }
 
     #[test]
-    fn a_hyphen_that_is_meant_stays() {
+    fn hard_hyphen_is_kept() {
         assert_eq!(page(&[("Vor- ", 0.0, 10.0), ("und Nachteile", 12.0, 10.0)]), "Vor- und Nachteile");
         assert_eq!(page(&[("Anglo-", 0.0, 10.0), ("Saxon", 12.0, 10.0)]), "Anglo-\nSaxon");
         for (first, second) in [
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_and_paragraphs_stand_apart() {
+    fn headings_and_paragraphs_are_separated() {
         let found = page(&[
             ("A heading", 0.0, 14.0),
             ("goes over", 16.0, 10.0),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outline_tells_headings_that_look_like_text() {
+    fn outline_identifies_headings_that_look_like_text() {
         let lines = lines(
             [("One", 0.0), ("two three", 12.0), ("four", 24.0)]
                 .iter()

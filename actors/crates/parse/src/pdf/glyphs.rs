@@ -1,4 +1,4 @@
-//! The characters of a page with their places, as its instructions paint them.
+//! Collects the characters of a page with their positions, in the order of painting.
 
 use std::collections::HashMap;
 
@@ -10,24 +10,23 @@ use hayro_syntax::object::{Dict, String as PdfString};
 
 use super::{letters, strings};
 
-/// The most glyphs of a page; further ones are ignored.
+/// The maximum number of glyphs of a page; further ones are ignored.
 const MAX_GLYPHS: usize = 200_000;
-/// The longest replacement that is used. Longer ones stand for a whole line or paragraph, whose glyphs have positions of their
-/// own.
+/// The maximum length of a replacement text that is used. Longer ones replace a whole line or paragraph, whose glyphs have positions.
 const MAX_REPLACEMENT_CHARS: usize = 8;
 /// The same character painted twice within this share of its size is one bold character.
 const MAX_TWIN_DISTANCE: f64 = 0.1;
-/// Positions beyond are on no page.
+/// Glyphs with greater coordinates are outside of the page.
 const MAX_COORDINATE: f64 = 1e6;
 
-/// A character, or a few that one glyph stands for, in the upright frame of its text: x to the right, y down.
+/// A glyph in the upright coordinate system of its text: x to the right, y down.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Glyph {
-    /// What it stands for; never empty.
+    /// Its text; never empty.
     pub text: String,
-    /// Where it begins.
+    /// Its left edge.
     pub x0: f64,
-    /// Where its advance ends.
+    /// The end of its advance.
     pub x1: f64,
     /// The base line.
     pub y: f64,
@@ -36,20 +35,20 @@ pub struct Glyph {
 }
 
 impl Glyph {
-    /// Whether it is white space alone.
+    /// Returns whether it is white space alone.
     pub fn is_space(&self) -> bool {
         self.text.chars().all(char::is_whitespace)
     }
 }
 
-/// A glyph where it stands on the page, before its text is turned upright.
+/// A glyph at its position on the page, before its text is rotated upright.
 #[derive(Clone, Debug)]
 pub struct PaintedGlyph {
-    /// What it stands for.
+    /// Its text.
     pub text: String,
-    /// Its place on the page's base line.
+    /// Its origin on the base line, in page coordinates.
     pub origin: Point,
-    /// Where its advance ends.
+    /// The end of its advance, in page coordinates.
     pub end: Point,
     /// The height of its font.
     pub size: f64,
@@ -60,9 +59,9 @@ pub struct PaintedGlyph {
 pub struct GlyphCollector {
     /// In the order in which they are painted.
     pub glyphs: Vec<PaintedGlyph>,
-    /// How many showed no character that is known.
+    /// Number of glyphs without a known character.
     pub unknown: usize,
-    /// How many pictures were painted.
+    /// Number of painted pictures.
     pub pictures: usize,
     width: f64,
     height: f64,
@@ -70,14 +69,14 @@ pub struct GlyphCollector {
     seen: HashMap<(String, i64, i64), Vec<Point>>,
 }
 
-/// What a marked part of the page says it stands for (`ActualText`, ISO 32000-1, 14.9.4).
+/// The replacement text of marked content (`ActualText`, ISO 32000-1, 14.9.4).
 struct Replacement {
     text: String,
     at: Option<usize>,
 }
 
 impl GlyphCollector {
-    /// For a page of this size; what is painted beside it is not seen by anyone.
+    /// Creates a collector for a page of this size; glyphs outside of it are ignored.
     pub fn new(width: f64, height: f64) -> Self {
         Self { width, height, ..Self::default() }
     }
@@ -104,7 +103,7 @@ impl GlyphCollector {
         glyph.size.is_finite() && [glyph.origin, glyph.end].iter().all(|point| across(*point) && down(*point))
     }
 
-    /// Puts the replacement in the place of the first glyph that it stands for; the others widen that one.
+    /// Replaces the text of the first glyph of marked content; the further glyphs only widen it.
     fn is_replaced(&mut self, painted: &mut PaintedGlyph) -> bool {
         let count = self.glyphs.len();
         let Some(replacement) = self.replaced.iter_mut().rev().find_map(Option::as_mut) else { return false };
@@ -140,7 +139,7 @@ impl GlyphCollector {
     }
 }
 
-/// What a glyph shows, as far as its font tells.
+/// Returns the text of a glyph, if its font defines it.
 fn character(glyph: &FontGlyph<'_>) -> Option<String> {
     let text = match glyph.as_unicode() {
         Some(BfString::Char(one)) => one.to_string(),
@@ -151,8 +150,8 @@ fn character(glyph: &FontGlyph<'_>) -> Option<String> {
     known.then_some(text)
 }
 
-/// Fonts of drawn glyphs with names of their own count them as ASCII does, nearly all. Others that tell nothing count glyphs
-/// as they please.
+/// Guesses the character of a glyph by its code. Almost all Type 3 fonts without standard glyph names use ASCII codes; other fonts without
+/// character information use arbitrary codes.
 fn guess(glyph: &FontGlyph<'_>) -> Option<char> {
     let code = match glyph {
         FontGlyph::Type3(drawn) => drawn.char_code(),
@@ -161,7 +160,7 @@ fn guess(glyph: &FontGlyph<'_>) -> Option<char> {
     char::from_u32(code).filter(|c| matches!(c, ' '..='~'))
 }
 
-/// Where a glyph stands; nothing for places that are no numbers.
+/// Returns a glyph with its position; `None` if the position is not finite.
 fn place(glyph: &FontGlyph<'_>, on_page: Affine, mode: WritingMode) -> Option<PaintedGlyph> {
     let advance = match glyph {
         FontGlyph::Outline(outline) => outline.advance_width(),
@@ -174,7 +173,7 @@ fn place(glyph: &FontGlyph<'_>, on_page: Affine, mode: WritingMode) -> Option<Pa
             let advance = f64::from(advance.unwrap_or(500.0)).clamp(-5000.0, 5000.0);
             (corner, on_page * Point::new(advance, 0.0))
         }
-        // The middle of the column serves as base line; a character's square hangs on its corner.
+        // The middle of the column is used as base line; a character is attached by the corner of its square.
         WritingMode::Vertical => (on_page * Point::new(500.0, 880.0), on_page * Point::new(500.0, -120.0)),
     };
     let real =
@@ -221,7 +220,7 @@ impl<'a> Device<'a> for GlyphCollector {
     fn pop_transparency_group(&mut self) {}
 }
 
-/// Fonts that are drawn by instructions have any unit: where their size is no size, the width of the letters tells it.
+/// Type 3 fonts may use any unit: if their size is not plausible, it is estimated from the width of the letters.
 fn measure_drawn(glyphs: &mut [PaintedGlyph]) {
     let widths: Vec<f64> = glyphs.iter().map(|glyph| glyph.end.distance(glyph.origin)).collect();
     let mean = widths.iter().sum::<f64>() / widths.len().max(1) as f64;

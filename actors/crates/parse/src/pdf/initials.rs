@@ -1,18 +1,18 @@
-//! The large first letter of a chapter goes to the word that it begins.
+//! Joins the large initial letter of a chapter to its word.
 
 use super::words::Word;
 
-/// The least size of an initial, as a multiple of the text's size.
+/// The minimum size of an initial, as a multiple of the text's size.
 const MIN_SIZE_RATIO: f64 = 1.8;
 /// Bounds the time for a page: one with more large letters has no initials.
 const MAX_INITIALS: usize = 100;
 
-/// Words in the order of painting, each initial with its word. A large letter that begins none stays where it was painted: it
-/// may be the first word of a title. `size` is that of most of the text.
+/// Returns the words in the order of painting, with each initial joined to its word. A large letter without a word is kept where it was
+/// painted, because it may be the first word of a title. `size` is the font height of most of the text.
 pub fn join(mut words: Vec<Word>, size: f64) -> Vec<Word> {
     let mut joined = Vec::new();
     for (at, initial) in initials(&words, size) {
-        let Some(word) = begun(&words, &initial, size).and_then(|begun| words.get_mut(begun)) else {
+        let Some(word) = initialed_word(&words, &initial, size).and_then(|begun| words.get_mut(begun)) else {
             continue;
         };
         put_before(word, initial, size);
@@ -23,7 +23,7 @@ pub fn join(mut words: Vec<Word>, size: f64) -> Vec<Word> {
     words
 }
 
-/// What may be an initial, and where it stands.
+/// Returns the words that may be initials, with their indices.
 fn initials(words: &[Word], size: f64) -> Vec<(usize, Word)> {
     let large = words.iter().enumerate().filter(|(_, word)| is_initial(word, size));
     let found: Vec<_> = large.take(MAX_INITIALS + 1).map(|(at, word)| (at, word.clone())).collect();
@@ -36,9 +36,9 @@ fn is_initial(word: &Word, size: f64) -> bool {
     capital && chars.next().is_none() && word.size > MIN_SIZE_RATIO * size
 }
 
-/// The word that the letter begins: the first one of the uppermost line to its right, where it reaches down over
+/// Returns the index of the word that the initial begins: the first word of the uppermost line to its right, if the initial extends over
 /// another line at least.
-fn begun(words: &[Word], initial: &Word, size: f64) -> Option<usize> {
+fn initialed_word(words: &[Word], initial: &Word, size: f64) -> Option<usize> {
     let room = initial.x1 - 0.3 * size..initial.x1 + 1.5 * size;
     let height = initial.top - 0.3 * size..initial.y + 0.5 * size;
     let beside = |word: &(usize, &Word)| {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_initial_over_two_lines_begins_the_upper_one() {
+    fn initial_over_two_lines_joins_the_upper_one() {
         let mut page = words::words(painted("O", 0.0, 20.0, 30.0));
         page.extend(words::words(painted("nce upon", 16.0, 8.0, 10.0)));
         page.extend(words::words(painted("a time", 16.0, 20.0, 10.0)));
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_letter_alone_stays() {
+    fn lone_large_letter_is_kept() {
         let mut page = words::words(painted("B", 0.0, 20.0, 30.0));
         page.extend(words::words(painted("Bees", 0.0, 60.0, 10.0)));
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_keeps_its_first_word_though_that_is_a_letter() {
+    fn title_keeps_a_first_word_of_one_letter() {
         let mut page = words::words(painted("A title of I", 0.0, 20.0, 30.0));
         page.extend(words::words(painted("and some text", 0.0, 60.0, 10.0)));
 

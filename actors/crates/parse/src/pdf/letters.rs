@@ -1,10 +1,10 @@
-//! What single characters are: of which direction, which ones fold into others, which ones accents.
+//! Properties of characters: direction, folding, accents.
 
 use unicode_bidi::{BidiClass, bidi_class};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Whether the character tells nothing: a replacement mark, a control, a private letter of one font.
+/// Returns whether a character has no meaning: a replacement character, a control character, or a private-use character.
 pub fn is_unknown(c: char) -> bool {
     c == char::REPLACEMENT_CHARACTER || (c.is_control() && !c.is_whitespace()) || is_private(c)
 }
@@ -13,28 +13,28 @@ fn is_private(c: char) -> bool {
     matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10fffd}')
 }
 
-/// Whether it is written from right to left.
+/// Returns whether a character is written from right to left.
 pub fn is_right_to_left(c: char) -> bool {
     matches!(bidi_class(c), BidiClass::R | BidiClass::AL)
 }
 
-/// Whether it is a letter that is written from left to right.
+/// Returns whether a character is a letter written from left to right.
 pub fn is_left_to_right(c: char) -> bool {
     bidi_class(c) == BidiClass::L
 }
 
-/// Whether it belongs to the character before it.
+/// Returns whether a character combines with the one before it.
 pub fn is_mark(c: char) -> bool {
     is_combining_mark(c)
 }
 
-/// Whether it belongs to a script that writes no spaces.
+/// Returns whether a character belongs to a script without spaces.
 pub fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Forms that are there for the look alone become the letters that they show: ligatures, the joined forms of Arabic
-/// and Hebrew, letters of formulas. Others that compatibility would change mean something: `²` stays.
+/// Replaces presentation forms by letters: ligatures, joined forms of Arabic and Hebrew, letters of formulas. Other compatibility
+/// characters are kept, because they have a meaning, such as `²`.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_owned();
@@ -47,13 +47,13 @@ fn fold_one(c: char) -> Vec<char> {
         '\u{fb00}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}' | '\u{1d400}'..='\u{1d7ff}' => {
             std::iter::once(c).nfkc().filter(|c| *c != '\u{feff}').collect()
         }
-        // Every kind of space parts words alike.
+        // Every kind of space separates words.
         other if other.is_whitespace() => vec![' '],
         other => vec![other],
     }
 }
 
-/// The accent that combines, for one that stands alone: old fonts paint it over or under its letter.
+/// Returns the combining form of a spacing accent, which old fonts paint above or below its letter.
 pub fn combining(accent: &str) -> Option<char> {
     let combining = match accent {
         "`" | "\u{2cb}" => '\u{300}',
@@ -79,12 +79,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_for_the_look_become_letters_and_meaning_stays() {
+    fn presentation_forms_are_folded_to_letters() {
         assert_eq!(fold("eﬃcient x² \u{1d465} \u{fee1}"), "efficient x² x \u{645}");
     }
 
     #[test]
-    fn directions_are_told() {
+    fn directions_of_letters_are_known() {
         assert!(is_right_to_left('ש') && is_right_to_left('م') && !is_right_to_left('1'));
         assert!(is_left_to_right('a') && !is_left_to_right('.'));
     }

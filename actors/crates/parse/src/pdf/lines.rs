@@ -1,31 +1,32 @@
-//! Lines of one part of a page: words in the order of painting as long as they go on, then what stands level joined.
+//! Groups the words of a region into lines: consecutive words in the order of painting, then lines at the same height are joined.
 
 use super::letters;
 use super::words::Word;
 
 /// The largest distance of a word from the base line, in heights of the font: indices and limits of formulas.
 const MAX_SHIFT: f64 = 0.6;
-/// The most that a word overlaps the one before it, in heights of the font.
+/// The maximum overlap of a word with the one before it, in heights of the font.
 const MAX_BACK_STEP: f64 = 0.4;
 /// The largest distance between base lines of one line, in heights of the font.
 const MAX_LEVEL_DISTANCE: f64 = 0.3;
 /// The largest steps up and down between the lines of a block, in heights of the font.
 const MAX_STEP_UP: f64 = 2.5;
 const MAX_STEP_DOWN: f64 = 4.0;
-/// The fewest lines of a table's column.
+/// The minimum number of lines of a table column.
 const MIN_COLUMN_LINES: usize = 3;
-/// The most letters of a figure's labels, and the largest distance between them, in heights of the font.
+/// The maximum length of the labels of a figure.
 const MAX_LABEL_CHARS: usize = 30;
+/// The maximum distance between the labels of a figure, in heights of the font.
 const MAX_LABEL_DISTANCE: f64 = 12.0;
 
 /// Words on one line.
 #[derive(Clone, Debug)]
 pub struct TextLine {
-    /// From left to right but for formulas, whose parts stand in the order of painting; at least one.
+    /// From left to right, except in formulas, whose parts are in the order of painting; at least one.
     pub words: Vec<Word>,
-    /// Left.
+    /// Its left edge.
     pub x0: f64,
-    /// Right.
+    /// Its right edge.
     pub x1: f64,
     /// The base line of its largest word.
     pub y: f64,
@@ -51,27 +52,27 @@ impl TextLine {
         self.words.push(word);
     }
 
-    /// Whether the word goes on with the line that was painted just before it.
-    fn goes_on(&self, word: &Word) -> bool {
+    /// Returns whether the word continues this line, which was painted just before it.
+    fn is_continued_by(&self, word: &Word) -> bool {
         let size = self.size.max(word.size);
         if (word.y - self.y).abs() > MAX_SHIFT * size {
             return false;
         }
         let Some(last) = self.words.last() else { return false };
-        // Runs of both directions take turns, so that painting goes to and fro.
+        // Runs of both directions alternate, so words are not painted in one direction.
         let turned = (self.turned || is_turned(word)) && (word.y - self.y).abs() < MAX_LEVEL_DISTANCE * size;
         let small = word.size < 0.85 * self.size && word.x0 > last.x0 - MAX_BACK_STEP * size;
         word.x0 > self.x1 - MAX_BACK_STEP * size || small || turned
     }
 
-    /// Whether the two stand beside each other on one line.
+    /// Returns whether both lines are parts of one line.
     fn is_level_with(&self, other: &TextLine) -> bool {
         let size = self.size.min(other.size);
         let beside = self.x1 < other.x0 + 0.2 * size || other.x1 < self.x0 + 0.2 * size;
         beside && (self.y - other.y).abs() < MAX_LEVEL_DISTANCE * size
     }
 
-    /// Whether `small` is an index of this line: smaller, a little up or down, and close to a word.
+    /// Returns whether `small` is a subscript or superscript of this line: smaller, slightly shifted, and close to a word.
     fn has_index(&self, small: &TextLine) -> bool {
         let shift = small.y - self.y;
         let fits = small.size < 0.85 * self.size && shift > -0.8 * self.size && shift < 0.35 * self.size;
@@ -81,7 +82,7 @@ impl TextLine {
         fits && self.words.iter().all(beside) && self.words.iter().any(close)
     }
 
-    /// Whether `mark` is the number of a note at one of its words.
+    /// Returns whether `mark` is a footnote mark at one of its words.
     fn has_mark(&self, mark: &TextLine) -> bool {
         let short = matches!(mark.words.as_slice(), [word] if word.chars().count() <= 2);
         short
@@ -101,12 +102,12 @@ fn is_turned(word: &Word) -> bool {
     word.chars().any(letters::is_right_to_left)
 }
 
-/// The lines of words that are given in the order of painting, from top to bottom.
+/// Returns the lines of words, which are in the order of painting, from top to bottom.
 pub fn lines(words: Vec<Word>) -> Vec<TextLine> {
     let mut lines: Vec<TextLine> = Vec::new();
     for word in words {
         match lines.last_mut() {
-            Some(line) if line.goes_on(&word) => line.push(word),
+            Some(line) if line.is_continued_by(&word) => line.push(word),
             Some(_) | None => lines.push(TextLine::new(word)),
         }
     }
@@ -115,8 +116,8 @@ pub fn lines(words: Vec<Word>) -> Vec<TextLine> {
     groups(blocks).into_iter().flat_map(BlockGroup::lines).collect()
 }
 
-/// Lines that were painted one below the other. Their order is kept: a formula's parts stand up and down, and who painted
-/// it knew how they go on.
+/// Lines that were painted in sequence, one below the other. Their order is kept, because the parts of a formula are above and below each
+/// other and painted in reading order.
 struct LineBlock {
     lines: Vec<TextLine>,
     painted: usize,
@@ -129,7 +130,7 @@ fn blocks(lines: Vec<TextLine>) -> Vec<LineBlock> {
     for line in lines {
         let (y, size, painted) = (line.y, line.size, blocks.len());
         match blocks.last_mut() {
-            Some(block) if block.goes_on(&line) => {
+            Some(block) if block.is_continued_by(&line) => {
                 block.top = block.top.min(y);
                 block.bottom = block.bottom.max(y);
                 block.lines.push(line);
@@ -145,7 +146,7 @@ fn blocks(lines: Vec<TextLine>) -> Vec<LineBlock> {
     with_labels(blocks)
 }
 
-/// Labels of a figure are painted up and down and in an order of their own, which is kept.
+/// Joins blocks of figure labels, which are painted in any direction. Their order is kept.
 fn with_labels(blocks: Vec<LineBlock>) -> Vec<LineBlock> {
     let mut kept: Vec<LineBlock> = Vec::new();
     for block in blocks {
@@ -171,13 +172,13 @@ impl LineBlock {
             && apart < MAX_LABEL_DISTANCE * size
     }
 
-    fn goes_on(&self, line: &TextLine) -> bool {
+    fn is_continued_by(&self, line: &TextLine) -> bool {
         let Some(last) = self.lines.last() else { return false };
         let step = (line.y - last.y) / last.size.max(line.size);
         (-MAX_STEP_UP..MAX_STEP_DOWN).contains(&step) && line.y > self.bottom - MAX_STEP_UP * line.size
     }
 
-    /// Whether it may be a column of a table: lines of one size, each below the one before it.
+    /// Returns whether it may be a column of a table: lines of one size, each below the one before it.
     fn is_column(&self) -> bool {
         let pairs = || self.lines.iter().zip(self.lines.iter().skip(1));
         let alike =
@@ -186,7 +187,7 @@ impl LineBlock {
     }
 }
 
-/// Blocks that stand beside each other.
+/// Blocks next to each other.
 struct BlockGroup {
     blocks: Vec<LineBlock>,
     bottom: f64,
@@ -207,8 +208,7 @@ fn groups(blocks: Vec<LineBlock>) -> Vec<BlockGroup> {
 }
 
 impl BlockGroup {
-    /// Its lines: from top to bottom where blocks stand level line by line, as the columns of a table do; as painted
-    /// elsewhere.
+    /// Returns its lines: from top to bottom if the lines of the blocks are level, as in a table; otherwise in the order of painting.
     fn lines(mut self) -> Vec<TextLine> {
         if self.is_table() {
             return sorted(self.blocks.into_iter().flat_map(|block| block.lines).collect());
@@ -217,7 +217,7 @@ impl BlockGroup {
         join(self.blocks.into_iter().flat_map(|block| block.lines), TextLine::has_mark)
     }
 
-    /// Whether the blocks are columns of cells, or words painted in no order; pieces of formulas are neither.
+    /// Returns whether the blocks are columns of cells, or words painted in no order; pieces of formulas are neither.
     fn is_table(&self) -> bool {
         let pieces = self.blocks.iter().all(|block| block.lines.len() == 1);
         let cells = |block: &&LineBlock| pieces || block.is_column();
@@ -235,14 +235,14 @@ impl BlockGroup {
     }
 }
 
-/// From top to bottom, whatever the order of painting.
+/// Sorts lines from top to bottom.
 fn sorted(mut lines: Vec<TextLine>) -> Vec<TextLine> {
-    // A stable sort: what stands level stays as it was painted.
+    // The sort is stable: level lines stay in the order of painting.
     lines.sort_by(|a, b| a.y.total_cmp(&b.y));
     join(lines.into_iter(), |a, b| a.is_level_with(b) || a.has_index(b) || b.has_index(a))
 }
 
-/// The number of lines back in which the other half of a line is searched.
+/// The number of preceding lines in which the other half of a line is searched.
 const MAX_LINES_BACK: usize = 6;
 
 fn join(
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_go_from_top_to_bottom_whatever_was_painted_first() {
+    fn lines_are_sorted_from_top_to_bottom() {
         let (first, second) = (
             "the first line is quite a bit longer than a label",
             "and so is the second one, which stands below it",
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_that_were_painted_by_column_stand_in_their_row() {
+    fn cells_painted_by_column_are_in_their_rows() {
         let page = [
             words("a", 0.0, 0.0, 10.0),
             words("c", 0.0, 15.0, 10.0),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_of_a_note_that_was_painted_later_goes_to_its_word() {
+    fn footnote_mark_painted_later_joins_its_word() {
         let page = [
             words("word next", 0.0, 0.0, 10.0),
             words("below it all", 0.0, 12.0, 10.0),

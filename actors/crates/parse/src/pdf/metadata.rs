@@ -13,7 +13,7 @@ const FILE_EXTENSIONS: [&str; 16] = [
     ".pdf", ".doc", ".docx", ".dvi", ".tex", ".indd", ".qxd", ".odt", ".rtf", ".ps", ".eps", ".ppt", ".pptx",
     ".xls", ".xlsx", ".txt",
 ];
-/// The longest field, in characters.
+/// The maximum length of a field, in characters.
 const MAX_CHARS: usize = 2000;
 
 /// The metadata of a document.
@@ -39,7 +39,7 @@ pub struct PdfMetadata {
     pub is_truncated: bool,
 }
 
-/// Reads the metadata of a document; what concerns its pages is left at 0.
+/// Reads the metadata of a document. The numbers of pages are left at 0.
 pub fn read(pdf: &Pdf) -> PdfMetadata {
     let info = pdf.metadata();
     PdfMetadata {
@@ -63,7 +63,7 @@ fn clean_line(bytes: &[u8]) -> Option<String> {
     text.chars().any(char::is_alphanumeric).then_some(text)
 }
 
-/// A date between 1993, when PDF appeared, and tomorrow: programs write zeros, and clocks are wrong.
+/// Returns a date if it is between 1993, when PDF appeared, and tomorrow: programs write zeros, and clocks are wrong.
 fn day(date: &DateTime) -> Option<String> {
     let month = Month::try_from(date.month).ok()?;
     let day = Date::from_calendar_date(date.year.into(), month, date.day).ok()?;
@@ -72,7 +72,7 @@ fn day(date: &DateTime) -> Option<String> {
     ((1993..).contains(&day.year()) && day <= tomorrow).then(|| day.to_string())
 }
 
-/// Whether a title is not a placeholder that a program writes when it knows none.
+/// Returns whether a title is not a placeholder set by a program.
 fn is_title(title: &str) -> bool {
     let lower = title.to_lowercase();
     let file = FILE_EXTENSIONS.iter().any(|ending| lower.ends_with(ending));
@@ -98,7 +98,7 @@ fn is_name(author: &str) -> bool {
     .contains(&lower.as_str())
 }
 
-/// The first part of a language tag, where it has two letters.
+/// Returns the primary language subtag, if it has two letters.
 fn language(pdf: &Pdf) -> Option<String> {
     let catalog = pdf.xref().get::<Dict<'_>>(pdf.xref().root_id())?;
     let tag = strings::text(catalog.get::<PdfString<'_>>("Lang")?.as_bytes());
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_programs_write_is_no_title() {
+    fn titles_set_by_programs_are_ignored() {
         for none in ["Microsoft Word - thesis.doc", "paper.dvi", "untitled", "Untitled-1", "(anonymous)"] {
             assert!(!is_title(none), "{none}");
         }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_and_controls_are_made_one_space() {
+    fn white_space_and_controls_become_one_space() {
         assert_eq!(clean_line(b"  Two\r\n words\0 ").as_deref(), Some("Two words"));
         assert_eq!(clean_line(b" -- "), None);
     }

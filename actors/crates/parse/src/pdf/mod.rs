@@ -1,4 +1,4 @@
-//! The text of a PDF: pages in reading order, and what the document says about itself.
+//! Extracts the text of a PDF, in reading order, and its metadata.
 //!
 //! Each step is a file and sees only the result of the step before: [`glyphs`] (characters with positions), [`rotation`] (each
 //! direction upright), [`accents`], [`words`], [`initials`], [`columns`] (reading order), [`lines`], [`bidi`] (right to left),
@@ -63,7 +63,7 @@ pub enum PdfError {
     /// Its pages are empty.
     #[error("the pages are empty")]
     Empty,
-    /// It shows text, but its fonts do not map glyphs to characters.
+    /// It contains text, but its fonts do not map glyphs to characters.
     #[error("the fonts of the file do not map to letters, so its text cannot be read")]
     UnmappedFonts,
     /// It has more than 20,000 pages.
@@ -98,7 +98,7 @@ pub fn read(bytes: Vec<u8>) -> Result<(PdfMetadata, String), PdfError> {
     ))
 }
 
-/// Whether a file has no end marker (ISO 32000-1, section 7.5.5), or begins another object behind the last one. A linearised file
+/// Returns whether a file has no end marker (ISO 32000-1, section 7.5.5), or begins another object behind the last one. A linearised file
 /// has a marker near its beginning too, and some files have other bytes behind the last.
 fn is_truncated(bytes: &[u8]) -> bool {
     const END: &[u8] = b"%%EOF";
@@ -109,7 +109,7 @@ fn is_truncated(bytes: &[u8]) -> bool {
 /// The shortest header of an object, in bytes.
 const OBJECT_HEADER_BYTES: usize = 8;
 
-/// Whether these bytes end as an object begins: `7 0 obj`, and no more letters.
+/// Returns whether these bytes end as an object begins: `7 0 obj`, and no more letters.
 fn begins_object(bytes: &[u8]) -> bool {
     let [number, b' ', version, b' ', b'o', b'b', b'j', behind] = bytes else { return false };
     number.is_ascii_digit() && version.is_ascii_digit() && !behind.is_ascii_alphanumeric()
@@ -168,7 +168,7 @@ fn extract_text(pdf: &Pdf, outline: &[OutlineEntry]) -> Result<(String, PageStat
     }
 }
 
-/// The glyphs of a page in a frame whose y grows downwards.
+/// Returns the glyphs of a page in a frame whose y grows downwards.
 fn collect<'a>(page: &Page<'a>, pdf: &'a Pdf, cache: &InterpreterCache<'a>) -> GlyphCollector {
     let (width, height) = page.render_dimensions();
     let (width, height) = (f64::from(width), f64::from(height));

@@ -1,4 +1,4 @@
-//! The outline of a document: its parts by name, each with the page on which it begins.
+//! Reads the outline of a document: titles with the pages on which the sections begin.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,15 +7,15 @@ use hayro_syntax::Pdf;
 use hayro_syntax::object::{Array, Dict, MaybeRef, Object, ObjectIdentifier, String as PdfString};
 use serde::{Deserialize, Serialize};
 
-/// The most entries of an outline.
+/// The maximum number of entries of an outline.
 const MAX_ENTRIES: usize = 2000;
-/// The deepest nesting of entries below the first level.
+/// The maximum nesting depth of entries below the first level.
 const MAX_DEPTH: u8 = 16;
-/// The deepest level of a heading.
+/// The maximum level of a heading.
 pub const MAX_HEADING_LEVEL: u8 = MAX_DEPTH + 1;
-/// The longest title of an entry, in characters.
+/// The maximum length of the title of an entry, in characters.
 const MAX_TITLE_CHARS: usize = 200;
-/// Nodes of the name tree that are visited for one name.
+/// The maximum number of nodes of the name tree that are visited for one name.
 const MAX_NODES: usize = 2000;
 
 /// An entry of a document's outline.
@@ -25,7 +25,7 @@ pub struct OutlineEntry {
     pub title: String,
     /// Its level, from 1.
     pub level: u8,
-    /// The page that it leads to, from 1, if it says so.
+    /// The page of its destination, from 1, if known.
     pub page: Option<u32>,
 }
 
@@ -81,7 +81,7 @@ impl<'a> OutlineReader<'a> {
         self.page_of(place, 3)
     }
 
-    /// The page of a place: given itself, under a name, or in a dictionary.
+    /// Returns the page of a destination, which is explicit, named, or in a dictionary.
     fn page_of(&self, place: Object<'a>, left: u32) -> Option<u32> {
         let left = left.checked_sub(1)?;
         match place {
@@ -111,7 +111,7 @@ impl<'a> OutlineReader<'a> {
     }
 }
 
-/// Looks a name up in a tree of names (ISO 32000-1, 7.9.6).
+/// Looks up a name in a name tree (ISO 32000-1, 7.9.6).
 fn find<'a>(root: Dict<'a>, name: &[u8]) -> Option<Object<'a>> {
     let mut open = vec![root];
     for _ in 0..MAX_NODES {

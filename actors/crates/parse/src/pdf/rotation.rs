@@ -1,13 +1,13 @@
-//! Turns text of each direction upright, so that everything after sees lines that run from left to right.
+//! Rotates text of each direction upright, so that later steps see lines from left to right.
 
 use std::collections::BTreeMap;
 
 use super::glyphs::{Glyph, PaintedGlyph};
 
-/// Directions nearer to each other than this are one, in degrees: a scan may be slightly rotated.
+/// Directions that differ by less are treated as one, because a scan may be slightly rotated.
 const ANGLE_STEP_DEGREES: f64 = 5.0;
 
-/// The glyphs of a page by their direction, the one with most glyphs first; each in the order of painting.
+/// Returns the glyphs of a page by direction, the direction with most glyphs first; each in the order of painting.
 pub fn rotate_upright(painted: Vec<PaintedGlyph>) -> Vec<Vec<Glyph>> {
     let mut groups: BTreeMap<i64, Vec<(f64, PaintedGlyph)>> = BTreeMap::new();
     for glyph in painted {
@@ -21,7 +21,7 @@ pub fn rotate_upright(painted: Vec<PaintedGlyph>) -> Vec<Vec<Glyph>> {
     groups.into_iter().map(turn).collect()
 }
 
-/// The direction in which a glyph advances, in degrees from the page's own.
+/// Returns the direction in which a glyph advances, in degrees relative to the page.
 fn direction(glyph: &PaintedGlyph) -> f64 {
     let along = glyph.end - glyph.origin;
     if along.hypot() < glyph.size * 0.01 { 0.0 } else { along.y.atan2(along.x).to_degrees() }
@@ -30,7 +30,7 @@ fn direction(glyph: &PaintedGlyph) -> f64 {
 fn turn(mut group: Vec<(f64, PaintedGlyph)>) -> Vec<Glyph> {
     let mut angles: Vec<f64> = group.iter().map(|(angle, _)| angle.rem_euclid(360.0)).collect();
     angles.sort_by(f64::total_cmp);
-    // Around zero the middle of 359 and 1 is not 180, but one of the two.
+    // The median is one of the angles, so around zero the middle of 359 and 1 degrees is not 180.
     let angle = angles.get(angles.len() / 2).copied().unwrap_or_default().to_radians();
     let (sin, cos) = angle.sin_cos();
     let upright = |(_, glyph): (f64, PaintedGlyph)| {
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_runs_down_the_page_is_turned() {
+    fn vertical_text_is_rotated() {
         let groups = rotate_upright(vec![
             painted("a", (100.0, 10.0), (100.0, 15.0)),
             painted("b", (100.0, 15.0), (100.0, 20.0)),
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_lies_askew_is_straightened() {
+    fn skewed_page_is_straightened() {
         let slope = 1f64.to_radians().tan();
         let at = |x: f64| (x, 50.0 + x * slope);
         let groups = rotate_upright(

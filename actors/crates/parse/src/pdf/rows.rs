@@ -1,14 +1,14 @@
-//! Words that stand level, and what their rows say about a column: whether it is prose, whether two columns go together.
+//! Rows of level words, and tests on them: whether a column is prose, and whether two columns belong to one table.
 
 use super::letters;
 use super::words::Word;
 
-/// The largest distance between base lines of one row, in heights of the text.
+/// The maximum distance between base lines of one row, in heights of the text.
 const MAX_LEVEL_DISTANCE: f64 = 0.35;
-/// The least gap between words of different columns, in heights of the text.
+/// The minimum gap between words of different columns, in heights of the text.
 const MIN_COLUMN_GAP: f64 = 1.5;
 
-/// Words that stand level, from left to right.
+/// Words at the same height, from left to right.
 #[derive(Debug)]
 pub struct WordRow<'a> {
     /// The base line of the first of them.
@@ -18,12 +18,12 @@ pub struct WordRow<'a> {
 }
 
 impl<'a> WordRow<'a> {
-    /// The words from the left edge up to the first wide gap.
+    /// Returns the words from the left edge up to the first wide gap.
     pub fn head(&self, size: f64) -> Vec<&'a Word> {
         unbroken(self.words.iter().copied(), |before, after| after.x0 - before.x1, size)
     }
 
-    /// The words from the last wide gap to the right edge.
+    /// Returns the words from the last wide gap to the right edge.
     pub fn tail(&self, size: f64) -> Vec<&'a Word> {
         unbroken(self.words.iter().rev().copied(), |before, after| before.x0 - after.x1, size)
     }
@@ -44,7 +44,7 @@ fn unbroken<'a>(
     kept
 }
 
-/// The rows of some words, from top to bottom.
+/// Returns the rows of words, from top to bottom.
 pub fn rows<'a>(words: impl IntoIterator<Item = &'a Word>, size: f64) -> Vec<WordRow<'a>> {
     let mut words: Vec<&Word> = words.into_iter().collect();
     words.sort_by(|a, b| a.y.total_cmp(&b.y));
@@ -61,7 +61,7 @@ pub fn rows<'a>(words: impl IntoIterator<Item = &'a Word>, size: f64) -> Vec<Wor
     rows
 }
 
-/// Whether a column is prose: most lines are as long as they can be, with several words each, close under each other.
+/// Returns whether a column is prose: most lines are full, have several words, and are close to each other.
 pub fn is_prose<'a>(
     rows: &[WordRow<'a>],
     line: impl Fn(&WordRow<'a>, f64) -> Vec<&'a Word>,
@@ -75,7 +75,7 @@ pub fn is_prose<'a>(
     chars as f64 / count >= 14.0 && wordy && pitch(rows) < 2.0 * size && are_full(&lines, size)
 }
 
-/// Whether most lines end where the first word of the next one would not have fit: cells of a table end sooner.
+/// Returns whether most lines are so long that the first word of the next would not have fit. Cells of a table are shorter.
 fn are_full(lines: &[Vec<&Word>], size: f64) -> bool {
     let mut widths: Vec<f64> = lines.iter().map(|line| width(line)).collect();
     widths.sort_by(f64::total_cmp);
@@ -102,14 +102,14 @@ fn is_unspaced(lines: &[Vec<&Word>]) -> bool {
     unspaced.len() > other.len()
 }
 
-/// The usual distance from one row to the next.
+/// Returns the usual distance between rows.
 pub fn pitch(rows: &[WordRow<'_>]) -> f64 {
     let mut steps: Vec<f64> = rows.iter().zip(rows.iter().skip(1)).map(|(a, b)| b.y - a.y).collect();
     steps.sort_by(f64::total_cmp);
     steps.get(steps.len() / 2).copied().unwrap_or_default()
 }
 
-/// Whether most lines of the shorter column have a line beside them at the same height.
+/// Returns whether most lines of the shorter column are level with a line of the other.
 pub fn are_level(left: &[WordRow<'_>], right: &[WordRow<'_>], size: f64) -> bool {
     let (few, many) = if left.len() < right.len() { (left, right) } else { (right, left) };
     let beside = |row: &&WordRow<'_>| many.iter().any(|other| (other.y - row.y).abs() < 0.12 * size);

@@ -1,6 +1,6 @@
 //! PDFs that tests put together. The tests of the sandbox read this file too.
 
-/// A PDF of these page contents, in Helvetica, whose objects from number 100 on are given.
+/// Returns a PDF with these page contents in Helvetica, and these additional objects from number 100 on.
 pub fn pdf(pages: &[&str], more: &[(u32, &str)]) -> Vec<u8> {
     let kids: String = (0..pages.len()).map(|n| format!("{} 0 R ", 10 + 2 * n)).collect();
     let mut objects = vec![
@@ -33,7 +33,7 @@ pub fn pdf(pages: &[&str], more: &[(u32, &str)]) -> Vec<u8> {
     bytes
 }
 
-/// The instructions that paint one line of text.
+/// Returns the instructions that paint one line of text.
 pub fn said(text: &str) -> String {
     format!("BT /F 12 Tf 50 700 Td ({text}) Tj ET")
 }

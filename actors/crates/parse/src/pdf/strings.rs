@@ -1,6 +1,6 @@
-//! Text strings of a PDF (ISO 32000-1, 7.9.2.2): UTF-16 or UTF-8 where a mark says so, PDFDocEncoding elsewhere.
+//! Decodes text strings of a PDF (ISO 32000-1, 7.9.2.2): UTF-16 or UTF-8 with a byte order mark, otherwise PDFDocEncoding.
 
-/// The text of such a string, without what cannot be read.
+/// Decodes a string; invalid characters are omitted.
 pub fn text(bytes: &[u8]) -> String {
     match bytes {
         [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
@@ -16,7 +16,7 @@ fn wide(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let mut kept = String::new();
     let mut escaped = false;
     for c in chars.flatten() {
-        // Two escapes enclose the code of a language.
+        // Two escape characters enclose a language code.
         escaped ^= c == '\u{1b}';
         if !escaped && c != '\u{1b}' {
             kept.push(c);
@@ -25,16 +25,16 @@ fn wide(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     kept
 }
 
-/// PDFDocEncoding (ISO 32000-1, D.3): Latin-1 but for two stretches.
+/// Decodes a byte in PDFDocEncoding (ISO 32000-1, D.3), which differs from Latin-1 in two ranges.
 fn document_char(byte: u8) -> Option<char> {
-    const LOW: [char; 8] = ['˘', 'ˇ', 'ˆ', '˙', '˝', '˛', '˚', '˜'];
-    const HIGH: [char; 33] = [
+    const FROM_0X18: [char; 8] = ['˘', 'ˇ', 'ˆ', '˙', '˝', '˛', '˚', '˜'];
+    const FROM_0X80: [char; 33] = [
         '•', '†', '‡', '…', '—', '–', 'ƒ', '⁄', '‹', '›', '−', '‰', '„', '“', '”', '‘', '’', '‚', '™', 'ﬁ',
         'ﬂ', 'Ł', 'Œ', 'Š', 'Ÿ', 'Ž', 'ı', 'ł', 'œ', 'š', 'ž', '\u{fffd}', '€',
     ];
     let known = match byte {
-        0x18..=0x1f => LOW.get(usize::from(byte - 0x18)).copied(),
-        0x80..=0xa0 => HIGH.get(usize::from(byte - 0x80)).copied(),
+        0x18..=0x1f => FROM_0X18.get(usize::from(byte - 0x18)).copied(),
+        0x80..=0xa0 => FROM_0X80.get(usize::from(byte - 0x80)).copied(),
         other => Some(char::from(other)),
     };
     known.filter(|c| *c != char::REPLACEMENT_CHARACTER)
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_encoding_is_read() {
+    fn every_string_encoding_is_decoded() {
         assert_eq!(text(b"\xfe\xff\0\xdc\x20\xac"), "Ü€");
         assert_eq!(text(b"\xff\xfe\xdc\0"), "Ü");
         assert_eq!(text("\u{feff}Ü".as_bytes()), "Ü");
@@ -55,13 +55,13 @@ mod tests {
     }
 
     #[test]
-    fn the_code_of_a_language_is_no_text() {
+    fn language_escape_is_not_text() {
         assert_eq!(text(b"\xfe\xff\0\x1b\0e\0n\0\x1b\0A"), "A");
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_read(bytes in any::<Vec<u8>>()) {
+        fn any_bytes_can_be_read(bytes in any::<Vec<u8>>()) {
             text(&bytes);
         }
     }

@@ -4,7 +4,7 @@ use super::sample::{pdf, said};
 use super::{PAGE_SEPARATOR, PdfError, read};
 
 #[test]
-fn a_file_that_stops_before_its_end_says_so() {
+fn truncated_file_is_an_error() {
     let whole = pdf(&[&said("Words.")], &[]);
     let end = whole.windows(9).rposition(|window| window == b"startxref").unwrap();
 
@@ -21,7 +21,7 @@ fn a_file_that_stops_before_its_end_says_so() {
 }
 
 #[test]
-fn pages_and_what_the_document_says_of_itself_are_read() {
+fn pages_and_metadata_are_read() {
     let (metadata, text) = read(pdf(&[&said("First page."), &said("Second page.")], &[])).unwrap();
 
     assert_eq!(text, format!("First page.{PAGE_SEPARATOR}Second page."));
@@ -32,7 +32,7 @@ fn pages_and_what_the_document_says_of_itself_are_read() {
 }
 
 #[test]
-fn pages_that_are_pictures_among_others_are_counted() {
+fn image_pages_are_counted() {
     let picture = "<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>stream\na\nendstream";
     let scan = "q 600 0 0 800 0 0 cm /X Do Q";
 
@@ -43,7 +43,7 @@ fn pages_that_are_pictures_among_others_are_counted() {
 }
 
 #[test]
-fn parts_of_the_outline_are_headings() {
+fn outline_entries_are_headings() {
     let page = "BT /F 12 Tf 14 TL 50 700 Td (Above) Tj T* (The part) Tj T* (below it) Tj ET";
     let outline = [(100, "<</First 102 0 R>>"), (102, "<</Title(The Part)/Dest[10 0 R/Fit]>>")];
 
@@ -53,28 +53,28 @@ fn parts_of_the_outline_are_headings() {
 }
 
 #[test]
-fn a_replacement_stands_for_what_is_painted() {
+fn actual_text_replaces_glyphs() {
     let page = "BT /F 12 Tf 50 700 Td (e) Tj /Span<</ActualText(ffi)>>BDC (x) Tj (y) Tj EMC (cient) Tj ET";
 
     assert_eq!(read(pdf(&[page], &[])).unwrap().1, "efficient");
 }
 
 #[test]
-fn text_painted_twice_to_look_bold_is_read_once() {
+fn text_painted_twice_is_read_once() {
     let page = "BT /F 12 Tf 50 700 Td (bold) Tj ET BT /F 12 Tf 50.3 700 Td (bold) Tj ET";
 
     assert_eq!(read(pdf(&[page], &[])).unwrap().1, "bold");
 }
 
 #[test]
-fn text_that_runs_up_the_page_stands_behind_the_rest() {
+fn vertical_text_follows_the_rest() {
     let page = format!("BT /F 12 Tf 0 1 -1 0 30 100 Tm (aside) Tj ET {}", said("the main text"));
 
     assert_eq!(read(pdf(&[&page], &[])).unwrap().1, "the main text\n\naside");
 }
 
 #[test]
-fn what_has_no_text_says_why() {
+fn document_without_text_is_an_error_with_its_reason() {
     assert_eq!(read(Vec::new()).unwrap_err(), PdfError::Damaged);
     assert_eq!(read(b"<html>no PDF</html>".to_vec()).unwrap_err(), PdfError::Damaged);
     assert_eq!(read(pdf(&["0 0 100 100 re f"], &[])).unwrap_err(), PdfError::Empty);

@@ -1,28 +1,29 @@
-//! Words: glyphs painted one after the other without a gap between them.
+//! Groups glyphs into words: glyphs painted in sequence without a gap.
 
 use super::glyphs::Glyph;
 use super::letters;
 
-/// The least width of a space, in heights of the font.
+/// The minimum width of a space, in heights of the font.
 const MIN_SPACE_WIDTH: f64 = 0.15;
-/// The most that a glyph of a word is raised or lowered, in heights of the font: more than the index of a formula.
+/// The maximum vertical shift of a glyph within a word, in heights of the font; subscripts of formulas are shifted less.
 const MAX_SHIFT: f64 = 0.6;
-/// The most that letters overlap, in heights of the font.
+/// The maximum overlap of letters, in heights of the font.
 const MAX_OVERLAP: f64 = 0.3;
-/// The fewest glyphs by which letter spacing is recognised.
+/// The minimum number of glyphs for the detection of letter spacing.
 const MIN_SPACED_GLYPHS: usize = 6;
-/// Above and below the base line, in heights of the font.
+/// Height above the base line, in heights of the font.
 const ASCENT: f64 = 0.75;
+/// Depth below the base line, in heights of the font.
 const DESCENT: f64 = 0.22;
 
-/// A word with the box that it takes.
+/// A word with its bounding box.
 #[derive(Clone, Debug)]
 pub struct Word {
     /// In the order of painting; at least one.
     pub glyphs: Vec<Glyph>,
-    /// Left.
+    /// Its left edge.
     pub x0: f64,
-    /// Right.
+    /// Its right edge.
     pub x1: f64,
     /// The base line of its largest glyph.
     pub y: f64,
@@ -62,18 +63,18 @@ impl Word {
         self.glyphs.push(glyph);
     }
 
-    /// Its characters, in the order of painting.
+    /// Returns its characters, in the order of painting.
     pub fn chars(&self) -> impl Iterator<Item = char> {
         self.glyphs.iter().flat_map(|glyph| glyph.text.chars())
     }
 
-    /// Half way between its upper and lower edge.
+    /// Returns the middle between its upper and lower edge.
     pub fn middle(&self) -> f64 {
         f64::midpoint(self.top, self.bottom)
     }
 }
 
-/// The words of glyphs in the order of painting. White space parts words and is gone.
+/// Returns the words of glyphs, which are in the order of painting. White space separates words and is removed.
 pub fn words(glyphs: Vec<Glyph>) -> Vec<Word> {
     let mut words = Vec::new();
     for line in runs(glyphs).chunk_by(|(a, _), (b, _)| is_one_line(a, b)) {
@@ -86,7 +87,7 @@ pub fn words(glyphs: Vec<Glyph>) -> Vec<Word> {
     words
 }
 
-/// Whether a run is painted on the line of the one before it, in letters of its size.
+/// Returns whether a run is on the line of the one before it and of the same size.
 fn is_one_line(before: &[Glyph], after: &[Glyph]) -> bool {
     let pair = before.last().zip(after.first());
     pair.is_some_and(|(a, b)| (a.y - b.y).abs() < 0.1 * a.size && (a.size - b.size).abs() < 0.1 * a.size)
@@ -96,7 +97,7 @@ fn gaps(run: &[Glyph]) -> impl Iterator<Item = f64> {
     run.iter().zip(run.iter().skip(1)).filter_map(|(a, b)| gap(a, b))
 }
 
-/// Glyphs that follow each other on one line, and whether a space was painted before them.
+/// Returns runs of glyphs on one line, and whether a space was painted before each.
 fn runs(glyphs: Vec<Glyph>) -> Vec<(Vec<Glyph>, bool)> {
     let mut runs: Vec<(Vec<Glyph>, bool)> = Vec::new();
     let (mut open, mut spaced) = (false, false);
@@ -116,8 +117,8 @@ fn runs(glyphs: Vec<Glyph>) -> Vec<(Vec<Glyph>, bool)> {
     runs
 }
 
-/// The gap between two glyphs of which one was painted right after the other, in heights of the font; none where the
-/// second does not go on with the line of the first.
+/// Returns the gap between two glyphs painted in sequence, in heights of the font; `None` if the second does not continue the line of the
+/// first.
 fn gap(before: &Glyph, after: &Glyph) -> Option<f64> {
     let size = before.size.max(after.size);
     if (after.y - before.y).abs() > MAX_SHIFT * size {
@@ -132,7 +133,7 @@ fn gap(before: &Glyph, after: &Glyph) -> Option<f64> {
     (turned && (-MAX_OVERLAP..1.0).contains(&left)).then_some(left)
 }
 
-/// Parts a run at its spaces.
+/// Splits a run into words at its spaces.
 fn cut(run: &[Glyph], spaced: bool, space: f64, words: &mut Vec<Word>) {
     let mut gaps = gaps(run);
     let mut current: Option<Word> = None;
@@ -147,7 +148,7 @@ fn cut(run: &[Glyph], spaced: bool, space: f64, words: &mut Vec<Word>) {
     words.extend(current);
 }
 
-/// How far letters stand apart within words, where they were spaced out.
+/// Returns the distance of letters within words of letter-spaced text; 0 otherwise.
 fn letter_space(gaps: &[f64]) -> f64 {
     let mut sorted = gaps.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -175,7 +176,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn spaces_and_gaps_part_words() {
+    fn spaces_and_gaps_separate_words() {
         let mut glyphs = painted("two words", 0.0, 0.0, 10.0);
         glyphs.extend(painted("more", 47.0, 0.0, 10.0));
 
@@ -183,7 +184,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_index_belongs_to_its_word() {
+    fn superscript_belongs_to_its_word() {
         let mut glyphs = painted("x", 0.0, 0.0, 10.0);
         glyphs.extend(painted("2", 5.0, -4.0, 7.0));
 
@@ -191,7 +192,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn letters_that_are_spaced_out_are_one_word() {
+    fn letter_spaced_word_is_one_word() {
         let apart = |word: &str, x: f64| -> Vec<Glyph> {
             (0..)
                 .zip(word.chars())

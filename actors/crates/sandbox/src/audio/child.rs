@@ -20,7 +20,7 @@ pub fn serve_recording(mut parent: UnixStream, mut meter: CpuMeter) -> Result<()
     let mut decoder: Option<PieceDecoder> = None;
     loop {
         let (request, _) = wire::read::<AudioRequest>(&mut parent, 0)?;
-        // Without a share of its own the piece still has what the time limit of the parent leaves it.
+        // If the limit cannot be renewed, the piece is still bounded by the time limit of the parent.
         let _ = meter.renew();
         let (response, body) = match (request, &mut decoder) {
             (AudioRequest::Open, place) => match catch_panic(open) {

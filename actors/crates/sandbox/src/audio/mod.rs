@@ -1,4 +1,4 @@
-//! Recordings, decoded in a child process of their own, piece by piece, to one channel of 16,000 samples a second.
+//! Decodes recordings in a separate child process, piece by piece, to one channel of 16,000 samples per second.
 //!
 //! The child gets the file as an open, read-only descriptor and decodes only what is requested, so a recording of
 //! hours and gigabytes needs little memory on either side. Time and memory are bounded for each piece.
@@ -69,12 +69,12 @@ impl AudioReader {
         }
     }
 
-    /// The recording's length, if its file states it.
+    /// Returns the recording's length, if its file states it.
     pub fn duration_seconds(&self) -> Option<f64> {
         self.duration_seconds
     }
 
-    /// What the file says about the recording.
+    /// Returns the metadata of the recording.
     pub fn metadata(&self) -> &AudioMetadata {
         &self.metadata
     }
@@ -84,7 +84,7 @@ impl AudioReader {
         self.lost_seconds
     }
 
-    /// Whether decoding ended before the end of the recording. How much is missing is not known.
+    /// Returns whether decoding ended before the end of the recording. How much is missing is not known.
     pub fn is_aborted(&self) -> bool {
         self.is_aborted
     }

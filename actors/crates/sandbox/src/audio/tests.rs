@@ -47,7 +47,7 @@ fn long(seconds: u32) -> File {
 }
 
 #[tokio::test]
-async fn a_piece_that_is_passed_over_leaves_the_next_at_its_place() {
+async fn skipped_piece_does_not_move_the_next() {
     let mut reader = sandbox().open_audio(long(45)).await.unwrap();
 
     let passed = reader.skip_piece().await.unwrap().unwrap();
@@ -60,7 +60,7 @@ async fn a_piece_that_is_passed_over_leaves_the_next_at_its_place() {
 }
 
 #[tokio::test]
-async fn what_is_no_recording_is_told_as_such() {
+async fn file_without_audio_is_rejected() {
     let text = b"Once upon a time there was no sound at all. ".repeat(2_000);
 
     for bytes in [&text[..], &[], b"RIFF\x24\0\0\0AVI LIST and so on"] {
@@ -78,7 +78,7 @@ async fn what_is_no_recording_is_told_as_such() {
 }
 
 #[tokio::test]
-async fn a_recording_that_was_cut_off_is_told_as_damaged() {
+async fn truncated_recording_is_damaged() {
     use std::io::Read;
     for name in ["tone.m4a", "film.mov", "film.webm"] {
         let mut bytes = Vec::new();
@@ -92,7 +92,7 @@ async fn a_recording_that_was_cut_off_is_told_as_damaged() {
 }
 
 #[tokio::test]
-async fn what_is_there_of_a_recording_that_was_cut_off_is_heard() {
+async fn start_of_a_truncated_recording_is_decoded() {
     use std::io::Read;
     for name in
         ["film.webm", "film-vorbis.webm", "film.mkv", "film-opus.mkv", "tone.mp3", "tone.aac", "tone.flac"]
@@ -111,7 +111,7 @@ async fn what_is_there_of_a_recording_that_was_cut_off_is_heard() {
 
 /// Cuts and changes of a real file: each is decoded in part or refused, within its time (row P2).
 #[tokio::test]
-async fn mutilated_recordings_are_heard_in_part_or_refused() {
+async fn mutilated_recordings_are_decoded_or_rejected() {
     use std::io::Read;
     let sandbox = sandbox_with(SandboxSettings {
         wall_time: Duration::from_secs(20),
@@ -155,7 +155,7 @@ async fn mutilated_recordings_are_heard_in_part_or_refused() {
 }
 
 #[tokio::test]
-async fn damaged_audio_is_refused_and_truncated_audio_says_its_loss() {
+async fn truncated_audio_reports_its_lost_seconds() {
     let sandbox = sandbox();
     let mut strange = b"RIFF$\0\0\0WAVEfmt \x10\0\0\0\x01\0".to_vec();
     strange.extend(b"\xff\xff\x01\0\0\0\0\x7d\0\0\x02\0\x10\0data\x80\x84\x1e\0");
@@ -178,9 +178,9 @@ async fn damaged_audio_is_refused_and_truncated_audio_says_its_loss() {
     assert!(reader.lost_seconds() < 0.1, "{}", reader.lost_seconds());
 }
 
-/// Of the threat table (row P2).
+/// Threat table (row P2).
 #[test]
-fn what_is_decoded_far_slower_than_it_plays_is_given_up() {
+fn decoding_slower_than_playback_is_aborted() {
     let after = |minutes: usize, seconds| {
         is_too_slow(minutes * 60 * SAMPLE_RATE as usize, Duration::from_secs(seconds))
     };

@@ -30,7 +30,7 @@ pub enum AudioResponse {
     Opened {
         /// Its length, if its file states it.
         duration_seconds: Option<f64>,
-        /// What else its file says.
+        /// Its metadata.
         metadata: AudioMetadata,
     },
     /// A piece; its samples are the frame's body, little-endian, if they were requested.

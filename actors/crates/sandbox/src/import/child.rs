@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 
 use parse::bookmarks::{EntryReader, Format, ImportError, ImportSource, Row, RowContent, ZipReader};
 
-use super::wire::{ENOUGH_BYTES, ImportRequest, ImportResponse, MAX_BODY_BYTES, MAX_ROWS, PIECE_BYTES};
+use super::wire::{ImportRequest, ImportResponse, MAX_BODY_BYTES, MAX_ROWS, PIECE_BYTES, TARGET_BATCH_BYTES};
 use crate::confinement::CpuMeter;
 use crate::wire::{self, WireError};
 
@@ -18,7 +18,7 @@ pub fn serve_file(mut parent: UnixStream, mut meter: CpuMeter) -> Result<(), Wir
     let mut import: Option<OpenImport> = None;
     loop {
         let (request, _) = wire::read::<ImportRequest>(&mut parent, 0)?;
-        // Without a share of its own the request still has what the time limit of the parent leaves it.
+        // If the limit cannot be renewed, the request is still bounded by the time limit of the parent.
         let _ = meter.renew();
         let result = match (request, &mut import) {
             (ImportRequest::Open { format }, place) => open(format).map(|(response, opened)| {
@@ -62,11 +62,11 @@ fn open(format: Option<Format>) -> Result<(ImportResponse, OpenImport), ImportEr
 }
 
 impl OpenImport {
-    /// Some rows as a JSON array: up to [`MAX_ROWS`], but no more once there are [`ENOUGH_BYTES`].
+    /// Some rows as a JSON array: up to [`MAX_ROWS`], but no more once there are [`TARGET_BATCH_BYTES`].
     fn next_rows(&mut self) -> Result<(ImportResponse, Vec<u8>), ImportError> {
         let mut body = vec![b'['];
         for n in 0..MAX_ROWS {
-            if body.len() > ENOUGH_BYTES || self.rows.peek().is_none() {
+            if body.len() > TARGET_BATCH_BYTES || self.rows.peek().is_none() {
                 break;
             }
             let Some(row) = self.rows.next() else { break };
@@ -75,7 +75,7 @@ impl OpenImport {
             }
             let line = row.line;
             let mut json = serde_json::to_vec(&row.without_nul()).map_err(|_| ImportError::Damaged)?;
-            let max_bytes = MAX_BODY_BYTES - 2 * ENOUGH_BYTES;
+            let max_bytes = MAX_BODY_BYTES - 2 * TARGET_BATCH_BYTES;
             if json.len() > max_bytes {
                 let content = RowContent::Skipped(format!("is longer than {max_bytes} bytes"));
                 json = serde_json::to_vec(&Row { line, content }).map_err(|_| ImportError::Damaged)?;

@@ -39,7 +39,7 @@ impl ImportReader {
         }
     }
 
-    /// The program that wrote the file.
+    /// Returns the program that wrote the file.
     pub fn format(&self) -> Format {
         self.format
     }

@@ -8,7 +8,7 @@ use parse::bookmarks::{Format, ImportError, RowContent};
 use crate::SandboxError;
 use crate::tests::{sandbox, shared};
 
-/// What the files of the shared set hold: counted by other means, anchors by their tags and lists by a parser of JSON.
+/// The number of bookmarks in the files of the shared set, counted independently: anchors by their tags, lists with a JSON parser.
 const WALLABAG: [(&str, Format, usize); 14] = [
     ("chrome-bookmarks", Format::Browser, 1),
     ("delicious_export.2021.02.06_21.10.json", Format::Objects, 3),
@@ -28,7 +28,7 @@ const WALLABAG: [(&str, Format, usize); 14] = [
 /// Files of the set that hold nothing at all.
 const EMPTY: [&str; 5] = ["empty.htm", "test.csv", "test.html", "test.txt", "wallabag-v2-empty.json"];
 
-/// The file's format and how many saves it holds; every row is read.
+/// Returns the file's format and how many saves it holds; every row is read.
 async fn read(path: &Path) -> Result<(Format, usize), SandboxError> {
     let mut import = sandbox().open_import(File::open(path).unwrap(), None).await?;
     let mut saves = 0;
@@ -60,7 +60,7 @@ async fn every_bookmark_of_the_shared_lists_is_read() {
 }
 
 #[tokio::test]
-async fn every_row_of_the_shared_files_of_other_programs_is_read() {
+async fn every_row_of_shared_files_of_other_programs_is_read() {
     for path in shared("imports/wallabag") {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let wanted = WALLABAG.into_iter().find(|(known, _, _)| *known == name);

@@ -1,5 +1,5 @@
 //! Requests to a child that reads a file of another program, and its responses. The service requests some rows at a time,
-//! so neither side holds more than that of what may be long.
+//! so neither side holds more than that in memory.
 
 use parse::bookmarks::{Format, ImportError, MAX_CONTENT_BYTES};
 use serde::{Deserialize, Serialize};
@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 /// The most rows of one response.
 pub const MAX_ROWS: usize = 100;
 /// Bytes after which no further row is added to a response.
-pub const ENOUGH_BYTES: usize = 4 << 20;
+pub const TARGET_BATCH_BYTES: usize = 4 << 20;
 /// The longest body of a response.
-pub const MAX_BODY_BYTES: usize = ENOUGH_BYTES + 7 * MAX_CONTENT_BYTES;
+pub const MAX_BODY_BYTES: usize = TARGET_BATCH_BYTES + 7 * MAX_CONTENT_BYTES;
 /// Bytes of a packed file in one response.
 pub const PIECE_BYTES: usize = 1 << 20;
 
@@ -26,7 +26,7 @@ pub enum ImportRequest {
     Rows,
     /// Skip rows that an earlier run of the import has taken.
     Skip {
-        /// How many.
+        /// The number of rows.
         rows: u64,
     },
     /// Begin to unpack a file of the archive.

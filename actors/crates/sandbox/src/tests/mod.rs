@@ -21,7 +21,7 @@ use super::{
     wire::{Task, TaskResponse},
 };
 
-/// Stands in the arguments of a child, where the test runner takes it for the name of a test to leave out.
+/// An argument of the child, which the test runner takes for the name of a test to skip.
 const CHILD_ARGUMENT: &str = "parse-worker-of-a-test";
 
 /// No test: the process that the others start.
@@ -32,7 +32,7 @@ fn a_child() {
     }
 }
 
-/// As a real child, but for addresses that ask for trouble.
+/// Performs tasks like a real child, except for URLs that request misbehaviour.
 fn misbehave(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
     let Task::Article { url, .. } = &task else { return child::perform(task, bytes) };
     match url.as_str() {
@@ -151,12 +151,12 @@ async fn works(sandbox: &Sandbox) {
 }
 
 #[tokio::test]
-async fn a_page_comes_back_as_its_article() {
+async fn page_is_read_as_its_article() {
     works(&sandbox()).await;
 }
 
 #[tokio::test]
-async fn one_child_serves_one_page_after_the_other() {
+async fn one_child_reads_several_pages() {
     let sandbox = sandbox();
 
     for _ in 0..5 {
@@ -166,7 +166,7 @@ async fn one_child_serves_one_page_after_the_other() {
     assert_eq!(sandbox.idle_count(), 1);
 }
 
-/// Of the fault table (row 31).
+/// Fault table (row 31).
 #[tokio::test]
 async fn child_runs_at_a_lower_priority() {
     let normal = rustix::process::getpriority_process(None).unwrap();
@@ -176,9 +176,9 @@ async fn child_runs_at_a_lower_priority() {
     assert_eq!(article.description, Some((normal + NICE_INCREMENT).to_string()));
 }
 
-/// Of the fault table (row 35).
+/// Fault table (row 35).
 #[tokio::test]
-async fn a_child_that_hangs_is_killed_in_time_and_the_next_page_is_read() {
+async fn hanging_child_is_killed_and_the_next_page_is_read() {
     let sandbox = hurried();
     works(&sandbox).await;
 
@@ -193,9 +193,9 @@ async fn a_child_that_hangs_is_killed_in_time_and_the_next_page_is_read() {
     works(&sandbox).await;
 }
 
-/// Of the fault table (row 35).
+/// Fault table (row 35).
 #[tokio::test]
-async fn a_job_ends_when_its_processor_time_is_used_up_and_each_job_has_its_own() {
+async fn each_job_has_its_own_processor_time_limit() {
     let sandbox = Sandbox::new(command(), SandboxSettings { cpu_seconds: 1, ..settings() });
 
     let ended = sandbox.read_article(page("probe:hang")).await;
@@ -204,9 +204,9 @@ async fn a_job_ends_when_its_processor_time_is_used_up_and_each_job_has_its_own(
     works(&sandbox).await;
 }
 
-/// Of the fault table (row 35).
+/// Fault table (row 35).
 #[tokio::test]
-async fn a_crash_costs_one_job_and_no_other() {
+async fn crash_fails_one_job_only() {
     let sandbox = sandbox();
 
     for url in ["probe:abort", "probe:panic", "probe:stack"] {
@@ -216,9 +216,9 @@ async fn a_crash_costs_one_job_and_no_other() {
     }
 }
 
-/// Of the fault table (rows 35, 38).
+/// Fault table (rows 35, 38).
 #[tokio::test]
-async fn memory_over_the_bound_costs_one_job_and_no_other() {
+async fn memory_over_the_limit_fails_one_job_only() {
     let sandbox = sandbox();
 
     for url in ["probe:memory", "probe:kill"] {
@@ -229,7 +229,7 @@ async fn memory_over_the_bound_costs_one_job_and_no_other() {
 }
 
 #[tokio::test]
-async fn reasons_say_what_ended_the_reading() {
+async fn error_states_why_reading_ended() {
     let (sandbox, brief) =
         (sandbox(), Sandbox::new(command(), SandboxSettings { wall_time: SHORT_WALL_TIME, ..settings() }));
 
@@ -247,7 +247,7 @@ async fn reasons_say_what_ended_the_reading() {
 }
 
 #[tokio::test]
-async fn a_job_that_nobody_waits_for_ends_with_its_child() {
+async fn dropped_job_ends_its_child() {
     let sandbox = Sandbox::new(command(), SandboxSettings { children: 1, ..settings() });
 
     let left =
@@ -258,7 +258,7 @@ async fn a_job_that_nobody_waits_for_ends_with_its_child() {
 }
 
 #[tokio::test]
-async fn a_text_over_the_bound_is_refused() {
+async fn text_over_the_limit_is_rejected() {
     let sandbox = sandbox();
 
     let refused = sandbox.read_article(page("probe:flood")).await;
@@ -268,7 +268,7 @@ async fn a_text_over_the_bound_is_refused() {
 }
 
 #[tokio::test]
-async fn a_page_over_the_bound_never_reaches_a_child() {
+async fn page_over_the_limit_is_not_sent() {
     let sandbox = Sandbox::new(command(), SandboxSettings { input_bytes: 100, ..settings() });
 
     let refused = sandbox.read_article(page("https://example.org/")).await;
@@ -278,7 +278,7 @@ async fn a_page_over_the_bound_never_reaches_a_child() {
 }
 
 #[tokio::test]
-async fn twenty_pages_at_once_share_two_children() {
+async fn twenty_concurrent_pages_share_two_children() {
     let sandbox = sandbox();
 
     futures_util::future::join_all((0..20).map(|_| works(&sandbox))).await;
@@ -286,9 +286,9 @@ async fn twenty_pages_at_once_share_two_children() {
     assert_eq!(sandbox.idle_count(), 2);
 }
 
-/// Of the threat table (row P6).
+/// Threat table (row P6).
 #[tokio::test]
-async fn a_bomb_of_nested_elements_is_refused_at_once() {
+async fn nested_element_bomb_is_rejected_immediately() {
     let bomb = Page {
         html: "<div>".repeat(1_000_000),
         url: "https://example.org/bomb".to_owned(),
@@ -302,7 +302,7 @@ async fn a_bomb_of_nested_elements_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_child_with_nothing_to_do_ends() {
+async fn idle_child_ends() {
     let sandbox = Sandbox::new(command(), SandboxSettings { idle_timeout: Duration::ZERO, ..settings() });
     works(&sandbox).await;
 
@@ -314,7 +314,7 @@ async fn a_child_with_nothing_to_do_ends() {
 }
 
 #[tokio::test]
-async fn a_child_makes_room_after_its_jobs() {
+async fn child_is_replaced_after_its_jobs() {
     let sandbox = Sandbox::new(command(), SandboxSettings { max_jobs: 1, ..settings() });
 
     works(&sandbox).await;
@@ -322,9 +322,9 @@ async fn a_child_makes_room_after_its_jobs() {
     assert_eq!(sandbox.idle_count(), 0);
 }
 
-/// Of the threat table (row P1).
+/// Threat table (row P1).
 #[tokio::test]
-async fn a_child_reaches_nothing_that_it_says_it_cannot() {
+async fn confined_child_reaches_nothing() {
     let sandbox = sandbox();
     let confinement = sandbox.confinement().await.unwrap();
 
@@ -340,7 +340,7 @@ async fn a_child_reaches_nothing_that_it_says_it_cannot() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_is_told_as_such() {
+async fn missing_program_is_unavailable() {
     let command = SandboxCommand { program: PathBuf::from("/nowhere/carrel"), args: Vec::new() };
 
     let ended = Sandbox::new(command, settings()).read_article(page("https://example.org/")).await;
@@ -349,7 +349,7 @@ async fn a_program_that_is_not_there_is_told_as_such() {
 }
 
 #[tokio::test]
-async fn a_program_that_speaks_otherwise_is_told_as_such() {
+async fn other_program_is_unavailable() {
     let command = SandboxCommand { program: PathBuf::from("/bin/true"), args: Vec::new() };
 
     let ended = Sandbox::new(command, settings()).read_article(page("https://example.org/")).await;
@@ -357,7 +357,7 @@ async fn a_program_that_speaks_otherwise_is_told_as_such() {
     assert!(matches!(ended, Err(SandboxError::Unavailable(_))), "{ended:?}");
 }
 
-/// The files of a folder of the shared set; none where there is no such set beside the project.
+/// Returns the files of a folder of the shared set; empty if the set is not next to the project.
 pub fn shared(folder: &str) -> Vec<PathBuf> {
     let named = env::var_os("CARREL_DATA").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data");

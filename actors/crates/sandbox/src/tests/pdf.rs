@@ -72,7 +72,7 @@ async fn read_file(sandbox: &Sandbox, bytes: &[u8]) -> Result<PdfText, SandboxEr
     sandbox.read_pdf(&mut tokio::fs::File::from_std(file)).await
 }
 
-/// A file is read, or it is told why not.
+/// Checks that a file is read, or rejected with a reason.
 async fn ends_well(sandbox: &Sandbox, name: &str, bytes: &[u8]) {
     match read_file(sandbox, bytes).await {
         Ok(_) | Err(SandboxError::Pdf(_) | SandboxError::Crashed | SandboxError::TimedOut) => {}
@@ -80,7 +80,7 @@ async fn ends_well(sandbox: &Sandbox, name: &str, bytes: &[u8]) {
     }
 }
 
-/// The PDFs of the shared set, all of them where it is there at all.
+/// Returns the PDFs of the shared set, if it exists.
 fn papers() -> Vec<PathBuf> {
     let files: Vec<_> = ["pdf", "pdf-layout"].into_iter().flat_map(shared).collect();
     let is_there = !files.is_empty();
@@ -97,9 +97,9 @@ async fn works(sandbox: &Sandbox) {
     assert_eq!(read.pages, ["Still here."]);
 }
 
-/// Of the threat table (row P1).
+/// Threat table (row P1).
 #[tokio::test]
-async fn mutilated_file_gives_text_or_a_reason_and_the_next_is_read() {
+async fn mutilated_file_does_not_affect_the_next() {
     let sandbox = sandbox();
 
     for (name, bytes) in mutilated() {
@@ -108,9 +108,9 @@ async fn mutilated_file_gives_text_or_a_reason_and_the_next_is_read() {
     }
 }
 
-/// Of the threat table (row P1).
+/// Threat table (row P1).
 #[tokio::test]
-async fn mutilated_real_files_give_text_or_a_reason() {
+async fn mutilated_real_files_give_text_or_an_error() {
     let sandbox = sandbox();
 
     for path in papers() {
@@ -125,7 +125,7 @@ async fn mutilated_real_files_give_text_or_a_reason() {
 }
 
 #[tokio::test]
-async fn a_file_over_the_bound_is_not_sent() {
+async fn file_over_the_limit_is_not_sent() {
     let documents = SandboxSettings { input_bytes: 100, ..SandboxSettings::documents() };
     let sandbox = Sandbox::with_documents(command(), SandboxSettings::default(), documents);
 
@@ -135,7 +135,7 @@ async fn a_file_over_the_bound_is_not_sent() {
 }
 
 #[tokio::test]
-async fn every_pdf_of_the_shared_set_ends_in_text_or_a_clear_reason() {
+async fn every_shared_pdf_gives_text_or_an_error() {
     let sandbox = sandbox();
 
     for path in papers() {

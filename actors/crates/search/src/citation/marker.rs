@@ -55,7 +55,7 @@ fn is_dash(c: char) -> bool {
     matches!(c, '-' | '\u{2010}'..='\u{2015}')
 }
 
-/// Whether a character may occur between the brackets of a marker.
+/// Returns whether a character may occur between the brackets of a marker.
 fn is_marker_char(c: char) -> bool {
     c.is_numeric() || is_dash(c) || matches!(c, ',' | ';' | ' ' | '^' | '\u{a0}')
 }
@@ -111,7 +111,7 @@ fn without_name(inner: &str) -> &str {
     if is_name { inner.get(word.len()..).unwrap_or_default() } else { inner }
 }
 
-/// Skips the page number that some models write after a number: the citation has a page of its own.
+/// Skips the page number that some models write after a number: the citation contains the page separately.
 fn without_page(tail: &str) -> &str {
     let page = ["pp.", "p.", "pages ", "page "].iter().find_map(|word| tail.strip_prefix(word));
     page.map_or(tail, |page| page.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ' || is_dash(c)))

@@ -26,7 +26,7 @@ pub(super) fn find_before(answer: &str, at: usize) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The quotation marks that open a quotation which ends with this one.
+/// Returns the quotation marks that open a quotation which ends with this one.
 fn opening_marks(closing: char) -> Option<&'static [char]> {
     match closing {
         '"' => Some(&['"', '“', '„']),
@@ -83,7 +83,7 @@ impl FoldedText {
         None
     }
 
-    /// The range of the source, if both ends are between its characters.
+    /// Returns the range of the source, if both ends are between its characters.
     fn source_range(&self, start: usize, end: usize) -> Option<Range<usize>> {
         let first = *self.origin.get(start)?;
         let last = *self.origin.get(end.checked_sub(1)?)?;

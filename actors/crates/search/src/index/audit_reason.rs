@@ -36,7 +36,7 @@ pub enum AuditReason {
 }
 
 impl AuditReason {
-    /// The reason as the end of a sentence that begins with "the passage index".
+    /// Returns the reason as the end of a sentence that begins with "the passage index".
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {

@@ -47,7 +47,7 @@ pub fn id(number: u128) -> Uuid {
     Uuid::from_u128(number)
 }
 
-/// The tenant of user 1.
+/// Returns the tenant of user 1.
 pub fn tenant() -> Tenant {
     Tenant::of(id(1))
 }
@@ -80,7 +80,7 @@ pub fn dense_query() -> IndexQuery {
     IndexQuery { dense: Some(vec![1.0; DIMENSIONS]), depth: 10, ..IndexQuery::default() }
 }
 
-/// The ids that both legs find, the lexical ones first.
+/// Returns the ids that both legs find, the lexical ones first.
 pub fn found_ids(index: &dyn PassageIndex, tenant: &Tenant, query: &IndexQuery) -> Vec<Uuid> {
     let hits = index.search(tenant, query).unwrap();
     hits.lexical.iter().chain(&hits.dense).map(|hit| hit.id).collect()

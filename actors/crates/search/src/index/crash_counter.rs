@@ -34,7 +34,7 @@ impl CrashCounter {
         Self { file: data_dir.join(CRASHES_FILE), stage: Arc::new(Mutex::new(Stage::Idle)) }
     }
 
-    /// How many processes in a row ended while they opened the index.
+    /// Returns how many processes in a row ended while they opened the index.
     pub fn crashes(&self) -> u32 {
         fs::read_to_string(&self.file).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
     }

@@ -1,6 +1,7 @@
 //! The folder of an embedded index. An index that cannot be opened is moved aside and replaced, so that damage never prevents the
 //! service from starting.
 
+use std::error::Error;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
@@ -18,9 +19,9 @@ use tracing::{error, warn};
 use super::audit_reason::{AuditReason, compare_markers};
 use super::crash_counter::CrashCounter;
 use super::edge::{EdgeIndex, VectorModel};
-use super::fault::is_environmental;
+use super::fault::classify_cause;
 use super::marker::{FilesState, MARKER_FILE, Marker};
-use super::{IndexError, PassageIndex};
+use super::{EngineFault, IndexError, PassageIndex};
 
 /// Name of the index in the data folder.
 const INDEX_FOLDER: &str = "index";
@@ -30,7 +31,7 @@ const SET_ASIDE_PREFIX: &str = "index.damaged-";
 /// database has for the id, which shows whether the copy is older. The id in the lock file (`data_dir::folder_id`) identifies a
 /// process instead. A copy gets a new one, because two services with the same id would take each other's leases.
 const ID_FILE: &str = "carrel.id";
-/// An index is taken for damaged after this many processes in a row ended while they opened it.
+/// An index counts as damaged after this many processes in a row ended while they opened it.
 const MAX_CRASHES_WHILE_OPENING: u32 = 4;
 /// Space that must be free before an index is created. On file systems that allocate the blocks of mapped files at the first read,
 /// such as tmpfs, a new index takes 30 MiB, and the process is killed (SIGBUS) when they run out.
@@ -43,24 +44,58 @@ pub struct IndexFolder {
     model: Option<VectorModel>,
     id: DataFolderId,
     crash_counter: CrashCounter,
+    /// [`MIN_FREE_TO_CREATE_BYTES`], or another number in a test.
+    min_free_to_create: u64,
 }
 
 /// An index that was opened, with what its markers tell.
 pub struct OpenedIndex {
-    /// Its folder.
-    pub folder: IndexFolder,
     /// The index.
     pub index: Arc<dyn PassageIndex>,
     /// Why it must be compared with the database; `None` if it is the one that the service left.
     pub audit_reason: Option<AuditReason>,
     /// The marker that was found in it.
     pub found: Option<Marker>,
+}
+
+/// The index of a data folder with which a service starts.
+pub struct InitialIndex {
+    /// Its folder.
+    pub folder: IndexFolder,
     /// The marker that the database recorded.
     pub recorded: Option<Marker>,
+    /// The index; `None` if its disk has no space to open or create one.
+    pub opened: Option<OpenedIndex>,
+}
+
+impl InitialIndex {
+    /// Opens the index of a folder as [`IndexFolder::open_on_thread`] does. A disk without space for it does not prevent the start of
+    /// the service.
+    ///
+    /// # Errors
+    /// As [`IndexFolder::open_on_thread`], except [`IndexError::NoSpace`].
+    pub async fn open(
+        folder: IndexFolder,
+        recorded: Option<Marker>,
+        now: Timestamp,
+    ) -> Result<Self, IndexError> {
+        let opened = match folder.open_on_thread(recorded.clone(), now).await {
+            Ok(opened) => Some(opened),
+            Err(refused) if matches!(refused, IndexError::NoSpace { .. }) => {
+                error!(
+                    cause = error_chain(&refused),
+                    "the service starts without the passage index: searches are refused until its disk has space"
+                );
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Self { folder, recorded, opened })
+    }
 }
 
 impl IndexFolder {
-    /// The index of a data folder. The folder gets an id if it has none. An id that cannot be written, as on a full disk, is used for
+    /// Returns the index of a data folder. The folder gets an id if it has none. An id that cannot be written, as on a full disk, is used for
     /// this run only; the next start compares the index with the database.
     #[must_use]
     pub fn new(data_dir: &Path, model: Option<VectorModel>, now: Timestamp) -> Self {
@@ -71,40 +106,46 @@ impl IndexFolder {
             }
             id
         });
-        Self { data_dir: data_dir.to_owned(), model, id, crash_counter: CrashCounter::new(data_dir) }
+        Self {
+            data_dir: data_dir.to_owned(),
+            model,
+            id,
+            crash_counter: CrashCounter::new(data_dir),
+            min_free_to_create: MIN_FREE_TO_CREATE_BYTES,
+        }
     }
 
-    /// The id by which the database knows a data folder; `None` if it has none yet.
+    /// Returns the id by which the database knows a data folder; `None` if it has none yet.
     #[must_use]
     pub fn read_id(data_dir: &Path) -> Option<DataFolderId> {
         fs::read_to_string(data_dir.join(ID_FILE)).ok()?.trim().parse().ok()
     }
 
-    /// Whether a data folder has an id: a service was started on it before.
+    /// Returns whether a data folder has an id: a service was started on it before.
     #[must_use]
     pub fn has_id(data_dir: &Path) -> bool {
         data_dir.join(ID_FILE).exists()
     }
 
-    /// The folder of the index that was moved aside last, if it still exists.
+    /// Returns the folder of the index that was moved aside last, if it still exists.
     #[must_use]
     pub fn set_aside_in(data_dir: &Path) -> Option<PathBuf> {
         set_aside_folders(data_dir).into_iter().max()
     }
 
-    /// The path of the index of a data folder.
+    /// Returns the path of the index of a data folder.
     #[must_use]
     pub fn path_in(data_dir: &Path) -> PathBuf {
         data_dir.join(INDEX_FOLDER)
     }
 
-    /// The id by which the database knows the data folder.
+    /// Returns the id by which the database knows the data folder.
     #[must_use]
     pub fn id(&self) -> DataFolderId {
         self.id
     }
 
-    /// The path of the index.
+    /// Returns the path of the index.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         Self::path_in(&self.data_dir)
@@ -132,9 +173,10 @@ impl IndexFolder {
     /// Opens the index, or creates one if there is none or the existing one is damaged. Blocks.
     ///
     /// # Errors
-    /// [`IndexError::InUse`] when another process has it open; [`IndexError::Environment`] when it cannot be opened, or a new one
-    /// cannot be created, for a reason that lies outside of its files; [`IndexError::SetAside`] when a damaged one cannot be moved
-    /// aside. A damaged one stays where it is while the disk has no room for a new one.
+    /// [`IndexError::InUse`] when another process has it open; [`IndexError::NoSpace`] when its disk has no space to open it or to
+    /// create a new one; [`IndexError::Environment`] when that fails for another reason that lies outside of its files;
+    /// [`IndexError::SetAside`] when a damaged one cannot be moved aside. A damaged one stays where it is while the disk has no space
+    /// for a new one.
     pub fn open(&self, recorded: Option<Marker>, now: Timestamp) -> Result<OpenedIndex, IndexError> {
         let path = self.path();
         create_private(&path).map_err(|cause| environment_error(&path, cause))?;
@@ -155,7 +197,7 @@ impl IndexFolder {
                 self.replace_damaged(&cause, now)?
             }
         };
-        Ok(OpenedIndex { folder: self.clone(), index: Arc::new(index), audit_reason, found, recorded })
+        Ok(OpenedIndex { index: Arc::new(index), audit_reason, found })
     }
 
     /// Opens the index as [`Self::open`] does, on a separate thread. When the future is dropped, because the service was told to
@@ -188,11 +230,11 @@ impl IndexFolder {
     /// Moves the index aside and removes those that were moved aside before. It must not be written to any more. Blocks.
     ///
     /// # Errors
-    /// [`IndexError::SetAside`]; [`IndexError::Environment`] when the disk has no room for another index. Then nothing was moved or
-    /// removed.
+    /// [`IndexError::SetAside`]; [`IndexError::NoSpace`] when the disk has no space for another index; [`IndexError::Environment`] when
+    /// it cannot be measured. Then nothing was moved or removed.
     pub fn set_aside(&self, cause: &str, now: Timestamp) -> Result<(), IndexError> {
         let (path, time) = (self.path(), now.to_string().replace(':', "-"));
-        require_space_to_create(&path)?;
+        self.require_space_to_create(&path)?;
         let before = set_aside_folders(&self.data_dir);
         let target = self.data_dir.join(format!("{SET_ASIDE_PREFIX}{time}"));
         fs::rename(&path, &target).map_err(|source| IndexError::SetAside { folder: path, source })?;
@@ -216,13 +258,13 @@ impl IndexFolder {
         create_private(&path).map_err(|cause| environment_error(&path, cause))?;
         // The folder is empty, so every failure has a cause outside of it.
         let created = EdgeIndex::open(&path, self.model.clone());
-        created.map_err(|error| IndexError::Environment { folder: path, source: error.into() })
+        created.map_err(|error| environment_error(&path, error))
     }
 
-    /// Opens the index, or returns why it is taken for damaged. A process that is ended by opening it leaves a count behind.
+    /// Opens the index, or returns why it counts as damaged. A process that is ended by opening it leaves a count behind.
     fn try_open(&self, path: &Path) -> Result<Result<EdgeIndex, String>, IndexError> {
         if !EdgeIndex::exists_in(path) {
-            require_space_to_create(path)?;
+            self.require_space_to_create(path)?;
         }
         let crashes = self.crash_counter.crashes();
         if crashes >= MAX_CRASHES_WHILE_OPENING {
@@ -237,14 +279,31 @@ impl IndexFolder {
             Ok(Ok(index)) => Ok(Ok(index)),
             Ok(Err(error)) => {
                 let cause = error_chain(&error);
-                if is_environmental(&cause) || !EdgeIndex::has_room(path) {
-                    Err(IndexError::Environment { folder: path.to_owned(), source: error.into() })
-                } else {
-                    Ok(Err(cause))
+                match classify_cause(&cause) {
+                    EngineFault::Environment | EngineFault::NoSpace => Err(environment_error(path, error)),
+                    // A disk that is nearly full fails the engine in many ways.
+                    _ if !EdgeIndex::has_room(path) => {
+                        Err(IndexError::NoSpace { folder: path.to_owned(), source: error.into() })
+                    }
+                    // A part of a file that the disk cannot read may stay unreadable, and the database holds everything.
+                    EngineFault::DiskFailure | EngineFault::InvalidRequest | EngineFault::Damage => {
+                        Ok(Err(cause))
+                    }
                 }
             }
             Err(_panic) => Ok(Err("the engine panicked when it opened it".to_owned())),
         }
+    }
+
+    /// Refuses to create an index on a disk with too little space.
+    fn require_space_to_create(&self, folder: &Path) -> Result<(), IndexError> {
+        let free = available_bytes(folder).map_err(|cause| environment_error(folder, cause))?;
+        if free >= self.min_free_to_create {
+            return Ok(());
+        }
+        let source =
+            format!("{} MiB are free, and a new index takes {}", free >> 20, self.min_free_to_create >> 20);
+        Err(IndexError::NoSpace { folder: folder.to_owned(), source: source.into() })
     }
 }
 
@@ -268,17 +327,6 @@ fn write_id(data_dir: &Path, id: DataFolderId) -> io::Result<()> {
     fs::rename(&draft, data_dir.join(ID_FILE))
 }
 
-/// Refuses to create an index on a disk with too little space.
-fn require_space_to_create(folder: &Path) -> Result<(), IndexError> {
-    let free = available_bytes(folder).map_err(|cause| environment_error(folder, cause))?;
-    if free >= MIN_FREE_TO_CREATE_BYTES {
-        return Ok(());
-    }
-    let source =
-        format!("{} MiB are free, and a new index takes {}", free >> 20, MIN_FREE_TO_CREATE_BYTES >> 20);
-    Err(IndexError::Environment { folder: folder.to_owned(), source: source.into() })
-}
-
 /// Creates a folder that only its owner may enter, unless it exists. Does not create the data folder: one that was moved away could
 /// not be moved back.
 fn create_private(folder: &Path) -> io::Result<()> {
@@ -294,7 +342,7 @@ fn create_private(folder: &Path) -> io::Result<()> {
 fn clear_files(folder: &Path, found: Option<&Marker>, reason: Option<AuditReason>) {
     let Some(marker) = found.filter(|marker| marker.files.is_some()) else { return };
     let cleared = if reason == Some(AuditReason::Unverified) {
-        fs::remove_file(folder.join(MARKER_FILE))
+        Marker::remove(folder)
     } else {
         Marker { files: None, ..marker.clone() }.write(folder)
     };
@@ -303,13 +351,13 @@ fn clear_files(folder: &Path, found: Option<&Marker>, reason: Option<AuditReason
     }
 }
 
-/// Whether the folder holds more than a marker.
+/// Returns whether the folder holds more than a marker.
 fn has_index(folder: &Path) -> bool {
     let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.any(|entry| !entry.file_name().to_string_lossy().starts_with(MARKER_FILE))
 }
 
-/// Whether another process has the engine's log open, which it locks.
+/// Returns whether another process has the engine's log open, which it locks.
 fn is_in_use(folder: &Path) -> bool {
     let Ok(log) = File::open(folder.join("wal")) else { return false };
     matches!(log.try_lock(), Err(TryLockError::WouldBlock))
@@ -321,12 +369,18 @@ fn set_aside_folders(data_dir: &Path) -> Vec<PathBuf> {
     aside.map(|entry| entry.path()).collect()
 }
 
-fn environment_error(folder: &Path, cause: io::Error) -> IndexError {
-    IndexError::Environment { folder: folder.to_owned(), source: cause.into() }
+/// The error of an index that cannot be opened or created for a reason that lies outside of its files.
+fn environment_error(folder: &Path, cause: impl Into<Box<dyn Error + Send + Sync>>) -> IndexError {
+    let (folder, source) = (folder.to_owned(), cause.into());
+    if classify_cause(&error_chain(&*source)) == EngineFault::NoSpace {
+        IndexError::NoSpace { folder, source }
+    } else {
+        IndexError::Environment { folder, source }
+    }
 }
 
 /// An error with its causes, on one line.
-fn error_chain(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -498,6 +552,46 @@ mod tests {
 
         assert!(matches!(refused, Err(IndexError::Environment { .. })));
         assert_eq!(set_aside_folders(home.path()), [before]);
+    }
+
+    fn is_without_space(opened: Result<OpenedIndex, IndexError>) -> bool {
+        matches!(opened, Err(IndexError::NoSpace { .. }))
+    }
+
+    #[test]
+    fn missing_index_waits_for_space_for_a_new_one() {
+        let home = tempfile::tempdir().unwrap();
+        let full = IndexFolder { min_free_to_create: u64::MAX, ..folder(home.path()) };
+
+        assert!(is_without_space(full.open(None, NOW)));
+
+        assert_eq!(folder(home.path()).open(None, NOW).unwrap().index.count().unwrap(), 0);
+    }
+
+    #[test]
+    fn damaged_index_stays_in_place_without_space_for_a_new_one() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, marker) = closed_index(home.path());
+        fs::write(folder.path().join("edge_config.json"), b"garbage").unwrap();
+        let full = IndexFolder { min_free_to_create: u64::MAX, ..folder.clone() };
+
+        assert!(is_without_space(full.open(Some(marker.clone()), NOW)));
+        assert_eq!(IndexFolder::set_aside_in(home.path()), None);
+
+        let opened = folder.open(Some(marker), NOW).unwrap();
+        assert_eq!(opened.audit_reason, Some(AuditReason::Damaged));
+    }
+
+    #[tokio::test]
+    async fn disk_without_space_for_an_index_does_not_prevent_a_start() {
+        let home = tempfile::tempdir().unwrap();
+        let full = IndexFolder { min_free_to_create: u64::MAX, ..folder(home.path()) };
+        let recorded = Some(Marker::first(NOW));
+
+        let initial = InitialIndex::open(full, recorded.clone(), NOW).await.unwrap();
+
+        assert!(initial.opened.is_none());
+        assert_eq!(initial.recorded, recorded);
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Language {
         Self::Other,
     ];
 
-    /// The code that the index stores: two letters of ISO 639, or `und` for any other language.
+    /// Returns the code that the index stores: two letters of ISO 639, or `und` for any other language.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ impl Language {
         }
     }
 
-    /// The language of a stored code; `None` for a code that [`Language::code`] never returns.
+    /// Returns the language of a stored code; `None` for a code that [`Language::code`] never returns.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|language| language.code() == code)

@@ -64,12 +64,12 @@ pub enum FilesState {
 }
 
 impl Marker {
-    /// The first marker of a new generation.
+    /// Returns the first marker of a new generation.
     pub fn first(now: Timestamp) -> Self {
         Self { generation: IndexId::new(now), sequence: 1, as_of: now, files: None }
     }
 
-    /// The marker after this one.
+    /// Returns the marker after this one.
     #[must_use]
     pub fn next(&self, now: Timestamp) -> Self {
         Self { generation: self.generation, sequence: self.sequence + 1, as_of: now, files: None }
@@ -81,7 +81,7 @@ impl Marker {
         serde_json::from_slice(&fs::read(folder.join(MARKER_FILE)).ok()?).ok()
     }
 
-    /// Whether an index has a marker that cannot be parsed. Markers are written whole or not at all, so it was damaged.
+    /// Returns whether an index has a marker that cannot be parsed. Markers are written whole or not at all, so it was damaged.
     #[must_use]
     pub fn is_broken(folder: &Path) -> bool {
         fs::read(folder.join(MARKER_FILE)).is_ok_and(|bytes| serde_json::from_slice::<Self>(&bytes).is_err())
@@ -93,7 +93,7 @@ impl Marker {
         serde_json::from_str(row).ok()
     }
 
-    /// The marker as the database keeps it: JSON without the files.
+    /// Returns the marker as the database keeps it: JSON without the files.
     ///
     /// # Errors
     /// Never in practice: every marker can be written as JSON.
@@ -113,6 +113,17 @@ impl Marker {
         drop(file);
         fs::rename(&draft, &target)?;
         File::open(folder)?.sync_all()
+    }
+
+    /// Removes the marker of an index, if it has one: the next start then compares the index with the database. Blocks.
+    ///
+    /// # Errors
+    /// The folder cannot be written to.
+    pub fn remove(folder: &Path) -> io::Result<()> {
+        match fs::remove_file(folder.join(MARKER_FILE)) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(cause),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// Compares the files with those that the stop left which wrote this marker. Reads a file whose time of change differs, because
@@ -149,7 +160,7 @@ impl FileStamp {
         Ok(found)
     }
 
-    /// The stamp of a file, without a checksum; `None` for anything that is not a file.
+    /// Returns the stamp of a file, without a checksum; `None` for anything that is not a file.
     fn of(folder: &Path, path: &str) -> Option<Self> {
         let found = fs::symlink_metadata(folder.join(path)).ok().filter(fs::Metadata::is_file)?;
         let modified = (found.mtime(), found.mtime_nsec());

@@ -23,7 +23,7 @@ use uuid::Uuid;
 pub use audit_reason::AuditReason;
 pub use edge::EdgeIndex;
 pub use fault::EngineFault;
-pub use folder::{IndexFolder, OpenedIndex};
+pub use folder::{IndexFolder, InitialIndex, OpenedIndex};
 pub use language::Language;
 pub use marker::Marker;
 
@@ -32,7 +32,7 @@ pub use marker::Marker;
 pub struct Tenant(Uuid);
 
 impl Tenant {
-    /// The passages of this user only.
+    /// Returns the passages of this user only.
     #[must_use]
     pub fn of(user: Uuid) -> Self {
         Self(user)
@@ -59,7 +59,7 @@ pub struct SparseVector {
 }
 
 impl SparseVector {
-    /// Whether it holds no word, so that nothing matches it.
+    /// Returns whether it holds no word, so that nothing matches it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.indices.is_empty()
@@ -157,13 +157,22 @@ pub enum IndexError {
     },
     /// The index cannot be opened for a reason that lies outside of its files, so they were left as they are.
     #[error(
-        "the passage index in {} cannot be opened: make room on its disk, make the user of the service its owner, or \
-         allow more open files", .folder.display()
+        "the passage index in {} cannot be opened: make the user of the service its owner, or allow more open files",
+        .folder.display()
     )]
     Environment {
         /// The folder.
         folder: PathBuf,
         /// The error of the engine or of the operating system.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The disk has no space to open the index or to create one. Its files were left as they are.
+    #[error("the passage index in {} cannot be opened or created: make room on its disk", .folder.display())]
+    NoSpace {
+        /// The folder.
+        folder: PathBuf,
+        /// How much space there is, or the error of the engine or of the operating system.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -217,22 +226,29 @@ pub enum IndexError {
 }
 
 impl IndexError {
-    /// Whether a read that fails with this error indicates a damaged index. A query that the engine refuses is the caller's fault, and
-    /// a lack of memory, open files or permissions the system's.
+    /// The kind of the failure if the engine failed; `None` for every other error. A panic counts as damage.
     #[must_use]
-    pub fn is_damage(&self) -> bool {
+    pub fn fault(&self) -> Option<EngineFault> {
         match self {
-            IndexError::Panicked => true,
-            IndexError::Engine { fault, .. } | IndexError::Unloaded(fault) => *fault == EngineFault::Damage,
+            IndexError::Panicked => Some(EngineFault::Damage),
+            IndexError::Engine { fault, .. } | IndexError::Unloaded(fault) => Some(*fault),
             IndexError::Open(_)
             | IndexError::InUse { .. }
             | IndexError::Environment { .. }
+            | IndexError::NoSpace { .. }
             | IndexError::SetAside { .. }
             | IndexError::Abandoned
             | IndexError::Blocked
             | IndexError::Full
-            | IndexError::Dimension { .. } => false,
+            | IndexError::Dimension { .. } => None,
         }
+    }
+
+    /// Whether a read or a write that fails with this error indicates a damaged index. A query that the engine refuses is the caller's
+    /// fault; a lack of memory, space, open files or permissions the system's; and a disk may fail for a moment.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        self.fault() == Some(EngineFault::Damage)
     }
 }
 
@@ -328,7 +344,7 @@ pub trait PassageIndex: Send + Sync {
     /// [`IndexError::Full`] and the failures of the engine.
     fn delete_passages(&self, passages: &[Uuid]) -> Result<(), IndexError>;
 
-    /// Whether the files from which the index was opened are still in their place. `false` once it is abandoned.
+    /// Returns whether the files from which the index was opened are still in their place. `false` once it is abandoned.
     fn is_in_place(&self) -> bool;
 
     /// Waits for writes in progress, and prevents all later writes to the folder, including those at drop. Searches are still

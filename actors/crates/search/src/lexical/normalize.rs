@@ -42,7 +42,7 @@ fn ngram_length(letter: char) -> Option<usize> {
     letter.is_alphabetic().then_some(length)
 }
 
-/// Whether a character only changes how a word looks or breaks.
+/// Returns whether a character only changes how a word looks or breaks.
 fn is_ignorable(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
         // Tone marks of Thai and Lao, which would split their words.

@@ -5,11 +5,12 @@ use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use disk::{DiskReservation, DiskSpace};
+use disk::DiskSpace;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use object_store::{MultipartUpload, ObjectStoreExt, UploadPart};
 use rustix::fs::{Mode, OFlags, openat};
+use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
 
 use super::{BlobError, BlobStore, BlobWriter, LocalFile, PresignedUploads};
@@ -23,8 +24,9 @@ pub struct FolderStore {
 }
 
 impl FolderStore {
-    /// Opens a store in an existing folder. Bytes are announced to `disk` before they are written, and files stop growing once one
-    /// of its disks has reached its floor: uploads of gigabytes must not take the space that the database and the index need.
+    /// Opens a store in an existing folder. Each part of a file is announced to `disk` before it is written, and files stop growing
+    /// once one of its disks has reached its floor: uploads of gigabytes must not take the space that the database and the index
+    /// need.
     ///
     /// # Errors
     /// [`BlobError::Failed`] when the folder does not exist or may not be entered.
@@ -42,10 +44,12 @@ impl FolderStore {
 #[async_trait]
 impl BlobStore for FolderStore {
     async fn create(&self, path: &str, length: Option<u64>) -> Result<Box<dyn BlobWriter>, BlobError> {
-        let reservation = self.disk.reserve(length)?;
+        // Refuses a file that does not fit, and keeps no space reserved for it: its bytes may come from a slow client, and a few
+        // long files that stall would keep the space of the disk from all others.
+        drop(self.disk.reserve(length)?);
         let upload = self.store.put_multipart(&Key::from(path)).await?;
-        let (file, folder) = (self.file_path(path)?, self.folder.clone());
-        Ok(Box::new(FolderWriter { upload, last_part: None, file, folder, reservation }))
+        let (file, folder, disk) = (self.file_path(path)?, self.folder.clone(), self.disk.clone());
+        Ok(Box::new(FolderWriter { upload, last_part: None, file, folder, disk }))
     }
 
     fn presigned_uploads(&self) -> Option<&dyn PresignedUploads> {
@@ -62,10 +66,10 @@ impl BlobStore for FolderStore {
     }
 
     async fn remove(&self, path: &str) -> Result<(), BlobError> {
-        // The bytes of a write whose process was killed are beside the file, under the name that object_store gives them.
-        let mut broken = self.file_path(path)?.into_os_string();
-        broken.push("#1");
-        match tokio::fs::remove_file(broken).await {
+        // object_store writes a file under this name until it is complete. A process that was killed leaves it.
+        let mut partial = self.file_path(path)?.into_os_string();
+        partial.push("#1");
+        match tokio::fs::remove_file(partial).await {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
             Ok(()) | Err(_) => {}
         }
@@ -79,25 +83,18 @@ impl BlobStore for FolderStore {
 /// A file that is being written: while one part is written, the caller may fill the next.
 struct FolderWriter {
     upload: Box<dyn MultipartUpload>,
-    last_part: Option<PartInProgress>,
+    /// The part that is being written.
+    last_part: Option<JoinHandle<object_store::Result<()>>>,
     file: PathBuf,
     folder: PathBuf,
-    reservation: DiskReservation,
-}
-
-/// A part that is being written.
-struct PartInProgress {
-    bytes: u64,
-    write: tokio::task::JoinHandle<object_store::Result<()>>,
+    disk: DiskSpace,
 }
 
 impl FolderWriter {
-    /// Waits for the last part.
+    /// Waits until the last part is written.
     async fn finish_part(&mut self) -> Result<(), BlobError> {
-        let Some(last) = self.last_part.take() else { return Ok(()) };
-        last.write.await.map_err(|error| BlobError::Failed(Box::new(error)))??;
-        self.reservation.record_written(last.bytes);
-        Ok(())
+        let Some(last_part) = self.last_part.take() else { return Ok(()) };
+        Ok(last_part.await.map_err(|error| BlobError::Failed(Box::new(error)))??)
     }
 }
 
@@ -106,9 +103,10 @@ impl BlobWriter for FolderWriter {
     async fn write(&mut self, part: Bytes) -> Result<(), BlobError> {
         self.finish_part().await?;
         let bytes = part.len() as u64;
-        self.reservation.require(bytes)?;
-        let part: UploadPart = self.upload.put_part(part.into());
-        self.last_part = Some(PartInProgress { bytes, write: tokio::spawn(part) });
+        let mut reservation = self.disk.reserve(Some(bytes))?;
+        let write: UploadPart = self.upload.put_part(part.into());
+        self.last_part =
+            Some(tokio::spawn(async move { write.await.inspect(|()| reservation.record_written(bytes)) }));
         Ok(())
     }
 
@@ -124,14 +122,14 @@ impl BlobWriter for FolderWriter {
         let written = self.finish_part().await;
         let aborted = self.upload.abort().await.map_err(BlobError::from);
         if let Err(error) = written.and(aborted) {
-            tracing::warn!(%error, "could not take back a broken file; the clean-up will");
+            tracing::warn!(%error, "could not remove a partial file; the clean-up will remove it");
         }
     }
 }
 
-/// Gives a file that root wrote to the owner of the store's folder: a service that runs under another account could not read what
-/// a command of root's wrote. SQLite does the same with the files of its log. Follows no symbolic link, because that account may
-/// have put one there.
+/// Gives a file that root wrote to the owner of the store's folder: a service that runs under another account could not read a
+/// file that a command of root wrote. SQLite does the same with the files of its log. Follows no symbolic link, because that account
+/// may have put one there.
 fn chown_to_owner(folder: &Path, file: &Path) -> io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
@@ -207,18 +205,48 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bytes_are_announced_until_they_are_written() {
+    async fn stalled_files_keep_no_space_from_others() {
         let home = tempfile::tempdir().unwrap();
         let disk = DiskSpace::new(vec![home.path().to_owned()], 1);
+        // Each file fits alone; two do not fit together.
         let bytes = available_bytes(home.path()).unwrap() / 4 * 3;
         let store = FolderStore::open(home.path().to_owned(), disk.clone()).unwrap();
+        let mut stalled = store.create("a/b", Some(bytes)).await.unwrap();
+        stalled.write(Bytes::from_static(b"one")).await.unwrap();
 
-        let writer = store.create("a/b", Some(bytes)).await.unwrap();
+        let mut other = store.create("a/c", Some(bytes)).await.unwrap();
+        other.write(Bytes::from_static(b"two")).await.unwrap();
 
-        assert!(matches!(store.create("a/c", Some(bytes)).await, Err(BlobError::Full)));
-        assert!(disk.reserve(Some(bytes)).is_err());
-        writer.abort().await;
         disk.reserve(Some(bytes)).unwrap();
+        other.finish().await.unwrap();
+        stalled.abort().await;
+    }
+
+    #[tokio::test]
+    async fn file_longer_than_the_free_space_is_not_begun() {
+        let home = tempfile::tempdir().unwrap();
+        let disk = DiskSpace::new(vec![home.path().to_owned()], 1);
+        let store = FolderStore::open(home.path().to_owned(), disk).unwrap();
+
+        let refused = store.create("a/b", Some(u64::MAX)).await;
+
+        assert!(matches!(refused, Err(BlobError::Full)));
+        assert!(!home.path().join("a").exists());
+    }
+
+    #[tokio::test]
+    async fn part_that_does_not_fit_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let store = FolderStore::open(home.path().to_owned(), DiskSpace::default()).unwrap();
+        let upload = store.store.put_multipart(&Key::from("a/b")).await.unwrap();
+        let (file, folder) = (home.path().join("a/b"), home.path().to_owned());
+        let disk = DiskSpace::new(vec![home.path().to_owned()], u64::MAX);
+        let mut writer = Box::new(FolderWriter { upload, last_part: None, file, folder, disk });
+
+        let refused = writer.write(Bytes::from_static(b"one")).await;
+
+        assert!(matches!(refused, Err(BlobError::Full)));
+        writer.abort().await;
     }
 
     #[tokio::test]

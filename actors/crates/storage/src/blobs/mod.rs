@@ -28,13 +28,14 @@ pub const PART_BYTES: usize = 1 << 20;
 /// A store of files.
 #[async_trait]
 pub trait BlobStore: Send + Sync {
-    /// Begins a file that this service writes, of this length in bytes if it is known.
+    /// Begins a file that this service writes, of this length in bytes if it is known. No space is reserved for the file: each part
+    /// must fit when it is written.
     ///
     /// # Errors
-    /// [`BlobError::Full`] when a file of this length would take a disk below its floor; otherwise any [`BlobError`].
+    /// [`BlobError::Full`] when a file of this length does not fit above the floor of a disk now; otherwise any [`BlobError`].
     async fn create(&self, path: &str, length: Option<u64>) -> Result<Box<dyn BlobWriter>, BlobError>;
 
-    /// The uploads that clients send to the store itself; `None` when this service receives their bytes.
+    /// Returns the uploads that clients send to the store itself; `None` when this service receives their bytes.
     fn presigned_uploads(&self) -> Option<&dyn PresignedUploads>;
 
     /// Makes a file available under a path of this machine.
@@ -56,7 +57,8 @@ pub trait BlobWriter: Send {
     /// Appends bytes.
     ///
     /// # Errors
-    /// Any [`BlobError`]; nothing more can be appended then.
+    /// [`BlobError::Full`] when they do not fit above the floor of a disk; otherwise any [`BlobError`]. Nothing more can be
+    /// appended then.
     async fn write(&mut self, part: Bytes) -> Result<(), BlobError>;
 
     /// Makes the file appear in the store. Once this returns, its bytes outlive a crash of the machine.
@@ -117,7 +119,7 @@ pub enum LocalFile {
 }
 
 impl LocalFile {
-    /// The path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         match self {
             LocalFile::Stored(path) => path,
@@ -169,13 +171,13 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// The path of a file in the store: its id, in a folder named by the last two digits of the id, so that no folder grows large.
+/// Returns the path of a file in the store: its id, in a folder named by the last two digits of the id, so that no folder grows large.
 pub fn blob_path(id: FileId) -> String {
     let [.., last] = *id.0.as_bytes();
     format!("{last:02x}/{id}")
 }
 
-/// The path to which a client sends the bytes of an upload. They are copied from there once they have arrived.
+/// Returns the path to which a client sends the bytes of an upload. They are copied from there once they have arrived.
 pub fn incoming_path(id: UploadId) -> String {
     format!("incoming/{id}")
 }

@@ -1,4 +1,4 @@
-//! Decodes bytes to text: in the encoding that is declared, else in the one that they seem to have.
+//! Decodes bytes to text in their declared encoding, or else in a detected one.
 //!
 //! In this order, as in browsers (WHATWG HTML, "determining the character encoding"): a byte order mark, the charset of
 //! `Content-Type`, a declaration at the start of the text. Without any, valid UTF-8 is UTF-8, and other encodings are guessed, with
@@ -9,8 +9,8 @@ mod prescan;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, ISO_2022_JP, UTF_8};
 
-/// Bytes by which an encoding is guessed, from the first that is not ASCII: guessing is far slower than decoding.
-const GUESSED_BYTES: usize = 128 * 1024;
+/// Length of the sample for detection, from the first byte that is not ASCII: detection is far slower than decoding.
+const MAX_SAMPLE_BYTES: usize = 128 * 1024;
 
 /// Decodes bytes, without their byte order mark. `declared` is the charset of `Content-Type`, `host` the host that sent them.
 pub fn decode(bytes: &[u8], declared: Option<&str>, host: &str) -> String {
@@ -30,7 +30,7 @@ pub fn decode_file(bytes: &[u8]) -> String {
 }
 
 fn guess(bytes: &[u8], host: &str) -> &'static Encoding {
-    // Seven bits: told by its escapes into two-byte characters and back.
+    // ISO-2022-JP uses seven bits: it is detected by its escapes to two-byte characters and back.
     let escapes = |to: &[u8]| bytes.windows(to.len()).any(|window| window == to);
     if bytes.is_ascii() && escapes(b"\x1b$B") && escapes(b"\x1b(B") {
         return ISO_2022_JP;
@@ -38,18 +38,18 @@ fn guess(bytes: &[u8], host: &str) -> &'static Encoding {
     if std::str::from_utf8(bytes).is_ok() {
         return UTF_8;
     }
-    let (_, telling) = bytes.split_at_checked(Encoding::ascii_valid_up_to(bytes)).unwrap_or_default();
-    let (sample, whole) =
-        telling.split_at_checked(GUESSED_BYTES).map_or((telling, true), |(start, _)| (start, false));
+    let (_, non_ascii) = bytes.split_at_checked(Encoding::ascii_valid_up_to(bytes)).unwrap_or_default();
+    let (sample, is_whole) =
+        non_ascii.split_at_checked(MAX_SAMPLE_BYTES).map_or((non_ascii, true), |(start, _)| (start, false));
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
-    detector.feed(sample, whole);
+    detector.feed(sample, is_whole);
     detector.guess(top_level_domain(host), Utf8Detection::Allow)
 }
 
-/// The last label of a host name, in the only form that the detector takes: lower case letters, digits, hyphens.
+/// Returns the last label of a host name in the form that the detector accepts: lower case letters, digits, hyphens.
 fn top_level_domain(host: &str) -> Option<&[u8]> {
     let (_, last) = host.trim_end_matches('.').rsplit_once('.')?;
-    // The last number of an address is no domain.
+    // The last number of an IP address is not a domain.
     let plain = last.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
         && !last.bytes().all(|byte| byte.is_ascii_digit());
     (plain && !last.is_empty()).then_some(last.as_bytes())
@@ -64,14 +64,14 @@ mod tests {
     const HOST: &str = "example.com";
 
     #[test]
-    fn a_byte_order_mark_wins_over_every_declaration() {
+    fn byte_order_mark_overrides_every_declaration() {
         assert_eq!(decode(b"\xEF\xBB\xBFgr\xC3\xBCn", Some("windows-1252"), HOST), "grün");
         assert_eq!(decode(b"\xFF\xFEg\0\xFC\0", Some("utf-8"), HOST), "gü");
         assert_eq!(decode(b"\xFE\xFF\0g\0\xFC", None, HOST), "gü");
     }
 
     #[test]
-    fn the_header_wins_over_the_page() {
+    fn header_overrides_the_page() {
         let page = b"<meta charset=utf-8><p>gr\xFCn";
 
         assert_eq!(decode(page, Some("ISO-8859-1"), HOST), "<meta charset=utf-8><p>grün");
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_says_what_the_header_does_not() {
+    fn page_declaration_is_used_without_a_valid_header() {
         assert_eq!(
             decode(b"<meta charset=\"windows-1251\">\xCC\xE8\xF0", Some("nonsense"), HOST),
             "<meta charset=\"windows-1251\">Мир"
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_kana_is_known_whoever_sent_it() {
+    fn kana_is_detected_for_any_host() {
         let page = "<p>これはひらがなで書かれたページです。さぎは水の中に立って魚を待っています。</p>";
         let (bytes, ..) = encoding_rs::SHIFT_JIS.encode(page);
         for host in [HOST, "127.0.0.1", "example.jp"] {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn seven_bit_japanese_is_known_by_its_escapes() {
+    fn iso_2022_jp_is_detected_by_its_escapes() {
         let bytes = b"<p>\x1b$B$3$s$K$A$O\x1b(B</p>";
         assert_eq!(decode(bytes, None, "127.0.0.1"), "<p>こんにちは</p>");
     }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_encoding_of_a_text_that_declares_none_is_guessed() {
+    fn encoding_of_text_without_declaration_is_detected() {
         for (encoding, text, host) in [
             (
                 encoding_rs::WINDOWS_1251,
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_of_every_kind_are_taken() {
+    fn any_host_is_accepted() {
         for host in
             ["", ".", "localhost", "127.0.0.1", "[::1]", "Example.COM", "a.xn--p1ai", "a.b_c", "example.de."]
         {
@@ -143,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_become_text(bytes: Vec<u8>, declared in proptest::option::of("[a-z0-9-]{1,12}"), host in "[ -~]{0,12}") {
+        fn any_bytes_can_be_decoded(bytes: Vec<u8>, declared in proptest::option::of("[a-z0-9-]{1,12}"), host in "[ -~]{0,12}") {
             decode(&bytes, declared.as_deref(), &host);
         }
     }

@@ -1,16 +1,16 @@
-//! The encoding that a text declares at its start: `<meta charset>`, `<meta http-equiv=content-type>` or an
-//! XML declaration. WHATWG HTML, "prescan a byte stream to determine its encoding", with 4 KiB for its 1 KiB,
-//! for pages that put much before their first meta element.
+//! Finds the encoding that a text declares at its start: `<meta charset>`, `<meta http-equiv=content-type>` or an XML declaration. Follows
+//! WHATWG HTML, "prescan a byte stream to determine its encoding", with 4 KiB instead of 1 KiB, because some pages have much text before
+//! their first meta element.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
-/// Bytes in which a declaration counts.
-const PRESCANNED_BYTES: usize = 4096;
+/// Length of the start in which a declaration counts.
+const MAX_PRESCAN_BYTES: usize = 4096;
 
-/// The encoding that is declared, if a known one is.
+/// Returns the declared encoding, if it is known.
 pub(super) fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
-    let start = bytes.get(..PRESCANNED_BYTES).unwrap_or(bytes);
-    // A declaration that can be read only in UTF-16 is one of UTF-16, whatever it says.
+    let start = bytes.get(..MAX_PRESCAN_BYTES).unwrap_or(bytes);
+    // A declaration in UTF-16 means UTF-16, whatever encoding it names.
     if start.starts_with(b"<\0?\0x\0") {
         return Some(UTF_16LE);
     }
@@ -20,7 +20,7 @@ pub(super) fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     DeclarationScanner { rest: start }.meta().or_else(|| of_xml(start))
 }
 
-/// `<?xml version="1.0" encoding="...">`, at the very start only.
+/// Returns the encoding of `<?xml version="1.0" encoding="...">`, which must be at the very start.
 fn of_xml(start: &[u8]) -> Option<&'static Encoding> {
     let mut scan = DeclarationScanner { rest: start.strip_prefix(b"<?xml")? };
     let end = scan.rest.iter().position(|byte| *byte == b'>')?;
@@ -35,7 +35,7 @@ fn of_xml(start: &[u8]) -> Option<&'static Encoding> {
 
 fn of_label(label: &[u8]) -> Option<&'static Encoding> {
     let encoding = Encoding::for_label_no_replacement(label)?;
-    // The label was read as ASCII, so it is not UTF-16; the other one pages say when they mean nothing.
+    // The label was read as ASCII, so the text is not UTF-16. For `x-user-defined` the standard prescribes windows-1252.
     Some(match encoding {
         _ if encoding == UTF_16LE || encoding == UTF_16BE => UTF_8,
         _ if encoding == X_USER_DEFINED => WINDOWS_1252,
@@ -43,13 +43,13 @@ fn of_label(label: &[u8]) -> Option<&'static Encoding> {
     })
 }
 
-/// What is still to be read.
+/// The bytes that are still to be scanned.
 struct DeclarationScanner<'a> {
     rest: &'a [u8],
 }
 
 impl DeclarationScanner<'_> {
-    /// The encoding of the first meta element that declares a known one.
+    /// Returns the encoding of the first meta element that declares a known one.
     fn meta(&mut self) -> Option<&'static Encoding> {
         while !self.rest.is_empty() {
             if self.rest.starts_with(b"<!--") {
@@ -88,7 +88,7 @@ impl DeclarationScanner<'_> {
         }
     }
 
-    /// `charset`, or `content` where `http-equiv` says that it is a content type. The first of each name counts.
+    /// Returns the encoding in `charset`, or in `content` if `http-equiv` is `content-type`. The first attribute of each name counts.
     fn meta_attributes(&mut self) -> Option<&'static Encoding> {
         let (mut charset, mut content, mut is_content_type) = (None, None, false);
         while let Some((name, value)) = self.attribute() {
@@ -106,7 +106,7 @@ impl DeclarationScanner<'_> {
         }
     }
 
-    /// The next attribute of a tag, name and value in lower case; none at the tag's end.
+    /// Returns the next attribute of a tag, name and value in lower case; `None` at the end of the tag.
     fn attribute(&mut self) -> Option<(Vec<u8>, Vec<u8>)> {
         self.skip_while(|byte| byte.is_ascii_whitespace() || byte == b'/');
         if matches!(self.rest, [] | [b'>', ..]) {
@@ -139,7 +139,7 @@ impl DeclarationScanner<'_> {
         }
     }
 
-    /// To behind the comment's end, which may share its hyphens with its beginning: `<!-->`.
+    /// Skips a comment. Its end may share the hyphens with its beginning: `<!-->`.
     fn skip_comment(&mut self) {
         self.skip(b"<!".len());
         let end = self.rest.windows(3).position(|bytes| bytes == b"-->");
@@ -149,9 +149,9 @@ impl DeclarationScanner<'_> {
 
 impl<'a> DeclarationScanner<'a> {
     fn take(&mut self, count: usize) -> &'a [u8] {
-        let (taken, rest) = self.rest.split_at_checked(count).unwrap_or((self.rest, &[]));
+        let (bytes, rest) = self.rest.split_at_checked(count).unwrap_or((self.rest, &[]));
         self.rest = rest;
-        taken
+        bytes
     }
 
     fn take_while(&mut self, belongs: impl Fn(u8) -> bool) -> &'a [u8] {
@@ -168,7 +168,7 @@ impl<'a> DeclarationScanner<'a> {
     }
 }
 
-/// The label in `text/html; charset=label` (WHATWG HTML, "extracting a character encoding from a meta element").
+/// Returns the label in `text/html; charset=label` (WHATWG HTML, "extracting a character encoding from a meta element").
 fn charset_in(content: &[u8]) -> Option<&[u8]> {
     let mut rest = content;
     loop {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn declarations_are_found_however_they_are_written() {
+    fn declarations_in_all_forms_are_found() {
         for (text, encoding) in [
             ("<meta charset=utf-8>", "UTF-8"),
             ("<!doctype html><html lang='a>b'><head><title>x</title><META  CharSet = 'KOI8-R' />", "KOI8-R"),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_declaration_is_none() {
+    fn text_similar_to_a_declaration_is_ignored() {
         for text in [
             "",
             "<",
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn utf_16_is_told_by_its_xml_declaration() {
+    fn utf_16_is_detected_by_its_xml_declaration() {
         assert_eq!(declared_encoding(b"<\0?\0x\0m\0l\0"), Some(UTF_16LE));
         assert_eq!(declared_encoding(b"\0<\0?\0x\0m\0l"), Some(UTF_16BE));
     }
@@ -256,7 +256,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_start_is_scanned_to_its_end(text in "(<meta|charset|=|'|\"|<!--|-->|>|<|/|;| |content|http-equiv|[a-z]){0,60}") {
+        fn scan_of_any_start_ends(text in "(<meta|charset|=|'|\"|<!--|-->|>|<|/|;| |content|http-equiv|[a-z]){0,60}") {
             declared_encoding(text.as_bytes());
         }
     }

@@ -1,49 +1,49 @@
-//! Paragraphs with the headings above them, and the lines they consist of.
+//! Paragraphs with the headings above them, and their lines.
 //!
-//! A blank line ends a paragraph. Where a text has none, as extracted articles often, its lines are the
-//! paragraphs: a line that is long, or ends a sentence, was ended by its writer and not by a margin.
+//! A blank line ends a paragraph. In a text without blank lines, such as many extracted articles, lines are paragraphs: a line that is
+//! long or ends a sentence was not wrapped at a margin.
 
 use std::ops::Range;
 
 use super::sentence;
 use crate::is_cluster_bound;
 
-/// Lines longer than this were not broken to fit a margin.
-const LONG_LINE: usize = 100;
-/// Headings without a mark are no longer than both.
-const HEADING_CHARS: usize = 80;
-const HEADING_WORDS: usize = 12;
-/// What is longer is none, whoever says that it is: some pages mark all that they say as such.
-const LONGEST_HEADING: usize = 200;
-/// Headings of more ranks do not stand above one paragraph.
-const RANKS: usize = 6;
+/// Lines longer than this were not wrapped at a margin.
+const MAX_WRAPPED_LINE_CHARS: usize = 100;
+/// Maximum length of a heading without markup.
+const MAX_PLAIN_HEADING_CHARS: usize = 80;
+/// Maximum number of words of a heading without markup.
+const MAX_PLAIN_HEADING_WORDS: usize = 12;
+/// Maximum length of a known heading: some pages mark up all their text as headings.
+const MAX_HEADING_CHARS: usize = 200;
+/// Maximum number of consecutive headings above one paragraph.
+const MAX_HEADINGS_IN_A_ROW: usize = 6;
 
 /// A paragraph and the headings directly above it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
-    /// Its bytes, the white space behind it included.
+    /// Its byte range, including the white space after it.
     pub range: Range<usize>,
-    /// Whether headings stand at its beginning.
+    /// Whether it begins with headings.
     pub heading: bool,
-    /// Where the paragraph begins, behind the headings; the end of the range where there is none.
+    /// Start of the paragraph after the headings; the end of the range if there is no paragraph.
     pub body: usize,
 }
 
-/// The blocks of a text. They join to it; blank text has none. `known` are the bytes at which headings begin for sure, in
-/// order.
+/// Returns the blocks of a text, which join to the text; blank text has none. `known` are the ascending byte offsets of known headings.
 pub(super) fn blocks<'a>(text: &'a str, known: &'a [usize]) -> impl Iterator<Item = Block> + 'a {
     let mut lines = with_headings(text, known).peekable();
     let mut start = 0;
     std::iter::from_fn(move || {
         let (_, heading) = lines.next()?;
         let mut body = (!heading).then_some(start);
-        let mut ranks = 1;
+        let mut headings = 1;
         while let Some((line, is_heading)) = lines.peek() {
             match body {
                 Some(_) if *is_heading || line.after_blank => break,
                 Some(_) => {}
-                None if *is_heading && ranks == RANKS => break,
-                None if *is_heading => ranks += 1,
+                None if *is_heading && headings == MAX_HEADINGS_IN_A_ROW => break,
+                None if *is_heading => headings += 1,
                 None => body = Some(line.start),
             }
             lines.next();
@@ -54,7 +54,7 @@ pub(super) fn blocks<'a>(text: &'a str, known: &'a [usize]) -> impl Iterator<Ite
     })
 }
 
-/// Each line, and whether it is a heading.
+/// Returns each line, and whether it is a heading.
 fn with_headings<'a>(text: &'a str, known: &'a [usize]) -> impl Iterator<Item = (Line<'a>, bool)> {
     let mut lines = lines(text).peekable();
     let mut known = known.iter().copied().peekable();
@@ -62,7 +62,7 @@ fn with_headings<'a>(text: &'a str, known: &'a [usize]) -> impl Iterator<Item = 
         let line = lines.next()?;
         while known.next_if(|at| *at < line.start).is_some() {}
         let is_known = known.next_if_eq(&line.start).is_some();
-        let is_short = line.text.chars().nth(LONGEST_HEADING).is_none();
+        let is_short = line.text.chars().nth(MAX_HEADING_CHARS).is_none();
         let heading = is_known && is_short || is_heading(&line, lines.peek());
         Some((line, heading))
     })
@@ -71,28 +71,28 @@ fn with_headings<'a>(text: &'a str, known: &'a [usize]) -> impl Iterator<Item = 
 /// A line that is not blank.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'a> {
-    /// Where its text begins, or the space before it where that carries an accent.
+    /// Byte offset of its text, or of the space before it if an accent is attached to the space.
     pub start: usize,
-    /// Without the white space around it.
+    /// The line without the white space around it.
     pub text: &'a str,
-    /// Whether nothing or a blank line stands before it.
+    /// Whether it is the first line or follows a blank one.
     pub after_blank: bool,
-    /// Whether it begins something new, rather than going on with the line before.
+    /// Whether it starts a new paragraph or item, rather than continue the line before.
     pub is_new: bool,
 }
 
-/// The lines of a text that are not blank.
+/// Returns the lines of a text that are not blank.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     let (mut at, mut before, mut blank) = (0, "", true);
-    text.split_inclusive('\n').filter_map(move |whole| {
+    text.split_inclusive('\n').filter_map(move |full| {
         let from = at;
-        at += whole.len();
-        let line = whole.trim();
+        at += full.len();
+        let line = full.trim();
         if line.is_empty() {
             blank = true;
             return None;
         }
-        let indent = whole.get(..whole.len() - whole.trim_start().len()).unwrap_or_default();
+        let indent = full.get(..full.len() - full.trim_start().len()).unwrap_or_default();
         let carrier = indent.char_indices().next_back().map_or(0, |(at, _)| at);
         let bound = is_cluster_bound(text, from + indent.len());
         let start = from + if bound { indent.len() } else { carrier };
@@ -103,16 +103,16 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// Whether a line was ended by its writer.
+/// Returns whether a line ends a paragraph, item or sentence, rather than being wrapped.
 fn is_ended(line: &str) -> bool {
     line.ends_with([':', ';']) || sentence::is_ended(line) || is_long(line)
 }
 
 fn is_long(line: &str) -> bool {
-    line.chars().nth(LONG_LINE).is_some()
+    line.chars().nth(MAX_WRAPPED_LINE_CHARS).is_some()
 }
 
-/// Whether a line begins as the items of lists and the rows of tables do.
+/// Returns whether a line begins like an item of a list or a row of a table.
 fn is_listed(line: &str) -> bool {
     let unnumbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
     line.starts_with(['•', '·', '–', '—', '|', '>'])
@@ -120,15 +120,15 @@ fn is_listed(line: &str) -> bool {
         || unnumbered.len() < line.len() && [". ", ") "].iter().any(|mark| unnumbered.starts_with(mark))
 }
 
-/// Whether a line stands over what follows: by its mark, or because it is short, ends no sentence, stands alone
-/// and has something longer below it.
+/// Returns whether a line is a heading: by its markup, or because it is short, does not end a sentence, is separate and is followed by
+/// longer text.
 fn is_heading(line: &Line<'_>, next: Option<&Line<'_>>) -> bool {
-    let stands_over =
+    let is_text_below =
         |next: &Line<'_>| (next.after_blank || is_long(next.text)) && !looks_like_heading(next.text);
-    is_marked(line.text) || line.is_new && looks_like_heading(line.text) && next.is_some_and(stands_over)
+    is_marked(line.text) || line.is_new && looks_like_heading(line.text) && next.is_some_and(is_text_below)
 }
 
-/// Whether a line has Markdown's mark of a heading.
+/// Returns whether a line has the Markdown markup of a heading.
 fn is_marked(line: &str) -> bool {
     let title = line.trim_start_matches('#');
     (1..=6).contains(&(line.len() - title.len())) && title.starts_with([' ', '\t'])
@@ -137,8 +137,8 @@ fn is_marked(line: &str) -> bool {
 fn looks_like_heading(line: &str) -> bool {
     let begins = line.chars().next().is_some_and(|c| c.is_alphanumeric() && !c.is_lowercase());
     let ends = line.ends_with([',', ';', ':']) || sentence::is_ended(line);
-    let short =
-        line.chars().nth(HEADING_CHARS).is_none() && line.split_whitespace().nth(HEADING_WORDS).is_none();
+    let short = line.chars().nth(MAX_PLAIN_HEADING_CHARS).is_none()
+        && line.split_whitespace().nth(MAX_PLAIN_HEADING_WORDS).is_none();
     short && begins && !ends && !is_listed(line) && line.chars().any(char::is_alphabetic)
 }
 
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_at_the_very_end_stands_alone() {
+    fn heading_at_the_end_is_a_separate_block() {
         assert_eq!(split("A sentence.\n\n# More"), [(false, "A sentence.\n\n"), (true, "# More")]);
     }
 
@@ -186,14 +186,14 @@ mod tests {
     }
 
     #[test]
-    fn a_short_line_over_a_long_one_is_a_heading_without_blank_lines_too() {
+    fn short_line_above_a_long_one_is_a_heading() {
         let long = "word ".repeat(30);
         let text = format!("{long}\nA heading\n{long}");
         assert_eq!(blocks(&text, &[]).map(|block| block.heading).collect::<Vec<_>>(), [false, true]);
     }
 
     #[test]
-    fn lines_broken_by_a_margin_go_on() {
+    fn wrapped_lines_continue_their_paragraph() {
         let text = "A line that was\nbroken at a margin.\nAnother one:\n- item\n- item";
         assert_eq!(lines(text).map(|line| line.is_new).collect::<Vec<_>>(), [true, false, true, true, true]);
     }

@@ -6,22 +6,22 @@ use super::pack::Gap;
 use super::{block, sentence};
 use crate::{is_cluster_bound, word_bounds};
 
-/// What a text is divided into, coarse to fine.
+/// The units into which a text is divided, from coarse to fine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
-    /// Lines that end because their writer ended them.
+    /// Lines that were not wrapped at a margin.
     Line,
     Sentence,
-    /// Lines of any kind: rows of a table, code, verses.
+    /// All lines, such as rows of a table, code and verses.
     Row,
-    /// What stands between white space.
+    /// Parts between white space.
     Spaced,
-    /// Words of scripts without spaces, the parts of an address.
+    /// Words of scripts without spaces, and parts of a URL.
     Word,
-    /// Grapheme clusters, for monsters.
+    /// Grapheme clusters, for very long words.
     Cluster,
-    /// Nothing smaller.
-    Whole,
+    /// Not divided further.
+    Indivisible,
 }
 
 impl Level {
@@ -32,31 +32,31 @@ impl Level {
             Self::Row => Some(Self::Spaced),
             Self::Spaced => Some(Self::Word),
             Self::Word => Some(Self::Cluster),
-            Self::Cluster => Some(Self::Whole),
-            Self::Whole => None,
+            Self::Cluster => Some(Self::Indivisible),
+            Self::Indivisible => None,
         }
     }
 
-    /// What stands between two parts of this level.
+    /// Returns the boundary between two parts of this level.
     pub(super) fn gap(self) -> Gap {
         match self {
             Self::Line => Gap::Line,
             Self::Sentence => Gap::Sentence,
             Self::Row => Gap::Row,
             Self::Spaced => Gap::Space,
-            Self::Word | Self::Cluster | Self::Whole => Gap::Inside,
+            Self::Word | Self::Cluster | Self::Indivisible => Gap::Inside,
         }
     }
 
-    /// Whether it comes to this only where nothing else helps, so that a heading need not hold together.
+    /// Returns whether the level is used only if no other helps. Then a heading may be divided too.
     pub(super) fn is_last_resort(self) -> bool {
         match self {
             Self::Line | Self::Sentence | Self::Row => false,
-            Self::Spaced | Self::Word | Self::Cluster | Self::Whole => true,
+            Self::Spaced | Self::Word | Self::Cluster | Self::Indivisible => true,
         }
     }
 
-    /// The byte offsets at which parts of this level begin, but for the first; each lies between two clusters.
+    /// Returns the byte offsets at which parts of this level begin, without the first; each is a cluster boundary.
     pub(super) fn cuts<'a>(self, part: &'a str) -> Box<dyn Iterator<Item = usize> + 'a> {
         match self {
             Self::Line => {
@@ -67,12 +67,12 @@ impl Level {
             Self::Spaced => Box::new(after_spaces(part)),
             Self::Word => Box::new(word_bounds(part).filter(|at| begins_word(part, *at))),
             Self::Cluster => Box::new(clusters(part)),
-            Self::Whole => Box::new(std::iter::empty()),
+            Self::Indivisible => Box::new(std::iter::empty()),
         }
     }
 }
 
-/// Where white space ends.
+/// Returns the offsets at which white space ends.
 fn after_spaces(part: &str) -> impl Iterator<Item = usize> {
     let mut spaces = false;
     part.char_indices().filter_map(move |(at, c)| {
@@ -82,13 +82,13 @@ fn after_spaces(part: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Where clusters begin, but for white space.
+/// Returns the offsets of clusters that are not white space.
 fn clusters(part: &str) -> impl Iterator<Item = usize> {
     let visible = |(at, cluster): (usize, &str)| (!cluster.trim().is_empty()).then_some(at);
     part.grapheme_indices(true).skip(1).filter_map(visible)
 }
 
-/// Whether a letter or digit stands here: a cut before a comma or a bracket that closes would look odd.
+/// Returns whether a letter or digit follows: a cut before a comma or a closing bracket would look odd.
 fn begins_word(part: &str, at: usize) -> bool {
     part.get(at..).and_then(|rest| rest.chars().next()).is_some_and(char::is_alphanumeric)
 }

@@ -1,5 +1,5 @@
-//! Packs the indivisible parts of a text into passages: all places to cut are weighed against each other, so
-//! that a paragraph of 1.3 passages becomes two halves and not a whole and a rest.
+//! Packs the indivisible parts of a text into passages with dynamic programming over all possible cuts, so that a paragraph of 1.3
+//! passages becomes two halves rather than one full passage and a short rest.
 
 use super::Sizing;
 
@@ -8,13 +8,13 @@ use super::Sizing;
 pub(super) struct Atom {
     /// Its byte offset.
     pub start: usize,
-    /// How long it is, by [`Sizing::tokens`].
+    /// Length by [`Sizing::tokens`].
     pub tokens: usize,
-    /// What stands before it.
+    /// The boundary before it.
     pub gap: Gap,
 }
 
-/// What stands between two parts, strongest first.
+/// The boundary between two parts, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gap {
     Heading,
@@ -27,7 +27,7 @@ pub(super) enum Gap {
 }
 
 impl Gap {
-    /// What a cut here costs. A passage that is half as long as it should be costs 250, one of no length 1,000.
+    /// Returns the cost of a cut here. For comparison: a passage of half the target length costs 250, an empty one 1,000.
     fn cost(self) -> u64 {
         match self {
             Self::Heading => 0,
@@ -41,9 +41,9 @@ impl Gap {
     }
 }
 
-/// Appends the byte offsets at which passages end; `end` is where the last atom ends. No atoms, no passages.
+/// Appends the byte offsets at which passages end; `end` is the end of the last atom. Without atoms there are no passages.
 pub(super) fn pack(atoms: &[Atom], end: usize, size: &Sizing, ends: &mut Vec<usize>) {
-    let firsts = firsts(atoms, size);
+    let firsts = best_firsts(atoms, size);
     let first_new = ends.len();
     let mut last = atoms.len();
     let mut stop = end;
@@ -57,25 +57,24 @@ pub(super) fn pack(atoms: &[Atom], end: usize, size: &Sizing, ends: &mut Vec<usi
     }
 }
 
-/// For each atom the first atom of the passage that ends with it, if a passage ends there and everything up to
-/// it is cut as cheaply as can be.
-fn firsts(atoms: &[Atom], size: &Sizing) -> Vec<usize> {
+/// Returns, for each atom, the first atom of the passage that ends with it in the cheapest division of all atoms up to it.
+fn best_firsts(atoms: &[Atom], size: &Sizing) -> Vec<usize> {
     let mut costs: Vec<u64> = Vec::with_capacity(atoms.len() + 1);
-    costs.push(0); // of nothing
+    costs.push(0); // no atoms
     let mut firsts = Vec::with_capacity(atoms.len());
     for last in 0..atoms.len() {
-        let (cost, first) = cheapest(atoms, &costs, last, size);
+        let (cost, first) = cheapest_passage(atoms, &costs, last, size);
         costs.push(cost);
         firsts.push(first);
     }
     firsts
 }
 
-/// The cheapest passage that ends with atom `last`: its cost with all before it, and its first atom.
-fn cheapest(atoms: &[Atom], costs: &[u64], last: usize, size: &Sizing) -> (u64, usize) {
+/// Returns the cheapest passage that ends with atom `last`: the total cost up to its end, and its first atom.
+fn cheapest_passage(atoms: &[Atom], costs: &[u64], last: usize, size: &Sizing) -> (u64, usize) {
     let mut best = (u64::MAX, last);
     let mut tokens = 0;
-    // Atoms are longer than a crumb two by two, so few of them fit: this loop is short.
+    // Two neighbouring atoms are longer than `min_atom_tokens`, so few of them fit and this loop is short.
     for first in (0..=last).rev() {
         let (Some(atom), Some(before)) = (atoms.get(first), costs.get(first)) else { break };
         tokens += atom.tokens;
@@ -83,21 +82,21 @@ fn cheapest(atoms: &[Atom], costs: &[u64], last: usize, size: &Sizing) -> (u64, 
             break;
         }
         let cut = if first == 0 { 0 } else { atom.gap.cost() };
-        let cost = before + cut + misfit(tokens, size);
-        // Of equals the shorter last one: the rest stands at the end.
+        let cost = before + cut + length_cost(tokens, size);
+        // Of equal costs the shorter last passage wins, so that the short rest is at the end.
         best = if cost < best.0 { (cost, first) } else { best };
     }
     best
 }
 
-/// What a passage of this length costs: nothing at the target, rising with the square of the distance.
-fn misfit(tokens: usize, size: &Sizing) -> u64 {
-    let (off, room, most) = match tokens.checked_sub(size.target) {
+/// Returns the cost of the length of a passage: zero at the target, growing with the square of the distance.
+fn length_cost(tokens: usize, size: &Sizing) -> u64 {
+    let (distance, max_distance, max_cost) = match tokens.checked_sub(size.target) {
         None | Some(0) => (size.target.saturating_sub(tokens), size.target, 1_000),
         Some(over) => (over, size.max.saturating_sub(size.target), 500),
     };
-    let share = (off.min(room) * 1_000 / room.max(1)) as u64;
-    share * share * most / 1_000_000
+    let share = (distance.min(max_distance) * 1_000 / max_distance.max(1)) as u64;
+    share * share * max_cost / 1_000_000
 }
 
 #[cfg(test)]
@@ -120,18 +119,18 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_one_passage() {
+    fn atoms_that_fit_are_one_passage() {
         assert_eq!(packed(&[(60, Gap::Paragraph), (50, Gap::Paragraph)]), [110]);
         assert_eq!(packed(&[]), [0; 0]);
     }
 
     #[test]
-    fn a_text_of_a_passage_and_a_bit_becomes_two_halves() {
+    fn text_slightly_too_long_becomes_two_halves() {
         assert_eq!(packed(&[(20, Gap::Sentence); 7]), [80, 140]);
     }
 
     #[test]
-    fn a_cut_between_paragraphs_is_worth_a_shorter_passage() {
+    fn cut_between_paragraphs_is_preferred() {
         assert_eq!(
             packed(&[(60, Gap::Paragraph), (20, Gap::Sentence), (60, Gap::Paragraph), (20, Gap::Sentence)]),
             [80, 160]
@@ -139,13 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn an_atom_that_is_too_long_is_a_passage_of_its_own() {
+    fn atom_that_is_too_long_is_one_passage() {
         assert_eq!(packed(&[(50, Gap::Paragraph), (300, Gap::Inside), (50, Gap::Paragraph)]), [50, 350, 400]);
     }
 
     proptest! {
         #[test]
-        fn passages_keep_within_the_most_and_end_between_atoms(lengths in prop::collection::vec(1usize..120, 1..60)) {
+        fn passages_are_bounded_and_end_between_atoms(lengths in prop::collection::vec(1usize..120, 1..60)) {
             let parts: Vec<_> = lengths.iter().map(|tokens| (*tokens, Gap::Sentence)).collect();
             let ends = packed(&parts);
             prop_assert_eq!(ends.last(), Some(&lengths.iter().sum()));

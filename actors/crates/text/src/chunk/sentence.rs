@@ -1,10 +1,10 @@
-//! Where sentences end.
+//! Finds the ends of sentences.
 //!
-//! Rules of our own after UAX #29, with abbreviations, initials, ordinals and decimals. The sentence bounds of
-//! unicode-segmentation know no abbreviations and take time quadratic in the distance to the next letter.
-//! A missed end costs little (two sentences stay together), a wrong one parts a thought: in doubt, no end.
+//! The rules extend UAX #29 with abbreviations, initials, ordinals and decimals. The sentence boundaries of unicode-segmentation ignore
+//! abbreviations and take quadratic time in the distance to the next letter. In doubt a sentence does not end, because a missed end (two
+//! sentences stay together) is less harmful than a false one.
 
-/// Abbreviations that a capital or a number may follow within a sentence, in lower case.
+/// Abbreviations in lower case that may be followed by a capital letter or a number within a sentence.
 const ABBREVIATIONS: &[&str] = &[
     "adj", "al", "approx", "apr", "aug", "av", "bijv", "bzgl", "bzw", "ca", "capt", "cf", "col", "cpl",
     "dec", "dept", "dez", "dhr", "dr", "dra", "ed", "eds", "eig", "evtl", "exkl", "feb", "gen", "ggf", "gov",
@@ -13,16 +13,16 @@ const ABBREVIATIONS: &[&str] = &[
     "sog", "sr", "sra", "srta", "st", "ste", "vgl", "vs", "zzgl",
 ];
 
-/// Abbreviations only where a number follows.
-const NUMBERED: &[&str] = &[
+/// Words that are abbreviations only before a number.
+const ABBREVIATIONS_BEFORE_NUMBERS: &[&str] = &[
     "abb", "abs", "art", "bd", "ch", "chap", "eq", "eqs", "fig", "figs", "kap", "mar", "no", "nos", "nr",
     "núm", "p", "pág", "pp", "sec", "str", "tab", "vol", "vols",
 ];
 
-/// The longest word that is looked up above, in bytes, and more than enough for initials.
-const LONGEST: usize = 16;
+/// Maximum length of a word that is looked up above; more than enough for initials.
+const MAX_ABBREVIATION_BYTES: usize = 16;
 
-/// Where sentences begin, but for the first: byte offsets, rising, behind the white space.
+/// Returns the ascending byte offsets at which sentences begin, after the white space, without the first.
 pub(super) fn starts(text: &str) -> impl Iterator<Item = usize> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -44,12 +44,12 @@ pub(super) fn starts(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Whether a line ends as a sentence does.
+/// Returns whether a line ends with the end of a sentence.
 pub(super) fn is_ended(line: &str) -> bool {
     line.trim_end_matches(is_closing).ends_with(is_terminal)
 }
 
-/// Whether a sentence ends with `terminals`, between `before` and `next`.
+/// Returns whether a sentence ends with `terminals`, between `before` and `next`.
 fn is_end(before: &str, terminals: &str, spaced: bool, next: &str) -> bool {
     if terminals.contains(is_wide) {
         return spaced || !next.starts_with(char::is_numeric);
@@ -58,7 +58,7 @@ fn is_end(before: &str, terminals: &str, spaced: bool, next: &str) -> bool {
     spaced && !first.is_lowercase() && !(terminals.starts_with('.') && is_abbreviated(before, first))
 }
 
-/// Whether the full stop behind `before` belongs to its last word; `next` is what the following word begins with.
+/// Returns whether the full stop after `before` belongs to its last word; `next` is the first character of the following word.
 fn is_abbreviated(before: &str, next: char) -> bool {
     let word = last_word(before);
     let lower = word.to_lowercase();
@@ -69,21 +69,21 @@ fn is_abbreviated(before: &str, next: char) -> bool {
         || is_ordinal
         || has_inner_stop
         || ABBREVIATIONS.contains(&lower.as_str())
-        || next.is_numeric() && NUMBERED.contains(&lower.as_str())
+        || next.is_numeric() && ABBREVIATIONS_BEFORE_NUMBERS.contains(&lower.as_str())
 }
 
-/// The run of letters, digits and inner full stops at the end, or empty where it is longer than any abbreviation.
+/// Returns the letters, digits and inner full stops at the end, or an empty string if they are longer than any abbreviation.
 fn last_word(before: &str) -> &str {
     let rest = before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '.');
     let word = before.get(rest.len()..).unwrap_or_default();
-    if word.len() > LONGEST { "" } else { word.trim_start_matches('.') }
+    if word.len() > MAX_ABBREVIATION_BYTES { "" } else { word.trim_start_matches('.') }
 }
 
 fn is_terminal(c: char) -> bool {
     matches!(c, '.' | '!' | '?') || !c.is_ascii() && "…‼⁇⁈⁉։؟۔।॥።፧។၊။".contains(c) || is_wide(c)
 }
 
-/// Ends a sentence without a space behind it.
+/// Returns whether a character ends a sentence without a following space.
 fn is_wide(c: char) -> bool {
     matches!(c, '。' | '．' | '！' | '？' | '｡' | '︒')
 }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_end_with_their_stops_and_quotes() {
+    fn sentence_includes_its_stops_and_quotes() {
         assert_eq!(
             sentences("It rained. “Why?” She left!  (He stayed.) Then… Silence. 2 of 3 agreed."),
             ["It rained.", "“Why?”", "She left!", "(He stayed.)", "Then…", "Silence.", "2 of 3 agreed."]
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn abbreviations_initials_and_numbers_end_nothing() {
+    fn abbreviations_and_numbers_do_not_end_a_sentence() {
         for text in [
             "Dr. Smith met Prof. J. R. R. Tolkien vs. St. John.",
             "Use a list, e.g. Apples, i.e. Fruit.",
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_an_abbreviation_before_numbers_ends_a_sentence_elsewhere() {
+    fn abbreviation_before_numbers_may_end_a_sentence() {
         assert_eq!(
             sentences("He said no. She left in 1999. Then he ate a fig. Good."),
             ["He said no.", "She left in 1999.", "Then he ate a fig.", "Good."]
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn other_scripts_have_sentences_too() {
+    fn sentences_of_other_scripts_are_found() {
         assert_eq!(
             sentences("人人生而自由。「他们赋有理性。」很好！"),
             ["人人生而自由。", "「他们赋有理性。」", "很好！"]
@@ -151,7 +151,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sentences_begin_behind_white_space_and_in_order(text in "([.!?。]|[a-c]|[A-C]|[\"”(»]| |\n|é|1){0,40}") {
+        fn sentence_starts_ascend_and_follow_white_space(text in "([.!?。]|[a-c]|[A-C]|[\"”(»]| |\n|é|1){0,40}") {
             let mut last = 0;
             for at in starts(&text) {
                 prop_assert!(at > last && at < text.len());

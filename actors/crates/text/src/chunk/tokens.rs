@@ -1,14 +1,14 @@
-//! Estimates how many tokens a text has for an embedding model, without the model: passages must not change
-//! when a model comes, goes or is replaced.
+//! Estimates the number of tokens of a text without an embedding model: passages must not change when a model is added, removed or
+//! replaced.
 //!
-//! Calibrated on the word pieces of all-MiniLM-L6-v2 (an English vocabulary, accents stripped). By passages of
+//! Calibrated on the word pieces of all-MiniLM-L6-v2 (an English vocabulary, accents stripped). For passages of
 //! about 900 characters, estimate divided by count: SciFact 1.03 (1 % below 0.88), Cranfield 1.13, English
-//! pages 1.12, German 1.07, French 1.26, Polish 0.93, Arabic 1.01. Scripts without words of their own
-//! in the vocabulary count by the character, as the model itself and larger vocabularies at worst do.
+//! pages 1.12, German 1.07, French 1.26, Polish 0.93, Arabic 1.01. Scripts whose
+//! words are not in the vocabulary are counted by character, as the model does, and larger vocabularies do in the worst case.
 
-/// An estimate of the number of tokens, a few per cent above the true count for most text.
+/// Estimates the number of tokens of a text; for most text a few per cent above the true count.
 pub fn estimate(text: &str) -> usize {
-    let mut count = Count::default();
+    let mut count = TokenCount::default();
     let mut word = Word::default();
     for c in text.chars() {
         if c.is_ascii_alphanumeric() || is_latin(c) {
@@ -16,7 +16,7 @@ pub fn estimate(text: &str) -> usize {
         } else {
             count.add(&word);
             word = Word::default();
-            count.sure += eighths(c);
+            count.other += eighths(c);
         }
     }
     count.add(&word);
@@ -25,22 +25,25 @@ pub fn estimate(text: &str) -> usize {
 
 /// Sums in eighths of a token.
 #[derive(Default)]
-struct Count {
-    sure: usize,
-    /// Words in Latin letters, if the text is English: most stand in the vocabulary.
+struct TokenCount {
+    /// Everything except Latin words.
+    other: usize,
+    /// Latin words, if the text is English: most are in the vocabulary.
     english: usize,
-    /// The same words, if it is not: they come in pieces.
+    /// The same words, if it is not English: they are split into pieces.
     foreign: usize,
+    /// Number of Latin words.
     words: usize,
-    known: usize,
+    /// Number of frequent English words.
+    frequent: usize,
 }
 
-impl Count {
+impl TokenCount {
     fn add(&mut self, word: &Word) {
         match word {
             Word { length: 0, .. } => {}
-            Word { length, digits, .. } if digits == length => self.sure += number(*length),
-            Word { length, digits: 1.., .. } => self.sure += 4 * length + 7,
+            Word { length, digits, .. } if digits == length => self.other += number(*length),
+            Word { length, digits: 1.., .. } => self.other += 4 * length + 7,
             Word { length, accents: 1.., .. } => {
                 self.words += 1;
                 self.english += 3 * length + 7;
@@ -48,17 +51,17 @@ impl Count {
             }
             Word { length, .. } => {
                 self.words += 1;
-                self.known += usize::from(word.is_english());
+                self.frequent += usize::from(word.is_english());
                 self.english += english(*length);
                 self.foreign += foreign(*length);
             }
         }
     }
 
-    /// One word in seven from the list below is rare in other languages and the least in English prose.
+    // English prose has at least one word in seven from the list below; text in other languages rarely has.
     fn tokens(&self) -> usize {
-        let words = if self.known * 7 >= self.words { self.english } else { self.foreign };
-        (self.sure + words).div_ceil(8)
+        let words = if self.frequent * 7 >= self.words { self.english } else { self.foreign };
+        (self.other + words).div_ceil(8)
     }
 }
 
@@ -92,14 +95,14 @@ fn foreign(letters: usize) -> usize {
     }
 }
 
-/// What a character outside Latin words counts for.
+/// Returns the eighths of a token for a character outside of Latin words.
 fn eighths(c: char) -> usize {
     match c {
         _ if c.is_whitespace() => 0,
         _ if is_mark(c) => 1,
-        // Syllables that come apart into letters.
+        // Hangul syllables, which are decomposed into letters.
         '가'..='힣' => 16,
-        // Scripts that write words together: a character is less than a word.
+        // Scripts without spaces whose words have several characters.
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' => 4,
         _ => 8,
     }
@@ -109,7 +112,7 @@ fn is_latin(c: char) -> bool {
     matches!(c, 'À'..='ɏ' | 'Ḁ'..='ỿ') && !matches!(c, '×' | '÷')
 }
 
-/// Marks that the model strips, or that stand within a cluster and say little.
+/// Returns whether a character is a mark that the model strips, or that counts little within a cluster.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5bd}' | '\u{64b}'..='\u{65f}' | '\u{200b}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}')
 }
@@ -134,7 +137,7 @@ impl Word {
         self.accents += usize::from(!c.is_ascii());
     }
 
-    /// Whether it is one of the small words that make up a third of English prose and little of any other.
+    /// Returns whether it is one of the short words that make up a third of English prose and little of other languages.
     fn is_english(&self) -> bool {
         let word = self.head.get(..self.length).unwrap_or_default();
         matches!(
@@ -175,8 +178,8 @@ mod tests {
 
     use super::*;
 
-    /// Texts with the number of word pieces that the tokenizer of all-MiniLM-L6-v2 makes of them.
-    const COUNTED: [(&str, usize); 14] = [
+    /// Texts with their number of word pieces by the tokenizer of all-MiniLM-L6-v2.
+    const COUNTED_TEXTS: [(&str, usize); 14] = [
         ("The quick brown fox jumps over the lazy dog, and then it sleeps in the sun.", 18),
         (
             "Все люди рождаются свободными и равными в своем достоинстве и правах. Они наделены разумом и совестью и должны поступать в отношении друг друга в духе братства.",
@@ -221,22 +224,22 @@ mod tests {
     ];
 
     #[test]
-    fn the_estimate_is_near_the_count_and_rarely_below() {
-        for (text, count) in COUNTED {
+    fn estimate_is_close_to_the_count() {
+        for (text, count) in COUNTED_TEXTS {
             let share = estimate(text) as f64 / count as f64;
             assert!((0.92..1.6).contains(&share), "{share:.2} of {count}: {text}");
         }
     }
 
     #[test]
-    fn nothing_counts_nothing() {
+    fn blank_text_has_no_tokens() {
         assert_eq!(estimate(""), 0);
         assert_eq!(estimate(" \n\t\u{a0}"), 0);
     }
 
     proptest! {
         #[test]
-        fn every_visible_text_counts_something(text in "\\PC{1,50}") {
+        fn estimate_is_bounded_and_ignores_white_space(text in "\\PC{1,50}") {
             prop_assert!(estimate(&text) <= 4 * text.chars().count());
             prop_assert_eq!(estimate(&text), estimate(&format!(" {text}\n")));
         }

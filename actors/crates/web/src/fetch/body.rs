@@ -56,7 +56,7 @@ fn check_headers(response: &Response, max_bytes: u64) -> Result<(), FetchError> 
     Ok(())
 }
 
-/// The next chunk. Old servers end a body by closing the connection without the close_notify message of TLS; browsers accept
+/// Returns the next chunk. Old servers end a body by closing the connection without the close_notify message of TLS; browsers accept
 /// such a page as whole, and so does this function.
 async fn next_chunk(
     response: &mut Response,
@@ -68,13 +68,13 @@ async fn next_chunk(
     }
 }
 
-/// Whether the end of the connection is the end of the body, according to the headers.
+/// Returns whether the end of the connection is the end of the body, according to the headers.
 fn ends_with_connection(response: &Response) -> bool {
     let has = |name| response.headers().contains_key(name);
     response.version() < Version::HTTP_2 && !has(CONTENT_LENGTH) && !has(TRANSFER_ENCODING)
 }
 
-/// Whether the body is still encoded: the client removes the headers of what it decompresses.
+/// Returns whether the body is still encoded: the client removes the headers of what it decompresses.
 fn has_unknown_encoding(response: &Response) -> bool {
     let encodings = response.headers().get_all(CONTENT_ENCODING);
     encodings.iter().any(|encoding| !matches!(encoding.as_bytes(), b"" | b"identity"))

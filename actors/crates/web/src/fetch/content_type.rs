@@ -21,12 +21,12 @@ impl ContentType {
         Some(Self { essence, charset: charset(parameters) })
     }
 
-    /// The media type in lower case, without parameters: `text/html`.
+    /// Returns the media type in lower case, without parameters: `text/html`.
     pub fn essence(&self) -> &str {
         &self.essence
     }
 
-    /// The label of the encoding, as sent.
+    /// Returns the label of the encoding, as sent.
     pub fn charset(&self) -> Option<&str> {
         self.charset.as_deref()
     }

@@ -58,7 +58,7 @@ pub enum FetchError {
 pub struct ClientSetupError(#[from] reqwest::Error);
 
 impl FetchError {
-    /// Whether a retry would most likely fail in the same way.
+    /// Returns whether a retry would most likely fail in the same way.
     pub fn is_permanent(&self) -> bool {
         match self {
             Self::Rejected(_)
@@ -111,7 +111,7 @@ impl FetchError {
     }
 }
 
-/// Whether a TLS connection ended without the close_notify message. Rustls has no type for this error.
+/// Returns whether a TLS connection ended without the close_notify message. Rustls has no type for this error.
 pub(super) fn is_missing_close_notify(error: &reqwest::Error) -> bool {
     let matches = |cause: &io::Error| {
         cause.kind() == io::ErrorKind::UnexpectedEof
@@ -120,7 +120,7 @@ pub(super) fn is_missing_close_notify(error: &reqwest::Error) -> bool {
     find_cause(error, matches).is_some()
 }
 
-/// The first matching error in the chain. The error inside an `io::Error` is not among its sources.
+/// Returns the first matching error in the chain. The error inside an `io::Error` is not among its sources.
 fn find_cause<'a, E: Error + 'static>(
     error: &'a (dyn Error + 'static),
     matches: fn(&E) -> bool,

@@ -11,7 +11,7 @@ use crate::page_url::PageUrl;
 
 /// A longer `Retry-After` is reduced to this, because it may be meant for one URL of the host only.
 const MAX_BACKOFF: Duration = Duration::from_secs(3600);
-/// Callers that are turned away are told to retry this far apart.
+/// Interval between the retry times that are given to refused callers.
 const RETRY_SPACING: Duration = Duration::from_secs(1);
 
 /// Which hosts are being fetched, and which ones ask to be left alone. `K` is the id of an account. Clones share the state.
@@ -24,7 +24,7 @@ pub struct HostThrottle<K> {
 struct HostState<K> {
     /// A permit for the host exists.
     is_taken: bool,
-    /// Nobody gets a permit before this.
+    /// No permit is given before this time.
     backoff_until: Instant,
     /// The latest retry of each account: a long list of one account does not delay the pages of another.
     last_retries: HashMap<Option<K>, Instant>,
@@ -53,7 +53,7 @@ impl<K: Copy + Eq + Hash> HostThrottle<K> {
     /// Takes the permit for the host of this URL, on behalf of an account, or of none for what serves many.
     ///
     /// # Errors
-    /// How long to wait before the next attempt, if the permit is taken or the host asks to be left alone. Each caller of an
+    /// The wait before the next attempt, if the permit is taken or the host has asked for a delay. Each caller of an
     /// account gets another time.
     pub fn acquire(&self, url: &PageUrl, account: Option<K>) -> Result<HostPermit<K>, Duration> {
         let (site, now) = (site_key(url), Instant::now());
@@ -72,7 +72,7 @@ impl<K: Copy + Eq + Hash> HostThrottle<K> {
         Ok(HostPermit { throttle: self.clone(), site })
     }
 
-    /// Records the `Retry-After` of a failed fetch, if it has one: nobody gets a permit for the host before that time.
+    /// Records the `Retry-After` of a failed fetch, if it has one: no permit for the host is given before that time.
     pub fn record_retry_after(&self, error: &FetchError) {
         let (FetchError::Status { host, .. }, Some(wait)) = (error, error.retry_after()) else { return };
         let until = Instant::now() + wait.min(MAX_BACKOFF);
@@ -81,7 +81,7 @@ impl<K: Copy + Eq + Hash> HostThrottle<K> {
         host.backoff_until = host.backoff_until.max(until);
     }
 
-    /// Whether the host of this URL asks to be left alone for now.
+    /// Returns whether the host of this URL has asked for a delay that is not over.
     pub fn is_backing_off(&self, url: &PageUrl) -> bool {
         self.hosts().get(&site_key(url)).is_some_and(|host| host.backoff_until > Instant::now())
     }
@@ -94,7 +94,7 @@ impl<K> HostThrottle<K> {
     }
 }
 
-/// The name under which a site is throttled. It is the same for http and https, and with and without `www.`, because sites
+/// Returns the name under which a site is throttled. It is the same for http and https, and with and without `www.`, because sites
 /// redirect from the one to the other.
 pub(super) fn site_key(url: &PageUrl) -> String {
     let host = url.host();

@@ -58,7 +58,7 @@ pub struct FetchSettings {
     pub own_url: Option<PageUrl>,
 }
 
-/// What one fetch asks for.
+/// The request of a fetch.
 #[derive(Debug, Clone)]
 pub struct FetchRequest {
     /// The `Accept` header.
@@ -113,12 +113,12 @@ pub struct FetchedPage {
 }
 
 impl FetchedPage {
-    /// Whether the stored copy is still current (304). The body is empty then.
+    /// Returns whether the stored copy is still current (304). The body is empty then.
     pub fn is_unchanged(&self) -> bool {
         self.status == StatusCode::NOT_MODIFIED.as_u16()
     }
 
-    /// The media type in lower case, without parameters: `text/html`.
+    /// Returns the media type in lower case, without parameters: `text/html`.
     pub fn media_type(&self) -> Option<&str> {
         self.content_type.as_ref().map(ContentType::essence)
     }
@@ -208,7 +208,7 @@ impl Fetcher {
         Ok(Self { guard, client, timeout, max_bytes, file_timeout, max_file_bytes })
     }
 
-    /// The rules of where fetches may go, for a check of a URL before it is fetched.
+    /// Returns the rules of where fetches may go, for a check of a URL before it is fetched.
     pub fn guard(&self) -> &Guard {
         &self.guard
     }
@@ -216,14 +216,14 @@ impl Fetcher {
     /// Fetches a page into memory, following redirects.
     ///
     /// # Errors
-    /// [`FetchError`], for everything but a whole body with a status of 200 to 299, or a 304 that was asked for.
+    /// [`FetchError`], for everything except a complete body with a status of 200 to 299, or a requested 304.
     pub async fn get(&self, url: &PageUrl, request: FetchRequest) -> Result<FetchedPage, FetchError> {
         let fetch = async { self.read(self.follow(url, &request).await?, &request).await };
         within(self.timeout, fetch).await
     }
 
     /// Fetches what may be a page or a file: `policy` decides by the media type, which is `None` if the server declares
-    /// none. A file has a timeout and a maximum length of its own.
+    /// none. A file has a separate timeout and maximum length.
     ///
     /// # Errors
     /// As [`Self::get`], and [`FetchError::Save`].
@@ -260,7 +260,7 @@ impl Fetcher {
     /// form is meant for this URL only.
     ///
     /// # Errors
-    /// [`FetchError`], for everything but a status of 200 to 299.
+    /// [`FetchError`], for everything except a status of 200 to 299.
     pub async fn post(&self, url: &PageUrl, form: &[(&'static str, String)]) -> Result<(), FetchError> {
         let send = async {
             self.guard.check_url(url)?;

@@ -50,7 +50,7 @@ impl Resolve for GuardedResolver {
                 return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no addresses").into());
             }
             found.iter().try_for_each(|address| guard.check_ip(*address))?;
-            // Port 0 stands for the port of the request.
+            // Port 0 means the port of the request.
             Ok(Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
         })
     }

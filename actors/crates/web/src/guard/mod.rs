@@ -68,7 +68,7 @@ impl Guard {
         }
     }
 
-    /// Whether the URL is one of the service itself. A proxy in front of it may show the service's machine more than
+    /// Returns whether the URL is one of the service itself. A proxy in front of it may show the service's machine more than
     /// others, `/metrics` for example. Ports 80 and 443 of a host count as one, because such a proxy often serves both.
     fn is_own(&self, page: &PageUrl) -> bool {
         let is_default = |port: u16| matches!(port, 80 | 443);
@@ -89,13 +89,13 @@ impl Guard {
         Ok(())
     }
 
-    /// Whether a network other than loopback is allowed, so that names of a local network may be fetched.
+    /// Returns whether a network other than loopback is allowed, so that names of a local network may be fetched.
     fn allows_local_network(&self) -> bool {
         self.allow.iter().any(|net| !net.network().is_loopback())
     }
 }
 
-/// Whether the host name is one of this machine or of a local network, which public DNS does not have.
+/// Returns whether the host name is one of this machine or of a local network, which public DNS does not have.
 pub fn is_local_name(name: &str) -> bool {
     let name = bare_host(name);
     LOOPBACK_NAMES.iter().chain(LOCAL_SUFFIXES).any(|suffix| is_under(&name, suffix))
@@ -207,7 +207,7 @@ mod tests {
         guard.check_url(&PageUrl::parse(&format!("http://{host}/")).expect(host))
     }
 
-    /// Of the threat table (rows S1, S2, S3, S4, S5, S6).
+    /// Threat table (rows S1, S2, S3, S4, S5, S6).
     #[test]
     fn private_addresses_are_rejected_in_every_notation() {
         for guard in [guard(&[]), guard(&["127.0.0.1/32"])] {
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(home.check_ip("10.0.0.9".parse().unwrap()), Err(UrlRejection::Private));
     }
 
-    /// Of the threat table (row S16).
+    /// Threat table (row S16).
     #[test]
     fn own_origin_is_rejected() {
         for (base_url, host, verdict) in [
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    /// Of the threat table (row S13).
+    /// Threat table (row S13).
     #[test]
     fn ports_of_other_services_are_rejected() {
         for port in [22, 25, 3306, 6379, 9200] {

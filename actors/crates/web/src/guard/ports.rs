@@ -19,7 +19,7 @@ const SERVICE_PORTS: &[u16] = &[
     27017,
 ];
 
-/// Whether a page may be fetched from this port.
+/// Returns whether a page may be fetched from this port.
 pub(super) fn is_for_pages(port: u16) -> bool {
     BAD_PORTS.binary_search(&port).is_err() && SERVICE_PORTS.binary_search(&port).is_err()
 }

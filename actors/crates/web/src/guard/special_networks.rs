@@ -45,7 +45,7 @@ const SPECIAL_V6: &[Ipv6Net] = &[
     v6(0x3fff, 0x0000, 20), // documentation (RFC 9637)
 ];
 
-/// Whether the address belongs to the public internet, judged by its number.
+/// Returns whether the address belongs to the public internet, judged by its number.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !SPECIAL_V4.iter().any(|net| net.contains(&address)),
@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// Of the threat table (rows S1, S3).
+    /// Threat table (rows S1, S3).
     #[test]
     fn edges_of_special_networks_are_not_public() {
         for text in [
@@ -153,7 +153,7 @@ mod tests {
     }
 
     proptest! {
-        /// Of the threat table (rows S1, S4).
+        /// Threat table (rows S1, S4).
         #[test]
         fn addresses_that_std_calls_special_are_not_public(number: u32) {
             let address = Ipv4Addr::from(number);

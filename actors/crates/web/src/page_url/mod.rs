@@ -76,22 +76,22 @@ impl PageUrl {
         Self::try_from(self.0.join(reference).map_err(|error| rejection(reference, error))?)
     }
 
-    /// The whole URL with its fragment, as the parser serialises it.
+    /// Returns the whole URL with its fragment, as the parser serialises it.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// The parsed URL.
+    /// Returns the parsed URL.
     pub fn url(&self) -> &Url {
         &self.0
     }
 
-    /// The host in lower case: a name in punycode, an IPv4 address, or an IPv6 address in brackets.
+    /// Returns the host in lower case: a name in punycode, an IPv4 address, or an IPv6 address in brackets.
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// The port, which is the default port of the scheme if the URL contains none.
+    /// Returns the port, which is the default port of the scheme if the URL contains none.
     pub fn port(&self) -> u16 {
         self.0.port_or_known_default().unwrap_or_default()
     }

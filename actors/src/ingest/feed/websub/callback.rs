@@ -61,7 +61,7 @@ pub async fn confirm_subscription(
     }
     let now = ctx.core.clock.now();
     match (request.mode.as_str(), row.state, request.challenge) {
-        ("subscribe", PushState::Asked | PushState::Active | PushState::Offered, Some(challenge)) => {
+        ("subscribe", PushState::Requested | PushState::Active | PushState::Offered, Some(challenge)) => {
             let lease = request.lease_seconds.map_or(DEFAULT_LEASE, Duration::from_secs);
             let lease = lease.clamp(MIN_LEASE, MAX_LEASE);
             let (ends_at, renew_at) = (Some(now + lease), now + lease * 3 / 4);

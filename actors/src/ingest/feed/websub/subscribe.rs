@@ -80,7 +80,7 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
         Err(rejection) => Err((format!("the hub was rejected: {rejection}"), true, None)),
     };
     match requested {
-        Ok(()) => finish_as(ctx, job, &row, PushState::Asked).await,
+        Ok(()) => finish_as(ctx, job, &row, PushState::Requested).await,
         // A hub that never answers is asked again as late as one that refuses.
         Err((_, permanent, _)) if permanent || job.attempts >= MAX_ATTEMPTS => {
             finish_as(ctx, job, &row, PushState::Refused).await

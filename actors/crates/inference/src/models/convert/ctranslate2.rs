@@ -1,44 +1,44 @@
-//! Reads a CTranslate2 model: named arrays of half precision, one after the other in one file.
+//! Reads a CTranslate2 model: a file of named arrays in half precision.
 
 use std::collections::HashMap;
 
 use super::ConvertError;
 
-/// The number that stands for half precision.
-const HALF: u8 = 4;
+/// Type number of half precision.
+const HALF_PRECISION: u8 = 4;
 
 /// An array: its shape and its values, two bytes each, little-endian.
 #[derive(Clone, Copy, Debug)]
 pub struct Variable<'a> {
-    /// At most two, of which the first is one for a vector; three for a convolution.
+    /// Sizes of the dimensions, of which the first `rank` count: one for a vector, two for a matrix, three for a convolution.
     pub shape: [usize; 3],
-    /// How many of `shape` count, from the left.
+    /// Number of dimensions.
     pub rank: usize,
-    /// The values, rows first.
+    /// The values in row-major order.
     pub halves: &'a [u8],
 }
 
 impl<'a> Variable<'a> {
-    /// The sizes of its dimensions.
+    /// Returns the sizes of the dimensions.
     pub fn sizes(&self) -> &[usize] {
         self.shape.get(..self.rank).unwrap_or_default()
     }
 
-    /// One of three equal parts along the first dimension.
-    pub fn third(&self, which: usize) -> Result<Variable<'a>, ConvertError> {
-        self.part(which, 3)
+    /// Returns one of three equal parts along the first dimension.
+    pub fn third(&self, index: usize) -> Result<Variable<'a>, ConvertError> {
+        self.part(index, 3)
     }
 
-    /// The first or the second half along the first dimension.
-    pub fn half(&self, which: usize) -> Result<Variable<'a>, ConvertError> {
-        self.part(which, 2)
+    /// Returns the first or the second half along the first dimension.
+    pub fn half(&self, index: usize) -> Result<Variable<'a>, ConvertError> {
+        self.part(index, 2)
     }
 
-    fn part(&self, which: usize, of: usize) -> Result<Variable<'a>, ConvertError> {
-        let ([first, second, third], length) = (self.shape, self.halves.len() / of);
-        let halves = self.halves.get(which * length..(which + 1) * length);
-        match halves.filter(|_| first % of == 0) {
-            Some(halves) => Ok(Variable { shape: [first / of, second, third], rank: self.rank, halves }),
+    fn part(&self, index: usize, count: usize) -> Result<Variable<'a>, ConvertError> {
+        let ([first, second, third], length) = (self.shape, self.halves.len() / count);
+        let halves = self.halves.get(index * length..(index + 1) * length);
+        match halves.filter(|_| first % count == 0) {
+            Some(halves) => Ok(Variable { shape: [first / count, second, third], rank: self.rank, halves }),
             None => Err(ConvertError::Format("a projection")),
         }
     }
@@ -48,12 +48,12 @@ impl<'a> Variable<'a> {
 pub struct Variables<'a>(HashMap<&'a str, Variable<'a>>);
 
 impl<'a> Variables<'a> {
-    /// The variable of a name.
+    /// Returns the variable with this name.
     pub fn get(&self, name: &str) -> Result<Variable<'a>, ConvertError> {
         self.0.get(name).copied().ok_or(ConvertError::Format("a layer"))
     }
 
-    /// How many layers stand under a name.
+    /// Returns the number of layers of the encoder or the decoder.
     pub fn layers(&self, side: &str) -> usize {
         (0..)
             .take_while(|layer| {
@@ -63,27 +63,27 @@ impl<'a> Variables<'a> {
     }
 }
 
-/// Reads the file.
+/// Parses the file.
 pub fn read(bytes: &[u8]) -> Result<Variables<'_>, ConvertError> {
-    let mut rest = Rest(bytes);
-    let (_version, _kind, _revision) = (rest.number()?, rest.text()?, rest.number()?);
-    let count = rest.number()?;
+    let mut reader = ByteReader(bytes);
+    let (_version, _kind, _revision) = (reader.number()?, reader.text()?, reader.number()?);
+    let count = reader.number()?;
     let mut variables = HashMap::new();
     for _ in 0..count {
-        let name = rest.text()?;
-        let variable = rest.variable()?;
+        let name = reader.text()?;
+        let variable = reader.variable()?;
         variables.insert(name, variable);
     }
     Ok(Variables(variables))
 }
 
-struct Rest<'a>(&'a [u8]);
+struct ByteReader<'a>(&'a [u8]);
 
-impl<'a> Rest<'a> {
+impl<'a> ByteReader<'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8], ConvertError> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or(ConvertError::Format("its length"))?;
+        let (bytes, rest) = self.0.split_at_checked(count).ok_or(ConvertError::Format("its length"))?;
         self.0 = rest;
-        Ok(taken)
+        Ok(bytes)
     }
 
     fn number(&mut self) -> Result<usize, ConvertError> {
@@ -105,17 +105,17 @@ impl<'a> Rest<'a> {
     fn variable(&mut self) -> Result<Variable<'a>, ConvertError> {
         let rank = usize::from(self.byte()?);
         let mut shape = [1; 3];
-        for place in 0..rank {
-            *shape.get_mut(place).ok_or(ConvertError::Format("a shape"))? = self.number()?;
+        for dimension in 0..rank {
+            *shape.get_mut(dimension).ok_or(ConvertError::Format("a shape"))? = self.number()?;
         }
         let kind = self.byte()?;
         let length = self.number()?;
         let halves = self.take(length)?;
-        let wanted = shape.iter().try_fold(2, |product: usize, size| product.checked_mul(*size));
-        // Counters and flags are of other kinds and are not asked for.
-        if kind == HALF && wanted != Some(length) {
+        let expected_length = shape.iter().try_fold(2, |product: usize, size| product.checked_mul(*size));
+        // Counters and flags have other types and are not used.
+        if kind == HALF_PRECISION && expected_length != Some(length) {
             return Err(ConvertError::Format("a shape"));
         }
-        Ok(Variable { shape, rank, halves: if kind == HALF { halves } else { &[] } })
+        Ok(Variable { shape, rank, halves: if kind == HALF_PRECISION { halves } else { &[] } })
     }
 }

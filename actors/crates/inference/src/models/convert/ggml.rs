@@ -1,4 +1,4 @@
-//! Writes a Whisper model as whisper.cpp reads it: sizes, filters, words, then named arrays.
+//! Writes a Whisper model in the format of whisper.cpp: sizes, mel filters, vocabulary, then named arrays.
 
 use std::io::{self, Write};
 
@@ -6,28 +6,30 @@ use super::ConvertError;
 use super::ctranslate2::{Variable, Variables};
 use super::mel;
 
-/// "ggml", and what whisper.cpp calls half precision.
+/// "ggml" in ASCII.
 const MAGIC: i32 = 0x6767_6d6c;
-const HALF: i32 = 1;
-/// Places of the encoder: half a minute, 50 a second.
-const HEARD: usize = 1_500;
-const HEAD: usize = 64;
+/// Type number of half precision.
+const HALF_PRECISION: i32 = 1;
+/// Positions of the encoder: 30 seconds, 50 per second.
+const AUDIO_POSITIONS: usize = 1_500;
+/// Width of an attention head in every Whisper model.
+const HEAD_WIDTH: usize = 64;
 
-/// How an array is written.
+/// The format in which an array is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// A matrix of weights.
+enum ArrayFormat {
+    /// Half precision, for matrices of weights.
     Half,
-    /// Single precision: biases, norms, positions.
+    /// Single precision, for biases, norms and positions.
     Single,
-    /// The bias of a convolution, as a column.
+    /// Single precision in a column, for the bias of a convolution.
     Column,
 }
 
-/// Writes the model.
+/// Writes the whole model.
 pub fn write(from: &Variables<'_>, words: &[Vec<u8>], out: &mut impl Write) -> Result<(), ConvertError> {
     let mut to = Writer { from, out };
-    to.head(words)?;
+    to.header(words)?;
     to.encoder()?;
     to.decoder()
 }
@@ -38,17 +40,28 @@ struct Writer<'a, 'b, W> {
 }
 
 impl<W: Write> Writer<'_, '_, W> {
-    fn head(&mut self, words: &[Vec<u8>]) -> Result<(), ConvertError> {
+    fn header(&mut self, words: &[Vec<u8>]) -> Result<(), ConvertError> {
         let [width, mels, _] = self.from.get("encoder/conv1/weight")?.shape;
         let [vocabulary, ..] = self.from.get("decoder/embeddings/weight")?.shape;
-        let [said, ..] = self.from.get("decoder/position_encodings/encodings")?.shape;
-        let (above, below) = (self.from.layers("encoder"), self.from.layers("decoder"));
-        let heads = width / HEAD;
+        let [text_positions, ..] = self.from.get("decoder/position_encodings/encodings")?.shape;
+        let (encoder_layers, decoder_layers) = (self.from.layers("encoder"), self.from.layers("decoder"));
+        let heads = width / HEAD_WIDTH;
         self.number(MAGIC)?;
-        for size in [vocabulary, HEARD, width, heads, above, said, width, heads, below, mels] {
+        for size in [
+            vocabulary,
+            AUDIO_POSITIONS,
+            width,
+            heads,
+            encoder_layers,
+            text_positions,
+            width,
+            heads,
+            decoder_layers,
+            mels,
+        ] {
             self.size(size)?;
         }
-        self.number(HALF)?;
+        self.number(HALF_PRECISION)?;
         let filters = mel::filters(mels);
         self.size(mels)?;
         self.size(filters.len() / mels.max(1))?;
@@ -64,11 +77,15 @@ impl<W: Write> Writer<'_, '_, W> {
     }
 
     fn encoder(&mut self) -> Result<(), ConvertError> {
-        self.array("encoder.conv1.weight", "encoder/conv1/weight", Form::Half)?;
-        self.array("encoder.conv1.bias", "encoder/conv1/bias", Form::Column)?;
-        self.array("encoder.conv2.weight", "encoder/conv2/weight", Form::Half)?;
-        self.array("encoder.conv2.bias", "encoder/conv2/bias", Form::Column)?;
-        self.array("encoder.positional_embedding", "encoder/position_encodings/encodings", Form::Single)?;
+        self.array("encoder.conv1.weight", "encoder/conv1/weight", ArrayFormat::Half)?;
+        self.array("encoder.conv1.bias", "encoder/conv1/bias", ArrayFormat::Column)?;
+        self.array("encoder.conv2.weight", "encoder/conv2/weight", ArrayFormat::Half)?;
+        self.array("encoder.conv2.bias", "encoder/conv2/bias", ArrayFormat::Column)?;
+        self.array(
+            "encoder.positional_embedding",
+            "encoder/position_encodings/encodings",
+            ArrayFormat::Single,
+        )?;
         self.norm("encoder.ln_post", "encoder/layer_norm")?;
         for layer in 0..self.from.layers("encoder") {
             let (to, from) = (format!("encoder.blocks.{layer}"), format!("encoder/layer_{layer}"));
@@ -79,8 +96,12 @@ impl<W: Write> Writer<'_, '_, W> {
     }
 
     fn decoder(&mut self) -> Result<(), ConvertError> {
-        self.array("decoder.positional_embedding", "decoder/position_encodings/encodings", Form::Single)?;
-        self.array("decoder.token_embedding.weight", "decoder/embeddings/weight", Form::Half)?;
+        self.array(
+            "decoder.positional_embedding",
+            "decoder/position_encodings/encodings",
+            ArrayFormat::Single,
+        )?;
+        self.array("decoder.token_embedding.weight", "decoder/embeddings/weight", ArrayFormat::Half)?;
         self.norm("decoder.ln", "decoder/layer_norm")?;
         for layer in 0..self.from.layers("decoder") {
             let (to, from) = (format!("decoder.blocks.{layer}"), format!("decoder/layer_{layer}"));
@@ -92,20 +113,20 @@ impl<W: Write> Writer<'_, '_, W> {
     }
 
     fn norm(&mut self, to: &str, from: &str) -> Result<(), ConvertError> {
-        self.array(&format!("{to}.weight"), &format!("{from}/gamma"), Form::Single)?;
-        self.array(&format!("{to}.bias"), &format!("{from}/beta"), Form::Single)
+        self.array(&format!("{to}.weight"), &format!("{from}/gamma"), ArrayFormat::Single)?;
+        self.array(&format!("{to}.bias"), &format!("{from}/beta"), ArrayFormat::Single)
     }
 
-    /// Queries, keys and values are one product there and three here; keys have no bias.
+    /// Writes self-attention. CTranslate2 stores queries, keys and values as one matrix, whisper.cpp as three; keys have no bias.
     fn attention(&mut self, to: &str, from: &str) -> Result<(), ConvertError> {
         self.norm(&format!("{to}.attn_ln"), &format!("{from}/self_attention/layer_norm"))?;
         let weight = self.from.get(&format!("{from}/self_attention/linear_0/weight"))?;
         let bias = self.from.get(&format!("{from}/self_attention/linear_0/bias"))?;
-        self.put(&format!("{to}.attn.query.weight"), weight.third(0)?, Form::Half)?;
-        self.put(&format!("{to}.attn.query.bias"), bias.third(0)?, Form::Single)?;
-        self.put(&format!("{to}.attn.key.weight"), weight.third(1)?, Form::Half)?;
-        self.put(&format!("{to}.attn.value.weight"), weight.third(2)?, Form::Half)?;
-        self.put(&format!("{to}.attn.value.bias"), bias.third(2)?, Form::Single)?;
+        self.put(&format!("{to}.attn.query.weight"), weight.third(0)?, ArrayFormat::Half)?;
+        self.put(&format!("{to}.attn.query.bias"), bias.third(0)?, ArrayFormat::Single)?;
+        self.put(&format!("{to}.attn.key.weight"), weight.third(1)?, ArrayFormat::Half)?;
+        self.put(&format!("{to}.attn.value.weight"), weight.third(2)?, ArrayFormat::Half)?;
+        self.put(&format!("{to}.attn.value.bias"), bias.third(2)?, ArrayFormat::Single)?;
         self.linear(&format!("{to}.attn.out"), &format!("{from}/self_attention/linear_1"))
     }
 
@@ -114,9 +135,9 @@ impl<W: Write> Writer<'_, '_, W> {
         self.linear(&format!("{to}.cross_attn.query"), &format!("{from}/attention/linear_0"))?;
         let weight = self.from.get(&format!("{from}/attention/linear_1/weight"))?;
         let bias = self.from.get(&format!("{from}/attention/linear_1/bias"))?;
-        self.put(&format!("{to}.cross_attn.key.weight"), weight.half(0)?, Form::Half)?;
-        self.put(&format!("{to}.cross_attn.value.weight"), weight.half(1)?, Form::Half)?;
-        self.put(&format!("{to}.cross_attn.value.bias"), bias.half(1)?, Form::Single)?;
+        self.put(&format!("{to}.cross_attn.key.weight"), weight.half(0)?, ArrayFormat::Half)?;
+        self.put(&format!("{to}.cross_attn.value.weight"), weight.half(1)?, ArrayFormat::Half)?;
+        self.put(&format!("{to}.cross_attn.value.bias"), bias.half(1)?, ArrayFormat::Single)?;
         self.linear(&format!("{to}.cross_attn.out"), &format!("{from}/attention/linear_2"))
     }
 
@@ -127,18 +148,18 @@ impl<W: Write> Writer<'_, '_, W> {
     }
 
     fn linear(&mut self, to: &str, from: &str) -> Result<(), ConvertError> {
-        self.array(&format!("{to}.weight"), &format!("{from}/weight"), Form::Half)?;
-        self.array(&format!("{to}.bias"), &format!("{from}/bias"), Form::Single)
+        self.array(&format!("{to}.weight"), &format!("{from}/weight"), ArrayFormat::Half)?;
+        self.array(&format!("{to}.bias"), &format!("{from}/bias"), ArrayFormat::Single)
     }
 
-    fn array(&mut self, to: &str, from: &str, form: Form) -> Result<(), ConvertError> {
+    fn array(&mut self, to: &str, from: &str, format: ArrayFormat) -> Result<(), ConvertError> {
         let variable = self.from.get(from)?;
-        self.put(to, variable, form)
+        self.put(to, variable, format)
     }
 
-    fn put(&mut self, name: &str, variable: Variable<'_>, form: Form) -> Result<(), ConvertError> {
+    fn put(&mut self, name: &str, variable: Variable<'_>, format: ArrayFormat) -> Result<(), ConvertError> {
         let mut sizes = variable.sizes().to_vec();
-        if form == Form::Column {
+        if format == ArrayFormat::Column {
             sizes.push(1);
         }
         if variable.halves.is_empty() {
@@ -146,12 +167,12 @@ impl<W: Write> Writer<'_, '_, W> {
         }
         self.size(sizes.len())?;
         self.size(name.len())?;
-        self.number(if form == Form::Half { HALF } else { 0 })?;
+        self.number(if format == ArrayFormat::Half { HALF_PRECISION } else { 0 })?;
         for size in sizes.into_iter().rev() {
             self.size(size)?;
         }
         self.out.write_all(name.as_bytes())?;
-        if form == Form::Half {
+        if format == ArrayFormat::Half {
             self.out.write_all(variable.halves)?;
             return Ok(());
         }
@@ -172,7 +193,7 @@ impl<W: Write> Writer<'_, '_, W> {
     }
 }
 
-/// Half precision as single precision (IEEE 754), exact.
+/// Converts half precision to single precision (IEEE 754), exactly.
 fn single(half: u16) -> f32 {
     let sign = if half >> 15 == 1 { -1.0 } else { 1.0 };
     let (exponent, fraction) = (i32::from(half >> 10 & 31), f32::from(half & 1023));
@@ -189,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_are_singles_of_the_same_value() {
+    fn half_precision_is_converted_exactly() {
         let known = [
             (0x3c00, 1.0),
             (0xc000, -2.0),

@@ -1,4 +1,4 @@
-//! A model that comes in one format and is used in another: it is turned once, when it comes.
+//! Converts a downloaded model to the format in which it is used.
 
 mod ctranslate2;
 mod ggml;
@@ -8,19 +8,19 @@ mod vocabulary;
 use std::io;
 use std::path::Path;
 
-/// Why a model was not turned.
+/// Why a model was not converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
     /// A file cannot be read or written.
     #[error("could not convert the model")]
     Io(#[from] io::Error),
-    /// A file is not what the format says. Names the part.
+    /// A file does not have the expected format. Names the part.
     #[error("could not convert the model: {0} is not as expected")]
     Format(&'static str),
 }
 
-/// Turns a Whisper model of CTranslate2 (`model.bin` and `vocabulary.txt` in `folder`) into one of whisper.cpp at `to`.
-/// The same files give the same bytes.
+/// Converts a Whisper model of CTranslate2 (`model.bin` and `vocabulary.txt` in `folder`) to the format of whisper.cpp and writes it to
+/// `to`. The same input gives the same bytes.
 pub(super) fn whisper(folder: &Path, to: &Path) -> Result<(), ConvertError> {
     let bytes = std::fs::read(folder.join("model.bin"))?;
     let variables = ctranslate2::read(&bytes)?;

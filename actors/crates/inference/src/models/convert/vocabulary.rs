@@ -1,25 +1,27 @@
-//! The words of Whisper: a file of one a line, in which bytes stand as printable characters (the way of GPT-2).
+//! The vocabulary of Whisper: a file with one token per line, in which bytes are encoded as printable characters (as in GPT-2).
 
 use std::collections::HashMap;
 
 use super::ConvertError;
 
-/// Words before the marks for languages, tasks and times, which whisper.cpp knows by itself.
-const WORDS: usize = 50_257;
+/// Number of tokens before the special tokens for languages, tasks and times, which whisper.cpp adds.
+const TEXT_TOKENS: usize = 50_257;
 
-/// The bytes of each word, in order.
+/// Returns the bytes of each token, in order.
 pub fn read(file: &str) -> Result<Vec<Vec<u8>>, ConvertError> {
-    let bytes = bytes_of_characters();
-    let word = |line: &str| line.chars().map(|shown| bytes.get(&shown).copied()).collect::<Option<Vec<u8>>>();
-    let words: Option<Vec<_>> = file.split('\n').take(WORDS).map(word).collect();
-    words.filter(|words| words.len() == WORDS).ok_or(ConvertError::Format("the vocabulary"))
+    let bytes = byte_of_each_character();
+    let word = |line: &str| {
+        line.chars().map(|character| bytes.get(&character).copied()).collect::<Option<Vec<u8>>>()
+    };
+    let words: Option<Vec<_>> = file.split('\n').take(TEXT_TOKENS).map(word).collect();
+    words.filter(|words| words.len() == TEXT_TOKENS).ok_or(ConvertError::Format("the vocabulary"))
 }
 
-/// Printable bytes of Latin-1 stand for themselves, the others for the characters from U+0100 on.
-fn bytes_of_characters() -> HashMap<char, u8> {
-    let shown = |byte: u8| matches!(byte, 33..=126 | 161..=172 | 174..=255);
-    let themselves = (0..=255).filter(|byte| shown(*byte)).map(|byte| (char::from(byte), byte));
-    let others = (0..=255).filter(|byte| !shown(*byte)).zip(256..);
+/// Returns the byte of each character: printable characters of Latin-1 encode themselves, characters from U+0100 on the other bytes.
+fn byte_of_each_character() -> HashMap<char, u8> {
+    let is_printable = |byte: u8| matches!(byte, 33..=126 | 161..=172 | 174..=255);
+    let themselves = (0..=255).filter(|byte| is_printable(*byte)).map(|byte| (char::from(byte), byte));
+    let others = (0..=255).filter(|byte| !is_printable(*byte)).zip(256..);
     let others = others.filter_map(|(byte, code)| Some((char::from_u32(code)?, byte)));
     themselves.chain(others).collect()
 }
@@ -30,7 +32,7 @@ mod tests {
 
     #[test]
     fn every_byte_has_one_character() {
-        let bytes = bytes_of_characters();
+        let bytes = byte_of_each_character();
 
         assert_eq!(bytes.len(), 256);
         assert_eq!(
@@ -40,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_vocabulary_is_refused() {
+    fn truncated_vocabulary_is_an_error() {
         assert!(read("a\nb\n").is_err());
     }
 }

@@ -52,7 +52,7 @@ pub async fn save_upload(
         },
     };
     let (id, upload) = (BookmarkId::new(now), UploadId::new(now));
-    let awaited = document::Model::awaited(user, text.content_type, text.title.clone(), now);
+    let awaited = document::Model::pending(user, text.content_type, text.title.clone(), now);
     let document =
         archived_document::with_metadata(document::Model { bookmark_id: Some(id), ..awaited }, &text);
     let url = session.context().core.url_of(&document);

@@ -32,7 +32,7 @@ pub async fn list_rows(
 ) -> Result<Vec<Model>, Error> {
     let outcome = match query.outcome {
         Some(outcome) => Column::Outcome.eq(outcome),
-        None => Column::Outcome.ne(RowOutcome::Beside),
+        None => Column::Outcome.ne(RowOutcome::Incidental),
     };
     let after = query.after.map(|(line, id)| {
         let same_line = Condition::all().add(Column::Line.eq(line)).add(Column::Id.gt(id));

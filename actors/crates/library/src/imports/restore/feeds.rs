@@ -161,7 +161,7 @@ async fn get_or_create_document(
         feed_id: Some(feed),
         url: Some(record.url.clone()),
         created_at: record.created_at.unwrap_or(now),
-        ..document::Model::awaited(user, ContentType::Article, record.title.clone(), now)
+        ..document::Model::pending(user, ContentType::Article, record.title.clone(), now)
     };
     let document = match &record.text {
         Some(text) => archived_document::with_metadata(awaited, text),

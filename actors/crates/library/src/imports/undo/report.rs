@@ -46,7 +46,7 @@ pub async fn load_undo_report(
     match import.state {
         ImportState::HalfUndone | ImportState::Undone => {}
         ImportState::Running
-        | ImportState::Checked
+        | ImportState::DryRunDone
         | ImportState::Paused
         | ImportState::Done
         | ImportState::Failed
@@ -56,7 +56,7 @@ pub async fn load_undo_report(
     let rows = Entity::within(import.user_id, import.id);
     let created = rows
         .clone()
-        .filter(Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Beside]))
+        .filter(Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Incidental]))
         .filter(Column::Kind.is_in(DELETED_KINDS));
     let deleted = created.clone().filter(Column::MadeId.is_null());
     let kept = created.filter(Column::MadeId.is_not_null()).filter(Column::Detail.is_null());

@@ -51,7 +51,9 @@ async fn delete(
             bookmarks::delete(txn, user, BookmarkId(id), Priority::Backlog, now).await.map(|()| true)
         }
         ImportedKind::Feed => feeds::unfollow(txn, user, FeedId(id), now).await.map(|()| true),
-        ImportedKind::Note => notes::delete(txn, user, NoteId(id), Priority::Backlog, now).await.map(|()| true),
+        ImportedKind::Note => {
+            notes::delete(txn, user, NoteId(id), Priority::Backlog, now).await.map(|()| true)
+        }
         ImportedKind::Project => projects::delete_if_empty(txn, user, ProjectId(id)).await,
         ImportedKind::Decision => {
             let own = decision::Entity::delete_owned(user);

@@ -21,7 +21,7 @@ fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
         title: cells.text("title"),
         tags: cells.get("tags").and_then(|tags| serde_json::from_str(tags).ok()).unwrap_or_default(),
         folders: own.then(|| folder.to_owned()).into_iter().collect(),
-        // Often the page's description: nothing that its text must say.
+        // Often the description of the page, which need not occur in its text.
         notes: cells
             .get("selection")
             .map(|words| Annotation::new(words, None).to_paragraph())

@@ -1,5 +1,5 @@
 //! Matter: `Title,Author,Publisher,URL,Tags,Word Count,In Queue,Favorited,Read,Highlight_Count,Last Interaction Date,File
-//! Id`, tags parted by `;`. It does not say when a page was saved; the last time that something was done with it is nearest.
+//! Id`, tags separated by `;`. It has no time of saving; the time of the last interaction is used.
 
 use super::super::format::Format;
 use super::super::row::{ForeignBookmark, split_names};

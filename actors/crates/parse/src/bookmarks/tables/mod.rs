@@ -42,18 +42,18 @@ pub struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// The cell of a column; `None` if it is blank or missing.
+    /// Returns the cell of a column; `None` if it is blank or missing.
     pub fn get(&self, column: &str) -> Option<&'a str> {
         let at = self.header.iter().position(|name| name == column)?;
         self.record.get(at).map(str::trim).filter(|cell| !cell.is_empty())
     }
 
-    /// The cell of a column as an owned string.
+    /// Returns the cell of a column as an owned string.
     pub fn text(&self, column: &str) -> Option<String> {
         self.get(column).map(str::to_owned)
     }
 
-    /// Whether the cell is a true value.
+    /// Returns whether the cell is a true value.
     pub fn is(&self, column: &str) -> bool {
         self.get(column)
             .is_some_and(|cell| matches!(cell.to_ascii_lowercase().as_str(), "true" | "1" | "yes"))
@@ -94,7 +94,7 @@ impl Table {
     }
 }
 
-/// The URL of a row.
+/// Returns the URL of a row.
 fn address(cells: &Cells<'_>) -> Result<String, &'static str> {
     cells.text("url").ok_or("has no URL")
 }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn instapaper_in_its_old_and_its_new_form() {
+    fn instapaper_old_and_new_formats_are_read() {
         let new = "URL,Title,Selection,Folder,Timestamp,Tags\nhttps://a.example/1,One,\"a line\nanother\",Cooking,1700000000,\"[\"\"x\"\"]\"\n";
         let save = only(new, Format::Instapaper);
         assert_eq!(
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn readwise_reader_whose_feed_entries_are_no_saves() {
+    fn readwise_reader_feed_entries_are_skipped() {
         let text = "Title,URL,ID,Document tags,Saved date,Reading progress,Location,Seen\n\
                     One,https://a.example/1,x,\"['a', \"\"it's\"\"]\",2023-11-14 22:13:20+00:00,0.5,archive,True\n\
                     Two,https://a.example/2,y,[],2023-11-14 22:13:20+00:00,0,feed,False\n";
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn raindrop_by_its_header_in_any_order() {
+    fn raindrop_columns_may_be_in_any_order() {
         let text = "\u{feff}url,created,folder,tags,favorite,note,excerpt,highlights,title,colour of the day\n\
                     https://a.example/1,2023-11-14T22:13:20.000Z,Top/Sub,\"a, b\",true,N,E,\"Highlight:words\nNote:mine\n\nHighlight:more\",One,blue\n";
         let text = text.trim_start_matches('\u{feff}');
@@ -210,13 +210,13 @@ mod tests {
     }
 
     #[test]
-    fn a_table_without_addresses_is_none() {
+    fn table_without_urls_is_rejected() {
         assert!(find_table("name,age\nx,1\n", None).is_none());
         assert!(find_table("", None).is_none());
     }
 
     #[test]
-    fn rows_keep_their_lines_behind_cells_of_several() {
+    fn rows_after_multi_line_cells_keep_their_lines() {
         let text = "title,url,time_added,tags,status\n\"a\nb\",https://a.example/1,,,\n,https://a.example/2,,,\nshort\n";
         let lines: Vec<_> = find_table(text, None).unwrap().rows(text).map(|row| row.line).collect();
         assert_eq!(lines, [2, 4, 5]);

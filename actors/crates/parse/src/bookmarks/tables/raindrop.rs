@@ -1,5 +1,5 @@
-//! Raindrop: its header names the columns, of which those below are read; folders nest with `/`, tags are parted by `,`. Any
-//! other table with addresses is read in the same way.
+//! Raindrop: its header names the columns, of which those below are read; folders nest with `/`, tags are separated by `,`. Any
+//! other table with URLs is read in the same way.
 
 use super::super::annotation::Annotation;
 use super::super::format::Format;
@@ -22,15 +22,15 @@ fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
         tags: split_names(cells.get("tags").unwrap_or_default(), ','),
         folders: if folders == ["Unsorted"] { Vec::new() } else { folders },
         notes: cells.text("note").into_iter().collect(),
-        annotations: cells.get("highlights").map(marked).unwrap_or_default(),
+        annotations: cells.get("highlights").map(parse_highlights).unwrap_or_default(),
         saved_at: cells.get("created").and_then(parse_time),
         favorite: cells.is("favorite"),
         ..ForeignBookmark::default()
     })
 }
 
-/// What was marked, each with what was written beside it: `Highlight:` and `Note:` before the words.
-fn marked(text: &str) -> Vec<Annotation> {
+/// Parses the highlights, each with its note: lines with the prefixes `Highlight:` and `Note:`.
+fn parse_highlights(text: &str) -> Vec<Annotation> {
     let parts = text.split("Highlight:").filter(|part| !part.trim().is_empty());
     let mark = |part: &str| match part.split_once("\nNote:") {
         Some((words, note)) => Annotation::new(words, Some(note)),

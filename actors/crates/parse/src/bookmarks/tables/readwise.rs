@@ -29,7 +29,7 @@ fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
     })
 }
 
-/// The names of a list such as `['one', "it's two"]`.
+/// Returns the names of a list such as `['one', "it's two"]`.
 fn names(list: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut chars = list.chars();
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_read_as_python_writes_them() {
+    fn python_list_literals_are_parsed() {
         assert_eq!(names(r#"['a', "it's", 'say \'x\'', 'b, c']"#), ["a", "it's", "say 'x'", "b, c"]);
         assert!(names("[]").is_empty() && names("").is_empty());
         assert_eq!(names("['open"), ["open"]);

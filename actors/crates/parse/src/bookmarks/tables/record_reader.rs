@@ -50,7 +50,7 @@ impl RecordReader {
             Ok(true) => {
                 let (start, end) = (from + byte(&at), from + byte(self.reader.position()));
                 let raw = self.text.get(start..end).unwrap_or_default();
-                // Empty lines before it are none of its own.
+                // Empty lines before the record do not belong to it.
                 let empty = raw.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
                 let (above, raw) = raw.split_at(empty);
                 let line = lines + at.line() + above.iter().filter(|byte| **byte == b'\n').count() as u64;
@@ -84,7 +84,7 @@ fn byte(position: &Position) -> usize {
     usize::try_from(position.byte()).unwrap_or(usize::MAX)
 }
 
-/// The length of the first line of a record of several lines with malformed quotes.
+/// Returns the length of the first line of a record of several lines with malformed quotes.
 fn broken_line(raw: &[u8], delimiter: u8) -> Option<usize> {
     let first = raw.iter().position(|byte| *byte == b'\n')? + 1;
     let several = raw.get(first..).is_some_and(|rest| !rest.trim_ascii().is_empty());
@@ -100,7 +100,7 @@ enum CellState {
     Closed,
 }
 
-/// Whether each quoted cell ends where a cell may end (RFC 4180, section 2).
+/// Returns whether each quoted cell ends where a cell may end (RFC 4180, section 2).
 fn is_well_quoted(raw: &[u8], delimiter: u8) -> bool {
     let mut place = CellState::Between;
     for byte in raw {
@@ -135,7 +135,7 @@ mod tests {
     const UNCLOSED: Result<Vec<String>, &str> = Err("has a quote that is not closed");
 
     #[test]
-    fn a_quote_that_is_not_closed_takes_no_other_row_with_it() {
+    fn unclosed_quote_damages_one_row_only() {
         assert_eq!(
             told("a,b\n1,\"x\ny\"\n2,\"open\n3,z\n4,z\n"),
             [(2, cells(&["1", "x\ny"])), (4, UNCLOSED), (5, cells(&["3", "z"])), (6, cells(&["4", "z"]))]
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_parted_by_what_parts_the_header() {
+    fn delimiter_of_the_header_separates_cells() {
         for delimiter in [";", "\t"] {
             let text = ["a", "b"].join(delimiter) + "\n" + &["1, 2", "\"x"].join(delimiter) + "\ny\"\n";
             assert_eq!(told(&text), [(2, cells(&["1, 2", "x\ny"]))]);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_in_a_cell_without_quotes_are_its_own() {
+    fn quotes_in_an_unquoted_cell_are_literal() {
         assert_eq!(
             told("a,b\n1,6\" tall\n2,\"\"\r\n\r\n3,\"\"\"\""),
             [(2, cells(&["1", "6\" tall"])), (3, cells(&["2", ""])), (5, cells(&["3", "\""]))]
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_open_quotes_is_read_to_its_end() {
+    fn table_of_unclosed_quotes_is_read_to_its_end() {
         let text = format!("a,b\n{}", "a\",\"b\n".repeat(1000));
         let all = told(&text);
         assert!(all.len() > MAX_REREAD_FACTOR && all.iter().all(|(_, record)| record.is_err()), "{all:?}");

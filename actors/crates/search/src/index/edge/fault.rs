@@ -4,7 +4,7 @@ use std::io;
 
 use qdrant_edge::OperationError;
 
-use crate::index::fault::is_environmental;
+use crate::index::fault::classify_cause;
 use crate::index::{EngineFault, IndexError};
 
 /// Converts the error of an operation of the engine; `action` names what failed ([`IndexError::Engine`]).
@@ -17,7 +17,7 @@ pub fn measurement_error(action: &'static str) -> impl Fn(io::Error) -> IndexErr
     move |source| IndexError::Engine { action, fault: EngineFault::Environment, source: Box::new(source) }
 }
 
-/// The kind of an error of the engine.
+/// Returns the kind of an error of the engine.
 pub fn classify(error: &OperationError) -> EngineFault {
     match error {
         OperationError::WrongVectorDimension { .. }
@@ -41,13 +41,7 @@ pub fn classify(error: &OperationError) -> EngineFault {
         | OperationError::MissingMapIndexForFacet { .. }
         | OperationError::InconsistentStorage { .. }
         | OperationError::FileNotFound { .. } => EngineFault::Damage,
-        OperationError::ServiceError { description, .. } => {
-            if is_environmental(description) {
-                EngineFault::Environment
-            } else {
-                EngineFault::Damage
-            }
-        }
+        OperationError::ServiceError { description, .. } => classify_cause(description),
     }
 }
 
@@ -75,6 +69,19 @@ mod tests {
             "read: Cannot allocate memory (os error 12)"
         )));
         assert!(!measurement_error("measure")(io::Error::from_raw_os_error(5)).is_damage());
+    }
+
+    #[test]
+    fn failing_or_full_disk_is_not_damage() {
+        for (cause, fault) in [
+            ("flush: Input/output error (os error 5)", EngineFault::DiskFailure),
+            ("flush: No space left on device (os error 28)", EngineFault::NoSpace),
+        ] {
+            let error = engine_error("commit")(OperationError::service_error_light(cause));
+
+            assert_eq!(error.fault(), Some(fault), "{cause}");
+            assert!(!error.is_damage());
+        }
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub fn of_document(tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Engine
     filter
 }
 
-/// The word by which a half of the library is stored.
+/// Returns the word by which a half of the library is stored.
 pub fn source_word(source: Source) -> &'static str {
     match source {
         Source::Bookmarks => "bookmarks",

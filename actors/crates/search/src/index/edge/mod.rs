@@ -33,7 +33,7 @@ use super::{HybridHits, IndexError, IndexQuery, Labels, Language, PassageIndex, 
 /// The embedding model whose vectors are stored and searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VectorModel {
-    /// Its name, of letters, digits, `-` and `.`. Each name has a vector of its own in a point.
+    /// Its name, of letters, digits, `-` and `.`. Each name has a separate vector in a point.
     pub name: String,
     /// Length of its vectors.
     pub dimensions: usize,
@@ -98,13 +98,13 @@ impl EdgeIndex {
         })
     }
 
-    /// Whether a folder holds an index.
+    /// Returns whether a folder holds an index.
     #[must_use]
     pub fn exists_in(folder: &Path) -> bool {
         shard::exists_in(folder)
     }
 
-    /// Whether the disk of a folder has enough space to write an index there.
+    /// Returns whether the disk of a folder has enough space to write an index there.
     #[must_use]
     pub fn has_room(folder: &Path) -> bool {
         available_bytes(folder).is_ok_and(|free| free >= MIN_FREE_TO_ADD_BYTES)
@@ -176,7 +176,7 @@ impl EdgeIndex {
         self.shard.model().map(VectorModel::vector_name)
     }
 
-    /// The languages of the tenant's passages, counted by the engine.
+    /// Returns the languages of the tenant's passages, counted by the engine.
     fn count_languages(&self, tenant: &Tenant) -> Result<HashSet<Language>, IndexError> {
         let request = FacetRequest {
             limit: usize::MAX,

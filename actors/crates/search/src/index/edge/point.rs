@@ -54,7 +54,7 @@ pub fn to_hit(scored: ScoredPoint) -> Option<Hit> {
     Some(Hit { id: passage_id(scored.id)?, document, score: scored.score })
 }
 
-/// The id of a passage; `None` for a number, which no passage has.
+/// Returns the id of a passage; `None` for a number, which no passage has.
 pub fn passage_id(id: PointId) -> Option<Uuid> {
     match id {
         PointId::Uuid(id) => Some(id),
@@ -62,7 +62,7 @@ pub fn passage_id(id: PointId) -> Option<Uuid> {
     }
 }
 
-/// The language of a facet; `None` if it is not the code of one.
+/// Returns the language of a facet; `None` if it is not the code of one.
 pub fn facet_language(value: &FacetValue) -> Option<Language> {
     match value {
         FacetValue::Keyword(code) => Language::from_code(code),

@@ -37,7 +37,7 @@ fn nearest(
     }
 }
 
-/// The hits of a leg, best first; equal scores in the order of their ids.
+/// Returns the hits of a leg, best first; equal scores in the order of their ids.
 pub fn sorted_hits(scored: Option<Vec<ScoredPoint>>) -> Vec<Hit> {
     let mut hits: Vec<Hit> = scored.into_iter().flatten().filter_map(point::to_hit).collect();
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));

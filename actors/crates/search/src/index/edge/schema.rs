@@ -37,7 +37,7 @@ const LOG_SEGMENT_BYTES: usize = 2 << 20;
 /// A segment of the shard grows in memory to this many kilobytes of vectors; then `maintain` moves it to the disk.
 const INDEXING_THRESHOLD_KB: usize = 4_000;
 
-/// The settings of a shard that may change from one start to the next.
+/// Returns the settings of a shard that may change from one start to the next.
 pub fn tunable_config() -> EdgeConfigBuilder {
     EdgeConfigBuilder::new()
         .payload_memory(Memory::Cold)
@@ -64,7 +64,7 @@ pub fn tunable_config() -> EdgeConfigBuilder {
         .max_search_threads(1)
 }
 
-/// The settings of a new shard.
+/// Returns the settings of a new shard.
 pub fn new_config(model: Option<&VectorModel>) -> EdgeConfig {
     let words = EdgeSparseVectorParamsBuilder::new()
         .modifier(Modifier::Idf)
@@ -83,7 +83,7 @@ pub fn new_config(model: Option<&VectorModel>) -> EdgeConfig {
     }
 }
 
-/// The operation that adds a vector for a model.
+/// Returns the operation that adds a vector for a model.
 pub fn create_vector(model: &VectorModel) -> UpdateOperation {
     let config = VectorNameConfig::dense(DenseVectorConfig {
         size: model.dimensions,
@@ -97,7 +97,7 @@ pub fn create_vector(model: &VectorModel) -> UpdateOperation {
     }))
 }
 
-/// The payload fields that have an index, with the type of the index.
+/// Returns the payload fields that have an index, with the type of the index.
 pub fn payload_indexes() -> [(&'static str, PayloadFieldSchema); 6] {
     [
         (USER, uuid_index(true)),
@@ -109,7 +109,7 @@ pub fn payload_indexes() -> [(&'static str, PayloadFieldSchema); 6] {
     ]
 }
 
-/// The operation that creates the index of a payload field.
+/// Returns the operation that creates the index of a payload field.
 pub fn create_payload_index(label: &str, schema: PayloadFieldSchema) -> UpdateOperation {
     UpdateOperation::FieldIndexOperation(FieldIndexOperations::CreateIndex(CreateIndex {
         field_name: field_path(label),
@@ -117,7 +117,7 @@ pub fn create_payload_index(label: &str, schema: PayloadFieldSchema) -> UpdateOp
     }))
 }
 
-/// The engine's path of a payload field.
+/// Returns the engine's path of a payload field.
 pub fn field_path(label: &str) -> JsonPath {
     JsonPath { first_key: label.to_owned(), rest: Vec::new() }
 }

@@ -38,7 +38,7 @@ impl Shard {
         })
     }
 
-    /// The model whose vectors the shard has.
+    /// Returns the model whose vectors the shard has.
     pub fn model(&self) -> Option<&VectorModel> {
         self.model.as_ref()
     }
@@ -92,7 +92,7 @@ impl Shard {
         self.write(|| self.read("optimize", EdgeShard::optimize))
     }
 
-    /// Whether a write failed, so that the shard must be reloaded before the next.
+    /// Returns whether a write failed, so that the shard must be reloaded before the next.
     pub fn is_blocked(&self) -> bool {
         self.is_blocked.load(Ordering::SeqCst)
     }
@@ -155,7 +155,7 @@ impl Shard {
     }
 }
 
-/// Whether a folder holds a shard.
+/// Returns whether a folder holds a shard.
 pub fn exists_in(folder: &Path) -> bool {
     folder.join("edge_config.json").exists()
 }

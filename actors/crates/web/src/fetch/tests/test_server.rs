@@ -69,7 +69,7 @@ impl TestServer {
         PageUrl::parse(&format!("http://{name}:{}{path}", self.address.port())).unwrap()
     }
 
-    /// The head of every request; empty for a connection without one.
+    /// Returns the head of every request; empty for a connection without one.
     pub(super) fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
@@ -133,7 +133,7 @@ async fn send(mut stream: TcpStream, answer: Answer) -> std::io::Result<()> {
     }
 }
 
-/// The path that a head asks for.
+/// Returns the path that a head asks for.
 pub(super) fn path(head: &str) -> &str {
     head.split(' ').nth(1).unwrap_or_default()
 }

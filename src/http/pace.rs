@@ -1,0 +1,35 @@
+//! The minimum rate of a body: it may be slower for a while, and earns time by the bytes that have arrived.
+
+use std::time::Duration;
+
+/// How slowly a body may arrive.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Time that a body may take in addition to its length at the minimum rate.
+    pub grace: Duration,
+    /// The minimum rate.
+    pub min_bytes_per_second: u32,
+}
+
+impl Pace {
+    /// Returns the time after the start by which more than these bytes must have arrived. Bytes that were only announced earn no
+    /// time: otherwise a body that announces much could stall for long.
+    pub fn allowed(self, received_bytes: u64) -> Duration {
+        let earned = received_bytes.saturating_mul(1000) / u64::from(self.min_bytes_per_second.max(1));
+        self.grace.saturating_add(Duration::from_millis(earned))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of the fault table (row 25).
+    #[test]
+    fn slow_body_earns_time_by_what_has_arrived() {
+        let pace = Pace { grace: Duration::from_secs(20), min_bytes_per_second: 64 << 10 };
+
+        assert_eq!(pace.allowed(0), Duration::from_secs(20));
+        assert_eq!(pace.allowed(1 << 20), Duration::from_secs(36));
+    }
+}

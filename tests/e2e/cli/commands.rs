@@ -1,0 +1,376 @@
+//! Output, prompts and errors of the command line.
+
+use serde_json::{Value, json};
+
+use crate::support::program::{
+    CommandOutput, EMAIL, PASSWORD, command_output, command_output_on_terminal, create_account,
+    create_account_with_email, run_command,
+};
+use crate::support::{Home, OAuthClient, Program, Reply, Site, eventually};
+
+/// SQLite in the data folder, whichever database the run selects.
+const OWN_DATABASE: (&str, &str) = ("DATABASE__URL", "");
+/// The base URL of the service.
+const BASE_URL: &str = "http://127.0.0.1:9";
+
+#[track_caller]
+fn assert_fails(output: &CommandOutput, words: &[&str]) {
+    assert_eq!(output.code, Some(1), "{output:?}");
+    for word in words {
+        assert!(output.stderr.contains(word), "{word}: {output:?}");
+    }
+}
+
+#[track_caller]
+fn assert_succeeds(output: &CommandOutput, words: &[&str]) {
+    assert_eq!(output.code, Some(0), "{output:?}");
+    for word in words {
+        assert!(output.stdout.contains(word), "{word}: {output:?}");
+    }
+}
+
+#[actix_web::test]
+async fn command_without_database_names_the_searched_path() {
+    let home = Home::new().await;
+    let file = home.path("data").join("carrel.db");
+    let id = "018f4d5e-0000-7000-8000-000000000000";
+    let commands: [&[&str]; 11] = [
+        &["user", "list"],
+        &["user", "delete", "--email", EMAIL, "--yes"],
+        &["key", "list"],
+        &["key", "revoke", id],
+        &["app", "list"],
+        &["project", "list"],
+        &["import", "-"],
+        &["imports", "list"],
+        &["export", "out.zip"],
+        &["ai", "status"],
+        &["reindex"],
+    ];
+
+    for command in commands {
+        let output = command_output(&home, command, "", &[OWN_DATABASE]);
+        assert_fails(
+            &output,
+            &[file.to_str().unwrap(), "setting data_dir", "CARREL__DATA_DIR", "carrel user add"],
+        );
+    }
+    assert!(!home.path("data").exists());
+
+    let add = ["user", "add", "--email", EMAIL, "--plan", "pro", "--password-stdin"];
+    assert_succeeds(&command_output(&home, &add, PASSWORD, &[OWN_DATABASE]), &[EMAIL]);
+    assert_succeeds(&command_output(&home, &["user", "list"], "", &[OWN_DATABASE]), &[EMAIL]);
+}
+
+#[actix_web::test]
+async fn database_without_tables_is_named_by_its_setting() {
+    let home = Home::new().await;
+
+    let output = command_output(&home, &["user", "list"], "", &[]);
+
+    assert_fails(&output, &["there is no Carrel database", "setting database.url", "CARREL__DATABASE__URL"]);
+}
+
+#[actix_web::test]
+async fn unreachable_database_is_named_with_setting_and_cause() {
+    let home = Home::new().await;
+    // Bound and closed again, so that the connection is refused.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("postgres://reader:canary@{free}/rows");
+
+    for command in [&["user", "list"][..], &["serve"]] {
+        let output = command_output(&home, command, "", &[("DATABASE__URL", &url)]);
+
+        let place = format!("rows of PostgreSQL on {free} (setting database.url)");
+        assert_fails(&output, &[&place, "refused"]);
+        assert!(!output.stderr.contains("canary"), "{output:?}");
+    }
+}
+
+#[actix_web::test]
+async fn errors_are_json_with_json() {
+    let home = Home::new().await;
+    let error = |args: &[&str]| {
+        let output = command_output(&home, args, "", &[OWN_DATABASE]);
+        assert_eq!(output.stdout, "");
+        let told: Value = serde_json::from_str(&output.stderr).unwrap();
+        (output.code, told["error"]["code"].clone(), told["error"]["message"].as_str().unwrap().to_owned())
+    };
+
+    let (code, name, message) = error(&["user", "list", "--json"]);
+    assert_eq!((code, name), (Some(1), json!("NO_DATABASE")));
+    assert!(message.starts_with("there is no Carrel database"), "{message}");
+    let (code, name, message) = error(&["--json", "no-such-command"]);
+    assert_eq!((code, name), (Some(2), json!("USAGE")));
+    assert!(message.contains("no-such-command"), "{message}");
+}
+
+#[actix_web::test]
+async fn second_account_with_same_email_is_refused_with_the_email() {
+    let home = Home::new().await;
+    create_account(&home);
+
+    // The command asks for no password.
+    let output =
+        command_output(&home, &["user", "add", "--email", "READER@reader.example", "--plan", "pro"], "", &[]);
+
+    assert_fails(&output, &["an account with the e-mail address reader@reader.example exists already"]);
+}
+
+#[actix_web::test]
+async fn account_deletion_is_confirmed_with_the_email() {
+    let home = Home::new().await;
+    create_account(&home);
+    let delete = ["user", "delete", "--email", EMAIL];
+    let accounts = || run_command(&home, &["user", "list"], "")["users"].as_array().unwrap().len();
+
+    assert_fails(&command_output(&home, &delete, &format!("{EMAIL}\n"), &[]), &["--yes"]);
+    let refused = command_output_on_terminal(&home, &delete, "yes\n");
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(
+        refused.stdout.contains("Type the e-mail address") && refused.stdout.contains("nothing was deleted")
+    );
+    assert_eq!(accounts(), 1);
+
+    let deleted = command_output_on_terminal(&home, &delete, &format!("{EMAIL}\n"));
+    assert_eq!((deleted.code, accounts()), (Some(0), 0), "{deleted:?}");
+
+    create_account(&home);
+    assert_eq!(run_command(&home, &[&delete[..], &["--yes"]].concat(), "")["deleted"], true);
+    assert_eq!(accounts(), 0);
+}
+
+#[actix_web::test]
+async fn only_account_is_selected_without_email() {
+    let home = Home::new().await;
+    create_account(&home);
+
+    assert_eq!(run_command(&home, &["key", "list"], "")["keys"].as_array().unwrap().len(), 1);
+    create_account_with_email(&home, "other@reader.example");
+
+    assert_fails(
+        &command_output(&home, &["key", "list"], "", &[]),
+        &["there are 2 accounts", "--user EMAIL"],
+    );
+    let named = ["key", "list", "--user", "other@reader.example"];
+    assert_eq!(run_command(&home, &named, "")["keys"].as_array().unwrap().len(), 1);
+}
+
+#[actix_web::test]
+async fn keys_are_shown_with_expiry_and_hourly_limit() {
+    let home = Home::new().await;
+    create_account(&home);
+    let create = ["key", "create", "--kind", "mcp", "--name", "short"];
+    let bounded = ["--hourly-limit", "7", "--expires-at", "2099-05-06T07:08:09Z"];
+
+    let bounded = command_output(&home, &[&create[..], &bounded].concat(), "", &[]);
+    let free = command_output(&home, &create, "", &[]);
+
+    assert_succeeds(&bounded, &["7 requests per hour, expires 2099-05-06T07:08:09.000Z"]);
+    assert!(bounded.stdout.starts_with("pk_"), "{bounded:?}");
+    assert_succeeds(&free, &["requests per hour, does not expire"]);
+    let listed = command_output(&home, &["key", "list"], "", &[]);
+    assert_succeeds(&listed, &["EXPIRES", "PER HOUR", "2099-05-06T07:08:09.000Z"]);
+}
+
+#[actix_web::test]
+async fn set_password_reports_its_effects() {
+    let home = Home::new().await;
+    create_account(&home);
+
+    let set = ["user", "set-password", "--email", EMAIL, "--password-stdin"];
+    let output = command_output(&home, &set, "another long pass 9!\n", &[]);
+
+    assert_succeeds(
+        &output,
+        &["set the password of reader@reader.example", "signed out", "API keys still work"],
+    );
+    let set = run_command(&home, &set, PASSWORD);
+    assert_eq!((&set["email"], &set["passwordSet"]), (&json!(EMAIL), &json!(true)));
+}
+
+#[actix_web::test]
+async fn import_output_names_file_texts_rows_and_faults() {
+    let home = Home::new().await;
+    create_account(&home);
+    let running = Program::start(&home, "data").await;
+    let file = home.path("saves.jsonl");
+    let lines = [
+        json!({ "url": "https://c.example/1", "title": "Herons", "text": "A heron stands." }),
+        json!({ "url": "https://c.example/2", "titel": "Bitterns", "text": "A bittern booms." }),
+        json!({ "url": "ftp://me:canary@c.example/3" }),
+    ];
+    std::fs::write(&file, lines.map(|line| format!("{line}\n")).concat()).unwrap();
+    let faults = ["line 2: unknown field `titel`", "line 3: not an http(s) address: `ftp://c.example/3`"];
+
+    let looked = running.command_output(&home, &["import", "--dry-run", file.to_str().unwrap()], "");
+    let taken = running.command_output(&home, &["import", file.to_str().unwrap()], "");
+
+    assert_succeeds(&looked, &["would create 1, update 0, skip 2"]);
+    assert_succeeds(
+        &taken,
+        &["created 1, updated 0, skipped 2", "The server is now fetching and indexing them"],
+    );
+    for fault in faults {
+        assert_succeeds(&looked, &[fault]);
+        assert_succeeds(&taken, &[fault]);
+    }
+    eventually("the text is ready", async || {
+        let listed = running.run_command(&home, &["imports", "list"])["imports"].clone();
+        (listed[0]["texts"] == json!({ "processing": 0, "ready": 1, "failed": 0 })).then_some(())
+    })
+    .await;
+    let listed = running.run_command(&home, &["imports", "list"])["imports"].clone();
+    let id = |n: usize| listed[n]["importId"].as_str().unwrap();
+    assert_eq!([&listed[0]["fileName"], &listed[1]["fileName"]], ["saves.jsonl"; 2]);
+    let shown = running.command_output(&home, &["imports", "show", id(0)], "");
+    assert_succeeds(&shown, &["of saves.jsonl: done, 3 rows", "texts: 0 waiting, 1 ready, 0 failed"]);
+    assert_succeeds(
+        &running.command_output(&home, &["imports", "list"], ""),
+        &["saves.jsonl", "WAITING", "READY"],
+    );
+    for import in [id(0), id(1)] {
+        let rows = running.run_command(&home, &["imports", "rows", import])["rows"].clone();
+        assert_eq!([&rows[0]["name"], &rows[1]["name"]], [&json!("Herons"), &Value::Null], "{rows}");
+        assert_succeeds(
+            &running.command_output(&home, &["imports", "rows", import], ""),
+            &["TITLE OR URL", "Herons"],
+        );
+    }
+    running.terminate().await;
+}
+
+#[actix_web::test]
+async fn file_of_unknown_format_is_refused_with_the_formats() {
+    let home = Home::new().await;
+    create_account(&home);
+    let running = Program::start(&home, "data").await;
+
+    let output = running.command_output(&home, &["import", "-"], "%PDF-1.7 words");
+
+    assert_fails(&output, &["failed after 0 rows", "not recognised", "--format (carrel, jsonl, netscape,"]);
+    running.terminate().await;
+}
+
+#[actix_web::test]
+async fn connected_app_is_listed_and_disconnected() {
+    let home = Home::new().await;
+    create_account(&home);
+    let running = Program::start_with_base_url(&home, "data", BASE_URL).await;
+    let browser = running.anonymous().sign_in(EMAIL, PASSWORD).await;
+    let assistant = OAuthClient::new(running.anonymous()).await;
+    let tokens = assistant.connect(&browser, "read:library").await;
+    assert_eq!(assistant.call_status(&tokens.access).await, 200);
+
+    let apps = run_command(&home, &["app", "list"], "")["apps"].clone();
+    let id = apps[0]["id"].as_str().unwrap();
+    assert_eq!((&apps[0]["clientName"], apps.as_array().unwrap().len()), (&json!("Heron"), 1));
+    assert_succeeds(&command_output(&home, &["app", "disconnect", id], "", &[]), &["disconnected the app"]);
+
+    eventually("the token is refused", async || {
+        (assistant.call_status(&tokens.access).await == 401).then_some(())
+    })
+    .await;
+    assert_eq!(run_command(&home, &["app", "list"], "")["apps"], json!([]));
+    assert_fails(
+        &command_output(&home, &["app", "disconnect", id], "", &[]),
+        &["no connected app", "carrel app list"],
+    );
+    running.terminate().await;
+}
+
+#[actix_web::test]
+async fn projects_are_created_listed_and_archived() {
+    let home = Home::new().await;
+    create_account(&home);
+    let create = ["project", "create", "--name", "A book", "--instructions", "Be brief."];
+
+    let made = run_command(&home, &create, "")["project"].clone();
+    let id = made["id"].as_str().unwrap();
+    assert_eq!((&made["name"], &made["status"]), (&json!("A book"), &json!("active")));
+    assert_fails(&command_output(&home, &["project", "create", "--name", ""], "", &[]), &["name"]);
+    assert_succeeds(
+        &command_output(&home, &["project", "archive", id], "", &[]),
+        &["archived the project `A book`"],
+    );
+
+    let listed = |status: &str| {
+        let listed = run_command(&home, &["project", "list", "--status", status], "");
+        listed["projects"].as_array().unwrap().len()
+    };
+    assert_eq!((listed("active"), listed("archived")), (0, 1));
+    assert_succeeds(&command_output(&home, &["project", "list"], "", &[]), &["A book", "archived"]);
+    let unknown_id = ["project", "archive", "018f4d5e-0000-7000-8000-000000000000"];
+    assert_fails(&command_output(&home, &unknown_id, "", &[]), &["no project", "carrel project list"]);
+}
+
+#[actix_web::test]
+async fn completions_need_no_database() {
+    let home = Home::new().await;
+
+    for (shell, word) in [("bash", "complete"), ("zsh", "#compdef carrel"), ("fish", "complete -c carrel")] {
+        assert_succeeds(&command_output(&home, &["completions", shell], "", &[]), &[word, "disconnect"]);
+    }
+    assert!(!home.path("data").exists());
+}
+
+/// The check of the report with this name.
+fn check(report: &Value, name: &str) -> Value {
+    let checks = report["checks"].as_array().unwrap();
+    checks.iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("{name}: {report}")).clone()
+}
+
+#[actix_web::test]
+async fn doctor_checks_jobs_feeds_disk_and_base_url() {
+    let (home, site) = (Home::new().await, Site::start().await);
+    let (id, secret) = create_account(&home);
+    let running = Program::start(&home, "data").await;
+    let key = running.client_with_key(&id, &secret);
+    let before = running.run_command(&home, &["doctor"]);
+    for name in ["jobs", "feeds", "disk space", "base_url"] {
+        assert_eq!(check(&before, name)["state"], "ok", "{name}: {before}");
+    }
+
+    let page = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
+    key.wait_for(&page, "failed").await;
+    let feed = site.page("/feed", [Reply::Status(404)]);
+    let list = format!("<opml><body><outline xmlUrl=\"{feed}\"/></body></opml>");
+    key.post("/rest/v1/feeds/opml", json!({ "opml": list })).await.data(202);
+    let report = eventually("the feed fails", async || {
+        let report = running.run_command(&home, &["doctor"]);
+        (check(&report, "feeds")["state"] == "warning").then_some(report)
+    })
+    .await;
+
+    let jobs = check(&report, "jobs");
+    assert_eq!(jobs["state"], "warning");
+    assert!(jobs["found"].as_str().unwrap().contains("fetching a page 1"), "{jobs}");
+    let feeds = check(&report, "feeds");
+    assert!(feeds["found"].as_str().unwrap().contains("/feed (1 times in a row: "), "{feeds}");
+    running.terminate().await;
+}
+
+#[actix_web::test]
+async fn log_names_the_service_and_failed_jobs() {
+    let (home, site) = (Home::new().await, Site::start().await);
+    let (id, secret) = create_account(&home);
+    let running = Program::start(&home, "data").await;
+    let key = running.client_with_key(&id, &secret);
+
+    let page = key.save(json!({ "url": site.page("/gone", [Reply::Status(404)]) })).await;
+    key.wait_for(&page, "failed").await;
+
+    let find = async |words: &str| {
+        eventually(words, async || running.log().lines().find(|line| line.contains(words)).map(str::to_owned))
+            .await
+    };
+    let ready = find(": ready ").await;
+    let url = format!("url={}", running.anonymous().base_url());
+    for part in [env!("CARGO_PKG_VERSION"), home.path("data").to_str().unwrap(), &url] {
+        assert!(ready.contains(part), "{part}: {ready}");
+    }
+    let failed = find("fetching a page failed (attempt 1, given up)").await;
+    let document = format!("document.id={}", page["documentId"].as_str().unwrap());
+    assert!(failed.contains("job.kind=page") && failed.contains(&document), "{failed}");
+    running.terminate().await;
+}

@@ -1,0 +1,3 @@
+//! Exports of a library.
+
+pub mod exports;

@@ -1,0 +1,4 @@
+//! Feeds and their entries.
+
+mod subscriptions;
+mod websub;

@@ -1,0 +1,4 @@
+//! Imports from other programs, and their undo.
+
+pub mod imports;
+mod undo;

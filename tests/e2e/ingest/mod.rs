@@ -1,0 +1,8 @@
+//! The ingest of pages, uploads and recordings, and its job queue.
+
+mod job_queue;
+mod job_retries;
+mod presigned_uploads;
+mod save_and_search;
+pub mod transcripts;
+pub mod uploads;

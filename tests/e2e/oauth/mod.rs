@@ -1,0 +1,12 @@
+//! OAuth clients: the assertions of the design (mcp-oauth.md, section 5), one part per file.
+
+mod access_tokens;
+mod authorization_request;
+mod client_documents;
+mod code_exchange;
+mod consent;
+mod disconnection;
+mod discovery;
+mod refresh_tokens;
+mod registration;
+mod two_services;

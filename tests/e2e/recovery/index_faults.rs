@@ -1,0 +1,245 @@
+//! An index of which a part fails: the searches of one user, or writes.
+
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use actors::ingest::repair;
+use actors::service::index_folder;
+use entity::job;
+use entity::kind::JobState;
+use entity::plan::Plan;
+use jobs::MAX_ATTEMPTS;
+use library::clock::Clock;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use search::index::marker::MARKER_FILE;
+use search::index::{
+    EngineFault, HybridHits, IndexError, IndexQuery, Labels, Language, PassageIndex, PassagePage, Point,
+    Tenant,
+};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::index_repair::{
+    eventually_search_succeeds, is_found, list_set_aside, read_index_state, save, wait_until_complete,
+};
+use crate::support::{Key, Server, eventually};
+
+/// An index that passes requests on to another one, except those that it fails.
+struct FaultyIndex {
+    index: Arc<dyn PassageIndex>,
+    /// The user whose searches fail as damage fails them.
+    failing_tenant: Option<Tenant>,
+    /// How passages fail to be added.
+    write_fault: Mutex<Option<EngineFault>>,
+    failed_writes: AtomicI32,
+}
+
+impl FaultyIndex {
+    /// Puts it before the index of a service.
+    async fn install(
+        server: &Server,
+        failing_tenant: Option<Tenant>,
+        write_fault: Option<EngineFault>,
+    ) -> Arc<Self> {
+        // The index is abandoned for a moment, which no check of it must see.
+        server.service().stop_worker().await;
+        repair::check_index(&server.service().repair).await.unwrap();
+        let index = server.app().retrieval.abandon().await.unwrap();
+        assert!(index.resume());
+        let write_fault = Mutex::new(write_fault);
+        let faulty = Arc::new(Self { index, failing_tenant, write_fault, failed_writes: AtomicI32::new(0) });
+        server.app().retrieval.replace_index(faulty.clone());
+        server.service().worker.port().crash();
+        faulty
+    }
+
+    fn end_write_fault(&self) {
+        *self.write_fault.lock().unwrap() = None;
+    }
+}
+
+fn engine_error(action: &'static str, fault: EngineFault) -> IndexError {
+    IndexError::Engine { action, fault, source: "a reason of its own".into() }
+}
+
+impl PassageIndex for FaultyIndex {
+    fn upsert(&self, tenant: &Tenant, points: Vec<Point>) -> Result<(), IndexError> {
+        match *self.write_fault.lock().unwrap() {
+            Some(fault) => {
+                self.failed_writes.fetch_add(1, Ordering::SeqCst);
+                Err(engine_error("add to", fault))
+            }
+            None => self.index.upsert(tenant, points),
+        }
+    }
+
+    fn delete_document(&self, tenant: &Tenant, document: Uuid, keep: Option<i64>) -> Result<(), IndexError> {
+        self.index.delete_document(tenant, document, keep)
+    }
+
+    fn delete_tenant(&self, tenant: &Tenant) -> Result<(), IndexError> {
+        self.index.delete_tenant(tenant)
+    }
+
+    fn update_labels(&self, tenant: &Tenant, document: Uuid, labels: &Labels) -> Result<(), IndexError> {
+        self.index.update_labels(tenant, document, labels)
+    }
+
+    fn search(&self, tenant: &Tenant, query: &IndexQuery) -> Result<HybridHits, IndexError> {
+        if self.failing_tenant == Some(*tenant) {
+            return Err(engine_error("search", EngineFault::Damage));
+        }
+        self.index.search(tenant, query)
+    }
+
+    fn languages(&self, tenant: &Tenant) -> Result<Vec<Language>, IndexError> {
+        self.index.languages(tenant)
+    }
+
+    fn count(&self) -> Result<usize, IndexError> {
+        self.index.count()
+    }
+
+    fn estimate_count(&self) -> Result<usize, IndexError> {
+        self.index.estimate_count()
+    }
+
+    fn commit(&self) -> Result<(), IndexError> {
+        self.index.commit()
+    }
+
+    fn maintain(&self) -> Result<bool, IndexError> {
+        self.index.maintain()
+    }
+
+    fn find_missing(&self, passages: &[Uuid]) -> Result<Vec<Uuid>, IndexError> {
+        self.index.find_missing(passages)
+    }
+
+    fn list_passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, IndexError> {
+        self.index.list_passages(from, limit)
+    }
+
+    fn delete_passages(&self, passages: &[Uuid]) -> Result<(), IndexError> {
+        self.index.delete_passages(passages)
+    }
+
+    fn is_in_place(&self) -> bool {
+        self.index.is_in_place()
+    }
+
+    fn abandon(&self) {
+        self.index.abandon();
+    }
+
+    fn resume(&self) -> bool {
+        self.index.resume()
+    }
+}
+
+#[actix_web::test]
+async fn index_that_fails_searches_of_one_user_is_filled_again() {
+    let server = Server::start().await;
+    let (owner, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let (key, other_key) = (owner.full_key().await, other.full_key().await);
+    let (heron, kingfisher) = (save(&key, "heron").await, save(&other_key, "kingfisher").await);
+    FaultyIndex::install(&server, Some(Tenant::of(owner.id().0)), None).await;
+
+    for failed in 0..3 {
+        // What succeeds in between does not show that the index is whole.
+        assert!(is_found(&other_key, "kingfisher", &kingfisher).await);
+        let index = read_index_state(&server.anonymous()).await;
+        assert_eq!(
+            (&index["state"], &index["ok"]),
+            (&json!("wait_until_complete"), &json!(true)),
+            "{failed}"
+        );
+        let answer = key.get("/rest/v2/search?q=heron").await;
+        assert_eq!((answer.error_code(503), answer.header_number("retry-after")), ("OVERLOADED", 5));
+        server.clock.advance(Duration::from_secs(3600));
+    }
+
+    eventually_search_succeeds(&key, &heron).await;
+    wait_until_complete(&server.anonymous(), 2).await;
+    assert!(is_found(&other_key, "kingfisher", &kingfisher).await);
+    assert_eq!(list_set_aside(&server.app().core.data_dir).len(), 1);
+}
+
+#[actix_web::test]
+async fn index_that_met_damage_is_not_left_as_whole() {
+    let server = Server::start().await;
+    let owner = server.user(Plan::Pro).await;
+    let key = owner.full_key().await;
+    save(&key, "heron").await;
+    let marker = index_folder(&server.app().core.data_dir).join(MARKER_FILE);
+    assert!(marker.exists());
+    FaultyIndex::install(&server, Some(Tenant::of(owner.id().0)), None).await;
+    key.get("/rest/v2/search?q=heron").await.error_code(503);
+    assert_eq!(read_index_state(&server.anonymous()).await["failedRequests"], 1);
+
+    drop(owner);
+    server.stop().await;
+
+    assert!(!marker.exists(), "the next start would take the damaged files for whole");
+}
+
+async fn index_job(server: &Server, saved: &Value) -> Option<job::Model> {
+    let document: Uuid = saved["documentId"].as_str().unwrap().parse().unwrap();
+    let jobs = job::Entity::find().filter(job::Column::Subject.eq(document));
+    jobs.filter(job::Column::Kind.eq("index")).one(server.app().core.db.read()).await.unwrap()
+}
+
+/// Saves a text, and has its index job tried so often while writes fail. It waits after each try, and is due again when this returns.
+async fn try_to_index(server: &Server, key: &Key, faulty: &FaultyIndex, tries: i32) -> Value {
+    let text = "The heron stands still in the water.";
+    let saved = key.save_text("https://example.org/heron", text).await;
+    for tried in 1..=tries {
+        let job = eventually("the job waits after a failed write", async || {
+            let has_failed = faulty.failed_writes.load(Ordering::SeqCst) >= tried;
+            let is_waiting =
+                |job: &job::Model| job.state == JobState::Queued && job.run_at > server.clock.now();
+            index_job(server, &saved).await.filter(|job| has_failed && is_waiting(job))
+        })
+        .await;
+        assert_eq!(job.attempts, 0);
+        if tried < tries {
+            server.clock.advance(Duration::from_secs(3600));
+        }
+    }
+    saved
+}
+
+#[actix_web::test]
+async fn document_is_found_after_a_lasting_write_fault_of_the_index() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let faulty = FaultyIndex::install(&server, None, Some(EngineFault::DiskFailure)).await;
+
+    let saved = try_to_index(&server, &key, &faulty, MAX_ATTEMPTS + 2).await;
+    faulty.end_write_fault();
+    server.clock.advance(Duration::from_secs(3600));
+
+    key.wait_for(&saved, "ready").await;
+    assert!(is_found(&key, "heron", &saved).await);
+    assert!(
+        list_set_aside(&server.app().core.data_dir).is_empty(),
+        "a disk that fails is no damage of the index"
+    );
+}
+
+#[actix_web::test]
+async fn damage_met_by_writes_has_the_index_filled_again() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let faulty = FaultyIndex::install(&server, None, Some(EngineFault::Damage)).await;
+
+    let saved = try_to_index(&server, &key, &faulty, 3).await;
+    eventually("another index is open", async || (!server.app().retrieval.has_met_damage()).then_some(()))
+        .await;
+    server.clock.advance(Duration::from_secs(3600));
+
+    key.wait_for(&saved, "ready").await;
+    assert!(is_found(&key, "heron", &saved).await);
+    assert_eq!(list_set_aside(&server.app().core.data_dir).len(), 1);
+}

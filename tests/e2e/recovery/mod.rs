@@ -1,0 +1,11 @@
+//! What holds after crashes, kills, restarts and damage.
+
+mod actor_crashes;
+mod allocator;
+mod blocked_log;
+mod database_connections;
+mod index_faults;
+mod index_repair;
+mod kills;
+mod operation_panics;
+mod shutdown;

@@ -1,0 +1,20 @@
+//! The REST API: its routes, the library that they serve, and the records of requests.
+
+mod activity_retention;
+mod api_keys;
+mod ask;
+mod caching;
+mod compression;
+mod document_pages;
+mod document_rendition;
+mod first_use_notice;
+mod idempotency;
+mod jobs;
+mod methods;
+mod notes;
+mod notice_emails;
+mod project_context;
+mod project_items;
+pub mod projects;
+mod route_conditions;
+mod v1;

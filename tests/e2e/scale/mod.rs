@@ -1,0 +1,6 @@
+//! Many requests, large responses and several services at the same time.
+
+mod large_responses;
+mod lock_order;
+mod search_load;
+mod two_services;

@@ -1,0 +1,90 @@
+//! A service in this process, with a clock that only the test moves.
+
+use std::sync::Arc;
+
+use actors::auth::accounts::{self, NewAccount};
+use actors::context::OperationContext;
+use actors::service::Service;
+use carrel::server::{Overrides, RunningService, start_with};
+use carrel::settings::Settings;
+use entity::plan::Plan;
+use entity::time::Timestamp;
+use library::clock::TestClock;
+use sandbox::{SUBCOMMAND, SandboxCommand};
+use uuid::Uuid;
+
+use super::client::Client;
+use super::service_home::Home;
+use super::user::{PASSWORD, User};
+
+/// The initial time of every service: 2024-05-06T12:00:00Z.
+pub const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
+
+/// A running service with its clock and its home.
+pub struct Server {
+    pub clock: Arc<TestClock>,
+    running: RunningService,
+    home: Home,
+}
+
+impl Server {
+    /// Starts a service with the default settings.
+    pub async fn start() -> Self {
+        Self::start_with(&[]).await
+    }
+
+    /// Starts a service with these settings over the default ones, such as `("PLANS__PRO__REST_PER_DAY", "5")`.
+    pub async fn start_with(settings: &[(&str, &str)]) -> Self {
+        Self::start_in(Home::new().await, Arc::new(TestClock::at(NOON)), settings).await
+    }
+
+    /// Starts a service in an existing home.
+    pub async fn start_in(home: Home, clock: Arc<TestClock>, settings: &[(&str, &str)]) -> Self {
+        // The index of a stopped service is still open in this process, so each service has its own data folder.
+        let index = Uuid::now_v7().to_string();
+        let own = settings.iter().map(|(name, value)| (format!("CARREL__{name}"), (*value).to_owned()));
+        let settings = Settings::load(None, home.settings(&index).into_iter().chain(own)).unwrap();
+        let program = env!("CARGO_BIN_EXE_carrel").into();
+        let overrides = Overrides { sandbox: SandboxCommand { program, args: vec![SUBCOMMAND.into()] } };
+        let running = start_with(settings, clock.clone(), overrides).await.unwrap();
+        Self { clock, running, home }
+    }
+
+    /// Shuts the service down and returns its home and its clock.
+    pub async fn stop(self) -> (Home, Arc<TestClock>) {
+        self.running.stop().await;
+        (self.home, self.clock)
+    }
+
+    /// The URL of the database.
+    pub fn database_url(&self) -> String {
+        self.home.database_url()
+    }
+
+    /// The home of the service.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// The application behind the HTTP server.
+    pub fn service(&self) -> &Service {
+        self.running.service()
+    }
+
+    /// The context of operations.
+    pub fn app(&self) -> &OperationContext {
+        self.running.context()
+    }
+
+    /// Returns a client without credentials.
+    pub fn anonymous(&self) -> Client {
+        Client::new(&format!("http://{}", self.running.address))
+    }
+
+    /// Creates a user with this plan.
+    pub async fn user(&self, plan: Plan) -> User<'_> {
+        let email = format!("{}@reader.example", Uuid::now_v7().simple());
+        let new = NewAccount { email, name: None, password: PASSWORD.to_owned(), plan };
+        User::of(self, accounts::create(&self.app().core, new).await.unwrap())
+    }
+}
