@@ -6,17 +6,17 @@ use schemars::JsonSchema;
 use sea_orm::{ActiveModelTrait, ActiveValue::Set, IntoActiveModel};
 use serde::Serialize;
 
-use super::{BODY, NoteResponse};
+use super::{NoteBody, NoteResponse, NoteTitle};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use jobs::Priority;
 use library::library_quota::LibraryRoom;
 use library::notes::{self, LockedNote};
 use library::owned_transaction::begin_request;
-use validation::{Field, Kind, Values};
+use validation::{Flag, NoFields, Words, request};
 
 /// The changes; `None` keeps a field.
 #[derive(Debug)]
@@ -27,21 +27,27 @@ pub struct ChangeNote {
     pinned: Option<bool>,
 }
 
-impl ChangeNote {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::optional("title", Kind::Words { min: 1, max: 300 }, "The new title."),
-        Field::optional("bodyMd", BODY, "The new text, as Markdown."),
-        Field::optional("pinned", Kind::Flag, "Whether the note is listed first and given to assistants."),
-    ];
+request! {
+    /// The changes of a note.
+    pub struct ChangeNoteRequest {
+        /// The new title.
+        pub title?: NoteTitle,
+        /// The new text, as Markdown.
+        pub body_md?: NoteBody,
+        /// Whether the note is listed first and given to assistants.
+        pub pinned?: Flag,
+    }
+}
 
-    /// Reads path and body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for ChangeNote {
+    type Request = ChangeNoteRequest;
+
+    fn from_request(target: &Target, request: ChangeNoteRequest) -> Result<Self, Error> {
         Ok(Self {
             id: target.id(0)?,
-            title: values.text("title"),
-            body: values.text("bodyMd"),
-            pinned: values.flag("pinned"),
+            title: request.title.map(Words::into_inner),
+            body: request.body_md.map(Words::into_inner),
+            pinned: request.pinned.map(Flag::into_inner),
         })
     }
 }
@@ -89,12 +95,10 @@ impl Operation for ChangeNote {
 #[derive(Debug)]
 pub struct DeleteNote(NoteId);
 
-impl DeleteNote {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for DeleteNote {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

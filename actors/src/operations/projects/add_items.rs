@@ -15,31 +15,45 @@ use web::PageUrl;
 use super::items::{self, ItemView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use jobs::Priority;
 use library::bookmarks::{self, NewBookmark};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use library::projects::{self, ItemRef, NewItem, ResolvedItem};
-use validation::{Field, Kind, Values};
+use validation::{Alternatives, Choice, ExactlyOne, Id, List, UrlText, request};
 
-/// An item of the body.
-const ITEM: Kind = Kind::Either {
-    one: &[
-        Field::optional("bookmarkId", Kind::Id, "A bookmark."),
-        Field::optional("highlightId", Kind::Id, "A highlight."),
-        Field::optional("noteId", Kind::Id, "A note."),
-        Field::optional("entryId", Kind::Id, "An entry of a followed feed."),
-        Field::optional("url", bookmarks::kinds::URL, "A URL. It is saved to the library first."),
-    ],
-    beside: &[Field::optional(
-        "role",
-        Kind::Choice(ItemRole::NAMES),
-        "The item's role in the project. Default `source`.",
-    )],
-};
+request! {
+    /// An item of a project: exactly one of the ids and `url`, and its role.
+    pub struct ItemRequest {
+        /// A bookmark.
+        pub bookmark_id?: Id<BookmarkId>,
+        /// A highlight.
+        pub highlight_id?: Id<HighlightId>,
+        /// A note.
+        pub note_id?: Id<NoteId>,
+        /// An entry of a followed feed.
+        pub entry_id?: Id<EntryId>,
+        /// A URL. It is saved to the library first.
+        pub url?: UrlText,
+        /// The item's role in the project. Default `source`.
+        pub role?: Choice<ItemRole>,
+    }
+}
+
+impl Alternatives for ItemRequest {
+    const NAMES: &'static [&'static str] = &["bookmarkId", "highlightId", "noteId", "entryId", "url"];
+}
+
+request! {
+    /// Items to be added to a project.
+    pub struct AddItemsRequest {
+        /// The items to add. Either all are added or none.
+        pub items: List<ExactlyOne<ItemRequest>, 1, 100>,
+    }
+}
 
 /// Items to be added.
 #[derive(Debug)]
@@ -48,34 +62,29 @@ pub struct AddItems {
     items: Vec<NewItem>,
 }
 
-impl AddItems {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[Field::required(
-        "items",
-        Kind::List { of: &ITEM, min: 1, max: 100 },
-        "The items to add. Either all are added or none.",
-    )];
+impl FromRequest for AddItems {
+    type Request = AddItemsRequest;
 
-    /// Reads path and body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        let items = values.records("items").unwrap_or_default().into_iter().map(read_item);
-        // `Kind::Either` refuses an item that names nothing.
+    fn from_request(target: &Target, request: AddItemsRequest) -> Result<Self, Error> {
+        let items = request.items.map(|item| read_item(item.into_inner()));
+        // `ExactlyOne` refuses an item that names nothing.
         let items = items
+            .into_iter()
             .collect::<Option<_>>()
             .ok_or_else(|| Error::internal("an item of a request names nothing"))?;
         Ok(Self { project: target.id(0)?, items })
     }
 }
 
-/// Reads an [`ITEM`]; `None` if it names nothing.
-fn read_item(mut item: Values) -> Option<NewItem> {
-    let role = item.name("role").and_then(|name| name.parse().ok()).unwrap_or(ItemRole::Source);
+/// Reads an item of a request; `None` if it names nothing.
+fn read_item(item: ItemRequest) -> Option<NewItem> {
+    let role = item.role.map_or(ItemRole::Source, Choice::into_inner);
     let refs = [
-        item.id("bookmarkId").map(|id| ItemRef::Bookmark(BookmarkId(id))),
-        item.id("highlightId").map(|id| ItemRef::Highlight(HighlightId(id))),
-        item.id("noteId").map(|id| ItemRef::Note(NoteId(id))),
-        item.id("entryId").map(|id| ItemRef::Entry(EntryId(id))),
-        item.text("url").map(ItemRef::Url),
+        item.bookmark_id.map(|id| ItemRef::Bookmark(id.into_inner())),
+        item.highlight_id.map(|id| ItemRef::Highlight(id.into_inner())),
+        item.note_id.map(|id| ItemRef::Note(id.into_inner())),
+        item.entry_id.map(|id| ItemRef::Entry(id.into_inner())),
+        item.url.map(|url| ItemRef::Url(url.into_inner())),
     ];
     Some(NewItem { item: refs.into_iter().flatten().next()?, role })
 }
@@ -166,11 +175,12 @@ mod tests {
     use super::*;
 
     const ID: &str = "01890000-0000-7000-8000-000000000000";
-    const FIELDS: &[Field] = &[Field::required("items", Kind::List { of: &ITEM, min: 1, max: 9 }, "")];
 
     fn read_items(items: &str) -> Result<Vec<NewItem>, Invalid> {
-        let mut values = read_json(format!(r#"{{"items": {items}}}"#).as_bytes(), FIELDS)?;
-        Ok(values.records("items").unwrap().into_iter().filter_map(read_item).collect())
+        let body = format!(r#"{{"items": {items}}}"#);
+        let request = read_json::<AddItemsRequest>(body.as_bytes())?;
+        let read = request.items.into_inner().into_iter();
+        Ok(read.filter_map(|item| read_item(item.into_inner())).collect())
     }
 
     #[test]

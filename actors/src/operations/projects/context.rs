@@ -13,20 +13,16 @@ use serde::Serialize;
 
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::search::QUERY;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::operations::search::QueryText;
 use crate::retrieval::passage::SearchResult;
+use crate::target::Target;
 use errors::Error;
 use library::projects;
-use validation::{Field, Kind, Values};
+use validation::{Integer, Words, request};
 
-/// The field `maxChars`.
-pub const CONTEXT_MAX_CHARS: Field = Field::optional(
-    "maxChars",
-    Kind::Integer { min: 1000, max: 32_000 },
-    "Maximum length of the response data, as compact JSON, in characters. Default 16000.",
-);
+/// Maximum length of the response data, as compact JSON, in characters.
+pub type ContextChars = Integer<1000, 32_000>;
 const DEFAULT_MAX_CHARS: usize = 16_000;
 
 /// A request for the context of a project.
@@ -42,23 +38,24 @@ pub struct ReadContext {
     pub pinned_notes: bool,
 }
 
-impl ReadContext {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[
-        Field::optional(
-            "q",
-            QUERY,
-            "Also returns the passages of the project's sources and notes that match best.",
-        ),
-        CONTEXT_MAX_CHARS,
-    ];
+request! {
+    /// The parameters of the context of a project.
+    pub struct ReadContextRequest {
+        /// Also returns the passages of the project's sources and notes that match best.
+        pub query? as "q": QueryText,
+        /// Maximum length of the response data, as compact JSON, in characters. Default 16000.
+        pub max_chars?: ContextChars,
+    }
+}
 
-    /// Reads path and parameters.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for ReadContext {
+    type Request = ReadContextRequest;
+
+    fn from_request(target: &Target, request: ReadContextRequest) -> Result<Self, Error> {
         Ok(Self {
             project: target.id(0)?,
-            query: values.text("q"),
-            max_chars: values.integer("maxChars"),
+            query: request.query.map(Words::into_inner),
+            max_chars: request.max_chars.and_then(Integer::convert),
             pinned_notes: false,
         })
     }

@@ -13,21 +13,18 @@ use sea_orm::{
 };
 use serde::Serialize;
 
-use super::{DEFAULT_LIMIT, kinds};
+use super::DEFAULT_LIMIT;
+use super::field_types::{ProjectText, ProjectTitle};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::page::{CURSOR, ListPage, PageRequest};
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::target::Target;
 use errors::Error;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use library::projects;
-use validation::{Field, Kind, Values};
-
-const BODY: Field = Field::optional("body", kinds::TEXT, "What was decided, and why.");
-const STATUS: Field =
-    Field::optional("status", Kind::Choice(DecisionStatus::NAMES), "Status of the decision.");
+use validation::{Choice, NoFields, Text, Words, request};
 
 /// A decision.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -62,13 +59,22 @@ pub struct ListDecisions {
     page: PageRequest,
 }
 
-impl ListDecisions {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[CURSOR, kinds::LIMIT];
+request! {
+    /// A page of the decisions of a project.
+    pub struct ListDecisionsRequest {
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Maximum number of results. Default 50.
+        pub limit?: PageLimit,
+    }
+}
 
-    /// Reads path and parameters.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self { project: target.id(0)?, page: PageRequest::read(&mut values, DEFAULT_LIMIT) })
+impl FromRequest for ListDecisions {
+    type Request = ListDecisionsRequest;
+
+    fn from_request(target: &Target, request: ListDecisionsRequest) -> Result<Self, Error> {
+        let page = PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT);
+        Ok(Self { project: target.id(0)?, page })
     }
 }
 
@@ -109,24 +115,29 @@ pub struct CreateDecision {
     status: DecisionStatus,
 }
 
-impl CreateDecision {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] =
-        &[Field::required("title", kinds::TITLE, "Title of the decision."), BODY, STATUS];
-
-    /// Reads path and body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self {
-            project: target.id(0)?,
-            title: values.text("title").unwrap_or_default(),
-            body: values.text("body").unwrap_or_default(),
-            status: status(&mut values).unwrap_or(DecisionStatus::Proposed),
-        })
+request! {
+    /// A decision to create.
+    pub struct CreateDecisionRequest {
+        /// Title of the decision.
+        pub title: ProjectTitle,
+        /// What was decided, and why.
+        pub body?: ProjectText,
+        /// Status of the decision.
+        pub status?: Choice<DecisionStatus>,
     }
 }
 
-fn status(values: &mut Values) -> Option<DecisionStatus> {
-    values.name("status").and_then(|name| name.parse().ok())
+impl FromRequest for CreateDecision {
+    type Request = CreateDecisionRequest;
+
+    fn from_request(target: &Target, request: CreateDecisionRequest) -> Result<Self, Error> {
+        Ok(Self {
+            project: target.id(0)?,
+            title: request.title.into_inner(),
+            body: request.body.map(Text::into_inner).unwrap_or_default(),
+            status: request.status.map_or(DecisionStatus::Proposed, Choice::into_inner),
+        })
+    }
 }
 
 /// Returns since when a decision is in force: it keeps that time as long as its status is `decided`.
@@ -173,7 +184,7 @@ struct DecisionPath {
 }
 
 impl DecisionPath {
-    fn read(target: &Target) -> Result<Self, Error> {
+    fn from_target(target: &Target) -> Result<Self, Error> {
         Ok(Self { project: target.id(0)?, decision: target.id(1)? })
     }
 
@@ -198,18 +209,27 @@ pub struct ChangeDecision {
     status: Option<DecisionStatus>,
 }
 
-impl ChangeDecision {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] =
-        &[Field::optional("title", kinds::TITLE, "The new title."), BODY, STATUS];
+request! {
+    /// The changes of a decision.
+    pub struct ChangeDecisionRequest {
+        /// The new title.
+        pub title?: ProjectTitle,
+        /// What was decided, and why.
+        pub body~: ProjectText,
+        /// Status of the decision.
+        pub status?: Choice<DecisionStatus>,
+    }
+}
 
-    /// Reads path and body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for ChangeDecision {
+    type Request = ChangeDecisionRequest;
+
+    fn from_request(target: &Target, request: ChangeDecisionRequest) -> Result<Self, Error> {
         Ok(Self {
-            path: DecisionPath::read(target)?,
-            title: values.text("title"),
-            body: values.change("body").map(Option::unwrap_or_default),
-            status: status(&mut values),
+            path: DecisionPath::from_target(target)?,
+            title: request.title.map(Words::into_inner),
+            body: request.body.map(Text::into_inner).into_change().map(Option::unwrap_or_default),
+            status: request.status.map(Choice::into_inner),
         })
     }
 }
@@ -246,13 +266,11 @@ impl Operation for ChangeDecision {
 #[derive(Debug)]
 pub struct DeleteDecision(DecisionPath);
 
-impl DeleteDecision {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for DeleteDecision {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
-        DecisionPath::read(target).map(Self)
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
+        DecisionPath::from_target(target).map(Self)
     }
 }
 

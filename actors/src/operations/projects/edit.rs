@@ -9,26 +9,17 @@ use schemars::JsonSchema;
 use sea_orm::{ActiveModelTrait, EntityTrait, IntoActiveModel};
 use serde::Serialize;
 
-use super::kinds;
+use super::field_types::{Instructions, ProjectText, ProjectTitle};
 use super::view::{self, ProjectResponse};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::target::Target;
 use errors::Error;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
 use library::projects;
-use validation::{Field, Kind, Values};
-
-const DESCRIPTION: Field = Field::optional("description", kinds::TEXT, "Description of the project.");
-const INSTRUCTIONS: Field =
-    Field::optional("instructions", kinds::INSTRUCTIONS, "Instructions for assistants.");
-const STATUS: Field = Field::optional(
-    "status",
-    Kind::Choice(ProjectStatus::NAMES),
-    "Status of the project. An archived project cannot be changed.",
-);
+use validation::{Choice, NoFields, Text, Words, request};
 
 /// A new project.
 #[derive(Debug)]
@@ -39,27 +30,36 @@ pub struct CreateProject {
     status: ProjectStatus,
 }
 
-impl CreateProject {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::required("name", kinds::TITLE, "Name of the project. Names need not be unique."),
-        DESCRIPTION,
-        INSTRUCTIONS,
-        STATUS,
-    ];
-
-    /// Reads the body.
-    pub fn read(_: &Target, values: Values) -> Result<Self, Error> {
-        Ok(Self::from_values(values))
+request! {
+    /// A project to create.
+    pub struct CreateProjectRequest {
+        /// Name of the project. Names need not be unique.
+        pub name: ProjectTitle,
+        /// Description of the project.
+        pub description?: ProjectText,
+        /// Instructions for assistants.
+        pub instructions?: Instructions,
+        /// Status of the project. An archived project cannot be changed.
+        pub status?: Choice<ProjectStatus>,
     }
+}
 
-    /// Reads the fields of a body or of the command line.
-    pub fn from_values(mut values: Values) -> Self {
+impl FromRequest for CreateProject {
+    type Request = CreateProjectRequest;
+
+    fn from_request(_: &Target, request: CreateProjectRequest) -> Result<Self, Error> {
+        Ok(Self::new(request))
+    }
+}
+
+impl CreateProject {
+    /// Creates the operation from the fields of a body or of the command line.
+    pub(super) fn new(request: CreateProjectRequest) -> Self {
         Self {
-            name: values.text("name").unwrap_or_default(),
-            description: values.text("description"),
-            instructions: values.text("instructions").unwrap_or_default(),
-            status: status(&mut values).unwrap_or(ProjectStatus::Active),
+            name: request.name.into_inner(),
+            description: request.description.map(Text::into_inner),
+            instructions: request.instructions.map(Text::into_inner).unwrap_or_default(),
+            status: request.status.map_or(ProjectStatus::Active, Choice::into_inner),
         }
     }
 
@@ -76,10 +76,6 @@ impl CreateProject {
             updated_at: now,
         }
     }
-}
-
-fn status(values: &mut Values) -> Option<ProjectStatus> {
-    values.name("status").and_then(|name| name.parse().ok())
 }
 
 impl Operation for CreateProject {
@@ -103,12 +99,10 @@ impl Operation for CreateProject {
 #[derive(Debug)]
 pub struct ShowProject(ProjectId);
 
-impl ShowProject {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for ShowProject {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }
@@ -133,22 +127,36 @@ pub struct ChangeProject {
     status: Option<ProjectStatus>,
 }
 
-impl ChangeProject {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] =
-        &[Field::optional("name", kinds::TITLE, "The new name."), DESCRIPTION, INSTRUCTIONS, STATUS];
+request! {
+    /// The changes of a project.
+    pub struct ChangeProjectRequest {
+        /// The new name.
+        pub name?: ProjectTitle,
+        /// Description of the project.
+        pub description~: ProjectText,
+        /// Instructions for assistants.
+        pub instructions~: Instructions,
+        /// Status of the project. An archived project cannot be changed.
+        pub status?: Choice<ProjectStatus>,
+    }
+}
 
-    /// Reads path and body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for ChangeProject {
+    type Request = ChangeProjectRequest;
+
+    fn from_request(target: &Target, request: ChangeProjectRequest) -> Result<Self, Error> {
+        let instructions = request.instructions.map(Text::into_inner).into_change();
         Ok(Self {
             id: target.id(0)?,
-            name: values.text("name"),
-            description: values.change("description"),
-            instructions: values.change("instructions").map(Option::unwrap_or_default),
-            status: status(&mut values),
+            name: request.name.map(Words::into_inner),
+            description: request.description.map(Text::into_inner).into_change(),
+            instructions: instructions.map(Option::unwrap_or_default),
+            status: request.status.map(Choice::into_inner),
         })
     }
+}
 
+impl ChangeProject {
     fn apply(self, row: project::Model) -> project::Model {
         project::Model {
             name: self.name.unwrap_or(row.name),
@@ -187,12 +195,10 @@ impl Operation for ChangeProject {
 #[derive(Debug)]
 pub struct DeleteProject(ProjectId);
 
-impl DeleteProject {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for DeleteProject {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
         Ok(Self(target.id(0)?))
     }
 }

@@ -13,17 +13,17 @@ use sea_orm::{
 };
 use serde::Serialize;
 
-use super::{DEFAULT_LIMIT, kinds};
+use super::DEFAULT_LIMIT;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::page::{CURSOR, ListPage, PageRequest};
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::target::Target;
 use errors::Error;
 use library::context::CoreContext;
 use library::owned_transaction::begin_request;
 use library::projects;
-use validation::{Field, Kind, Values};
+use validation::{Choice, Flag, NoFields, request};
 
 /// An item (contract.md, section 5).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -97,13 +97,22 @@ pub struct ListItems {
     page: PageRequest,
 }
 
-impl ListItems {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[CURSOR, kinds::LIMIT];
+request! {
+    /// A page of the items of a project.
+    pub struct ListItemsRequest {
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Maximum number of results. Default 50.
+        pub limit?: PageLimit,
+    }
+}
 
-    /// Reads path and parameters.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self { project: target.id(0)?, page: PageRequest::read(&mut values, DEFAULT_LIMIT) })
+impl FromRequest for ListItems {
+    type Request = ListItemsRequest;
+
+    fn from_request(target: &Target, request: ListItemsRequest) -> Result<Self, Error> {
+        let page = PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT);
+        Ok(Self { project: target.id(0)?, page })
     }
 }
 
@@ -141,7 +150,7 @@ struct ItemPath {
 }
 
 impl ItemPath {
-    fn read(target: &Target) -> Result<Self, Error> {
+    fn from_target(target: &Target) -> Result<Self, Error> {
         Ok(Self { project: target.id(0)?, item: target.id(1)? })
     }
 
@@ -165,19 +174,24 @@ pub struct ChangeItem {
     pinned: Option<bool>,
 }
 
-impl ChangeItem {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        Field::optional("role", Kind::Choice(ItemRole::NAMES), "Role of the item in the project."),
-        Field::optional("pinned", Kind::Flag, "Whether the item is listed first and left out last."),
-    ];
+request! {
+    /// The changes of an item of a project.
+    pub struct ChangeItemRequest {
+        /// Role of the item in the project.
+        pub role?: Choice<ItemRole>,
+        /// Whether the item is listed first and left out last.
+        pub pinned?: Flag,
+    }
+}
 
-    /// Reads path and body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
+impl FromRequest for ChangeItem {
+    type Request = ChangeItemRequest;
+
+    fn from_request(target: &Target, request: ChangeItemRequest) -> Result<Self, Error> {
         Ok(Self {
-            path: ItemPath::read(target)?,
-            role: values.name("role").and_then(|name| name.parse().ok()),
-            pinned: values.flag("pinned"),
+            path: ItemPath::from_target(target)?,
+            role: request.role.map(Choice::into_inner),
+            pinned: request.pinned.map(Flag::into_inner),
         })
     }
 }
@@ -215,13 +229,11 @@ impl Operation for ChangeItem {
 #[derive(Debug)]
 pub struct RemoveItem(ItemPath);
 
-impl RemoveItem {
-    /// The request has no fields.
-    pub const FIELDS: &'static [Field] = &[];
+impl FromRequest for RemoveItem {
+    type Request = NoFields;
 
-    /// Reads the path.
-    pub fn read(target: &Target, _: Values) -> Result<Self, Error> {
-        ItemPath::read(target).map(Self)
+    fn from_request(target: &Target, _: NoFields) -> Result<Self, Error> {
+        ItemPath::from_target(target).map(Self)
     }
 }
 

@@ -20,21 +20,14 @@ use serde::{Deserialize, Serialize};
 use super::view::{self, ProjectView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::page::{CURSOR, PageRequest};
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::operations::page::{CursorText, PageRequest};
+use crate::target::Target;
 use errors::Error;
-use validation::{Field, Kind, Values};
+use validation::{Choice, Integer, request};
 
-/// The field `status`.
-pub const LIST_STATUS: Field = Field::optional(
-    "status",
-    Kind::Choice(ProjectStatus::NAMES),
-    "Status of the projects. Default `active`.",
-);
-/// The field `limit`.
-pub const LIST_LIMIT: Field =
-    Field::optional("limit", Kind::Integer { min: 1, max: 50 }, "Maximum number of projects. Default 20.");
+/// Maximum number of projects on a page.
+pub type ProjectLimit = Integer<1, 50>;
 const DEFAULT_LIMIT: u64 = 20;
 /// Maximum number of returned projects in a cursor. Beyond it, projects that jump to the front are missing until the list is read
 /// from its start.
@@ -47,22 +40,37 @@ pub struct ListProjects {
     page: PageRequest,
 }
 
-impl ListProjects {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[LIST_STATUS, LIST_LIMIT, CURSOR];
+request! {
+    /// A page of the projects of the user.
+    pub struct ListProjectsRequest {
+        /// Status of the projects. Default `active`.
+        pub status?: Choice<ProjectStatus>,
+        /// Maximum number of projects. Default 20.
+        pub limit?: ProjectLimit,
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+    }
+}
 
-    /// Reads the parameters.
-    pub fn read(_: &Target, values: Values) -> Result<Self, Error> {
-        Ok(Self::from_values(values))
+impl FromRequest for ListProjects {
+    type Request = ListProjectsRequest;
+
+    fn from_request(_: &Target, request: ListProjectsRequest) -> Result<Self, Error> {
+        Ok(Self::new(request))
+    }
+}
+
+impl ListProjects {
+    fn new(request: ListProjectsRequest) -> Self {
+        Self {
+            status: request.status.map_or(ProjectStatus::Active, Choice::into_inner),
+            page: PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT),
+        }
     }
 
-    /// Reads the parameters of the route or the arguments of the tool.
-    pub fn from_values(mut values: Values) -> Self {
-        let status = values.name("status").and_then(|name| name.parse().ok());
-        Self {
-            status: status.unwrap_or(ProjectStatus::Active),
-            page: PageRequest::read(&mut values, DEFAULT_LIMIT),
-        }
+    /// Requests the first page. Without `status` it has the active projects, without `limit` up to 20.
+    pub fn first_page(status: Option<Choice<ProjectStatus>>, limit: Option<ProjectLimit>) -> Self {
+        Self::new(ListProjectsRequest { status, limit, cursor: None })
     }
 }
 

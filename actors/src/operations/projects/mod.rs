@@ -13,13 +13,13 @@ mod view;
 
 pub use add_items::AddItems;
 pub use context::{
-    CONTEXT_MAX_CHARS, ContextDecision, ContextNote, ContextProject, ContextSource, ReadContext,
+    ContextChars, ContextDecision, ContextNote, ContextProject, ContextSource, ReadContext,
     ReadContextResponse,
 };
 pub use decisions::{ChangeDecision, CreateDecision, DeleteDecision, ListDecisions};
 pub use edit::{ChangeProject, CreateProject, DeleteProject, ShowProject};
 pub use items::{ChangeItem, ListItems, RemoveItem};
-pub use list::{LIST_LIMIT, LIST_STATUS, ListProjects, ListProjectsResponse};
+pub use list::{ListProjects, ListProjectsResponse, ProjectLimit};
 pub use notes::{AddNote, ListNotes, WriteNote};
 pub use operator::{archive_project, create_project, list_projects};
 pub use view::ProjectView;
@@ -31,7 +31,7 @@ const DEFAULT_LIMIT: u64 = 50;
 mod field_types {
     use validation::{Text, Words};
 
-    /// A name of a project, or a title of a note or a decision.
+    /// A name of a project, or a title of a decision.
     pub type ProjectTitle = Words<1, 300>;
     /// A description, or the text of a decision.
     pub type ProjectText = Text<100_000>;

@@ -7,20 +7,17 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use serde::Serialize;
 
-use super::{DEFAULT_LIMIT, kinds};
+use super::DEFAULT_LIMIT;
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
-use crate::operation::Operation;
-use crate::operations::notes::{self, BODY, NoteResponse, NoteView};
-use crate::operations::page::{CURSOR, ListPage, PageRequest};
-use crate::operations::target::Target;
+use crate::operation::{FromRequest, Operation};
+use crate::operations::notes::{self, NoteBody, NoteResponse, NoteTitle, NoteView};
+use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::target::Target;
 use errors::Error;
 use library::notes::NewNote;
 use library::projects;
-use validation::{Field, Kind, Values};
-
-const TITLE: Field = Field::required("title", kinds::TITLE, "Title of the note.");
-const BODY_MD: Field = Field::required("bodyMd", BODY, "Text of the note, as Markdown.");
+use validation::{Flag, request};
 
 /// A note to be added by REST. It is pinned (contract.md, section 11).
 #[derive(Debug)]
@@ -29,14 +26,21 @@ pub struct AddNote {
     new: NewNote,
 }
 
-impl AddNote {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[TITLE, BODY_MD];
+request! {
+    /// A note to be added to a project by REST.
+    pub struct AddNoteRequest {
+        /// Title of the note.
+        pub title: NoteTitle,
+        /// Text of the note, as Markdown.
+        pub body_md: NoteBody,
+    }
+}
 
-    /// Reads path and body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        let title = values.text("title").unwrap_or_default();
-        let body = values.text("bodyMd").unwrap_or_default();
+impl FromRequest for AddNote {
+    type Request = AddNoteRequest;
+
+    fn from_request(target: &Target, request: AddNoteRequest) -> Result<Self, Error> {
+        let (title, body) = (request.title.into_inner(), request.body_md.into_inner());
         Ok(Self { project: target.id(0)?, new: NewNote { title, body, pinned: true } })
     }
 }
@@ -55,20 +59,25 @@ impl Operation for AddNote {
 #[derive(Debug)]
 pub struct WriteNote(AddNote);
 
-impl WriteNote {
-    /// The fields of the body.
-    pub const FIELDS: &'static [Field] = &[
-        TITLE,
-        BODY_MD,
-        Field::optional("pinned", Kind::Flag, "Whether the note is listed first and given to assistants."),
-    ];
+request! {
+    /// A note to be added to a project in the web app.
+    pub struct WriteNoteRequest {
+        /// Title of the note.
+        pub title: NoteTitle,
+        /// Text of the note, as Markdown.
+        pub body_md: NoteBody,
+        /// Whether the note is listed first and given to assistants.
+        pub pinned?: Flag,
+    }
+}
 
-    /// Reads path and body.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        let pinned = values.flag("pinned").unwrap_or(false);
-        let mut note = AddNote::read(target, values)?;
-        note.new.pinned = pinned;
-        Ok(Self(note))
+impl FromRequest for WriteNote {
+    type Request = WriteNoteRequest;
+
+    fn from_request(target: &Target, request: WriteNoteRequest) -> Result<Self, Error> {
+        let (title, body) = (request.title.into_inner(), request.body_md.into_inner());
+        let pinned = request.pinned.is_some_and(Flag::into_inner);
+        Ok(Self(AddNote { project: target.id(0)?, new: NewNote { title, body, pinned } }))
     }
 }
 
@@ -88,13 +97,22 @@ pub struct ListNotes {
     page: PageRequest,
 }
 
-impl ListNotes {
-    /// The parameters of the route.
-    pub const FIELDS: &'static [Field] = &[CURSOR, kinds::LIMIT];
+request! {
+    /// A page of the notes of a project.
+    pub struct ListNotesRequest {
+        /// The `nextCursor` of the page before. Without it the first page is returned.
+        pub cursor?: CursorText,
+        /// Maximum number of results. Default 50.
+        pub limit?: PageLimit,
+    }
+}
 
-    /// Reads path and parameters.
-    pub fn read(target: &Target, mut values: Values) -> Result<Self, Error> {
-        Ok(Self { project: target.id(0)?, page: PageRequest::read(&mut values, DEFAULT_LIMIT) })
+impl FromRequest for ListNotes {
+    type Request = ListNotesRequest;
+
+    fn from_request(target: &Target, request: ListNotesRequest) -> Result<Self, Error> {
+        let page = PageRequest::new(request.limit, request.cursor, DEFAULT_LIMIT);
+        Ok(Self { project: target.id(0)?, page })
     }
 }
 

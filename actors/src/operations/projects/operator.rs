@@ -9,6 +9,7 @@ use sea_orm::{
 use serde_json::{Map, Value};
 
 use super::CreateProject;
+use super::edit::CreateProjectRequest;
 use super::view::{self, ProjectView};
 use errors::Error;
 use library::context::CoreContext;
@@ -42,7 +43,7 @@ pub async fn create_project(
     user: UserId,
     members: Map<String, Value>,
 ) -> Result<ProjectView, Error> {
-    let new = CreateProject::from_values(validation::read_map(members, CreateProject::FIELDS)?);
+    let new = CreateProject::new(validation::read_object::<CreateProjectRequest>(members)?);
     let row = new.into_row(user, core.clock.now());
     let txn = begin_owned(&core.db, user).await?;
     let room = LibraryRoom::of_owner(&txn, core, user).await?;

@@ -188,8 +188,8 @@ pub async fn sources(ctx: &OperationContext, project: &project::Model) -> Result
 
 #[cfg(test)]
 mod tests {
+    use super::super::ContextChars;
     use super::*;
-    use validation::Kind;
 
     #[test]
     fn row_limits_exceed_what_fits_into_a_response() {
@@ -202,11 +202,11 @@ mod tests {
             role: entity::kind::ItemRole::Source,
             pinned: true,
         });
-        let Kind::Integer { max, .. } = super::super::CONTEXT_MAX_CHARS.kind else { panic!("not a number") };
+        let max = ContextChars::MAX.unsigned_abs();
 
         // Each with a comma behind it.
-        assert!((note.len() as u64 + 1) * MAX_TEXT_ROWS > max.unsigned_abs());
-        assert!((source.unwrap().len() as u64 + 1) * MAX_SOURCE_ROWS > max.unsigned_abs());
+        assert!((note.len() as u64 + 1) * MAX_TEXT_ROWS > max);
+        assert!((source.unwrap().len() as u64 + 1) * MAX_SOURCE_ROWS > max);
     }
 
     #[test]
