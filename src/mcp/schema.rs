@@ -27,14 +27,12 @@ mod tests {
     use super::*;
 
     request! {
-        #[expect(dead_code, reason = "only its schema is looked at")]
         struct ItemArguments {
             bookmark_id?: Id<BookmarkId>,
         }
     }
 
     request! {
-        #[expect(dead_code, reason = "only its schema is looked at")]
         struct EveryArguments {
             /// What to look for.
             query: Words<1, 500>,

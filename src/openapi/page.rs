@@ -413,7 +413,7 @@ mod tests {
         }
         assert_eq!(
             example_request(&document, "get", "/rest/v2/search"),
-            "curl 'https://carrel.example/rest/v2/search?q=how+do+ants+find+their+method' \\\n  -H \"Authorization: Bearer $CARREL_KEY\""
+            "curl 'https://carrel.example/rest/v2/search?q=how+do+ants+find+their+way' \\\n  -H \"Authorization: Bearer $CARREL_KEY\""
         );
     }
 

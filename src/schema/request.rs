@@ -72,7 +72,6 @@ mod tests {
     }
 
     request! {
-        #[expect(dead_code, reason = "only its schema is looked at")]
         struct IdsRequest {
             /// A folder.
             folder?: Text<9>,
@@ -82,7 +81,6 @@ mod tests {
     }
 
     request! {
-        #[expect(dead_code, reason = "only its schema is looked at")]
         struct OuterRequest {
             flag: Flag,
             parts: List<IdsRequest, 1, 9>,

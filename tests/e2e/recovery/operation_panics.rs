@@ -51,7 +51,9 @@ static ROUTES: [Route; 1] = [Route {
     statuses: &[StatusCode::OK],
     reply: |generator| generator.subschema_for::<()>(),
     answer: |route, request, payload| {
-        Box::pin(Rest::answer::<PanickingOperation, NoFields>(route, request, payload, make, |_| StatusCode::OK))
+        Box::pin(Rest::answer::<PanickingOperation, NoFields>(route, request, payload, make, |_| {
+            StatusCode::OK
+        }))
     },
 }];
 

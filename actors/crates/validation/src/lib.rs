@@ -39,7 +39,7 @@ mod request;
 mod schema;
 mod types;
 
-pub use entity::kind::{NamedKind, NotAKind};
+pub use entity::kind::{NamedKind, UnknownName};
 pub use faults::{
     Faults, ImportFaults, ImportMode, JsonFaults, JsonMode, QueryFaults, QueryMode, ReadMode, RequestError,
 };

@@ -109,7 +109,7 @@ impl Sequence for NoItems {
 
 #[cfg(test)]
 mod tests {
-    use entity::kind::NotAKind;
+    use entity::kind::UnknownName;
     use uuid::Uuid;
 
     use super::*;
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(read.share.map(Fraction::into_inner), Some(0.5));
         assert_eq!(read.after.unwrap().into_inner().to_string(), "2024-05-06T07:08:09.000Z");
         assert!(read.id.is_none() && read.folder.is_none());
-        assert_eq!("moon".parse::<SourceChoice>(), Err(NotAKind));
+        assert_eq!("moon".parse::<SourceChoice>(), Err(UnknownName));
     }
 
     /// Threat table (row J2).

@@ -61,10 +61,10 @@ macro_rules! choices {
         }
 
         impl ::std::str::FromStr for $name {
-            type Err = $crate::NotAKind;
+            type Err = $crate::UnknownName;
 
-            fn from_str(name: &str) -> ::std::result::Result<Self, $crate::NotAKind> {
-                match name { $($text => Ok($name::$variant),)+ _ => Err($crate::NotAKind) }
+            fn from_str(name: &str) -> ::std::result::Result<Self, $crate::UnknownName> {
+                match name { $($text => Ok($name::$variant),)+ _ => Err($crate::UnknownName) }
             }
         }
     };
