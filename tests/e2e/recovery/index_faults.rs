@@ -152,7 +152,7 @@ async fn index_that_fails_searches_of_one_user_is_filled_again() {
         let index = read_index_state(&server.anonymous()).await;
         assert_eq!(
             (&index["state"], &index["ok"]),
-            (&json!("wait_until_complete"), &json!(true)),
+            (&json!("complete"), &json!(true)),
             "{failed}"
         );
         let answer = key.get("/rest/v2/search?q=heron").await;

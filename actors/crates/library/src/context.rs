@@ -14,7 +14,7 @@ use crate::clock::Clock;
 /// The context of row logic. Clones share everything.
 #[derive(Clone)]
 pub struct CoreContext {
-    /// The database.
+    /// The rows of libraries.
     pub db: Db,
     /// The database through connections of its own, for rows of account security ([`Db::for_accounts`]).
     pub accounts_db: Db,
