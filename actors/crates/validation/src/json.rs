@@ -207,7 +207,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::types::{
+    use crate::field_types::{
         Alternatives, Choice, ExactlyOne, Flag, Fraction, Id, Integer, JoinedRequest, List, Sha256Hex, Words,
     };
     use crate::{choices, request};

@@ -32,23 +32,23 @@
 //! | characters of a name in a fault | 100 |
 
 mod faults;
+mod field_types;
 mod json;
 mod macros;
 mod query;
 mod request;
 mod schema;
-mod types;
 
 pub use entity::kind::{NamedKind, UnknownName};
 pub use faults::{
     Faults, ImportFaults, ImportMode, JsonFaults, JsonMode, QueryFaults, QueryMode, ReadMode, RequestError,
+};
+pub use field_types::{
+    Alternatives, Choice, Content, ExactlyOne, FileName, Flag, Fraction, Id, Integer, JoinedRequest, Label,
+    List, MAX_URL_CHARS, OpenObject, Patch, Sha256Hex, Shapes, Text, Time, UrlText, Words, label,
 };
 pub use json::{parse_json, read_import, read_json, read_object};
 pub use macros::NoFields;
 pub use query::read_query;
 pub use request::{FieldName, Request};
 pub use schema::{remove_null, schema_of, separate_null};
-pub use types::{
-    Alternatives, Choice, Content, ExactlyOne, FileName, Flag, Fraction, Id, Integer, JoinedRequest, Label,
-    List, MAX_URL_CHARS, OpenObject, Patch, Sha256Hex, Shapes, Text, Time, UrlText, Words, label,
-};

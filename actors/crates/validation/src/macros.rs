@@ -108,7 +108,7 @@ request! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::{Flag, Patch, Text, Words};
+    use crate::field_types::{Flag, Patch, Text, Words};
     use crate::{Request, read_json, schema_of};
 
     request! {

@@ -113,7 +113,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::types::{Choice, Flag, Fraction, Id, Integer, Text, Time, Words};
+    use crate::field_types::{Choice, Flag, Fraction, Id, Integer, Text, Time, Words};
     use crate::{choices, request};
 
     choices! {

@@ -86,9 +86,11 @@ fn join_lines(schema: &mut Schema) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::field_types::{
+        Alternatives, ExactlyOne, Flag, Fraction, Id, JoinedRequest, List, Text, Words,
+    };
     use crate::macros::NoFields;
     use crate::request;
-    use crate::types::{Alternatives, ExactlyOne, Flag, Fraction, Id, JoinedRequest, List, Text, Words};
     use uuid::Uuid;
 
     request! {

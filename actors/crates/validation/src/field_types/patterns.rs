@@ -29,7 +29,7 @@ pub const SHA_256: &str = "^[0-9A-Fa-f]{64}$";
 
 #[cfg(test)]
 mod tests {
-    use crate::types::label;
+    use crate::field_types::label;
 
     /// Whether `invisible!` has this character.
     fn is_invisible(c: char) -> bool {

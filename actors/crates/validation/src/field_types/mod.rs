@@ -37,7 +37,7 @@ macro_rules! inline_schema {
         }
     };
     ($name:literal, $schema:tt) => {
-        $crate::types::inline_schema!($name, |_generator| schemars::json_schema!($schema));
+        $crate::field_types::inline_schema!($name, |_generator| schemars::json_schema!($schema));
     };
 }
 
