@@ -45,7 +45,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("actors/crates/runtime", &[]),
     ("actors/crates/sandbox", &["parse"]),
     ("actors/crates/search", &["disk", "entity", "inference", "text"]),
-    ("actors/crates/storage", &["disk", "entity", "text"]),
+    ("actors/crates/storage", &["disk", "entity"]),
     ("actors/crates/text", &[]),
     ("actors/crates/validation", &["entity", "errors", "text"]),
     ("actors/crates/web", &["disk", "text"]),

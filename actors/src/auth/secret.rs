@@ -106,21 +106,15 @@ impl SecretHash {
 
     /// Returns 64 hexadecimal digits in lower case.
     pub fn hex(&self) -> String {
-        text::hexadecimal(&self.0)
+        base16ct::lower::encode_string(&self.0)
     }
 
     /// Parses the output of [`hex`](Self::hex). Returns `None` for anything else.
     pub fn from_hex(hex: &str) -> Option<Self> {
-        let is_digit = |b: &u8| b.is_ascii_digit() || (b'a'..=b'f').contains(b);
-        let (pairs, []) = hex.as_bytes().as_chunks::<2>() else { return None };
-        if pairs.len() != 32 || !hex.as_bytes().iter().all(is_digit) {
-            return None;
-        }
         let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(pairs) {
-            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-        }
-        Some(Self(bytes))
+        // Fewer digits are decoded too, into the first bytes.
+        let decoded = base16ct::lower::decode(hex, &mut bytes).ok()?;
+        (decoded.len() == 32).then_some(Self(bytes))
     }
 }
 

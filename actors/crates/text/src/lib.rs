@@ -16,7 +16,6 @@
 //! | find boundaries of words and grapheme clusters | [`word_bounds`], [`is_cluster_bound`] |
 //! | split into passages or sentences | [`chunk::split`], [`chunk::split_pages`], [`chunk::sentences`] |
 //! | decode bytes whose encoding is declared in a header, in the text, or nowhere | [`charset::decode`], [`charset::decode_file`] |
-//! | write bytes as hexadecimal digits | [`hexadecimal`] |
 //!
 //! Offsets and lengths are Unicode scalar values (contract.md, section 1) unless a name says bytes. Text is cut between
 //! grapheme clusters only; ranges that the caller gives ([`slice_chars`], the offset of [`page()`]) are taken as given. Every
@@ -34,11 +33,6 @@ pub use clean::{clean, is_control_or_bidi, is_deceptive, is_joiner, normalize_in
 pub use language::language;
 pub use page::{Page, Window, page, segments};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
-
-/// Formats bytes as hexadecimal digits, two in lower case for each byte.
-pub fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 /// Returns the number of scalar values of a text.
 pub fn char_count(text: &str) -> usize {

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use text::{head, hexadecimal};
+use text::head;
 
 use crate::answerer::{Question, SourcePassage};
 
@@ -55,7 +55,7 @@ fn fence(question: &Question) -> String {
         digest.update(text.len().to_be_bytes());
         digest.update(text);
     }
-    let digest = hexadecimal(&digest.finalize());
+    let digest = base16ct::lower::encode_string(&digest.finalize());
     format!("FENCE-{}", digest.get(..24).unwrap_or_default())
 }
 

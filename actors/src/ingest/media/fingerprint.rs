@@ -18,5 +18,5 @@ pub async fn fingerprint(file: &Path) -> Result<String> {
     (&mut file).take(END_BYTES).read_to_end(&mut ends).await?;
     file.seek(SeekFrom::Start(bytes.saturating_sub(END_BYTES))).await?;
     (&mut file).take(END_BYTES).read_to_end(&mut ends).await?;
-    Ok(format!("{bytes}-{}", text::hexadecimal(&Sha256::digest(&ends))))
+    Ok(format!("{bytes}-{}", base16ct::lower::encode_string(&Sha256::digest(&ends))))
 }

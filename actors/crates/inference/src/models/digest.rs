@@ -38,21 +38,18 @@ impl TryFrom<String> for Digest {
     type Error = InvalidDigest;
 
     fn try_from(text: String) -> Result<Self, InvalidDigest> {
-        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
         let mut digest = [0; 32];
-        if pairs.len() != digest.len() || !rest.is_empty() {
-            return Err(InvalidDigest);
+        match base16ct::mixed::decode(text, &mut digest) {
+            // Fewer digits are decoded too, into the first bytes.
+            Ok(decoded) if decoded.len() == 32 => Ok(Self(digest)),
+            Ok(_) | Err(_) => Err(InvalidDigest),
         }
-        for (byte, [high, low]) in digest.iter_mut().zip(pairs) {
-            *byte = hex_digit(*high)? * 16 + hex_digit(*low)?;
-        }
-        Ok(Self(digest))
     }
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(out, "{byte:02x}"))
+        write!(out, "{:x}", base16ct::HexDisplay(&self.0))
     }
 }
 
@@ -77,11 +74,6 @@ pub(super) fn copy(from: &mut dyn Read, to: &mut dyn Write) -> io::Result<(u64, 
         to.write_all(read)?;
         length += read.len() as u64;
     }
-}
-
-fn hex_digit(digit: u8) -> Result<u8, InvalidDigest> {
-    let value = char::from(digit).to_digit(16).ok_or(InvalidDigest)?;
-    u8::try_from(value).map_err(|_| InvalidDigest)
 }
 
 #[cfg(test)]

@@ -25,7 +25,6 @@ use entity::{
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use text::hexadecimal;
 use uuid::Uuid;
 
 use crate::BATCH_ROWS;
@@ -162,5 +161,5 @@ pub fn highlight_digest(row: &highlight::Model) -> String {
 }
 
 fn digest(value: &Value) -> String {
-    hexadecimal(&Sha256::digest(value.to_string().as_bytes()))
+    base16ct::lower::encode_string(&Sha256::digest(value.to_string().as_bytes()))
 }

@@ -12,7 +12,6 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter};
 use sha2::{Digest, Sha256};
 use storage::blobs::{BlobError, BlobWriter, PART_BYTES, blob_path};
-use text::hexadecimal;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
@@ -157,7 +156,7 @@ impl UploadReceiver {
         let assigned = async {
             let digest = digest.await.map_err(Error::internal)?.finalize();
             blob.finish().await?;
-            record_arrival(&core, &upload, &lease, hexadecimal(&digest)).await
+            record_arrival(&core, &upload, &lease, base16ct::lower::encode_string(&digest)).await
         };
         let assigned = assigned.await;
         if assigned.is_err() {

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use feed_rs::model::{Entry, FeedType, Link, Person};
 use sha2::{Digest, Sha256};
-use text::hexadecimal;
 use url::Url;
 
 use super::{Enclosure, Item, is_page, resolve_url, text_construct};
@@ -113,7 +112,7 @@ pub fn assign_keys(items: &mut [Item]) {
 }
 
 fn digest(text: &str) -> String {
-    hexadecimal(&Sha256::digest(text.as_bytes()))
+    base16ct::lower::encode_string(&Sha256::digest(text.as_bytes()))
 }
 
 fn is_whole(text: &str) -> bool {

@@ -12,7 +12,6 @@ use object_store::path::Path as Key;
 use object_store::signer::{HeaderName, HeaderValue, Method, SignedUrlOptions, Signer};
 use object_store::{Attribute, GetOptions, GetResult, ObjectStore, ObjectStoreExt, WriteMultipart};
 use sha2::{Digest, Sha256};
-use text::hexadecimal;
 use tokio_util::bytes::Bytes;
 use url::Url;
 
@@ -172,6 +171,6 @@ impl PresignedUploads for S3Store {
         while let Some(part) = bytes.next().await {
             digest.update(&part?);
         }
-        Ok(hexadecimal(&digest.finalize()))
+        Ok(base16ct::lower::encode_string(&digest.finalize()))
     }
 }

@@ -110,7 +110,7 @@ impl PageUrl {
         }
         // The parser writes ASCII only, and a normalised URL has no fragment that this one could be mistaken for.
         let digest = Sha256::digest(whole.as_bytes());
-        let hex = text::hexadecimal(&digest);
+        let hex = base16ct::lower::encode_string(&digest);
         format!("{}#sha256-{hex}", whole.get(..MAX_PLAIN_KEY_BYTES).unwrap_or_default())
     }
 }

@@ -158,7 +158,7 @@ pub async fn handle_notification(
 fn is_signed(push: &Push, row: &Model, signature: &str, body: &[u8]) -> bool {
     let secret = push.secret(row.source_id, &row.hub);
     let Some((method, tag)) = signature.trim().split_once('=') else { return false };
-    let Some(tag) = decode_hexadecimal(tag) else { return false };
+    let Ok(tag) = base16ct::mixed::decode_vec(tag) else { return false };
     match method.to_ascii_lowercase().as_str() {
         "sha1" => is_tag_of::<Hmac<Sha1>>(&secret, body, &tag),
         "sha256" => is_tag_of::<Hmac<Sha256>>(&secret, body, &tag),
@@ -172,14 +172,6 @@ fn is_tag_of<M: Mac + KeyInit>(secret: &str, body: &[u8], tag: &[u8]) -> bool {
     let Ok(mut mac) = <M as KeyInit>::new_from_slice(secret.as_bytes()) else { return false };
     mac.update(body);
     mac.verify_slice(tag).is_ok()
-}
-
-fn decode_hexadecimal(digits: &str) -> Option<Vec<u8>> {
-    if !digits.len().is_multiple_of(2) || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
-    }
-    let pairs = (0..digits.len()).step_by(2);
-    pairs.map(|at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok()).collect()
 }
 
 #[cfg(test)]
@@ -200,7 +192,7 @@ mod tests {
         let signed = |secret: &str, body: &[u8]| {
             let mut mac = Hmac::<Sha1>::new_from_slice(secret.as_bytes()).unwrap();
             mac.update(body);
-            format!("sha1={}", text::hexadecimal(&mac.finalize().into_bytes()))
+            format!("sha1={}", base16ct::lower::encode_string(&mac.finalize().into_bytes()))
         };
         let own = push.secret(row.source_id, &row.hub);
 

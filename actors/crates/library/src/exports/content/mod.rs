@@ -15,7 +15,6 @@ use parse::archive::{
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::json;
 use storage::blobs::BlobStore;
-use text::hexadecimal;
 use uuid::Uuid;
 
 use super::archive::ArchiveSender;
@@ -208,8 +207,8 @@ fn entry_record(row: entry::Model, bookmark: Option<Uuid>) -> EntryRecord {
     EntryRecord {
         id: row.id.0,
         feed: row.feed_id.0,
-        key: hexadecimal(&row.key_hash),
-        said: hexadecimal(&row.content_hash),
+        key: base16ct::lower::encode_string(&row.key_hash),
+        said: base16ct::lower::encode_string(&row.content_hash),
         url: row.url,
         title: row.title,
         author: row.author,

@@ -8,7 +8,6 @@ use sandbox::SandboxError;
 use sandbox::import::ImportReader;
 use sea_orm::EntityTrait;
 use sha2::{Digest, Sha256};
-use text::hexadecimal;
 use tokio_util::bytes::Bytes;
 
 use super::super::context::ImportContext;
@@ -164,7 +163,7 @@ async fn copy(
             writer.write(Bytes::from(piece)).await?;
         }
     }
-    let sha256 = hexadecimal(&digest.finalize());
+    let sha256 = base16ct::lower::encode_string(&digest.finalize());
     let is_as_recorded =
         length == file.bytes && file.sha256.as_ref().is_none_or(|declared| *declared == sha256);
     Ok(is_as_recorded.then_some(sha256))

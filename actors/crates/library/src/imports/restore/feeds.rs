@@ -186,12 +186,7 @@ pub fn same_entry(user: UserId, feed: FeedId, key: &[u8]) -> Select<entry::Entit
 
 /// Decodes a hash from its hexadecimal digits, which exports write in lower case.
 fn decode_hash(hexadecimal: &str) -> Option<Vec<u8>> {
-    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    if hexadecimal.len() != 2 * HASH_BYTES || !hexadecimal.bytes().all(is_digit) {
-        return None;
-    }
-    let byte = |at: usize| u8::from_str_radix(hexadecimal.get(at..at + 2)?, 16).ok();
-    (0..2 * HASH_BYTES).step_by(2).map(byte).collect()
+    base16ct::lower::decode_vec(hexadecimal).ok().filter(|hash| hash.len() == HASH_BYTES)
 }
 
 #[cfg(test)]
