@@ -14,6 +14,7 @@
 //! | run blocking work in a lane whose permits no other lane can take | [`Workers::run`] |
 //! | hash passwords a few at a time, fairly | [`Workers::run_password_hash`] |
 //! | give permits or turns to waiting accounts in turn | [`FairSemaphore`], [`FairQueue`] |
+//! | have one lock, or the same number of permits, for each key | [`KeyedMutex`], [`KeyedSemaphore`] |
 //! | share one value for each key among its holders | [`KeyedWeakMap`] |
 //! | write an error with its causes to the log | [`error_chain()`] |
 //!
@@ -34,6 +35,8 @@ mod fair_queue;
 mod fair_semaphore;
 mod health;
 mod heartbeat;
+mod keyed_mutex;
+mod keyed_semaphore;
 mod keyed_weak_map;
 mod port;
 mod priority;
@@ -47,6 +50,8 @@ pub use fair_queue::{FairQueue, QUEUE_RETRY_AFTER, QueueFull};
 pub use fair_semaphore::{FairPermit, FairSemaphore, PermitError};
 pub use health::{Health, HealthReport};
 pub use heartbeat::Heartbeat;
+pub use keyed_mutex::KeyedMutex;
+pub use keyed_semaphore::KeyedSemaphore;
 pub use keyed_weak_map::KeyedWeakMap;
 pub use port::{AskError, Port};
 pub use supervisor::{SupervisorConfig, supervise};

@@ -51,7 +51,7 @@ pub struct UploadReceiver {
     /// Digest of the parts so far. It is computed on another thread while the next part arrives.
     digest: JoinHandle<Sha256>,
     lock: ReceiveLock,
-    _slot: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl UploadReceiver {
@@ -74,7 +74,7 @@ impl UploadReceiver {
         check_headers(&upload, announced_bytes, request)?;
         let lock = uploads.receive_locks.acquire(request.upload).await;
         // After the lock: an older request for the same upload has given back its slot by then.
-        let slot = uploads.receive_slots.acquire(upload.user_id)?;
+        let permit = uploads.receive_slots.try_acquire(upload.user_id)?;
         // Read again: the upload may have been completed with the former bytes while this request waited for the lock.
         let upload = find_uncompleted(core, request.upload).await?;
         if uploads.store.presigned_uploads().is_some() {
@@ -102,7 +102,7 @@ impl UploadReceiver {
             received_bytes: 0,
             digest,
             lock,
-            _slot: slot,
+            _permit: permit,
         })
     }
 
