@@ -284,7 +284,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::http::answer_turns::AnswerTurns;
+    use crate::http::answer_slots::AnswerSlots;
     use crate::server::wire::connections::Connections;
 
     const SHORT_DEADLINE: Duration = Duration::from_millis(20);
@@ -308,7 +308,7 @@ mod tests {
         let slot = connections.admit(None).unwrap();
         let drain = CancellationToken::new();
         let transport =
-            Transport::new(io, slot, deadlines, UnsentAnswers::new(AnswerTurns::default()), drain.clone());
+            Transport::new(io, slot, deadlines, UnsentAnswers::new(AnswerSlots::default()), drain.clone());
         Pair { transport, peer, drain, connections }
     }
 
