@@ -1,5 +1,5 @@
-//! Slots for reading from the library of an account and building an answer, so that an account that asks for many large answers at once
-//! delays itself and not the others.
+//! Slots for reading from the library of an account and building an answer, so that an account that asks for many large answers at
+//! once delays itself and not the others.
 //!
 //! | What | Bound |
 //! |---|---|
@@ -7,12 +7,12 @@
 //! | unsent bytes of one account ([`MAX_UNSENT_BYTES`]) | 32 MiB; it gets no more slots until some have been sent |
 //! | the wait for a slot | 10 seconds, then 503 |
 //!
-//! A slot is released when the answer has been handed to its connection and its bytes count as unsent. So an account can have 4 more
-//! answers in memory than the bound of its unsent bytes allows. A client that does not read its answers loses its connections by
-//! the deadlines of writing (`server::wire`), and then their bytes no longer count.
+//! A slot is released when the answer has been handed to its connection and its bytes count as unsent. So an account can have 4
+//! more answers in memory than the bound of its unsent bytes allows. A client that does not read its answers loses its connections
+//! by the deadlines of writing (`server::wire`), and then their bytes no longer count.
 //!
-//! Waiting accounts take turns as in a [`runtime::FairSemaphore`]. In addition each account has a bound of its own, which its unsent
-//! bytes lower to zero.
+//! Waiting accounts take turns as in a [`runtime::FairSemaphore`]. In addition each account has a bound of its own, which its
+//! unsent bytes lower to zero.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -94,13 +94,13 @@ impl Wire {
 
     fn accept(&self, io: TcpStream) -> Result<(Transport, Protocol, Option<SocketAddr>), DispatchError> {
         let peer = io.peer_addr().ok();
-        let Some(slot) = self.connections.admit(peer.map(|peer| peer.ip())) else {
+        let Some(permit) = self.connections.try_acquire(peer.map(|peer| peer.ip())) else {
             return Err(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()));
         };
         // Answers are written in pieces: the last one must not wait until the peer has acknowledged the others.
         let _ = io.set_nodelay(true);
         let _ = SockRef::from(&io).set_tcp_notsent_lowat(MAX_KERNEL_UNSENT_BYTES);
-        let transport = Transport::new(io, slot, self.deadlines, self.unsent.clone(), self.drain.clone());
+        let transport = Transport::new(io, permit, self.deadlines, self.unsent.clone(), self.drain.clone());
         Ok((transport, Protocol::Http1, peer))
     }
 }

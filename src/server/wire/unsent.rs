@@ -1,10 +1,10 @@
 //! The memory of answers that have not been sent yet, and of long heads of their requests, whose buffers are kept meanwhile.
 //!
 //! The encoded part of an answer is bounded for each connection, but an answer in memory of which only the beginning is encoded can
-//! have megabytes. Until it is encoded, such an answer counts for its account, which gets no slot to build more answers while it has
-//! too much of them ([`crate::http::answer_slots`]). Once its reader blocks writing, it counts towards a budget with shares too. If
-//! it exceeds the budget, the connection is closed, unless its reader continues at once: not all answers need a slot, and many
-//! accounts can have slow readers.
+//! have megabytes. Until it is encoded, such an answer counts for its account, which gets no slot to build more answers while it
+//! has too much of them ([`crate::http::answer_slots`]). Once its reader blocks writing, it counts towards a budget with shares
+//! too. If it exceeds the budget, the connection is closed, unless its reader continues at once: not all answers need a slot, and
+//! many accounts can have slow readers.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -38,20 +38,20 @@ impl AccountShares {
     }
 
     /// Waits for a connection of the account's share. Returns `None` for work without an account, which is not bounded.
-    pub async fn acquire(&self) -> Result<Option<ShareHold>, DbErr> {
+    pub async fn acquire(&self) -> Result<Option<SharePermit>, DbErr> {
         let Ok(account) = ACCOUNT.try_with(|account| *account) else { return Ok(None) };
         match tokio::time::timeout(self.max_wait, self.shares.acquire(account)).await {
-            Ok(Ok(permit)) => Ok(Some(ShareHold(permit))),
+            Ok(Ok(permit)) => Ok(Some(SharePermit(permit))),
             Ok(Err(_)) | Err(_) => Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)),
         }
     }
 }
 
-/// A connection of an account's share, until this is dropped.
+/// The permit to hold a connection of an account's share. It is released when it is dropped.
 #[derive(Debug)]
-pub(super) struct ShareHold(OwnedSemaphorePermit);
+pub(super) struct SharePermit(OwnedSemaphorePermit);
 
-impl ShareHold {
+impl SharePermit {
     /// Inspects an error of the write. If the database is unreachable or a lock was not free in time, other writes of the account that wait
     /// for a connection would wait as long. They are refused immediately, and so are new ones until the whole share is free again.
     pub fn record(&self, error: &DbErr) {

@@ -7,8 +7,9 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use super::keyed_weak_map::KeyedWeakMap;
 
-/// The same number of permits for each key. Callers that wait for a permit of one key get it in the order of their arrival, and do not
-/// delay those of other keys. A semaphore exists while a caller holds a permit of its key or waits for one. Clones share the permits.
+/// The same number of permits for each key. Callers that wait for a permit of one key get it in the order of their arrival, and do
+/// not delay those of other keys. A semaphore exists while a caller holds a permit of its key or waits for one. Clones share the
+/// permits.
 #[derive(Debug)]
 pub struct KeyedSemaphore<K> {
     permits: usize,

@@ -25,6 +25,17 @@
 //! | callers in a [`FairQueue`] | 4,096, and 1,024 of one account |
 //! | unwritten items in a [`BatchBuffer`] | 50 batches; then the oldest are dropped |
 //!
+//! All crates have these words for who waits for what, also those that do not depend on this one:
+//!
+//! | Word | Meaning |
+//! |---|---|
+//! | slot | room for one piece of work, out of a bounded number |
+//! | lock | room for one holder |
+//! | permit, guard | holds a slot, or a lock, which is released when it is dropped |
+//! | queue | the callers that wait |
+//! | `acquire`, `lock` | waits in the queue |
+//! | `try_acquire` | does not wait, but returns that there is no slot |
+//!
 //! Supervision needs unwinding: no profile may set `panic = "abort"`. An actor loses its state in a crash; the file of each actor says
 //! what that means. Nothing is retried: the caller learns at once that an actor is busy, late or crashed ([`AskError`]). This crate
 //! knows no rows, no HTTP and no settings, and depends on no other crate of Carrel.

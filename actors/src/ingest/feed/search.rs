@@ -29,7 +29,7 @@ const MAX_LOCK_WAIT: Duration = Duration::from_secs(40);
 #[derive(Clone, Debug)]
 pub struct FeedSearches {
     permits: FairSemaphore<UserId>,
-    /// The searches whose result a request waits for or uses, by normalised URL.
+    /// Locks of the searches whose result a request waits for or uses, by normalised URL.
     by_url: KeyedMutex<String, Option<FinishedSearch>>,
 }
 
