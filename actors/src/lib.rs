@@ -21,6 +21,7 @@
 //! | Module | Content |
 //! |---|---|
 //! | [`service_state`] | facts about the whole service that every process reads |
+//! | `write_behind` | how an actor gathers small changes and writes them together, one batch after another |
 //! | [`ai`], [`answerer`] | the pause of the AI and the budgets; answers to questions |
 //! | [`activity`], [`notices`] | the activity view, notices in the app and by e-mail |
 //! | [`retrieval`] | search: the passage index behind its actor |
@@ -51,3 +52,4 @@ pub mod service;
 pub mod service_state;
 pub mod target;
 pub mod worker;
+mod write_behind;

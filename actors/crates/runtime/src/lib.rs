@@ -9,7 +9,7 @@
 //! | ask an actor, with a bound on how many ask at once and on how long each waits | [`Port::ask`] |
 //! | send it a message without waiting | [`Port::tell`] |
 //! | know how an actor is doing | [`Health`] |
-//! | gather small writes in an actor and write them together, one batch after another | [`BatchBuffer`], [`WriteBehind`] |
+//! | gather items until a batch is full, and again while they cannot be written | [`BatchBuffer`] |
 //! | repeat an action while something is under way, such as the renewal of a lease | [`Heartbeat`] |
 //! | run blocking work in a lane whose permits no other lane can take | [`Workers::run`] |
 //! | hash passwords a few at a time, fairly | [`Workers::run_password_hash`] |
@@ -53,7 +53,6 @@ mod port;
 mod priority;
 mod supervisor;
 mod workers;
-mod write_behind;
 
 pub use batch_buffer::BatchBuffer;
 pub use error_chain::error_chain;
@@ -67,4 +66,3 @@ pub use keyed_weak_map::KeyedWeakMap;
 pub use port::{AskError, Port};
 pub use supervisor::{SupervisorConfig, supervise};
 pub use workers::{Lane, WorkError, Workers};
-pub use write_behind::{Flush, WriteBehind, WriteError, WriteFuture, WriteLock};

@@ -16,7 +16,6 @@ use entity::oauth_grant;
 use entity::scope::Scopes;
 use entity::time::Timestamp;
 use errors::Error;
-use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
@@ -30,6 +29,7 @@ use super::token::{self, TokenPair, TokenRefresh};
 use super::token_error::TokenError;
 use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
 use crate::auth::secret::Secret;
+use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
@@ -65,7 +65,6 @@ impl GrantActor {
 impl WriteBehind for GrantActor {
     type Batch = LastUseBuffer<GrantId>;
     type Output = ();
-    type Error = Error;
     const BATCH_NAME: &'static str = "the last uses of connections";
 
     fn write_lock(&self) -> WriteLock {
@@ -76,7 +75,7 @@ impl WriteBehind for GrantActor {
         std::mem::take(&mut self.uses)
     }
 
-    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, (), Error> {
+    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, ()> {
         let db = self.ctx.db.clone();
         Box::pin(async move {
             let written = write_uses(&db, &uses).await;
@@ -263,10 +262,10 @@ impl Handler<GrantClientInfo> for GrantActor {
     }
 }
 
-impl Handler<Flush<Error>> for GrantActor {
+impl Handler<Flush> for GrantActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
         self.flush()
     }
 }

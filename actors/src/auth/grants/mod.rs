@@ -38,13 +38,14 @@ use entity::{oauth_client, oauth_grant, user};
 use errors::Error;
 use library::clock::Clock;
 use moka::sync::Cache;
-use runtime::{Flush, Port, SupervisorConfig, supervise};
+use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::{DbErr, EntityTrait};
 
 use crate::auth::keys::cache_epoch::CacheEpoch;
 use crate::auth::limits::IpRateLimiter;
 use crate::auth::secret::{Secret, SecretHash};
 use crate::service_state;
+use crate::write_behind::Flush;
 use actor::{ConsentAnswer, ConsentOffer, Disconnection, GrantActor, GrantClientInfo, TokenRevocation};
 use client::{ClientCredentials, ClientMetadata, InvalidClientMetadata};
 use connection_test::ConnectionTests;
@@ -468,7 +469,7 @@ impl Grants {
     /// # Errors
     /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
     pub async fn flush(&self) -> Result<(), Error> {
-        self.port.ask(Flush::default()).await?
+        self.port.ask(Flush).await?
     }
 
     /// Returns the actor's port, for health checks and the drain.

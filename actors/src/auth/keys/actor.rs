@@ -20,7 +20,6 @@ use entity::{api_key, user};
 use errors::Error;
 use library::clock::Clock;
 use moka::sync::Cache;
-use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
@@ -31,6 +30,7 @@ use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
 use crate::auth::secret::{Secret, SecretHash};
 use crate::notices::{FirstUse, Notices};
 use crate::service_state::{self, ServiceStateKey};
+use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
 const CHECK_INTERVAL: Duration = Duration::from_millis(400);
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
@@ -104,7 +104,6 @@ impl KeyActor {
 impl WriteBehind for KeyActor {
     type Batch = LastUseBuffer<KeyId>;
     type Output = ();
-    type Error = Error;
     const BATCH_NAME: &'static str = "the last uses of keys";
 
     fn write_lock(&self) -> WriteLock {
@@ -115,7 +114,7 @@ impl WriteBehind for KeyActor {
         std::mem::take(&mut self.uses)
     }
 
-    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, (), Error> {
+    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, ()> {
         let db = self.db.clone();
         Box::pin(async move {
             let written = write_uses(&db, &uses).await;
@@ -335,10 +334,10 @@ impl Handler<KeyClientInfo> for KeyActor {
     }
 }
 
-impl Handler<Flush<Error>> for KeyActor {
+impl Handler<Flush> for KeyActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
         self.flush()
     }
 }

@@ -23,11 +23,12 @@ use entity::time::Timestamp;
 use errors::Error;
 use library::clock::Clock;
 use moka::sync::Cache;
-use runtime::{Flush, Port, SupervisorConfig, supervise};
+use runtime::{Port, SupervisorConfig, supervise};
 
 use crate::auth::secret::{Secret, SecretHash};
 use crate::notices::Notices;
 use crate::service_state::{self, ServiceStateKey};
+use crate::write_behind::Flush;
 use actor::{KeyActor, KeyChange, KeyClientInfo, KeyCreation, KeyLookup, KeyRegeneration, KeyRevocation};
 use cache_epoch::CacheEpoch;
 
@@ -203,7 +204,7 @@ impl Keys {
     /// # Errors
     /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
     pub async fn flush(&self) -> Result<(), Error> {
-        self.port.ask(Flush::default()).await?
+        self.port.ask(Flush).await?
     }
 
     /// Returns the actor's port, for health checks and the drain.
