@@ -46,7 +46,7 @@ use crate::auth::limits::IpRateLimiter;
 use crate::auth::secret::{Secret, SecretHash};
 use crate::service_state;
 use crate::write_behind::Flush;
-use actor::{ConsentAnswer, ConsentOffer, Disconnection, GrantActor, GrantClientInfo, TokenRevocation};
+use actor::{Disconnection, GrantActor, GrantClientInfo, TokenRevocation};
 use client::{ClientCredentials, ClientMetadata, InvalidClientMetadata};
 use connection_test::ConnectionTests;
 use context::GrantContext;
@@ -336,27 +336,27 @@ impl Grants {
     /// Stores what a consent page offers, and returns the ticket for its form.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
+    /// [`Error::Internal`] when the database fails.
     pub async fn create_consent_ticket(
         &self,
         request: AuthorizationRequest,
         browser: Browser,
         offered: Scopes,
     ) -> Result<Secret, Error> {
-        self.port.ask(ConsentOffer(request, browser, offered)).await?
+        consent::create_ticket(&self.ctx, request, browser, offered).await
     }
 
     /// Takes the user's answer to a consent page; `None` if the ticket was not issued to this browser, has expired or was used.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
+    /// [`Error::Internal`] when the database fails.
     pub async fn decide_consent(
         &self,
         browser: Browser,
-        ticket: Secret,
+        ticket: &Secret,
         ticked: Scopes,
     ) -> Result<Option<ConsentDecision>, Error> {
-        self.port.ask(ConsentAnswer { browser, ticket, ticked }).await?
+        consent::decide(&self.ctx, browser, ticket, ticked).await
     }
 
     /// Exchanges a code for the first tokens of a connection, which exists when this returns.

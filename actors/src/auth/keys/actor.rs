@@ -1,5 +1,6 @@
-//! The actor of API keys: reads rows for the cache, makes every change, and writes last uses in batches. A change advances the
-//! cache epoch before it is answered, so no row that was cached before counts any more.
+//! The actor of API keys: reads rows for the cache, changes and revokes keys, and writes last uses in batches. A change advances the
+//! cache epoch before it is answered, so no row that was cached before counts any more; in the actor it does so even if its caller is
+//! gone meanwhile. The creation of a key changes no row that may be cached, and is a function.
 //!
 //! After a crash the cache refills from the table. At most one unwritten batch of last uses is lost. A first use without a notice
 //! causes one at the next use, because the row of the key still says that it is new.
@@ -14,7 +15,7 @@ use actix::{
 };
 use database::{Db, is_reported};
 use entity::id::{KeyId, UserId};
-use entity::plan::{Limits, Plan};
+use entity::plan::Plan;
 use entity::time::Timestamp;
 use entity::{api_key, user};
 use errors::Error;
@@ -25,7 +26,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
 
 use super::cache_epoch::CacheEpoch;
-use super::{KeyChanges, KeyRow, NewKey, changes};
+use super::{KeyChanges, KeyRow, changes};
 use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
 use crate::auth::secret::{Secret, SecretHash};
 use crate::notices::{FirstUse, Notices};
@@ -190,28 +191,6 @@ impl Handler<KeyLookup> for KeyActor {
                 }))
             },
         ))
-    }
-}
-
-/// Creates a key.
-#[derive(Message)]
-#[rtype(result = "Result<(api_key::Model, Secret), Error>")]
-pub struct KeyCreation {
-    pub(super) user: UserId,
-    pub(super) plan: Plan,
-    pub(super) limits: Limits,
-    pub(super) new: NewKey,
-}
-
-impl Handler<KeyCreation> for KeyActor {
-    type Result = ResponseFuture<Result<(api_key::Model, Secret), Error>>;
-
-    fn handle(&mut self, message: KeyCreation, _: &mut Self::Context) -> Self::Result {
-        let (db, now) = (self.db.clone(), self.clock.now());
-        Box::pin(async move {
-            let KeyCreation { user, plan, limits, new } = message;
-            changes::create(&db, user, plan, &limits, new, now).await
-        })
     }
 }
 
