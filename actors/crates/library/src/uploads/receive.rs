@@ -11,7 +11,7 @@ use errors::Error;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter};
 use sha2::{Digest, Sha256};
-use storage::blobs::{BlobError, BlobWriter, PART_BYTES, blob_path};
+use storage::blobs::{BlobError, BlobWriter, PART_BYTES};
 use text::hexadecimal;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
@@ -82,7 +82,7 @@ impl UploadReceiver {
         }
         // Checked before the row of the file is written; the store would refuse the file only afterwards.
         disk.require_room()?;
-        let lease = stored_files::lease(core, Some(upload.id), blob_path).await?;
+        let lease = stored_files::lease(core, Some(upload.id)).await?;
         let blob = match uploads.store.create(&lease.path, Some(announced_bytes)).await {
             Ok(blob) => blob,
             Err(error) => {
