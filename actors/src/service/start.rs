@@ -202,8 +202,7 @@ fn answerer(
     if let Some(chat) = chat {
         return Ok(Arc::new(Chat::new(chat, clock).map_err(Error::internal)?));
     }
-    let retrieval = retrieval.clone();
-    Ok(Arc::new(Extractive::new(workers, Arc::new(move || retrieval.embedder()))))
+    Ok(Arc::new(Extractive::new(workers, retrieval.clone())))
 }
 
 /// Ends the leases of an earlier process. The data folder belongs to this process alone, so an earlier one that claimed jobs for it
