@@ -9,9 +9,8 @@ use errors::Error;
 use inference::transcriber::SpeechService;
 use jobs::JobSignal;
 use library::context::CoreContext;
-use library::imports::UploadLocks;
 use library::uploads::Uploads;
-use runtime::KeyedWeakMap;
+use runtime::KeyedMutex;
 
 use crate::activity::Activity;
 use crate::answerer::Answerer;
@@ -58,10 +57,11 @@ pub struct OperationContext {
     pub index_watch: Arc<IndexWatch>,
     /// Uploads and their files.
     pub uploads: Uploads,
-    /// Serializes the uploads of files to import, per user.
-    pub upload_locks: UploadLocks,
+    /// Serializes the uploads of files to import, per user: the number of a user's imports in progress is checked before a file is
+    /// received, and the file counts as one of them only after its last byte.
+    pub upload_locks: KeyedMutex<UserId>,
     /// Slots of each account for batches of changes.
-    pub batch_slots: KeyedWeakMap<UserId, BatchSlots>,
+    pub batch_slots: BatchSlots,
     /// Signs the cursors of lists.
     pub cursors: Cursors,
     /// Searches for feeds that a user waits for.

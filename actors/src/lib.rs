@@ -21,9 +21,10 @@
 //! | Module | Content |
 //! |---|---|
 //! | [`service_state`] | facts about the whole service that every process reads |
-//! | [`ai`], [`answerer`] | the pause of the AI and the budgets; answers to questions |
+//! | `write_behind` | how an actor gathers small changes and writes them together, one batch after another |
+//! | [`ai`] | the pause of the AI and the budgets |
 //! | [`activity`], [`notices`] | the activity view, notices in the app and by e-mail |
-//! | [`retrieval`] | search: the passage index behind its actor |
+//! | [`retrieval`], [`answerer`] | search: the passage index, and the actor that changes it; answers to questions |
 //! | [`auth`] | accounts, keys, OAuth connections, sessions, limits |
 //! | [`idempotency`], [`cursor`], [`batch_slots`] | repeated requests, pages of lists, batches at the same time |
 //! | [`ingest`] | the stages from a URL or a file to passages, feeds, and the repair of the index |
@@ -51,3 +52,4 @@ pub mod service;
 pub mod service_state;
 pub mod target;
 pub mod worker;
+mod write_behind;

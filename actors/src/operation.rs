@@ -37,10 +37,10 @@ pub trait Operation: Sized + 'static {
     /// except deletions.
     const NEEDS_SPACE: bool = Scope::any_writes(Self::SCOPES);
 
-    /// Whether a call waits for a turn of its account before it runs, and holds the turn until its response is built: true for
+    /// Whether a call waits for a slot for its account before it runs, and holds the slot until its response is built: true for
     /// operations that read much of a library into one response. Operations that wait for something else while they run, such as a
     /// model, another server or a search slot, need none, nor do responses of a few fixed fields.
-    const TAKES_TURN: bool = !Self::SCOPES.is_empty() && !Scope::any_writes(Self::SCOPES);
+    const NEEDS_ANSWER_SLOT: bool = !Self::SCOPES.is_empty() && !Scope::any_writes(Self::SCOPES);
 
     /// Returns whether this call needs space on the disk: [`Self::NEEDS_SPACE`], unless it depends on the parameters.
     fn needs_space(&self) -> bool {

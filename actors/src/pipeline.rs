@@ -42,8 +42,8 @@ pub struct ActivityEntry<'a, R> {
     pub status: &'a dyn Fn(&Result<Response<R>, Error>) -> String,
 }
 
-/// The wait for a turn of the caller's account ([`Operation::TAKES_TURN`]). It joins the queue when it is first polled.
-pub type TurnWait = LocalBoxFuture<'static, Result<(), Error>>;
+/// The wait for a slot for the caller's account ([`Operation::NEEDS_ANSWER_SLOT`]). It joins the queue when it is first polled.
+pub type SlotWait = LocalBoxFuture<'static, Result<(), Error>>;
 
 /// A parsed request, or the error found while parsing it.
 pub struct ParsedRequest<O> {
@@ -52,12 +52,12 @@ pub struct ParsedRequest<O> {
     /// The Idempotency-Key with the request that it stands for, if the request has one.
     pub idempotency_key: Option<IdempotencyKey>,
     /// Awaited just before the operation runs, by requests that nothing else refuses.
-    pub turn: Option<TurnWait>,
+    pub slot_wait: Option<SlotWait>,
 }
 
 impl<O> From<Result<O, Error>> for ParsedRequest<O> {
     fn from(operation: Result<O, Error>) -> Self {
-        Self { operation, idempotency_key: None, turn: None }
+        Self { operation, idempotency_key: None, slot_wait: None }
     }
 }
 
@@ -175,12 +175,12 @@ async fn run_or_replay<O: Operation>(
     caller: &Caller,
     mut request: ParsedRequest<O>,
 ) -> (Result<Response<O::Reply>, Error>, Option<Claim>) {
-    let turn = request.turn.take();
+    let slot_wait = request.slot_wait.take();
     match check_request(ctx, caller, request).await {
         Ok((operation, claim)) => {
             let result = match &claim {
-                Some(claim) => run(operation, turn, &caller.with_claim(claim.id()), ctx).await,
-                None => run(operation, turn, caller, ctx).await,
+                Some(claim) => run(operation, slot_wait, &caller.with_claim(claim.id()), ctx).await,
+                None => run(operation, slot_wait, caller, ctx).await,
             };
             (result.map(Response::Fresh), claim)
         }
@@ -191,19 +191,19 @@ async fn run_or_replay<O: Operation>(
     }
 }
 
-/// Runs an operation for which everything has been checked except the space on the disk, once it has its turn.
+/// Runs an operation for which everything has been checked except the space on the disk, once it has its slot.
 async fn run<O: Operation>(
     operation: O,
-    turn: Option<TurnWait>,
+    slot_wait: Option<SlotWait>,
     caller: &Caller,
     ctx: &OperationContext,
 ) -> Result<O::Reply, Error> {
     if operation.needs_space() {
         ctx.disk.require_room()?;
     }
-    // Last: a request that is refused must not wait, nor take a turn from the valid requests of its account.
-    if let Some(turn) = turn {
-        turn.await?;
+    // Last: a request that is refused must not wait, nor take a slot from the valid requests of its account.
+    if let Some(slot_wait) = slot_wait {
+        slot_wait.await?;
     }
     // Caught here already, so that the outcome keeps its quota and the Idempotency-Key is released.
     catch_panic(operation.run(caller, ctx)).await?

@@ -10,7 +10,7 @@ use actors::pipeline::{self, ParsedRequest};
 use errors::Error;
 use validation::Request;
 
-use crate::http::answer_turns::turn_wait;
+use crate::http::answer_slots::slot_wait;
 use crate::http::envelope::{failure, success};
 use crate::http::fields::{read_body, read_fields, target};
 use crate::http::session::{require_own_origin, signed_in};
@@ -67,7 +67,7 @@ async fn execute<O: Operation, R: Request>(
         ParsedRequest {
             operation: operation.await,
             idempotency_key: None,
-            turn: turn_wait::<O>(request, caller),
+            slot_wait: slot_wait::<O>(request, caller),
         }
     };
     pipeline::execute(ctx, &caller, None, parse).await.into_reply()

@@ -71,7 +71,7 @@ async fn begin(
     if announced > ctx.uploads.import_bytes {
         return Err(too_large(ctx));
     }
-    let _lock = ctx.upload_locks.acquire(caller.user).await;
+    let _lock = ctx.upload_locks.lock(caller.user).await;
     imports::ensure_can_begin(&ctx.core, caller.user).await?;
     let mut reader = FormReader { ctx, user: caller.user, announced, deadline: UploadDeadline::start() };
     let parse = async |_: &Caller| reader.read(request, payload).await.into();

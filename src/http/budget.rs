@@ -3,6 +3,9 @@
 //!
 //! A share is smaller while others hold bytes: no account or address gets more than half of what the others leave. So one that
 //! holds nothing always finds room, however many others hold all they can.
+//!
+//! That shrinking share, and bytes instead of slots, are what differs from a semaphore. Callers do not queue: of those that wait,
+//! the first to find room has it.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -20,7 +23,7 @@ use super::peer;
 
 /// A body, or an unsent answer, of at most this many bytes may use the reserve, and needs only its share and the total.
 pub const SMALL_HOLD_BYTES: usize = 64 << 10;
-/// Bytes are taken in pieces of this size.
+/// Bytes are acquired in pieces of this size.
 const PIECE_BYTES: usize = 4 << 10;
 /// An account or address over its share is asked to retry after this time.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -100,7 +103,7 @@ impl Budget {
         self.usage.lock().unwrap_or_else(PoisonError::into_inner).total
     }
 
-    fn try_take(&self, sender: Sender, bytes: usize, size: HoldSize) -> bool {
+    fn try_acquire(&self, sender: Sender, bytes: usize, size: HoldSize) -> bool {
         let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
         let own = usage.by_sender.get(&sender).copied().unwrap_or_default();
         let others = usage.total.saturating_sub(own);
@@ -122,7 +125,7 @@ impl Budget {
         true
     }
 
-    fn give_back(&self, sender: Sender, bytes: usize) {
+    fn release(&self, sender: Sender, bytes: usize) {
         let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
         usage.total = usage.total.saturating_sub(bytes);
         if matches!(sender, Sender::Network(_)) {
@@ -146,7 +149,7 @@ enum HoldSize {
     Large,
 }
 
-/// The bytes of a budget that one body or answer holds; given back when this is dropped.
+/// The bytes of a budget that one body or answer holds. They are released when this is dropped.
 #[derive(Debug)]
 pub struct Hold {
     budget: Arc<Budget>,
@@ -155,7 +158,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Takes the additional bytes of a body or answer of this length.
+    /// Acquires the additional bytes of a body or answer of this length.
     ///
     /// # Errors
     /// [`Error::Busy`] when it is more than the share of the account or address, or more than others leave of the budget.
@@ -166,7 +169,7 @@ impl Hold {
             return Ok(());
         }
         let size = if wanted <= SMALL_HOLD_BYTES { HoldSize::Small } else { HoldSize::Large };
-        if !self.budget.try_take(self.sender, more, size) {
+        if !self.budget.try_acquire(self.sender, more, size) {
             return Err(Error::Busy(RETRY_AFTER));
         }
         self.bytes = wanted;
@@ -195,10 +198,10 @@ impl Hold {
         self.bytes
     }
 
-    /// Gives back everything that is held.
+    /// Releases everything that is held.
     pub fn release(&mut self) {
         if self.bytes > 0 {
-            self.budget.give_back(self.sender, std::mem::take(&mut self.bytes));
+            self.budget.release(self.sender, std::mem::take(&mut self.bytes));
         }
     }
 }
@@ -298,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn dropped_hold_gives_its_bytes_back() {
+    fn dropped_hold_releases_its_bytes() {
         let budget = budget();
         let mut hold = budget.hold(network(1));
         hold.grow_to(1).unwrap();

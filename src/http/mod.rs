@@ -1,6 +1,6 @@
 //! What the surfaces share of HTTP: envelope and errors, credentials and sessions, bodies and their limits, the request log, health.
 
-pub mod answer_turns;
+pub mod answer_slots;
 pub mod body;
 pub mod budget;
 pub mod cache;

@@ -26,7 +26,7 @@ pub async fn serve(request: HttpRequest, ctx: Data<OperationContext>, payload: P
         Err(error) => return page::failure(&error),
     };
     let (Some(ticket), Some(browser)) = (ticket, browser) else { return expired_form() };
-    match ctx.grants.decide_consent(browser, ticket, allowed_scopes(&form)).await {
+    match ctx.grants.decide_consent(browser, &ticket, allowed_scopes(&form)).await {
         Ok(Some(decision)) => redirect(&ctx, &decision),
         Ok(None) => expired_form(),
         Err(error) => page::failure(&error),

@@ -17,7 +17,7 @@ use errors::{Error, ErrorBody, Invalid};
 use serde_json::Value;
 use validation::Request;
 
-use crate::http::answer_turns::turn_wait;
+use crate::http::answer_slots::slot_wait;
 use crate::http::budget::Sender;
 use crate::http::error::status;
 use crate::http::fields::{read_body, read_fields, target};
@@ -125,7 +125,7 @@ async fn parse<O: Operation, R: Request>(
     };
     let fields = Invalid::together(fields, is_key_valid).map(|(fields, ())| fields);
     let operation = fields.map_err(Error::from).and_then(|fields| read(&target(request), fields));
-    ParsedRequest { operation, idempotency_key, turn: turn_wait::<O>(request, caller) }
+    ParsedRequest { operation, idempotency_key, slot_wait: slot_wait::<O>(request, caller) }
 }
 
 fn idempotency_key(request: &HttpRequest, body: &[u8]) -> Result<Option<IdempotencyKey>, Invalid> {

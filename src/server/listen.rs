@@ -81,7 +81,7 @@ fn main_server(
     let proxies = Data::new(TrustedProxies(settings.server.trusted_proxies.clone()));
     let origins = settings.mcp.allowed_origins.iter().map(|origin| origin.as_str().to_owned());
     let origins = Data::new(AllowedOrigins(origins.collect()));
-    let turns = Data::new(wire.answer_turns().clone());
+    let answer_slots = Data::new(wire.answer_slots().clone());
     let recorder = Data::new(recorder);
     let job_counts = Data::new(health::JobCounts::default());
     wire::server(listener, wire, move || {
@@ -91,7 +91,7 @@ fn main_server(
             .app_data(job_counts.clone())
             .app_data(readiness.clone())
             .app_data(body_limits.clone())
-            .app_data(turns.clone())
+            .app_data(answer_slots.clone())
             .app_data(proxies.clone())
             .app_data(origins.clone())
             .app_data(recorder.clone())

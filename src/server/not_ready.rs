@@ -88,13 +88,13 @@ async fn serve(
             Some(_) = served.join_next() => {}
             accepted = listener.accept(), if has_room => match accepted {
                 Ok((stream, peer)) => {
-                    // Without a slot the stream is closed at once.
-                    if let Some(slot) = connections.admit(Some(peer.ip())) {
+                    // Without a permit the stream is closed at once.
+                    if let Some(permit) = connections.try_acquire(Some(peer.ip())) {
                         let call = http.call(stream);
                         served.spawn_local(async move {
                             // The client sees how its connection ended.
                             let _ = call.await;
-                            drop(slot);
+                            drop(permit);
                         });
                     }
                 }
@@ -218,7 +218,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let connections = Connections::new(2, 2, vec!["127.0.0.1/32".parse().unwrap()]);
         // One of the main server counts too.
-        let of_main_server = connections.admit(None).unwrap();
+        let of_main_server = connections.try_acquire(None).unwrap();
         let server = NotReadyServer::start(&listener, connections).unwrap();
         let _open = TcpStream::connect(address).await.unwrap();
 

@@ -14,10 +14,12 @@ use entity::id::UserId;
 use entity::{activity, user};
 use errors::Error;
 use library::clock::Clock;
-use runtime::{BatchBuffer, Flush, WriteBehind, WriteFuture, WriteLock};
+use runtime::BatchBuffer;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use tracing::warn;
+
+use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
 const BATCH_LINES: usize = 200;
 const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
@@ -73,7 +75,6 @@ impl ActivityActor {
 impl WriteBehind for ActivityActor {
     type Batch = Vec<activity::Model>;
     type Output = ();
-    type Error = Error;
     const BATCH_NAME: &'static str = "lines of the activity";
 
     fn write_lock(&self) -> WriteLock {
@@ -84,7 +85,7 @@ impl WriteBehind for ActivityActor {
         self.lines.take()
     }
 
-    fn write(&self, lines: Self::Batch) -> WriteFuture<Self::Batch, (), Error> {
+    fn write(&self, lines: Self::Batch) -> WriteFuture<Self::Batch, ()> {
         let db = self.db.clone();
         Box::pin(async move {
             let written = write(&db, &lines).await;
@@ -143,10 +144,10 @@ impl Handler<Record> for ActivityActor {
     }
 }
 
-impl Handler<Flush<Error>> for ActivityActor {
+impl Handler<Flush> for ActivityActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
         self.flush()
     }
 }

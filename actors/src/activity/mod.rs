@@ -11,8 +11,9 @@ use disk::DiskSpace;
 use entity::activity;
 use errors::Error;
 use library::clock::Clock;
-use runtime::{Flush, Port, SupervisorConfig, supervise};
+use runtime::{Port, SupervisorConfig, supervise};
 
+use crate::write_behind::Flush;
 use actor::{ActivityActor, Record};
 
 /// The handle of the activity.
@@ -45,7 +46,7 @@ impl Activity {
     /// # Errors
     /// The database fails, or the actor does not answer.
     pub async fn flush(&self) -> Result<(), Error> {
-        self.port.ask(Flush::default()).await?
+        self.port.ask(Flush).await?
     }
 
     /// The port of the actor, for health and for draining.

@@ -21,7 +21,7 @@ pub fn acquire_host_permit(
     if Priority::of(job) != Priority::Backlog {
         return Ok(None);
     }
-    ctx.host_throttle.acquire(url, Some(job.user_id)).map(Some).map_err(JobError::HostBusy)
+    ctx.host_throttle.try_acquire(url, Some(job.user_id)).map(Some).map_err(JobError::HostBusy)
 }
 
 /// Converts the error of a fetch to that of its job.

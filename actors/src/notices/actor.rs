@@ -18,6 +18,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
 use super::rows;
+use crate::write_behind::Flush;
 
 /// The actor of notices.
 pub struct NoticeActor {
@@ -87,13 +88,11 @@ async fn write_first_use(db: Db, first: FirstUse, now: Timestamp) -> Result<(), 
     Ok(txn.commit().await?)
 }
 
-/// Returns once all earlier notices are written.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub struct Flush;
-
 impl Handler<Flush> for NoticeActor {
-    type Result = ();
+    type Result = Result<(), Error>;
 
-    fn handle(&mut self, _: Flush, _: &mut Self::Context) {}
+    /// All earlier notices are written: each is handled before the next message.
+    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
+        Ok(())
+    }
 }

@@ -14,6 +14,7 @@ use errors::Error;
 use library::clock::Clock;
 use runtime::{Port, SupervisorConfig, supervise};
 
+use crate::write_behind::Flush;
 use actor::NoticeActor;
 
 pub use actor::FirstUse;
@@ -42,7 +43,7 @@ impl Notices {
 
     /// Waits until all earlier notices are written.
     pub async fn flush(&self) {
-        if self.port.ask(actor::Flush).await.is_err() {
+        if self.port.ask(Flush).await.is_err() {
             tracing::warn!("could not wait for the notices");
         }
     }

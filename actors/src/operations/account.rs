@@ -57,7 +57,7 @@ struct AccountCounts {
 impl Operation for ShowAccount {
     type Reply = ShowAccountResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadUser];
-    const TAKES_TURN: bool = false;
+    const NEEDS_ANSWER_SLOT: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ShowAccountResponse, Error> {
         let (db, id) = (ctx.core.db.read(), caller.user);

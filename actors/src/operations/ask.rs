@@ -126,7 +126,7 @@ impl Operation for Ask {
     const SCOPES: &'static [Scope] = &[Scope::AskLibrary];
     /// The scope writes nothing, but every answer is counted in rows.
     const NEEDS_SPACE: bool = true;
-    const TAKES_TURN: bool = false;
+    const NEEDS_ANSWER_SLOT: bool = false;
 
     fn count(reply: &AskResponse) -> Option<usize> {
         Some(reply.citations.len())

@@ -72,7 +72,7 @@ impl Operation for BeginExport {
     type Reply = ExportResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
     const NEEDS_SPACE: bool = true;
-    const TAKES_TURN: bool = false;
+    const NEEDS_ANSWER_SLOT: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ExportResponse, Error> {
         let row = exports::begin(&ctx.core, caller.user).await?;
@@ -96,7 +96,7 @@ impl FromRequest for ShowExport {
 impl Operation for ShowExport {
     type Reply = ExportResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
-    const TAKES_TURN: bool = false;
+    const NEEDS_ANSWER_SLOT: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ExportResponse, Error> {
         let row = exports::find(&ctx.core, caller.user, self.0).await?;

@@ -126,7 +126,7 @@ impl Operation for ListImportRows {
     type Reply = ListImportRowsResponse;
     const SCOPES: &'static [Scope] = &[Scope::WriteBookmarks];
     const NEEDS_SPACE: bool = false;
-    const TAKES_TURN: bool = true;
+    const NEEDS_ANSWER_SLOT: bool = true;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListImportRowsResponse, Error> {
         let import = imports::find(&ctx.core, caller.user, self.import).await?;

@@ -104,7 +104,7 @@ pub struct SearchResponse {
 impl Operation for Search {
     type Reply = SearchResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
-    const TAKES_TURN: bool = false;
+    const NEEDS_ANSWER_SLOT: bool = false;
 
     fn count(reply: &SearchResponse) -> Option<usize> {
         Some(reply.results.len())

@@ -1,5 +1,5 @@
-//! The actor of retrieval: every search and every change of the index goes through it, so that the number of requests in
-//! progress is bounded.
+//! The actor of retrieval: every change of the index goes through it, so that the number of changes in progress is bounded, and a
+//! change that has begun is completed. Reads change nothing and are functions.
 //!
 //! After a crash it uses the index that is open; jobs repeat the changes that were not committed.
 
@@ -8,16 +8,13 @@ use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseFuture, WrapFuture};
 use database::Db;
-use entity::document;
 use entity::id::{DocumentId, UserId};
 use errors::Error;
-use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use search::index::{Labels, Point, Tenant};
 use tracing::warn;
 use uuid::Uuid;
 
 use super::engine::Engine;
-use super::{Completeness, RankedHits, SearchQuery};
 
 /// Interval of reads whether the AI is paused.
 const PAUSE_INTERVAL: Duration = Duration::from_millis(400);
@@ -53,40 +50,6 @@ impl Actor for RetrievalActor {
         self.refresh_pause(context);
         context.run_interval(PAUSE_INTERVAL, Self::refresh_pause);
     }
-}
-
-/// Searches for passages.
-#[derive(Message)]
-#[rtype(result = "Result<RankedHits, Error>")]
-pub struct Retrieve {
-    pub(super) user: UserId,
-    pub(super) search: SearchQuery,
-}
-
-impl Handler<Retrieve> for RetrievalActor {
-    type Result = ResponseFuture<Result<RankedHits, Error>>;
-
-    fn handle(&mut self, Retrieve { user, search }: Retrieve, _: &mut Self::Context) -> Self::Result {
-        let (db, engine) = (self.db.clone(), self.engine.clone());
-        Box::pin(async move {
-            let is_incomplete = match engine.completeness() {
-                Completeness::Complete => false,
-                // Without an index the search is refused.
-                Completeness::Checking | Completeness::MaintainedElsewhere | Completeness::Unavailable => {
-                    true
-                }
-                Completeness::Rebuilding { .. } => has_lost_passages(&db, user).await?,
-            };
-            engine.search(user, search, is_incomplete).await
-        })
-    }
-}
-
-/// Whether the index has lost documents of this user that are not restored yet.
-async fn has_lost_passages(db: &Db, user: UserId) -> Result<bool, Error> {
-    let lost = document::Entity::lost_by_index().filter(document::Column::UserId.eq(user));
-    let first = lost.select_only().column(document::Column::Id).into_tuple::<DocumentId>().one(db.read());
-    Ok(first.await?.is_some())
 }
 
 /// Passages of a version of a document.

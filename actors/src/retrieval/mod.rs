@@ -14,25 +14,27 @@ use std::time::Duration;
 
 use actix::ArbiterHandle;
 use database::Db;
+use entity::document;
 use entity::id::{ChunkId, DocumentId, UserId};
 use errors::Error;
 use inference::embedder::Embedder;
 use library::clock::Clock;
 use runtime::{FairSemaphore, Port, SupervisorConfig, Workers, supervise};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use search::index::{Filter, Labels, PassageIndex, PassagePage};
 use uuid::Uuid;
 
 use crate::ai::Pause;
-use actor::{Change, Maintain, RetrievalActor, Retrieve};
+use actor::{Change, Maintain, RetrievalActor};
 use engine::Engine;
 
 pub use actor::Put;
 pub use completeness::Completeness;
 pub use engine::Vectors;
 
-/// Requests that the actor has in progress at the same time.
-const MAX_REQUESTS: u32 = 32;
-/// Searches in progress at the same time: half of the requests, so that changes of the index always get a permit.
+/// Changes of the index in progress at the same time.
+const MAX_CHANGES: u32 = 32;
+/// Searches in progress at the same time.
 const MAX_SEARCHES: usize = 16;
 /// Maximum time that a search waits for a permit.
 const MAX_WAIT: Duration = Duration::from_secs(5);
@@ -73,6 +75,7 @@ pub struct RankedHits {
 /// The handle of the index.
 #[derive(Clone)]
 pub struct Retrieval {
+    db: Db,
     port: Port<RetrievalActor>,
     searches: FairSemaphore<UserId>,
     engine: Arc<Engine>,
@@ -90,10 +93,10 @@ impl Retrieval {
     ) -> Self {
         let engine = Arc::new(Engine::new(index, clock, pause, workers));
         let config =
-            SupervisorConfig { name: "retrieval", permits: MAX_REQUESTS, timeout: Duration::from_secs(120) };
-        let shared = engine.clone();
-        let port = supervise(on, config, move || RetrievalActor::new(db.clone(), shared.clone()));
-        Self { port, searches: FairSemaphore::new(MAX_SEARCHES, MAX_WAIT), engine }
+            SupervisorConfig { name: "retrieval", permits: MAX_CHANGES, timeout: Duration::from_secs(120) };
+        let (actor_db, shared) = (db.clone(), engine.clone());
+        let port = supervise(on, config, move || RetrievalActor::new(actor_db.clone(), shared.clone()));
+        Self { db, port, searches: FairSemaphore::new(MAX_SEARCHES, MAX_WAIT), engine }
     }
 
     /// Returns the best passages of the library of a user.
@@ -104,7 +107,20 @@ impl Retrieval {
     /// fails otherwise.
     pub async fn search(&self, user: UserId, search: SearchQuery) -> Result<RankedHits, Error> {
         let _permit = self.searches.acquire(user).await?;
-        self.port.ask(Retrieve { user, search }).await?
+        let is_incomplete = match self.engine.completeness() {
+            Completeness::Complete => false,
+            // Without an index the search is refused.
+            Completeness::Checking | Completeness::MaintainedElsewhere | Completeness::Unavailable => true,
+            Completeness::Rebuilding { .. } => self.has_lost_passages(user).await?,
+        };
+        self.engine.search(user, search, is_incomplete).await
+    }
+
+    /// Returns whether the index has lost documents of this user that are not restored yet.
+    async fn has_lost_passages(&self, user: UserId) -> Result<bool, Error> {
+        let lost = document::Entity::lost_by_index().filter(document::Column::UserId.eq(user));
+        let first = lost.select_only().column(document::Column::Id).into_tuple::<DocumentId>();
+        Ok(first.one(self.db.read()).await?.is_some())
     }
 
     /// Adds the passages of a version of a document and, with the last ones, removes those of its other versions. The change

@@ -9,9 +9,9 @@ use jobs::{JobSignal, LeaseOwner};
 use library::clock::Clock;
 use library::context::CoreContext;
 use library::exports::ExportContext;
-use library::imports::{ImportContext, UploadLocks};
+use library::imports::ImportContext;
 use library::uploads::{ReceiveLocks, ReceiveSlots, Uploads, UrlSigner};
-use runtime::{KeyedWeakMap, Workers};
+use runtime::{KeyedMutex, Workers};
 use sandbox::Sandbox;
 use tracing::{info, warn};
 use web::{Fetcher, HostThrottle};
@@ -25,6 +25,7 @@ use crate::auth::keys::Keys;
 use crate::auth::limits::{AuthFailures, IpRateLimiter, Limits};
 use crate::auth::secret::{Secret, SecretHash};
 use crate::auth::sessions::SignIns;
+use crate::batch_slots::BatchSlots;
 use crate::context::OperationContext;
 use crate::cursor::Cursors;
 use crate::idempotency::Idempotency;
@@ -168,8 +169,8 @@ impl Service {
             retrieval,
             index_watch,
             uploads,
-            upload_locks: UploadLocks::default(),
-            batch_slots: KeyedWeakMap::default(),
+            upload_locks: KeyedMutex::default(),
+            batch_slots: BatchSlots::default(),
             cursors: Cursors::new(signing_key),
             feed_searches: FeedSearches::default(),
             feeds,
@@ -201,8 +202,7 @@ fn answerer(
     if let Some(chat) = chat {
         return Ok(Arc::new(Chat::new(chat, clock).map_err(Error::internal)?));
     }
-    let retrieval = retrieval.clone();
-    Ok(Arc::new(Extractive::new(workers, Arc::new(move || retrieval.embedder()))))
+    Ok(Arc::new(Extractive::new(workers, retrieval.clone())))
 }
 
 /// Ends the leases of an earlier process. The data folder belongs to this process alone, so an earlier one that claimed jobs for it

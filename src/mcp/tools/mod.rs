@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 use validation::{Request, read_object};
 
 use super::schema;
-use crate::http::answer_turns::turn_wait;
+use crate::http::answer_slots::slot_wait;
 
 /// A tool.
 pub struct Tool {
@@ -207,7 +207,7 @@ impl<'a> ToolCall<'a> {
             let parse = async |caller: &Caller| ParsedRequest {
                 operation: operation(),
                 idempotency_key: None,
-                turn: turn_wait::<O>(http, caller),
+                slot_wait: slot_wait::<O>(http, caller),
             };
             let activity =
                 ActivityEntry { endpoint: Endpoint::Tool(tool.name), status: &activity_status::<O::Reply> };

@@ -1,4 +1,5 @@
-//! Open connections, counted by the network address of their peer, so that one address cannot use all that there may be.
+//! Open connections, counted by the network address of their peer, so that one address cannot use all that there may be. Each has
+//! one of the slots of its address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -40,9 +41,9 @@ struct OpenConnections {
     by_network: HashMap<IpAddr, usize>,
 }
 
-/// One connection, counted until this is dropped.
+/// The permit of one connection, which is counted until this is dropped.
 #[derive(Debug)]
-pub struct ConnectionSlot {
+pub struct ConnectionPermit {
     connections: Arc<Connections>,
     /// `None` if the connection is not counted for an address.
     network: Option<IpAddr>,
@@ -91,8 +92,9 @@ impl Connections {
         self.open().all < self.max
     }
 
-    /// Counts a connection of this peer; `None` if the peer already has the maximum.
-    pub fn admit(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<ConnectionSlot> {
+    /// Counts a connection of this peer; `None` if the peer already has the maximum. Unlike in a `runtime::KeyedSemaphore`,
+    /// connections of trusted proxies are counted without a bound.
+    pub fn try_acquire(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<ConnectionPermit> {
         let peer = peer.map(|address| address.to_canonical());
         let bounded = peer.filter(|address| !self.trusted.iter().any(|proxies| proxies.contains(address)));
         let network = bounded.map(network);
@@ -106,7 +108,7 @@ impl Connections {
             *count += 1;
         }
         open.all += 1;
-        Some(ConnectionSlot { connections: self.clone(), network })
+        Some(ConnectionPermit { connections: self.clone(), network })
     }
 
     fn open(&self) -> MutexGuard<'_, OpenConnections> {
@@ -114,7 +116,7 @@ impl Connections {
     }
 }
 
-impl ConnectionSlot {
+impl ConnectionPermit {
     /// Whether more than half of all connections that there may be are open, or of those that the peer's address may have. If so,
     /// connections without a request are closed.
     pub fn is_crowded(&self) -> bool {
@@ -125,7 +127,7 @@ impl ConnectionSlot {
     }
 }
 
-impl Drop for ConnectionSlot {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut open = self.connections.open();
         open.all = open.all.saturating_sub(1);
@@ -158,14 +160,14 @@ mod tests {
     #[test]
     fn connections_of_an_address_are_bounded() {
         let connections = Connections::new(100, 2, Vec::new());
-        let first = connections.admit(peer("192.0.2.1"));
-        let second = connections.admit(peer("::ffff:192.0.2.1"));
+        let first = connections.try_acquire(peer("192.0.2.1"));
+        let second = connections.try_acquire(peer("::ffff:192.0.2.1"));
         assert!(first.is_some() && second.is_some());
 
-        assert!(connections.admit(peer("192.0.2.1")).is_none());
-        assert!(connections.admit(peer("192.0.2.2")).is_some());
+        assert!(connections.try_acquire(peer("192.0.2.1")).is_none());
+        assert!(connections.try_acquire(peer("192.0.2.2")).is_some());
         drop(second);
-        assert!(connections.admit(peer("192.0.2.1")).is_some());
+        assert!(connections.try_acquire(peer("192.0.2.1")).is_some());
         drop(first);
         let open = connections.open.lock().unwrap();
         assert!(open.by_network.is_empty() && open.all == 0);
@@ -176,10 +178,10 @@ mod tests {
         for (max, setting, expected) in [(896, 1024, 224), (896, 100, 100), (100, 1024, 25), (2, 1024, 1)] {
             let connections = Connections::new(max, setting, Vec::new());
 
-            let held: Vec<_> = (0..max).filter_map(|_| connections.admit(peer("192.0.2.1"))).collect();
+            let held: Vec<_> = (0..max).filter_map(|_| connections.try_acquire(peer("192.0.2.1"))).collect();
 
             assert_eq!(held.len(), expected, "{setting} of {max}");
-            assert!(connections.admit(peer("192.0.2.2")).is_some());
+            assert!(connections.try_acquire(peer("192.0.2.2")).is_some());
         }
     }
 
@@ -187,7 +189,7 @@ mod tests {
     fn connection_is_crowded_by_its_address_or_by_all() {
         let connections = Connections::new(16, 4, Vec::new());
         let of = |host: &str, count: usize| -> Vec<_> {
-            (0..count).filter_map(|_| connections.admit(peer(host))).collect()
+            (0..count).filter_map(|_| connections.try_acquire(peer(host))).collect()
         };
 
         let (first, second) = (of("192.0.2.1", 2), of("192.0.2.2", 3));
@@ -202,7 +204,7 @@ mod tests {
     fn trusted_proxy_is_not_bounded() {
         let connections = Connections::new(4, 1, vec!["10.0.0.0/8".parse().unwrap()]);
 
-        let held: Vec<_> = (0..9).filter_map(|_| connections.admit(peer("10.1.2.3"))).collect();
+        let held: Vec<_> = (0..9).filter_map(|_| connections.try_acquire(peer("10.1.2.3"))).collect();
 
         assert_eq!(held.len(), 9);
     }

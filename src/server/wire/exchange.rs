@@ -15,7 +15,7 @@ use actix_web::web::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use super::unsent::{UnsentAnswer, UnsentAnswers, long_head_bytes};
-use crate::http::answer_turns::end_turn;
+use crate::http::answer_slots::release_slot;
 use crate::http::budget::Sender;
 
 /// A body is handed to the connection in pieces of this size. The connection copies each piece, so a larger one would be in memory
@@ -110,8 +110,8 @@ impl Drop for AnswerGuard {
     }
 }
 
-/// Counts an answer as unsent and ends its turn, tells the connection when it has been encoded, and closes the connection after it
-/// while the service drains.
+/// Counts an answer as unsent and releases its slot, tells the connection when it has been encoded, and closes the connection
+/// after it while the service drains.
 ///
 /// # Errors
 /// Those of the service behind it.
@@ -133,7 +133,7 @@ pub async fn track(
     }
     let response = response.map_body(|_, body| TrackedBody::new(body, guard));
     // Not earlier: an answer in memory counts either as being built or as unsent.
-    end_turn(response.request());
+    release_slot(response.request());
     Ok(response)
 }
 
@@ -198,10 +198,10 @@ mod tests {
     use futures_util::future::poll_fn;
 
     use super::*;
-    use crate::http::answer_turns::AnswerTurns;
+    use crate::http::answer_slots::AnswerSlots;
 
     fn exchange() -> Rc<Exchange> {
-        Exchange::new(UnsentAnswers::new(AnswerTurns::default()), CancellationToken::new())
+        Exchange::new(UnsentAnswers::new(AnswerSlots::default()), CancellationToken::new())
     }
 
     /// A body on this connection.

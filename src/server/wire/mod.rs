@@ -7,7 +7,7 @@
 //! | a connection without a request | 60 seconds, and 5 while more than half of all connections or of its address's are open |
 //! | a head | 5 seconds and 96 KiB, in a buffer of at most 128 KiB that is kept until the next request; a longer one gets 400 |
 //! | a client that does not read | `server.write_timeout_seconds` and 64 KiB; the memory of a longer answer, or of an answer to a long head, counts towards a budget of 256 MiB for all clients and 48 MiB for each account; beyond it the connection is closed unless the client reads at once |
-//! | answers of an account | with 32 MiB of unsent bytes it waits before more are built ([`crate::http::answer_turns`]) |
+//! | answers of an account | with 32 MiB of unsent bytes it waits before more are built ([`crate::http::answer_slots`]) |
 //! | pipelined requests | one is handled; the next when its answer has left |
 //! | answers buffered by the kernel | 128 KiB for each connection, plus the bytes in flight |
 //!
@@ -35,7 +35,7 @@ use actix_web::rt::net::TcpStream;
 use socket2::SockRef;
 use tokio_util::sync::CancellationToken;
 
-use crate::http::answer_turns::AnswerTurns;
+use crate::http::answer_slots::AnswerSlots;
 use crate::settings;
 use transport::{Deadlines, Transport};
 use unsent::UnsentAnswers;
@@ -84,23 +84,23 @@ impl Wire {
             drain: DRAIN,
             write: settings.write_timeout,
         };
-        Self { connections, deadlines, unsent: UnsentAnswers::new(AnswerTurns::default()), drain }
+        Self { connections, deadlines, unsent: UnsentAnswers::new(AnswerSlots::default()), drain }
     }
 
-    /// Returns the turns of accounts to build answers, which unsent answers delay.
-    pub fn answer_turns(&self) -> &AnswerTurns {
-        self.unsent.turns()
+    /// Returns the slots of accounts for building answers, which unsent answers delay.
+    pub fn answer_slots(&self) -> &AnswerSlots {
+        self.unsent.slots()
     }
 
     fn accept(&self, io: TcpStream) -> Result<(Transport, Protocol, Option<SocketAddr>), DispatchError> {
         let peer = io.peer_addr().ok();
-        let Some(slot) = self.connections.admit(peer.map(|peer| peer.ip())) else {
+        let Some(permit) = self.connections.try_acquire(peer.map(|peer| peer.ip())) else {
             return Err(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()));
         };
         // Answers are written in pieces: the last one must not wait until the peer has acknowledged the others.
         let _ = io.set_nodelay(true);
         let _ = SockRef::from(&io).set_tcp_notsent_lowat(MAX_KERNEL_UNSENT_BYTES);
-        let transport = Transport::new(io, slot, self.deadlines, self.unsent.clone(), self.drain.clone());
+        let transport = Transport::new(io, permit, self.deadlines, self.unsent.clone(), self.drain.clone());
         Ok((transport, Protocol::Http1, peer))
     }
 }

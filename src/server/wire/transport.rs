@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::connections::ConnectionSlot;
+use super::connections::ConnectionPermit;
 use super::exchange::Exchange;
 use super::scanner::{Position, RequestScanner};
 use super::unsent::{MAX_UNHELD, UnsentAnswers, WriteAllowance};
@@ -35,7 +35,7 @@ pub struct Deadlines {
     pub head: Duration,
     /// For the rest of a body whose answer is out.
     pub unread_body: Duration,
-    /// For a next request while others need the connection ([`ConnectionSlot::is_crowded`]).
+    /// For a next request while others need the connection ([`ConnectionPermit::is_crowded`]).
     pub idle: Duration,
     /// For a next request while the service drains.
     pub drain: Duration,
@@ -72,14 +72,14 @@ pub struct Transport {
     is_draining: bool,
     /// A head has ended.
     has_had_request: bool,
-    slot: ConnectionSlot,
+    permit: ConnectionPermit,
 }
 
 impl Transport {
     /// A connection that was accepted just now.
     pub fn new(
         io: TcpStream,
-        slot: ConnectionSlot,
+        permit: ConnectionPermit,
         deadlines: Deadlines,
         unsent: UnsentAnswers,
         drain: CancellationToken,
@@ -98,7 +98,7 @@ impl Transport {
             drain: Box::pin(drain.cancelled_owned()),
             is_draining: false,
             has_had_request: false,
-            slot,
+            permit,
         }
     }
 
@@ -172,7 +172,7 @@ impl Transport {
         let (_, timer) = self.reading.insert((deadline, timer));
         ready!(timer.as_mut().poll(context));
         if deadline == ReadDeadline::Idle {
-            if !self.slot.is_crowded() {
+            if !self.permit.is_crowded() {
                 // Checked again after the same time. The timer that has elapsed wakes no task any more.
                 timer.as_mut().reset(Instant::now() + limit);
                 return timer.as_mut().poll(context).map(Ok);
@@ -284,7 +284,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::http::answer_turns::AnswerTurns;
+    use crate::http::answer_slots::AnswerSlots;
     use crate::server::wire::connections::Connections;
 
     const SHORT_DEADLINE: Duration = Duration::from_millis(20);
@@ -305,10 +305,10 @@ mod tests {
         let peer = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (io, _) = listener.accept().await.unwrap();
         let connections = Connections::new(2, 1, Vec::new());
-        let slot = connections.admit(None).unwrap();
+        let permit = connections.try_acquire(None).unwrap();
         let drain = CancellationToken::new();
         let transport =
-            Transport::new(io, slot, deadlines, UnsentAnswers::new(AnswerTurns::default()), drain.clone());
+            Transport::new(io, permit, deadlines, UnsentAnswers::new(AnswerSlots::default()), drain.clone());
         Pair { transport, peer, drain, connections }
     }
 
@@ -389,7 +389,7 @@ mod tests {
         answer(&mut transport).await;
 
         assert!(timeout(SHORT_DEADLINE * 5, read(&mut transport)).await.is_err());
-        let _other = connections.admit(None).unwrap();
+        let _other = connections.try_acquire(None).unwrap();
 
         assert!(read(&mut transport).await.is_empty());
     }
@@ -398,7 +398,7 @@ mod tests {
     async fn crowded_connection_waits_for_its_first_request() {
         let Pair { mut transport, mut peer, connections, .. } =
             pair(Deadlines { idle: SHORT_DEADLINE, ..PATIENT }).await;
-        let _other = connections.admit(None).unwrap();
+        let _other = connections.try_acquire(None).unwrap();
 
         assert!(timeout(SHORT_DEADLINE * 5, read(&mut transport)).await.is_err());
         peer.write_all(GET).await.unwrap();

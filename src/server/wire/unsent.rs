@@ -1,15 +1,15 @@
 //! The memory of answers that have not been sent yet, and of long heads of their requests, whose buffers are kept meanwhile.
 //!
 //! The encoded part of an answer is bounded for each connection, but an answer in memory of which only the beginning is encoded can
-//! have megabytes. Until it is encoded, such an answer counts for its account, which has no turn to build more answers while it has
-//! too much of them ([`crate::http::answer_turns`]). Once its reader blocks writing, it counts towards a budget with shares too. If
-//! it exceeds the budget, the connection is closed, unless its reader continues at once: not all answers need a turn, and many
-//! accounts can have slow readers.
+//! have megabytes. Until it is encoded, such an answer counts for its account, which gets no slot to build more answers while it
+//! has too much of them ([`crate::http::answer_slots`]). Once its reader blocks writing, it counts towards a budget with shares
+//! too. If it exceeds the budget, the connection is closed, unless its reader continues at once: not all answers need a slot, and
+//! many accounts can have slow readers.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::http::answer_turns::{AnswerTurns, UnsentBytes};
+use crate::http::answer_slots::{AnswerSlots, UnsentBytes};
 use crate::http::budget::{Budget, Hold, Sender, Shares};
 
 /// An answer of this size does not count, together with what the buffer of a long head takes ([`long_head_bytes`]). With the
@@ -20,7 +20,7 @@ const READ_BUFFER_BYTES: usize = 8 << 10;
 /// The buffer is doubled when less than this is free.
 const MIN_FREE_READ_BUFFER_BYTES: usize = 1 << 10;
 /// Memory of all longer answers whose readers are slow. The share of an account is larger than the unsent bytes with which it has
-/// no more turns, for answers that were being built then: a page of a hundred notes of full length has about 10 MB. Strangers get
+/// no more slots, for answers that were being built then: a page of a hundred notes of full length has about 10 MB. Strangers get
 /// short answers, or ones whose memory is shared.
 const SHARES: Shares =
     Shares { total: 256 << 20, reserve: 32 << 20, account: 48 << 20, network: 8 << 20, anonymous: 32 << 20 };
@@ -42,18 +42,18 @@ pub fn long_head_bytes(head_bytes: usize) -> usize {
 #[derive(Clone, Debug)]
 pub struct UnsentAnswers {
     budget: Arc<Budget>,
-    turns: AnswerTurns,
+    slots: AnswerSlots,
 }
 
 impl UnsentAnswers {
-    /// No answers, in front of these turns.
-    pub fn new(turns: AnswerTurns) -> Self {
-        Self { budget: Budget::new(SHARES), turns }
+    /// No answers, in front of these slots.
+    pub fn new(slots: AnswerSlots) -> Self {
+        Self { budget: Budget::new(SHARES), slots }
     }
 
-    /// Returns the turns of accounts to build answers.
-    pub fn turns(&self) -> &AnswerTurns {
-        &self.turns
+    /// Returns the slots of accounts for building answers.
+    pub fn slots(&self) -> &AnswerSlots {
+        &self.slots
     }
 
     /// Counts the bytes of an answer and of a long head for this caller; `None` if there are few.
@@ -62,7 +62,7 @@ impl UnsentAnswers {
             return None;
         }
         let of_account = match caller {
-            Sender::Account(user) => Some(self.turns.count_unsent(user, bytes)),
+            Sender::Account(user) => Some(self.slots.count_unsent(user, bytes)),
             Sender::Network(_) => None,
         };
         metrics::gauge!(GAUGE).increment(bytes as f64);
@@ -132,13 +132,13 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::http::answer_turns::MAX_UNSENT_BYTES;
+    use crate::http::answer_slots::MAX_UNSENT_BYTES;
     use crate::server::wire::scanner::MAX_HEAD_BYTES;
 
     const KIB: usize = 1 << 10;
 
     fn unsent() -> UnsentAnswers {
-        UnsentAnswers::new(AnswerTurns::default())
+        UnsentAnswers::new(AnswerSlots::default())
     }
 
     #[test]
@@ -174,16 +174,16 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn account_with_too_many_unsent_answers_has_no_turn() {
+    async fn account_with_too_many_unsent_answers_gets_no_slot() {
         let (unsent, user) = (unsent(), UserId::new(Timestamp::from_millis(0)));
-        let has_turn = || unsent.turns().acquire(user).now_or_never().is_some();
+        let has_slot = || unsent.slots().acquire(user).now_or_never().is_some();
 
         let answers: Vec<_> =
             (0..MAX_UNSENT_BYTES >> 20).map(|_| unsent.count(Sender::Account(user), 1 << 20)).collect();
 
-        assert!(!has_turn());
+        assert!(!has_slot());
         drop(answers);
-        assert!(has_turn());
+        assert!(has_slot());
     }
 
     #[test]

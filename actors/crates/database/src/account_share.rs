@@ -6,9 +6,9 @@
 use std::time::Duration;
 
 use entity::id::UserId;
-use runtime::KeyedWeakMap;
+use runtime::KeyedSemaphore;
 use sea_orm::{ConnAcquireErr, DbErr};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::fault::is_unavailable;
 
@@ -27,33 +27,31 @@ pub async fn on_behalf_of<T>(account: UserId, work: impl Future<Output = T>) -> 
 /// The shares of all accounts in one pool.
 #[derive(Clone, Debug)]
 pub(super) struct AccountShares {
-    connections: usize,
     max_wait: Duration,
-    shares: KeyedWeakMap<UserId, Semaphore>,
+    shares: KeyedSemaphore<UserId>,
 }
 
 impl AccountShares {
     /// Shares of a third of a pool, for a connection of which a write waits for `max_wait` at most.
     pub fn of_pool(connections: u32, max_wait: Duration) -> Self {
-        Self { connections: (connections as usize).div_ceil(3), max_wait, shares: KeyedWeakMap::default() }
+        Self { max_wait, shares: KeyedSemaphore::new((connections as usize).div_ceil(3)) }
     }
 
     /// Waits for a connection of the account's share. Returns `None` for work without an account, which is not bounded.
-    pub async fn acquire(&self) -> Result<Option<ShareHold>, DbErr> {
+    pub async fn acquire(&self) -> Result<Option<SharePermit>, DbErr> {
         let Ok(account) = ACCOUNT.try_with(|account| *account) else { return Ok(None) };
-        let share = self.shares.get_or_insert_with(account, || Semaphore::new(self.connections));
-        match tokio::time::timeout(self.max_wait, share.acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(Some(ShareHold(permit))),
+        match tokio::time::timeout(self.max_wait, self.shares.acquire(account)).await {
+            Ok(Ok(permit)) => Ok(Some(SharePermit(permit))),
             Ok(Err(_)) | Err(_) => Err(DbErr::ConnectionAcquire(ConnAcquireErr::Timeout)),
         }
     }
 }
 
-/// A connection of an account's share, until this is dropped.
+/// The permit to hold a connection of an account's share. It is released when it is dropped.
 #[derive(Debug)]
-pub(super) struct ShareHold(OwnedSemaphorePermit);
+pub(super) struct SharePermit(OwnedSemaphorePermit);
 
-impl ShareHold {
+impl SharePermit {
     /// Inspects an error of the write. If the database is unreachable or a lock was not free in time, other writes of the account that wait
     /// for a connection would wait as long. They are refused immediately, and so are new ones until the whole share is free again.
     pub fn record(&self, error: &DbErr) {

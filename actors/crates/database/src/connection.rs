@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 
-use super::account_share::{AccountShares, ShareHold};
+use super::account_share::{AccountShares, SharePermit};
 use super::health::StorageHealth;
 
 /// Whether a pool may write.
@@ -43,7 +43,7 @@ impl Connection {
     }
 
     /// Waits until the account of the current task may hold one more connection.
-    pub(super) async fn share(&self) -> Result<Option<ShareHold>, DbErr> {
+    pub(super) async fn share(&self) -> Result<Option<SharePermit>, DbErr> {
         match &self.shares {
             Some(shares) => shares.acquire().await,
             None => Ok(None),
@@ -59,7 +59,7 @@ impl Connection {
 
     /// Inspects the result of a statement and releases its account's share. A write succeeds only if the files are in place after it, because a
     /// write to a removed file is lost.
-    fn record<T>(&self, share: Option<ShareHold>, result: Result<T, DbErr>) -> Result<T, DbErr> {
+    fn record<T>(&self, share: Option<SharePermit>, result: Result<T, DbErr>) -> Result<T, DbErr> {
         let result = match self.access {
             Access::Read => result.inspect_err(|error| {
                 self.health.record_read(error);

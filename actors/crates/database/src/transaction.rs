@@ -7,7 +7,7 @@ use sea_orm::{
     ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement,
 };
 
-use super::account_share::ShareHold;
+use super::account_share::SharePermit;
 use super::fault::driver_error;
 use super::health::StorageHealth;
 
@@ -21,7 +21,7 @@ pub struct Transaction {
     failure: OnceLock<Failure>,
     health: Arc<StorageHealth>,
     /// The connection that it holds of its account's share.
-    share: Option<ShareHold>,
+    share: Option<SharePermit>,
 }
 
 /// The first failure of a transaction, in a form that can be returned for each later statement.
@@ -60,7 +60,7 @@ impl Transaction {
     pub(super) fn new(
         inner: DatabaseTransaction,
         health: Arc<StorageHealth>,
-        share: Option<ShareHold>,
+        share: Option<SharePermit>,
     ) -> Self {
         Self { inner, failure: OnceLock::new(), health, share }
     }

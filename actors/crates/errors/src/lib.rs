@@ -25,7 +25,7 @@ use std::time::Duration;
 use database::StorageFault;
 use disk::StorageFull;
 use entity::scope::Scope;
-use runtime::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError, WriteError, error_chain};
+use runtime::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError, error_chain};
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
 use serde_json::{Map, Value, json};
 use storage::blobs::BlobError;
@@ -559,12 +559,6 @@ impl From<WorkError> for Error {
                 Error::internal(error)
             }
         }
-    }
-}
-
-impl WriteError for Error {
-    fn is_reported(&self) -> bool {
-        Error::is_reported(self)
     }
 }
 

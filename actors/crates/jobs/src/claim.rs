@@ -42,7 +42,8 @@ pub struct ClaimedJobs {
     pub dead: Vec<Model>,
 }
 
-/// The free slots of a track, and which jobs may use them.
+/// The free slots of a track, and which jobs may use them. It only counts what a claim may
+/// lease: a job holds its slot by its lease, which outlives the process, and not by a permit.
 #[derive(Clone, Debug, Default)]
 pub struct SlotBudget {
     /// Number of free slots.
@@ -65,8 +66,8 @@ impl SlotBudget {
         Self { free, free_for_backlog: free, max_per_user: free, ..Self::default() }
     }
 
-    /// Uses a slot for a job. Returns `false` if there is none for it.
-    fn try_use(&mut self, job: &Model) -> bool {
+    /// Acquires a slot for a job. Returns `false` if there is none for it.
+    fn try_acquire(&mut self, job: &Model) -> bool {
         let is_backlog = Priority::of(job) == Priority::Backlog;
         let used = self.used_by_user.entry(job.user_id).or_default();
         if self.free == 0 || *used >= self.max_per_user || (is_backlog && self.free_for_backlog == 0) {
@@ -157,7 +158,7 @@ async fn lease_jobs(
             if job.state == JobState::Running && has_no_attempts_left(&job) {
                 subjects.insert(job.subject);
                 claimed.dead.push(job);
-            } else if slots.try_use(&job) {
+            } else if slots.try_acquire(&job) {
                 subjects.insert(job.subject);
                 claimed.jobs.push(lease(&txn, owner, job, now).await?);
             }

@@ -44,19 +44,15 @@ pub struct FileLease {
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails; the file must not be written then.
-pub async fn lease(
-    core: &CoreContext,
-    upload: Option<UploadId>,
-    path: impl FnOnce(FileId) -> String,
-) -> Result<FileLease, Error> {
-    let row = new_row(core, path);
+pub async fn lease(core: &CoreContext, upload: Option<UploadId>) -> Result<FileLease, Error> {
+    let row = new_row(core);
     Entity::insert(row.clone().into_active_model()).exec_without_returning(core.db.write()).await?;
     mark_receiving(&core.db, upload, row.held_until).await?;
     Ok(start_lease(core, upload, row))
 }
 
 /// Returns the row of a file that is about to be written and has no owner yet.
-pub(crate) fn new_row(core: &CoreContext, path: impl FnOnce(FileId) -> String) -> Model {
+pub(crate) fn new_row(core: &CoreContext) -> Model {
     let now = core.clock.now();
     let id = FileId::new(now);
     Model {
@@ -67,7 +63,7 @@ pub(crate) fn new_row(core: &CoreContext, path: impl FnOnce(FileId) -> String) -
         document_id: None,
         user_id: None,
         bytes: 0,
-        path: path(id),
+        path: blob_path(id),
         held_until: now + LEASE_DURATION,
         doomed: false,
     }
@@ -199,7 +195,7 @@ impl FileWriter {
         store: &dyn BlobStore,
         length: Option<u64>,
     ) -> Result<Self, Error> {
-        let lease = lease(core, None, blob_path).await?;
+        let lease = lease(core, None).await?;
         Self::begin_leased(core, store, lease, length).await
     }
 

@@ -21,7 +21,6 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, QuerySelect,
 };
-use storage::blobs::blob_path;
 
 use crate::context::CoreContext;
 use crate::owned_transaction::begin_owned;
@@ -72,8 +71,7 @@ pub async fn lease(
     kind: TransferKind,
     bytes: u64,
 ) -> Result<FileLease, Error> {
-    let row =
-        Model { user_id: Some(user), bytes: column_of(bytes), ..stored_files::new_row(core, blob_path) };
+    let row = Model { user_id: Some(user), bytes: column_of(bytes), ..stored_files::new_row(core) };
     let txn = begin_owned(&core.db, user).await?;
     make_room(&txn, core, user, NewFile { id: row.id, kind, bytes }).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;

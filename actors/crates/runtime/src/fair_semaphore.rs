@@ -42,7 +42,7 @@ struct State<K: Copy + Eq + Hash> {
     queue: FairQueue<K, FairPermit<K>>,
 }
 
-/// A permit; the next caller gets it when this is dropped.
+/// A permit. It is released when it is dropped, and the next caller gets it.
 #[derive(Debug)]
 pub struct FairPermit<K: Copy + Eq + Hash> {
     semaphore: Option<Arc<Inner<K>>>,

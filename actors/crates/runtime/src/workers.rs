@@ -84,7 +84,12 @@ impl Workers {
             Lane::Long => &self.long,
         };
         let permit = permits.clone().acquire_owned().await?;
-        run_blocking(permit, work).await
+        let done = tokio::task::spawn_blocking(move || {
+            // Held until the work ends, even if the caller goes away.
+            let _permit = permit;
+            work()
+        });
+        done.await.map_err(|_| WorkError::Panicked("blocking work"))
     }
 
     /// Hashes a password, or compares one with a hash, for a caller at this network address; `None` is one more address.
@@ -110,18 +115,6 @@ impl Workers {
         thread.map_err(WorkError::NoThread)?;
         outcome.await.map_err(|_| WorkError::Panicked("a password hash"))
     }
-}
-
-/// Runs the work on a thread that may block, and holds the permit until it ends, even if the caller goes away.
-async fn run_blocking<T: Send + 'static>(
-    permit: impl Send + 'static,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, WorkError> {
-    let done = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        work()
-    });
-    done.await.map_err(|_| WorkError::Panicked("blocking work"))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use tokio::{
     io::AsyncReadExt,
     net::UnixStream,
     process::{Child, Command},
-    sync::Semaphore,
+    sync::{Semaphore, SemaphorePermit},
     task::AbortHandle,
     time::{sleep, timeout},
 };
@@ -112,7 +112,7 @@ impl Pool {
         if body.length().await.map_err(SandboxError::Unavailable)? > self.settings.input_bytes as u64 {
             return Err(SandboxError::TooLarge);
         }
-        let _slot = self.slots.acquire().await.map_err(|closed| unavailable(io::Error::other(closed)))?;
+        let _permit = self.acquire_slot().await?;
         let mut worker = self.send_task(task, &mut body).await?;
         let response = worker.response(self.settings.wall_time, self.settings.output_bytes).await?;
         self.park(worker);
@@ -124,10 +124,16 @@ impl Pool {
         if let Some(known) = self.state().confinement.clone() {
             return Ok(known);
         }
-        let _slot = self.slots.acquire().await.map_err(|closed| unavailable(io::Error::other(closed)))?;
+        let _permit = self.acquire_slot().await?;
         let worker = self.start_worker().await?;
         self.park(worker);
         Ok(self.state().confinement.clone().unwrap_or_default())
+    }
+
+    /// Waits until fewer than `children` are at work. Jobs that wait get their slots in the order of their arrival, whichever user
+    /// they are for: the queue of jobs is fair already.
+    async fn acquire_slot(&self) -> Result<SemaphorePermit<'_>, SandboxError> {
+        self.slots.acquire().await.map_err(|closed| unavailable(io::Error::other(closed)))
     }
 
     /// Starts a child for one file, and returns it with the time limit of each request.

@@ -84,8 +84,8 @@ pub struct Mailer {
     sender: Sender,
     from: Mailbox,
     host: String,
-    /// One permit: one e-mail is sent at a time.
-    permit: Semaphore,
+    /// One slot: one e-mail is sent at a time.
+    slot: Semaphore,
 }
 
 enum Sender {
@@ -112,7 +112,7 @@ impl Mailer {
             MailTransport::Smtp(url) => Sender::Smtp(smtp(&url)?),
             MailTransport::Folder(folder) => Sender::Folder(folder),
         };
-        Ok(Self { sender, from, host: settings.host, permit: Semaphore::new(1) })
+        Ok(Self { sender, from, host: settings.host, slot: Semaphore::new(1) })
     }
 
     /// Sends an e-mail. If it is sent twice it may arrive twice, with the same Message-ID.
@@ -120,7 +120,7 @@ impl Mailer {
     /// # Errors
     /// [`SendError`] says whether another attempt is worth it.
     pub async fn send(&self, email: &Email) -> Result<(), SendError> {
-        let _permit = self.permit.try_acquire().map_err(|_| SendError::Busy)?;
+        let _permit = self.slot.try_acquire().map_err(|_| SendError::Busy)?;
         match &self.sender {
             Sender::Smtp(server) => {
                 let message = self.message(email)?;

@@ -9,8 +9,6 @@ mod gate;
 mod pick;
 mod words;
 
-use std::sync::Arc;
-
 use errors::Error;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -18,6 +16,7 @@ use inference::embedder::{EmbedError, Embedder};
 use runtime::{Lane, Workers};
 
 use super::{AnswerError, Answerer, Draft, Question, SourcePassage};
+use crate::retrieval::Retrieval;
 use pick::Sentence;
 use words::QuestionWords;
 
@@ -26,19 +25,16 @@ const MODEL_NAME: &str = "carrel-extractive";
 /// Sentences whose embeddings are computed. Each takes a few milliseconds.
 const MAX_EMBEDDED_SENTENCES: usize = 32;
 
-/// Returns the embedding model, if it is available now.
-pub type EmbedderSource = Arc<dyn Fn() -> Option<Arc<dyn Embedder>> + Send + Sync>;
-
 /// Answers with quotations of the passages.
 pub struct Extractive {
     workers: Workers,
-    embedder: EmbedderSource,
+    retrieval: Retrieval,
 }
 
 impl Extractive {
-    /// Creates an answerer that runs in the foreground lane of these workers.
-    pub fn new(workers: Workers, embedder: EmbedderSource) -> Self {
-        Self { workers, embedder }
+    /// Creates an answerer that runs in the foreground lane of these workers, with the embedding model of the search, if there is one.
+    pub fn new(workers: Workers, retrieval: Retrieval) -> Self {
+        Self { workers, retrieval }
     }
 }
 
@@ -49,7 +45,7 @@ impl Answerer for Extractive {
 
     fn answer(&self, question: Question) -> BoxFuture<'_, Result<Draft, AnswerError>> {
         async move {
-            let embedder = (self.embedder)();
+            let embedder = self.retrieval.embedder();
             let work = move || answer(&question, embedder.as_deref());
             let made = self
                 .workers

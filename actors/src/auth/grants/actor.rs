@@ -1,5 +1,8 @@
-//! The actor of connections: takes every step of a connection, a limited number at the same time, writes last uses in batches, and
-//! cleans up.
+//! The actor of connections: takes the steps that issue or end tokens, a limited number at the same time, writes last uses in
+//! batches, and cleans up.
+//!
+//! These steps advance the cache epoch after their commit. They run in the actor because they then do so even if their caller is gone
+//! meanwhile. The steps of a consent page change no token and are functions.
 //!
 //! Each step is one transaction, so a crash leaves nothing half done. At most one unwritten batch of last uses is lost.
 
@@ -13,23 +16,20 @@ use database::Db;
 use entity::id::{GrantId, UserId};
 use entity::oauth_client;
 use entity::oauth_grant;
-use entity::scope::Scopes;
 use entity::time::Timestamp;
 use errors::Error;
-use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
 
 use super::code::{self, CodeExchange};
 use super::connections::disconnect;
-use super::consent::{self, AuthorizationRequest, Browser, ConsentDecision};
 use super::context::GrantContext;
 use super::sweep;
 use super::token::{self, TokenPair, TokenRefresh};
 use super::token_error::TokenError;
 use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
-use crate::auth::secret::Secret;
+use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
@@ -65,7 +65,6 @@ impl GrantActor {
 impl WriteBehind for GrantActor {
     type Batch = LastUseBuffer<GrantId>;
     type Output = ();
-    type Error = Error;
     const BATCH_NAME: &'static str = "the last uses of connections";
 
     fn write_lock(&self) -> WriteLock {
@@ -76,7 +75,7 @@ impl WriteBehind for GrantActor {
         std::mem::take(&mut self.uses)
     }
 
-    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, (), Error> {
+    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, ()> {
         let db = self.ctx.db.clone();
         Box::pin(async move {
             let written = write_uses(&db, &uses).await;
@@ -120,42 +119,6 @@ impl Actor for GrantActor {
         self.sweep(context);
         context.run_interval(SWEEP_INTERVAL, Self::sweep);
         Self::flush_every(context, FLUSH_INTERVAL);
-    }
-}
-
-/// Stores what a consent page offers.
-#[derive(Message)]
-#[rtype(result = "Result<Secret, Error>")]
-pub struct ConsentOffer(pub(super) AuthorizationRequest, pub(super) Browser, pub(super) Scopes);
-
-impl Handler<ConsentOffer> for GrantActor {
-    type Result = ResponseFuture<Result<Secret, Error>>;
-
-    fn handle(
-        &mut self,
-        ConsentOffer(request, browser, offered): ConsentOffer,
-        _: &mut Self::Context,
-    ) -> Self::Result {
-        let ctx = self.ctx.clone();
-        Box::pin(async move { consent::create_ticket(&ctx, request, browser, offered).await })
-    }
-}
-
-/// The user's answer to a consent page.
-#[derive(Message)]
-#[rtype(result = "Result<Option<ConsentDecision>, Error>")]
-pub struct ConsentAnswer {
-    pub(super) browser: Browser,
-    pub(super) ticket: Secret,
-    pub(super) ticked: Scopes,
-}
-
-impl Handler<ConsentAnswer> for GrantActor {
-    type Result = ResponseFuture<Result<Option<ConsentDecision>, Error>>;
-
-    fn handle(&mut self, answer: ConsentAnswer, _: &mut Self::Context) -> Self::Result {
-        let ctx = self.ctx.clone();
-        Box::pin(async move { consent::decide(&ctx, answer.browser, &answer.ticket, answer.ticked).await })
     }
 }
 
@@ -263,10 +226,10 @@ impl Handler<GrantClientInfo> for GrantActor {
     }
 }
 
-impl Handler<Flush<Error>> for GrantActor {
+impl Handler<Flush> for GrantActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
         self.flush()
     }
 }

@@ -38,14 +38,15 @@ use entity::{oauth_client, oauth_grant, user};
 use errors::Error;
 use library::clock::Clock;
 use moka::sync::Cache;
-use runtime::{Flush, Port, SupervisorConfig, supervise};
+use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::{DbErr, EntityTrait};
 
 use crate::auth::keys::cache_epoch::CacheEpoch;
 use crate::auth::limits::IpRateLimiter;
 use crate::auth::secret::{Secret, SecretHash};
 use crate::service_state;
-use actor::{ConsentAnswer, ConsentOffer, Disconnection, GrantActor, GrantClientInfo, TokenRevocation};
+use crate::write_behind::Flush;
+use actor::{Disconnection, GrantActor, GrantClientInfo, TokenRevocation};
 use client::{ClientCredentials, ClientMetadata, InvalidClientMetadata};
 use connection_test::ConnectionTests;
 use context::GrantContext;
@@ -335,27 +336,27 @@ impl Grants {
     /// Stores what a consent page offers, and returns the ticket for its form.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
+    /// [`Error::Internal`] when the database fails.
     pub async fn create_consent_ticket(
         &self,
         request: AuthorizationRequest,
         browser: Browser,
         offered: Scopes,
     ) -> Result<Secret, Error> {
-        self.port.ask(ConsentOffer(request, browser, offered)).await?
+        consent::create_ticket(&self.ctx, request, browser, offered).await
     }
 
     /// Takes the user's answer to a consent page; `None` if the ticket was not issued to this browser, has expired or was used.
     ///
     /// # Errors
-    /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
+    /// [`Error::Internal`] when the database fails.
     pub async fn decide_consent(
         &self,
         browser: Browser,
-        ticket: Secret,
+        ticket: &Secret,
         ticked: Scopes,
     ) -> Result<Option<ConsentDecision>, Error> {
-        self.port.ask(ConsentAnswer { browser, ticket, ticked }).await?
+        consent::decide(&self.ctx, browser, ticket, ticked).await
     }
 
     /// Exchanges a code for the first tokens of a connection, which exists when this returns.
@@ -468,7 +469,7 @@ impl Grants {
     /// # Errors
     /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
     pub async fn flush(&self) -> Result<(), Error> {
-        self.port.ask(Flush::default()).await?
+        self.port.ask(Flush).await?
     }
 
     /// Returns the actor's port, for health checks and the drain.

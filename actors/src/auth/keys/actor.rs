@@ -1,5 +1,6 @@
-//! The actor of API keys: reads rows for the cache, makes every change, and writes last uses in batches. A change advances the
-//! cache epoch before it is answered, so no row that was cached before counts any more.
+//! The actor of API keys: reads rows for the cache, changes and revokes keys, and writes last uses in batches. A change advances the
+//! cache epoch before it is answered, so no row that was cached before counts any more; in the actor it does so even if its caller is
+//! gone meanwhile. The creation of a key changes no row that may be cached, and is a function.
 //!
 //! After a crash the cache refills from the table. At most one unwritten batch of last uses is lost. A first use without a notice
 //! causes one at the next use, because the row of the key still says that it is new.
@@ -14,23 +15,23 @@ use actix::{
 };
 use database::{Db, is_reported};
 use entity::id::{KeyId, UserId};
-use entity::plan::{Limits, Plan};
+use entity::plan::Plan;
 use entity::time::Timestamp;
 use entity::{api_key, user};
 use errors::Error;
 use library::clock::Clock;
 use moka::sync::Cache;
-use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
 
 use super::cache_epoch::CacheEpoch;
-use super::{KeyChanges, KeyRow, NewKey, changes};
+use super::{KeyChanges, KeyRow, changes};
 use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
 use crate::auth::secret::{Secret, SecretHash};
 use crate::notices::{FirstUse, Notices};
 use crate::service_state::{self, ServiceStateKey};
+use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
 const CHECK_INTERVAL: Duration = Duration::from_millis(400);
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
@@ -104,7 +105,6 @@ impl KeyActor {
 impl WriteBehind for KeyActor {
     type Batch = LastUseBuffer<KeyId>;
     type Output = ();
-    type Error = Error;
     const BATCH_NAME: &'static str = "the last uses of keys";
 
     fn write_lock(&self) -> WriteLock {
@@ -115,7 +115,7 @@ impl WriteBehind for KeyActor {
         std::mem::take(&mut self.uses)
     }
 
-    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, (), Error> {
+    fn write(&self, uses: Self::Batch) -> WriteFuture<Self::Batch, ()> {
         let db = self.db.clone();
         Box::pin(async move {
             let written = write_uses(&db, &uses).await;
@@ -191,28 +191,6 @@ impl Handler<KeyLookup> for KeyActor {
                 }))
             },
         ))
-    }
-}
-
-/// Creates a key.
-#[derive(Message)]
-#[rtype(result = "Result<(api_key::Model, Secret), Error>")]
-pub struct KeyCreation {
-    pub(super) user: UserId,
-    pub(super) plan: Plan,
-    pub(super) limits: Limits,
-    pub(super) new: NewKey,
-}
-
-impl Handler<KeyCreation> for KeyActor {
-    type Result = ResponseFuture<Result<(api_key::Model, Secret), Error>>;
-
-    fn handle(&mut self, message: KeyCreation, _: &mut Self::Context) -> Self::Result {
-        let (db, now) = (self.db.clone(), self.clock.now());
-        Box::pin(async move {
-            let KeyCreation { user, plan, limits, new } = message;
-            changes::create(&db, user, plan, &limits, new, now).await
-        })
     }
 }
 
@@ -335,10 +313,10 @@ impl Handler<KeyClientInfo> for KeyActor {
     }
 }
 
-impl Handler<Flush<Error>> for KeyActor {
+impl Handler<Flush> for KeyActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
         self.flush()
     }
 }

@@ -1,6 +1,6 @@
 //! Changes of API keys. Each is one transaction, which raises the generation that other processes check.
 //!
-//! The actor calls these functions for the running service, and the command line calls them beside it.
+//! [`super::Keys`] calls these functions for the running service, and the command line calls them beside it.
 
 use std::time::Duration;
 

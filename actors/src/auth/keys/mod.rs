@@ -23,12 +23,13 @@ use entity::time::Timestamp;
 use errors::Error;
 use library::clock::Clock;
 use moka::sync::Cache;
-use runtime::{Flush, Port, SupervisorConfig, supervise};
+use runtime::{Port, SupervisorConfig, supervise};
 
 use crate::auth::secret::{Secret, SecretHash};
 use crate::notices::Notices;
 use crate::service_state::{self, ServiceStateKey};
-use actor::{KeyActor, KeyChange, KeyClientInfo, KeyCreation, KeyLookup, KeyRegeneration, KeyRevocation};
+use crate::write_behind::Flush;
+use actor::{KeyActor, KeyChange, KeyClientInfo, KeyLookup, KeyRegeneration, KeyRevocation};
 use cache_epoch::CacheEpoch;
 
 pub use actor::KeyUse;
@@ -78,6 +79,7 @@ pub struct KeyChanges {
 /// Handle of the actor of API keys, with its cache. Clones share both.
 #[derive(Clone)]
 pub struct Keys {
+    db: Db,
     cache: Cache<SecretHash, Arc<KeyRow>>,
     cache_epoch: Arc<CacheEpoch>,
     clock: Arc<dyn Clock>,
@@ -90,17 +92,18 @@ impl Keys {
         let cache = Cache::builder().max_capacity(MAX_CACHED_KEYS).time_to_idle(CACHE_IDLE).build();
         let cache_epoch = Arc::new(CacheEpoch::new(clock.clone()));
         let config = SupervisorConfig { name: "keys", permits: 1024, timeout: Duration::from_secs(8) };
-        let (actor_cache, actor_epoch, actor_clock) = (cache.clone(), cache_epoch.clone(), clock.clone());
+        let (actor_cache, actor_epoch) = (cache.clone(), cache_epoch.clone());
+        let (actor_db, actor_clock) = (db.clone(), clock.clone());
         let port = supervise(on, config, move || {
             KeyActor::new(
-                db.clone(),
+                actor_db.clone(),
                 actor_clock.clone(),
                 actor_cache.clone(),
                 actor_epoch.clone(),
                 notices.clone(),
             )
         });
-        Self { cache, cache_epoch, clock, port }
+        Self { db, cache, cache_epoch, clock, port }
     }
 
     /// Returns the key with this secret.
@@ -132,7 +135,7 @@ impl Keys {
         limits: &Limits,
         new: NewKey,
     ) -> Result<(api_key::Model, Secret), Error> {
-        self.port.ask(KeyCreation { user, plan, limits: limits.clone(), new }).await?
+        changes::create(&self.db, user, plan, limits, new, self.clock.now()).await
     }
 
     /// Changes a key.
@@ -203,7 +206,7 @@ impl Keys {
     /// # Errors
     /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
     pub async fn flush(&self) -> Result<(), Error> {
-        self.port.ask(Flush::default()).await?
+        self.port.ask(Flush).await?
     }
 
     /// Returns the actor's port, for health checks and the drain.

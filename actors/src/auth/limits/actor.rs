@@ -22,7 +22,6 @@ use entity::time::{Day, Timestamp};
 use entity::{usage_day, user};
 use errors::{Error, RateWindow, Wait};
 use library::clock::Clock;
-use runtime::{Flush, WriteBehind, WriteFuture, WriteLock};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use tracing::warn;
@@ -31,6 +30,7 @@ use super::day_counts::{DayChange, DayCounter, RecentDays};
 use super::hour_bucket::HourBucket;
 use super::{DayCounts, Quota, RateLimitRequest};
 use crate::auth::caller::Principal;
+use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 /// Full buckets are dropped this often: they are the same as new ones.
@@ -159,7 +159,6 @@ impl WriteBehind for LimitActor {
     type Batch = Batch;
     /// All rows of the users and days of the batch.
     type Output = Vec<usage_day::Model>;
-    type Error = Error;
     const BATCH_NAME: &'static str = "the counts of the day";
 
     fn write_lock(&self) -> WriteLock {
@@ -172,7 +171,7 @@ impl WriteBehind for LimitActor {
         unwritten.collect()
     }
 
-    fn write(&self, batch: Batch) -> WriteFuture<Batch, Self::Output, Error> {
+    fn write(&self, batch: Batch) -> WriteFuture<Batch, Self::Output> {
         let db = self.db.clone();
         Box::pin(async move {
             let written = write(&db, &batch).await;
@@ -325,10 +324,10 @@ impl Handler<RemainingQuery> for LimitActor {
     }
 }
 
-impl Handler<Flush<Error>> for LimitActor {
+impl Handler<Flush> for LimitActor {
     type Result = ResponseActFuture<Self, Result<(), Error>>;
 
-    fn handle(&mut self, _: Flush<Error>, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
         self.flush()
     }
 }

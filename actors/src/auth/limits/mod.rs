@@ -18,9 +18,10 @@ use entity::id::UserId;
 use entity::kind::Surface;
 use errors::{Error, Wait};
 use library::clock::Clock;
-use runtime::{Flush, Port, SupervisorConfig, supervise};
+use runtime::{Port, SupervisorConfig, supervise};
 
 use crate::auth::caller::Principal;
+use crate::write_behind::Flush;
 use actor::{Admission, DayCountsQuery, LimitActor, RemainingQuery};
 
 pub use auth_failures::AuthFailures;
@@ -105,7 +106,7 @@ impl Limits {
     /// # Errors
     /// [`Error::Internal`] when the database fails; [`Error::Busy`] when the actor does not answer in time.
     pub async fn flush(&self) -> Result<(), Error> {
-        self.port.ask(Flush::default()).await?
+        self.port.ask(Flush).await?
     }
 
     /// Returns the actor's port, for health checks and the drain.

@@ -36,7 +36,7 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
         Ok(url) => {
             // A refresh that a user waits for ignores the throttle of the host: only this source's own `wait_until` holds it
             // back.
-            let permit = ctx.host_throttle.acquire(&url, None);
+            let permit = ctx.host_throttle.try_acquire(&url, None);
             if let (Err(wait), Priority::Backlog) = (&permit, Priority::of(job)) {
                 return Err(JobError::HostBusy(*wait));
             }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use entity::id::UserId;
 use errors::Error;
 use parse::feed::FeedLink;
-use runtime::{FairPermit, FairSemaphore, KeyedWeakMap, QUEUE_RETRY_AFTER};
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use runtime::{FairPermit, FairSemaphore, KeyedMutex, QUEUE_RETRY_AFTER};
+use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 use web::PageUrl;
 
@@ -23,14 +23,14 @@ const MAX_SEARCHES: usize = 8;
 const MAX_PERMIT_WAIT: Duration = Duration::from_secs(10);
 /// Longest wait for earlier requests for the same URL. The first of them may search for 25 seconds; each of the others takes
 /// the time of a transaction.
-const MAX_TURN_WAIT: Duration = Duration::from_secs(40);
+const MAX_LOCK_WAIT: Duration = Duration::from_secs(40);
 
 /// The searches of all users. Clones share them.
 #[derive(Clone, Debug)]
 pub struct FeedSearches {
     permits: FairSemaphore<UserId>,
-    /// The searches whose result a request waits for or uses, by normalised URL.
-    by_url: KeyedWeakMap<String, Mutex<Option<FinishedSearch>>>,
+    /// Locks of the searches whose result a request waits for or uses, by normalised URL.
+    by_url: KeyedMutex<String, Option<FinishedSearch>>,
 }
 
 /// A search that has ended.
@@ -51,7 +51,7 @@ pub struct SharedSearch {
 
 impl Default for FeedSearches {
     fn default() -> Self {
-        Self { permits: FairSemaphore::new(MAX_SEARCHES, MAX_PERMIT_WAIT), by_url: KeyedWeakMap::default() }
+        Self { permits: FairSemaphore::new(MAX_SEARCHES, MAX_PERMIT_WAIT), by_url: KeyedMutex::default() }
     }
 }
 
@@ -89,9 +89,8 @@ impl FeedSearches {
         url: PageUrl,
     ) -> Result<SharedSearch, Error> {
         let began = Instant::now();
-        let search = self.by_url.get_or_default(url.normalized());
-        let turn = timeout(MAX_TURN_WAIT, search.lock_owned()).await;
-        let mut search = turn.map_err(|_| Error::Busy(QUEUE_RETRY_AFTER))?;
+        let search = timeout(MAX_LOCK_WAIT, self.by_url.lock(url.normalized())).await;
+        let mut search = search.map_err(|_| Error::Busy(QUEUE_RETRY_AFTER))?;
         // Only a result of a search that ended after this request began: the site may have changed since an older one.
         let shared = search.as_ref().filter(|finished| finished.at >= began);
         let shared = shared.map(|finished| finished.result.clone());
@@ -121,7 +120,7 @@ fn shareable_result(result: Result<DiscoveredFeed, Error>) -> Result<Result<Disc
 }
 
 impl SharedSearch {
-    /// Ends the turn of a request that has stored the feed, so that the requests which take it over do not store it again.
+    /// Releases the lock of a request that has stored the feed, so that the requests which take it over do not store it again.
     pub fn end_stored(mut self) {
         if let Some(FinishedSearch { result: Ok(found), .. }) = self.search.as_mut() {
             found.fetched = None;

@@ -177,8 +177,7 @@ impl Operation for BatchBookmarks {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BatchBookmarksResponse, Error> {
-        let slots = ctx.batch_slots.get_or_default(caller.user);
-        let _slot = slots.acquire().await?;
+        let _permit = ctx.batch_slots.acquire(caller.user).await?;
         let mut results = Vec::with_capacity(self.operations.len());
         for (index, operation) in self.operations.into_iter().enumerate() {
             let outcome = match operation {

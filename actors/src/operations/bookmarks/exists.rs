@@ -46,7 +46,7 @@ pub struct BookmarkExistsResponse {
 impl Operation for BookmarkExists {
     type Reply = BookmarkExistsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
-    const TAKES_TURN: bool = false;
+    const NEEDS_ANSWER_SLOT: bool = false;
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<BookmarkExistsResponse, Error> {
         let url = PageUrl::parse(&self.0)?;

@@ -50,7 +50,7 @@ struct FeedCandidate {
 impl Operation for DiscoverFeeds {
     type Reply = DiscoverFeedsResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadFeeds];
-    const TAKES_TURN: bool = false;
+    const NEEDS_ANSWER_SLOT: bool = false;
 
     fn count(reply: &DiscoverFeedsResponse) -> Option<usize> {
         Some(reply.candidates.len())

@@ -1,4 +1,6 @@
-//! A mutex whose waiters take turns: the most urgent first, and no account twice in a row while others wait.
+//! A mutex whose waiters take turns: the most urgent first, and no account twice in a row while others wait. It differs from
+//! `runtime::FairSemaphore` in that priority, and in that its holder can ask whether it should yield. Jobs wait in it, whose
+//! number is bounded already.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -55,17 +57,17 @@ impl<K: Copy + Eq> WaitQueue<K> {
     }
 }
 
-/// Unlocks the mutex when it is dropped.
+/// Holds the lock, which is released when this is dropped.
 pub(super) struct FairMutexGuard<K>(FairMutex<K>);
 
-/// A place in the queue, given up when it is dropped.
+/// The place of a waiter in the queue, which it leaves when this is dropped.
 struct Ticket<'a, K> {
     mutex: &'a FairMutex<K>,
     number: u64,
 }
 
 impl<K: Copy + Eq> FairMutex<K> {
-    /// Waits until it is the turn of this waiter.
+    /// Waits in the queue for the lock. It is released when the guard is dropped.
     pub(super) async fn lock(&self, waiter: Waiter<K>) -> FairMutexGuard<K> {
         let ticket = self.ticket(waiter);
         loop {

@@ -98,7 +98,8 @@ pub struct SpeechService<K> {
     mutex: FairMutex<K>,
 }
 
-/// The permit to transcribe one recording. When it is dropped, the model is unloaded and the next recording's turn comes.
+/// The permit to transcribe one recording. It is released when it is dropped: the model is unloaded, and the next recording gets
+/// it.
 pub struct TranscriptionPermit<K> {
     /// The transcriber.
     pub transcriber: Arc<dyn Transcriber>,

@@ -8,7 +8,7 @@
 //!
 //! | Step | Module |
 //! |---|---|
-//! | receive the file, one per user at a time | `upload_locks`, `file` |
+//! | receive the file, one per user at a time | `file` |
 //! | create the import and its job | `begin`; rows of a request: `from_request` |
 //! | run the job, batch by batch | `job` |
 //! | read a batch of rows, with the files of an archive | `reading` |
@@ -40,7 +40,6 @@ mod retention;
 mod rows;
 mod session;
 mod undo;
-mod upload_locks;
 
 pub use begin::{NewImport, begin, ensure_can_begin, find, list_latest, start};
 pub use context::ImportContext;
@@ -55,4 +54,3 @@ pub use report::{
 };
 pub use retention::sweep;
 pub use undo::{UndoReport, load_undo_report, undo};
-pub use upload_locks::UploadLocks;

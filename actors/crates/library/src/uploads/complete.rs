@@ -9,7 +9,7 @@ use entity::{bookmark, document, user};
 use jobs::{JobKind, Priority};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
-use storage::blobs::{PresignedUploads, blob_path, incoming_path};
+use storage::blobs::{PresignedUploads, incoming_path};
 use web::PageUrl;
 
 use super::announce::{last_arrival, upload_storage_full};
@@ -105,7 +105,7 @@ async fn copy_direct_upload(
     if find_direct_upload(uploads, row).await?.is_none() {
         return Err(not_arrived(core, row));
     }
-    let lease = stored_files::lease(core, None, blob_path).await?;
+    let lease = stored_files::lease(core, None).await?;
     let checked = async {
         presigned.copy(&incoming_path(row.id), &lease.path).await?;
         let bytes = presigned.head(&lease.path).await?.map(|object| object.bytes);

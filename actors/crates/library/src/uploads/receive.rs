@@ -11,7 +11,7 @@ use errors::Error;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, QueryFilter};
 use sha2::{Digest, Sha256};
-use storage::blobs::{BlobError, BlobWriter, PART_BYTES, blob_path};
+use storage::blobs::{BlobError, BlobWriter, PART_BYTES};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 use tokio_util::bytes::Bytes;
@@ -50,7 +50,7 @@ pub struct UploadReceiver {
     /// Digest of the parts so far. It is computed on another thread while the next part arrives.
     digest: JoinHandle<Sha256>,
     lock: ReceiveLock,
-    _slot: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl UploadReceiver {
@@ -73,7 +73,7 @@ impl UploadReceiver {
         check_headers(&upload, announced_bytes, request)?;
         let lock = uploads.receive_locks.acquire(request.upload).await;
         // After the lock: an older request for the same upload has given back its slot by then.
-        let slot = uploads.receive_slots.acquire(upload.user_id)?;
+        let permit = uploads.receive_slots.try_acquire(upload.user_id)?;
         // Read again: the upload may have been completed with the former bytes while this request waited for the lock.
         let upload = find_uncompleted(core, request.upload).await?;
         if uploads.store.presigned_uploads().is_some() {
@@ -81,7 +81,7 @@ impl UploadReceiver {
         }
         // Checked before the row of the file is written; the store would refuse the file only afterwards.
         disk.require_room()?;
-        let lease = stored_files::lease(core, Some(upload.id), blob_path).await?;
+        let lease = stored_files::lease(core, Some(upload.id)).await?;
         let blob = match uploads.store.create(&lease.path, Some(announced_bytes)).await {
             Ok(blob) => blob,
             Err(error) => {
@@ -101,7 +101,7 @@ impl UploadReceiver {
             received_bytes: 0,
             digest,
             lock,
-            _slot: slot,
+            _permit: permit,
         })
     }
 

@@ -1,5 +1,8 @@
 //! Politeness towards hosts: background fetches of one host run one after the other, and none runs while the host asks to be
 //! left alone (`Retry-After`). Each process throttles for itself.
+//!
+//! A host has one permit, and callers do not queue for it: a refused one, whose job is in the queue of jobs, learns when to try
+//! again.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -42,7 +45,7 @@ impl<K> Default for HostThrottle<K> {
     }
 }
 
-/// The permit to fetch from a host, until it is dropped.
+/// The permit to fetch from a host. It is released when it is dropped.
 #[derive(Debug)]
 pub struct HostPermit<K> {
     throttle: HostThrottle<K>,
@@ -50,12 +53,12 @@ pub struct HostPermit<K> {
 }
 
 impl<K: Copy + Eq + Hash> HostThrottle<K> {
-    /// Takes the permit for the host of this URL, on behalf of an account, or of none for what serves many.
+    /// Acquires the permit for the host of this URL without waiting, on behalf of an account, or of none for what serves many.
     ///
     /// # Errors
     /// The wait before the next attempt, if the permit is taken or the host has asked for a delay. Each caller of an
     /// account gets another time.
-    pub fn acquire(&self, url: &PageUrl, account: Option<K>) -> Result<HostPermit<K>, Duration> {
+    pub fn try_acquire(&self, url: &PageUrl, account: Option<K>) -> Result<HostPermit<K>, Duration> {
         let (site, now) = (site_key(url), Instant::now());
         let mut hosts = self.hosts();
         hosts.retain(|_, host| {
@@ -125,16 +128,16 @@ mod tests {
     fn host_has_one_permit_at_a_time() {
         let throttle = HostThrottle::<u8>::default();
 
-        let permit = throttle.acquire(&page("https://a.example/1"), None);
+        let permit = throttle.try_acquire(&page("https://a.example/1"), None);
         assert!(permit.is_ok());
-        let waits = [2, 3].map(|_| throttle.acquire(&page("https://A.example/2"), None).unwrap_err());
+        let waits = [2, 3].map(|_| throttle.try_acquire(&page("https://A.example/2"), None).unwrap_err());
         assert!(waits[0] <= RETRY_SPACING && waits[1] > RETRY_SPACING, "{waits:?}");
         let other = Some(1);
-        assert!(throttle.acquire(&page("https://a.example/4"), other).unwrap_err() <= RETRY_SPACING);
-        assert!(throttle.acquire(&page("https://b.example/1"), None).is_ok());
+        assert!(throttle.try_acquire(&page("https://a.example/4"), other).unwrap_err() <= RETRY_SPACING);
+        assert!(throttle.try_acquire(&page("https://b.example/1"), None).is_ok());
 
         drop(permit);
-        assert!(throttle.acquire(&page("https://a.example/2"), None).is_ok());
+        assert!(throttle.try_acquire(&page("https://a.example/2"), None).is_ok());
     }
 
     #[test]
@@ -150,15 +153,15 @@ mod tests {
             });
         };
         record("a.example", Duration::from_secs(86_400));
-        let wait = throttle.acquire(&page("https://a.example/2"), None).unwrap_err();
+        let wait = throttle.try_acquire(&page("https://a.example/2"), None).unwrap_err();
         assert!(wait <= MAX_BACKOFF + RETRY_SPACING && wait > MAX_BACKOFF / 2, "{wait:?}");
         for same in ["http://a.example/3", "https://www.a.example/4"] {
-            assert!(throttle.acquire(&page(same), None).is_err(), "{same}");
+            assert!(throttle.try_acquire(&page(same), None).is_err(), "{same}");
         }
-        assert!(throttle.acquire(&page("https://a.example:8443/"), None).is_ok());
+        assert!(throttle.try_acquire(&page("https://a.example:8443/"), None).is_ok());
 
         record("b.example", Duration::from_millis(1));
         std::thread::sleep(Duration::from_millis(5));
-        assert!(throttle.acquire(&page("https://b.example/2"), None).is_ok());
+        assert!(throttle.try_acquire(&page("https://b.example/2"), None).is_ok());
     }
 }

@@ -1,27 +1,19 @@
 //! Write-behind: an actor gathers small changes and writes them together, one batch after another.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Message, ResponseActFuture, WrapFuture};
+use errors::Error;
 use futures_util::future::LocalBoxFuture;
 use tokio::sync::Mutex;
 use tracing::warn;
-
-use crate::error_chain;
 
 /// Held during a write, so that one write follows another: a caller that gets it sees all earlier ones done.
 pub type WriteLock = Arc<Mutex<()>>;
 
 /// A write in progress. It returns the batch, and its output or why it failed. After a failure the batch may be written all the same.
-pub type WriteFuture<Batch, Output, Error> = LocalBoxFuture<'static, (Batch, Result<Output, Error>)>;
-
-/// The error of a write.
-pub trait WriteError: std::error::Error + 'static {
-    /// Returns whether the log has the reason already, so that a failed write is not logged again.
-    fn is_reported(&self) -> bool;
-}
+pub type WriteFuture<Batch, Output> = LocalBoxFuture<'static, (Batch, Result<Output, Error>)>;
 
 /// An actor that gathers changes and writes them together.
 ///
@@ -33,8 +25,6 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
     type Batch: 'static;
     /// The output of a write.
     type Output: 'static;
-    /// Why a write failed.
-    type Error: WriteError;
     /// The changes in the log, after "could not write".
     const BATCH_NAME: &'static str;
 
@@ -45,7 +35,7 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
     fn take_batch(&mut self) -> Self::Batch;
 
     /// Writes a batch, all or nothing, and returns it. Changes of it that were written before are skipped.
-    fn write(&self, batch: Self::Batch) -> WriteFuture<Self::Batch, Self::Output, Self::Error>;
+    fn write(&self, batch: Self::Batch) -> WriteFuture<Self::Batch, Self::Output>;
 
     /// A batch was written.
     fn on_written(&mut self, batch: Self::Batch, output: Self::Output);
@@ -54,7 +44,7 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
     fn put_back(&mut self, batch: Self::Batch);
 
     /// Writes the gathered changes once earlier writes are done. A batch that cannot be written is put back.
-    fn flush(&mut self) -> ResponseActFuture<Self, Result<(), Self::Error>> {
+    fn flush(&mut self) -> ResponseActFuture<Self, Result<(), Error>> {
         let lock = self.write_lock().lock_owned();
         Box::pin(lock.into_actor(self).then(|guard, actor, _| {
             let batch = actor.take_batch();
@@ -78,7 +68,7 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
             if let Err(error) = written
                 && !error.is_reported()
             {
-                warn!(cause = error_chain(&error), "could not write {}", Self::BATCH_NAME);
+                warn!(cause = error.chain(), "could not write {}", Self::BATCH_NAME);
             }
         }));
     }
@@ -89,16 +79,7 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
     }
 }
 
-/// Makes a [`WriteBehind`] actor write the collected changes; it answers once writes in progress are done too. `E` is the
-/// actor's [`WriteBehind::Error`].
-pub struct Flush<E>(PhantomData<fn() -> E>);
-
-impl<E> Default for Flush<E> {
-    fn default() -> Self {
-        Self(PhantomData)
-    }
-}
-
-impl<E: 'static> Message for Flush<E> {
-    type Result = Result<(), E>;
-}
+/// Makes an actor write what it has in memory; it answers once writes in progress are done too.
+#[derive(Message)]
+#[rtype(result = "Result<(), Error>")]
+pub struct Flush;
