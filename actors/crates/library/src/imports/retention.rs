@@ -34,9 +34,7 @@ pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
         .add(Column::CreatedAt.lt(now - FILE_RETENTION))
         .add(Column::State.is_in(without_file));
     release_files(db, which).await?;
-    let abandoned = import::Entity::find()
-        .filter(Column::CreatedAt.lt(now - ABANDONED_AFTER))
-        .filter(Column::State.eq(ImportState::Running))
+    let abandoned = import::Entity::running_since(now - ABANDONED_AFTER)
         .filter(Expr::col(Column::Id).not_in_subquery(jobs::subjects(JobKind::Import)));
     for import in abandoned.all(core.db.read()).await? {
         mark_failed(
