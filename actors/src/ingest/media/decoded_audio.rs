@@ -33,7 +33,7 @@ pub struct DecodedAudio {
 }
 
 impl DecodedAudio {
-    /// Describes a recording of which so many seconds were decoded until its end.
+    /// Describes a recording of which `decoded_seconds` were decoded until its end.
     pub fn at_end(audio: &AudioReader, decoded_seconds: f64) -> Self {
         let aborted_at = audio.is_aborted().then_some(decoded_seconds);
         let seconds = audio.duration_seconds().unwrap_or_default().max(decoded_seconds);

@@ -1,4 +1,4 @@
-//! Applies the rows of a batch in one transaction, and records what became of each.
+//! Applies the rows of a batch in one transaction, and records the outcome of each.
 
 use std::collections::HashMap;
 
@@ -229,8 +229,8 @@ impl ImportSession {
         result: RowResult,
         now: Timestamp,
     ) -> import_row::Model {
-        let made_id = result.thing().map(|(_, id)| id).filter(|_| !self.import.dry_run);
-        // A dry run leaves no trace. Its rows store their names, because they have no thing whose name could be looked up.
+        let made_id = result.object().map(|(_, id)| id).filter(|_| !self.import.dry_run);
+        // A dry run leaves no trace. Its rows store their names, because they have no object whose name could be looked up.
         let detail = |trace: &RowTrace| if self.import.dry_run { name } else { trace.to_detail() };
         let (outcome, kind, detail) = match result {
             RowResult::Created(kind, _, trace) => (RowOutcome::Created, Some(kind), detail(&trace)),

@@ -21,7 +21,7 @@ const FILE_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// Releases the files of imports that do not read them again or that were kept long enough, and marks abandoned imports as failed.
-/// The rows of an import, which say what became of the rows of its file, stay.
+/// The rows of an import, which hold the outcome of the rows of its file, stay.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
