@@ -117,7 +117,6 @@ impl Claim {
     }
 }
 
-/// How a claim ends.
 #[derive(Clone, Debug)]
 enum ClaimEnd {
     /// With a response; without its body if that is too large.

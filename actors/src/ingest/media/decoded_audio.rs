@@ -22,7 +22,6 @@ const MIN_REPORTED_LOSS_SHARE: f64 = 0.02;
 
 /// What is known of a recording once it was decoded to its end.
 pub struct DecodedAudio {
-    /// Its duration.
     seconds: f64,
     /// How much of it could not be decoded.
     lost_seconds: f64,

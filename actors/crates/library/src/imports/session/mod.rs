@@ -26,7 +26,6 @@ pub struct ImportSession {
     imported: HashMap<Uuid, (ImportedKind, Uuid)>,
     /// The objects that lines of this import became.
     claimed: HashSet<(ImportedKind, Uuid)>,
-    /// What this batch created.
     created_now: HashSet<(ImportedKind, Uuid)>,
     /// Bookmarks to which this batch adds something.
     extensions: Extensions,
