@@ -117,7 +117,6 @@ impl Claim {
     }
 }
 
-/// How a claim ends.
 #[derive(Clone, Debug)]
 enum ClaimEnd {
     /// With a response; without its body if that is too large.
@@ -189,11 +188,7 @@ impl Idempotency {
         let now = self.clock.now();
         let txn = begin_owned(&self.db, user).await?;
         // Removes an expired response, or the claim of a crashed process.
-        Entity::delete_many()
-            .filter(Entity::is_one_of(user, key, &request_key.name_hash))
-            .filter(is_expired(now))
-            .exec(&txn)
-            .await?;
+        Entity::delete_one_of(user, key, &request_key.name_hash).filter(is_expired(now)).exec(&txn).await?;
         let row = ActiveModel {
             key_id: Set(key),
             user_id: Set(user),
@@ -269,9 +264,9 @@ impl Idempotency {
     }
 
     async fn record_heartbeat(&self, claim: &ClaimId) -> Result<(), Error> {
-        Entity::update_many()
+        claim
+            .update_unanswered()
             .col_expr(Column::RunningAt, Expr::value(self.clock.now()))
-            .filter(claim.is_unanswered())
             .exec(self.db.write())
             .await?;
         Ok(())
@@ -312,10 +307,10 @@ impl Idempotency {
 
     async fn store(&self, claim: &ClaimId, status: i16, body: Option<String>) -> Result<(), Error> {
         let txn = begin_owned(&self.db, claim.user).await?;
-        Entity::update_many()
+        claim
+            .update_unanswered()
             .col_expr(Column::Status, Expr::value(status))
             .col_expr(Column::Body, Expr::value(body))
-            .filter(claim.is_unanswered())
             .exec(&txn)
             .await?;
         Ok(txn.commit().await?)
@@ -368,11 +363,8 @@ impl Idempotency {
         let finished = Entity::owned_by(user).filter(is_finished(now));
         let mut removed = 0;
         for (key, name_hash, _) in find_oldest(txn, finished, keys.min(MAX_FREED_PER_TRANSACTION)).await? {
-            let deleted = Entity::delete_many()
-                .filter(Entity::is_one_of(user, key, &name_hash))
-                .filter(is_finished(now))
-                .exec(txn)
-                .await?;
+            let deleted =
+                Entity::delete_one_of(user, key, &name_hash).filter(is_finished(now)).exec(txn).await?;
             removed += deleted.rows_affected;
         }
         Ok(removed)
@@ -391,14 +383,9 @@ impl Idempotency {
     async fn release(&self, claim: &ClaimId) -> Result<(), Error> {
         // On PostgreSQL this waits for a commit that is in progress.
         let txn = begin_owned(&self.db, claim.user).await?;
-        let uncommitted = claim.is_unanswered().add(Column::Committed.eq(false));
-        let released = Entity::delete_many().filter(uncommitted).exec(&txn).await?;
+        let released = claim.delete_unanswered().filter(Column::Committed.eq(false)).exec(&txn).await?;
         if released.rows_affected == 0 {
-            Entity::update_many()
-                .col_expr(Column::RunningAt, Expr::value(ENDED_AT))
-                .filter(claim.is_unanswered())
-                .exec(&txn)
-                .await?;
+            claim.update_unanswered().col_expr(Column::RunningAt, Expr::value(ENDED_AT)).exec(&txn).await?;
         }
         Ok(txn.commit().await?)
     }
@@ -437,9 +424,8 @@ async fn remove_oldest_bodies(txn: &Transaction, user: UserId, mut excess: i64) 
         if excess <= 0 {
             break;
         }
-        let update = Entity::update_many()
+        let update = Entity::update_one_of(user, key, &name_hash)
             .col_expr(Column::Body, Expr::value(None::<String>))
-            .filter(Entity::is_one_of(user, key, &name_hash))
             .exec(txn)
             .await?;
         excess -= bytes;
@@ -538,14 +524,8 @@ mod tests {
 
         let statements = [
             Entity::one_of(user, key, &[1]).filter(is_expired(now).not()).build(DbBackend::Sqlite),
-            Entity::delete_many()
-                .filter(Entity::is_one_of(user, key, &[1]))
-                .filter(is_expired(now))
-                .build(DbBackend::Sqlite),
-            Entity::update_many()
-                .col_expr(Column::RunningAt, Expr::value(now))
-                .filter(id.is_unanswered())
-                .build(DbBackend::Sqlite),
+            Entity::delete_one_of(user, key, &[1]).filter(is_expired(now)).build(DbBackend::Sqlite),
+            id.update_unanswered().col_expr(Column::RunningAt, Expr::value(now)).build(DbBackend::Sqlite),
         ];
 
         for statement in statements {

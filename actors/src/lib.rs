@@ -3,7 +3,7 @@
 //! What the service does, apart from HTTP: it authenticates callers, checks their limits, runs operations, and works in the
 //! background. This crate knows rows, actors and jobs; the surfaces (REST, MCP, OAuth, the web app) are above it.
 //!
-//! An **operation** ([`operation::Operation`]) is one thing that a caller can ask for. [`pipeline::execute`] is the one way to it:
+//! An **operation** ([`operation::Operation`]) is one request that a caller can make. [`pipeline::execute`] is the one way to it:
 //! plan, limits, scopes, parameters, Idempotency-Key, then the operation, then an entry in the activity view. It takes a
 //! [`auth::caller::Caller`], which only a checked credential creates.
 //!

@@ -55,9 +55,8 @@ impl Entity {
         document: DocumentId,
         now: Timestamp,
     ) -> Result<(), DbErr> {
-        Self::update_many()
+        Self::update_owned(user)
             .col_expr(Column::UpdatedAt, Expr::value(now))
-            .filter(Column::UserId.eq(user))
             .filter(Column::DocumentId.eq(document))
             .exec(db)
             .await
@@ -74,9 +73,8 @@ impl Entity {
         ids: impl IntoIterator<Item = BookmarkId>,
         now: Timestamp,
     ) -> Result<(), DbErr> {
-        Self::update_many()
+        Self::update_owned(user)
             .col_expr(Column::UpdatedAt, Expr::value(now))
-            .filter(Column::UserId.eq(user))
             .filter(Column::Id.is_in(ids))
             .exec(db)
             .await

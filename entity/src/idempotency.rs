@@ -38,15 +38,21 @@ crate::owned::owned_table!();
 impl Entity {
     /// Returns the row of this key and header, if it belongs to this user.
     pub fn one_of(user: UserId, key: KeyId, name_hash: &[u8]) -> Select<Entity> {
-        Self::find().filter(Self::is_one_of(user, key, name_hash))
+        Self::owned_by(user).filter(Self::is_row(key, name_hash))
     }
 
-    /// Returns the condition that a row is this one and belongs to this user, for updates and deletes.
-    pub fn is_one_of(user: UserId, key: KeyId, name_hash: &[u8]) -> Condition {
-        Condition::all()
-            .add(Column::UserId.eq(user))
-            .add(Column::KeyId.eq(key))
-            .add(Column::NameHash.eq(name_hash))
+    /// Returns an update of the row of this key and header, if it belongs to this user.
+    pub fn update_one_of(user: UserId, key: KeyId, name_hash: &[u8]) -> sea_orm::UpdateMany<Entity> {
+        Self::update_owned(user).filter(Self::is_row(key, name_hash))
+    }
+
+    /// Returns a deletion of the row of this key and header, if it belongs to this user.
+    pub fn delete_one_of(user: UserId, key: KeyId, name_hash: &[u8]) -> sea_orm::DeleteMany<Entity> {
+        Self::delete_owned(user).filter(Self::is_row(key, name_hash))
+    }
+
+    fn is_row(key: KeyId, name_hash: &[u8]) -> Condition {
+        Condition::all().add(Column::KeyId.eq(key)).add(Column::NameHash.eq(name_hash))
     }
 
     /// Returns the rows of all users that were created before `time`, for the clean-up.

@@ -49,3 +49,10 @@ pub struct Model {
 }
 
 crate::owned::owned_table!(ImportId);
+
+impl Entity {
+    /// Returns the imports of all users that were requested before `time` and are still marked as running, for the clean-up.
+    pub fn running_since(time: Timestamp) -> Select<Entity> {
+        Self::find().filter(Column::CreatedAt.lt(time)).filter(Column::State.eq(ImportState::Running))
+    }
+}

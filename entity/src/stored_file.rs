@@ -39,6 +39,11 @@ pub struct Model {
 crate::owned::no_relations!();
 
 impl Entity {
+    /// Returns an update of files that count towards this user's `transfer_bytes`.
+    pub fn update_owned(user: UserId) -> sea_orm::UpdateMany<Entity> {
+        Self::update_many().filter(Column::UserId.eq(user))
+    }
+
     /// Returns the file of an upload.
     pub fn of_upload(id: UploadId) -> Select<Entity> {
         Self::find().filter(Column::UploadId.eq(id))

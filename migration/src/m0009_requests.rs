@@ -10,7 +10,7 @@ pub const MIGRATION: SqlMigration = SqlMigration {
 
 /// `day` is counted from 1970-01-01, in UTC. `usage_day_day` serves the read of the current day's counters of all users.
 ///
-/// A process counts in memory, and each of its counters has a row of its own (`counter_id`), which is written with absolute numbers:
+/// A process counts in memory, and each of its counters has a separate row (`counter_id`), which is written with absolute numbers:
 /// when the answer to a COMMIT is lost, the row is written again, and a number that were added would count twice.
 const USAGE_DAY: &str = r#"
 CREATE TABLE usage_day (

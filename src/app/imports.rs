@@ -193,7 +193,8 @@ impl FormReader<'_> {
             }
             part.extend_from_slice(&chunk);
             if part.len() >= PART_BYTES {
-                file.write(Bytes::from(std::mem::take(&mut part))).await?;
+                let write = file.write(Bytes::from(std::mem::take(&mut part)));
+                self.deadline.wait_for_write(write).await?;
             }
         }
         if received == 0 {

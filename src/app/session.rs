@@ -28,9 +28,7 @@ use crate::routing;
 /// The longest body of these routes.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// An e-mail address.
 type EmailText = Words<1, 254>;
-/// A password.
 type PasswordText = Text<1024>;
 
 request! {

@@ -53,7 +53,7 @@ pub fn project_status() -> impl TypedValueParser<Value = ProjectStatus> {
     PossibleValuesParser::new(ProjectStatus::NAMES).try_map(|name| name.parse::<ProjectStatus>())
 }
 
-/// What became of a row.
+/// The outcome of a row.
 pub fn outcome() -> impl TypedValueParser<Value = RowOutcome> {
     PossibleValuesParser::new(["created", "updated", "skipped"]).try_map(|name| name.parse::<RowOutcome>())
 }

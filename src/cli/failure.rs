@@ -63,7 +63,7 @@ pub enum Failure {
     /// There are no accounts at all.
     #[error("there are no accounts; `carrel user add` creates one")]
     NoAccounts,
-    /// The account was not named, and there are so many.
+    /// The account was not named, and there are several; their number.
     #[error("there are {0} accounts: name one with --user EMAIL (`carrel user list` shows them)")]
     SeveralAccounts(usize),
     /// An account with this e-mail address exists.

@@ -6,7 +6,7 @@ const OF_KNOWN_SIZE: &str = "{msg} {bar:30} {bytes} of {total_bytes}, {eta} to g
 const OF_UNKNOWN_SIZE: &str = "{msg} {spinner} {bytes}";
 const COUNT: &str = "{msg} {spinner} {human_pos}";
 
-/// Counts bytes, of so many where that is known.
+/// Counts bytes, of `total` where that is known.
 pub fn bytes(what: String, total: Option<u64>) -> ProgressBar {
     let (bar, template) = match total {
         Some(total) => (ProgressBar::new(total), OF_KNOWN_SIZE),

@@ -5,7 +5,7 @@ use clap::error::ErrorKind;
 
 use super::*;
 
-/// Settings of a service of its own: nothing else has its folder, and nothing listens where it would.
+/// Settings of a separate service: nothing else has its folder, and nothing listens where it would.
 pub fn settings(name: &str) -> Settings {
     let place = std::env::temp_dir().join(format!("carrel-cli-{name}-{}", std::process::id()));
     let variables =

@@ -34,7 +34,8 @@ const FREE_BYTES: usize = 4 << 10;
 /// one network address may have an eighth.
 const MEMORY_SHARES: Shares =
     Shares { total: 64 << 20, reserve: 16 << 20, account: 16 << 20, network: 2 << 20, anonymous: 16 << 20 };
-/// Scratch space of all arriving bodies; increased if `server.max_body_bytes` is larger than a share.
+/// Scratch space of all arriving bodies; increased if `server.max_body_bytes` is larger than a share. While another account holds
+/// the longest body, there is still room for a second one of that length.
 const FILE_SHARES: Shares =
     Shares { total: 2 << 30, reserve: 0, account: 256 << 20, network: 64 << 20, anonymous: 256 << 20 };
 /// Memory of all complete bodies that are read back from a scratch file; increased if `server.max_body_bytes` is larger than a
@@ -62,7 +63,7 @@ impl BodyLimits {
     /// its length at the minimum rate (`server.body_grace_seconds`).
     pub fn new(max_bytes: usize, grace: Duration) -> Self {
         let file_shares = Shares {
-            total: FILE_SHARES.total.max(2 * max_bytes),
+            total: FILE_SHARES.total.max(3 * max_bytes),
             account: FILE_SHARES.account.max(max_bytes),
             ..FILE_SHARES
         };
@@ -400,6 +401,17 @@ mod tests {
         assert_eq!(limits.memory.held(), 0);
         drop(body);
         assert_eq!(limits.complete.held(), 0);
+    }
+
+    #[test]
+    fn spooled_body_leaves_room_for_the_longest_body_of_another() {
+        const MAX_BYTES: usize = 1 << 30;
+        let limits = BodyLimits::new(MAX_BYTES, Duration::from_secs(1));
+        let hold = || limits.files.hold(Sender::Account(UserId::new(Timestamp::from_millis(0))));
+        let (mut first, mut second) = (hold(), hold());
+        first.grow_to(MAX_BYTES).unwrap();
+
+        assert!(second.grow_to(MAX_BYTES).is_ok());
     }
 
     #[test]

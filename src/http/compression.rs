@@ -3,7 +3,7 @@
 //! A body is compressed as a whole before it is handed to the connection. So the bytes that the connection counts as unsent
 //! (`server::wire`) are those that stand in memory, the slot of the account is held until they exist (`http::answer_slots`), the
 //! length is known, and HEAD has the headers of GET. The middleware of actix-web makes a stream of each body instead, whose
-//! memory nobody counts before it is sent.
+//! memory is not counted before it is sent.
 //!
 //! | What | Bound |
 //! |---|---|
@@ -15,8 +15,8 @@
 //!
 //! # Secrets
 //!
-//! The length of a compressed response tells whether a guess that stands in it repeats a secret that stands in it too (BREACH,
-//! CVE-2013-3587). To use that, an attacker must see the lengths of encrypted responses, and must make the client of somebody else
+//! The length of a compressed response tells whether a guess in it repeats a secret in it (BREACH,
+//! CVE-2013-3587). To use that, an attacker must see the lengths of encrypted responses, and must make the client of another user
 //! ask again and again, with that user's credentials and with varied guesses.
 //!
 //! | Requests with | Compressed | Because |

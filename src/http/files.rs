@@ -58,7 +58,7 @@ async fn receive(ctx: &OperationContext, request: &HttpRequest, mut payload: Pay
             Ok(None) => return receiver.finish().await,
             Ok(Some(Ok(bytes))) => {
                 deadline.record_received(bytes.len());
-                receiver.write(&bytes).await
+                deadline.wait_for_write(receiver.write(&bytes)).await
             }
             Ok(Some(Err(_))) => Err(Error::invalid("body", "ended before all of it had arrived")),
             Err(timeout) => Err(timeout),

@@ -30,7 +30,7 @@ pub async fn signed_in(request: &HttpRequest, ctx: &OperationContext) -> Result<
     Ok(caller)
 }
 
-/// Authenticates the session of a request. The request goes on to count for its network address.
+/// Authenticates the session of a request. The request still counts for its network address.
 ///
 /// # Errors
 /// [`Error::NotSignedIn`] without a valid session; [`Error::Internal`] when the database fails.

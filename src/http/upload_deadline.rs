@@ -20,12 +20,14 @@ const UPLOAD_PACE: Pace = Pace { grace: Duration::from_secs(120), min_bytes_per_
 pub struct UploadDeadline {
     started_at: Instant,
     received_bytes: u64,
+    /// How long the server has taken to write what had arrived.
+    write_time: Duration,
 }
 
 impl UploadDeadline {
     /// Starts with a file of which nothing has arrived.
     pub fn start() -> Self {
-        Self { started_at: Instant::now(), received_bytes: 0 }
+        Self { started_at: Instant::now(), received_bytes: 0, write_time: Duration::ZERO }
     }
 
     /// Records that more bytes have arrived; they earn time.
@@ -33,18 +35,31 @@ impl UploadDeadline {
         self.received_bytes = self.received_bytes.saturating_add(bytes as u64);
     }
 
+    /// Waits until what has arrived is written. The client is not charged for this time: it cannot send while the store is slow.
+    pub async fn wait_for_write<T>(&mut self, write: impl Future<Output = T>) -> T {
+        let started_at = Instant::now();
+        let written = write.await;
+        self.record_write(started_at.elapsed());
+        written
+    }
+
+    fn record_write(&mut self, time: Duration) {
+        self.write_time = self.write_time.saturating_add(time);
+    }
+
     /// Waits for what the client sends next.
     ///
     /// # Errors
     /// [`Error::BodyTimeout`] when nothing arrives for a minute, when the file arrives more slowly than 8 KiB per second for longer
-    /// than two minutes in all, or after six hours.
+    /// than two minutes in all, not counting the time of [`Self::wait_for_write`], or after six hours.
     pub async fn wait_for<T>(&self, next: impl Future<Output = T>) -> Result<T, Error> {
         timeout_at(self.next_deadline(Instant::now()), next).await.map_err(|_| Error::BodyTimeout)
     }
 
     /// Returns when the request is ended if nothing arrives from `now` on.
     fn next_deadline(&self, now: Instant) -> Instant {
-        let allowed = UPLOAD_PACE.allowed(self.received_bytes).min(MAX_UPLOAD_TIME);
+        let allowed = UPLOAD_PACE.allowed(self.received_bytes).saturating_add(self.write_time);
+        let allowed = allowed.min(MAX_UPLOAD_TIME);
         (self.started_at + allowed).min(now + MAX_SILENCE)
     }
 }
@@ -84,6 +99,25 @@ mod tests {
     fn steady_client_is_served_for_six_hours() {
         assert_eq!(served_time(SECOND, 8 << 10), 6 * 3600 * SECOND);
         assert_eq!(served_time(50 * SECOND, 1 << 20), 6 * 3600 * SECOND);
+    }
+
+    #[test]
+    fn time_of_slow_writes_is_not_charged_to_the_client() {
+        let mut deadline = UploadDeadline::start();
+        let now = deadline.started_at + 600 * SECOND;
+
+        deadline.record_write(590 * SECOND);
+
+        assert_eq!(deadline.next_deadline(now), now + MAX_SILENCE);
+    }
+
+    #[actix_web::test]
+    async fn time_of_a_write_is_recorded() {
+        let mut deadline = UploadDeadline::start();
+
+        deadline.wait_for_write(tokio::time::sleep(Duration::from_millis(20))).await;
+
+        assert!(deadline.write_time >= Duration::from_millis(20));
     }
 
     #[actix_web::test]

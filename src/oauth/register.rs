@@ -18,7 +18,6 @@ use super::open::{self, CacheControl};
 use crate::http::budget::Sender;
 use crate::http::{body, peer};
 
-/// The longest body.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 const GRANT_TYPES: [&str; 2] = ["authorization_code", "refresh_token"];
 const RESPONSE_TYPES: [&str; 1] = ["code"];

@@ -29,7 +29,7 @@ enum Routes {
     All,
     /// Those that need a scope.
     Scoped,
-    /// Those that name a thing by its id or its name.
+    /// Those that name an object by its id or its name.
     Naming,
     /// Those that take a body.
     WithBody,

@@ -61,7 +61,7 @@ const LACKING: &[&str] = &[
     "startSeconds",
 ];
 
-/// How far what is shown is, where its states are told.
+/// The state of the example, where the type lists states.
 const STATES: &[&str] = &["ready", "active"];
 
 /// The request that a response belongs to.
@@ -172,7 +172,7 @@ fn whole(schema: &Value, name: &str) -> i64 {
     told.filter(|number| *number >= least).unwrap_or(least.max(1))
 }
 
-/// An id of its own for each kind of thing.
+/// Returns a separate id for each kind of object.
 fn id(name: &str) -> String {
     let kind = name.bytes().fold(0x90_u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte));
     ID.strip_suffix("90")

@@ -1,5 +1,5 @@
 //! The description of the REST API (OpenAPI 3.1), made from what runs: the tables of routes, and the types of requests
-//! and replies. A route that stands in a table stands here.
+//! and replies. A route that is in a table is described here.
 
 mod codes;
 mod document;

@@ -12,7 +12,7 @@ use crate::routing::Route;
 use crate::schema;
 
 /// The error responses of all operations, by the names under which they are components. Responses with the same codes are one,
-/// because generators of clients make types for each response that stands in an operation itself.
+/// because generators of clients make types for each response that is declared within an operation.
 #[derive(Default)]
 pub struct ErrorResponses(BTreeMap<String, Value>);
 

@@ -1,4 +1,4 @@
-//! The listeners of the service: every surface on one address, and the metrics on their own if that is set.
+//! The listeners of the service: every surface on one address, and the metrics on a separate one if that is set.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, OnceLock};

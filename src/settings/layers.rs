@@ -64,7 +64,7 @@ impl Layers {
 
     /// What the layers say together.
     ///
-    /// Reading stops at the first wrong value. So that all are told, each is noted, set aside for its default, and
+    /// Reading stops at the first wrong value. So that all are reported, each is noted, set aside for its default, and
     /// everything is read again.
     pub(super) fn read<T: DeserializeOwned>(mut self) -> Result<T, SettingsError> {
         loop {

@@ -24,7 +24,7 @@ pub struct Server {
     /// Address under which the world sees the service; see `Settings::base_url` for none.
     #[serde(deserialize_with = "optional")]
     pub base_url: Option<BaseUrl>,
-    /// An address of its own for /metrics.
+    /// A separate address for /metrics.
     #[serde(deserialize_with = "optional")]
     pub metrics_listen: Option<SocketAddr>,
     /// Proxies whose `X-Forwarded-For` is believed.

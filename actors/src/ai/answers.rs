@@ -181,12 +181,11 @@ async fn lock(txn: &impl ConnectionTrait, claim: &AnswerClaim) -> Result<(), Err
 }
 
 fn month_of(claim: &AnswerClaim) -> sea_orm::UpdateMany<usage_month::Entity> {
-    usage_month::Entity::update_many().filter(own_row(claim))
+    usage_month::Entity::update_owned(claim.user).filter(own_row(claim))
 }
 
 fn own_row(claim: &AnswerClaim) -> Condition {
     Condition::all()
-        .add(usage_month::Column::UserId.eq(claim.user))
         .add(usage_month::Column::Month.eq(claim.month))
         .add(usage_month::Column::BudgetGroup.eq(BudgetGroup::Chat))
 }

@@ -82,7 +82,7 @@ fn hasher() -> Result<Argon2<'static>, Error> {
 }
 
 /// The memory of the last hash, for the next one. Memory that is allocated for each hash (19 MiB) would remain in several arenas of the
-/// allocator, because each hash runs on a thread of its own.
+/// allocator, because each hash runs on a separate thread.
 static HASH_MEMORY: HashMemory = HashMemory(Mutex::new(None));
 
 struct HashMemory(Mutex<Option<Vec<Block>>>);
@@ -160,7 +160,7 @@ mod tests {
         blocks.as_ptr() == address && words.iter().any(|word| *word != 0)
     }
 
-    /// nextest runs each test in a process of its own, so no other test takes the memory meanwhile.
+    /// nextest runs each test in a separate process, so no other test takes the memory meanwhile.
     #[test]
     fn hash_and_verify_take_memory_that_is_kept() {
         let blank = keep_blank_memory();

@@ -176,7 +176,7 @@ pub async fn remove_account(
     Ok(())
 }
 
-/// Checks the password that the signed-in user typed again, with the same limit as a sign-in: another person may use the browser.
+/// Checks the password that the signed-in user typed again, with the same limit as a sign-in: someone else may use the browser.
 async fn confirm_password(
     core: &CoreContext,
     sign_ins: &SignIns,

@@ -48,7 +48,7 @@ pub async fn store_text(
         }
         let source = source::Entity::one_of(job.user_id, id).one(&txn).await?;
         if let Some(source) = source
-            // Content that was handed over meanwhile has a job of its own, and stays for it.
+            // Content that was handed over meanwhile has a separate job, and stays for it.
             && (Some(&source) == used_source.as_ref() || page::has_given_up_source(&txn, job).await?)
         {
             source.delete(&txn).await?;
@@ -60,7 +60,7 @@ pub async fn store_text(
     Ok(())
 }
 
-/// Ends the job, and enqueues the transcription of its document: recordings have a track of their own.
+/// Ends the job, and enqueues the transcription of its document: recordings have a separate track.
 ///
 /// # Errors
 /// [`JobError::LeaseLost`] when another worker has the job; [`JobError::Internal`] when the database fails.

@@ -48,7 +48,7 @@ pub async fn set_content_type(
     Ok(())
 }
 
-/// Gives the job's document a title if its URL stands in place of one. `title_of` receives that URL, and is called only
+/// Gives the job's document a title if its title is still its URL. `title_of` receives that URL, and is called only
 /// then.
 ///
 /// # Errors

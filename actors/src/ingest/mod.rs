@@ -2,9 +2,9 @@
 //!
 //! The intent is a row of the queue ([`jobs`]), written in the transaction that makes the work necessary. The worker claims
 //! due jobs and calls the stages of this module. Every stage may run twice: a text is stored as a new version of its
-//! document in one transaction, and passages are points of the index under ids of their own.
+//! document in one transaction, and passages are points of the index under separate ids.
 //!
-//! There are four groups of stages, and each takes a context of its own: [`sequencer`] makes the text of a document
+//! There are four groups of stages, and each takes a separate context: [`sequencer`] makes the text of a document
 //! ([`extraction`]), [`index`] and [`index_removal`] change the index ([`indexing`]), [`feed`] follows feeds, and [`repair`]
 //! keeps the index complete.
 

@@ -15,7 +15,7 @@ use entity::{api_key, notice};
 use errors::Error;
 use library::clock::Clock;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, QueryFilter};
 
 use super::rows;
 use crate::write_behind::Flush;
@@ -64,7 +64,7 @@ impl Handler<FirstUse> for NoticeActor {
 
 async fn write_first_use(db: Db, first: FirstUse, now: Timestamp) -> Result<(), Error> {
     let txn = db.begin().await?;
-    let marked = api_key::Entity::update_many()
+    let marked = api_key::Entity::update_owned(first.user)
         .col_expr(api_key::Column::FirstUsedAt, Expr::value(first.at))
         .filter(api_key::Column::Id.eq(first.key))
         .filter(api_key::Column::FirstUsedAt.is_null())

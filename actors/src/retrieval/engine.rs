@@ -242,7 +242,7 @@ impl Engine {
 
     /// Packs the index.
     pub async fn maintain(&self) -> Result<bool, Error> {
-        // A failure does not count as damage: the engine also gives packing up for reasons of its own, without a code of the system,
+        // A failure does not count as damage: the engine also gives packing up for other reasons, without a code of the system,
         // and this runs twice a minute. Searches and changes tell of damage.
         let index = self.index()?;
         self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(write_error)

@@ -54,7 +54,7 @@ impl Service {
         let (short, long) = (Arbiter::new().handle(), Arbiter::new().handle());
         let (db, clock) = (core.db.clone(), core.clock.clone());
         let accounts_db = core.accounts_db.clone();
-        // Background work has connections of its own on PostgreSQL: jobs that wait for locks leave requests theirs, and vice versa.
+        // Background work has separate connections on PostgreSQL: jobs that wait for locks leave requests theirs, and vice versa.
         let jobs_core = core.for_jobs();
         let jobs_db = jobs_core.db.clone();
         let pause = Pause::default();

@@ -1,4 +1,4 @@
-//! The actor of the worker: claims due jobs, runs each in a task of its own and watches it to its end.
+//! The actor of the worker: claims due jobs, runs each in a separate task and watches it to its end.
 //!
 //! After a crash of the actor its running jobs lose their leases within seconds and are claimed again; every step may run
 //! twice. After a crash of the whole process the next process of its data folder ends the leases at its start.
@@ -77,21 +77,21 @@ impl ConcurrencyLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum MaintenanceTask {
     /// Gives turns to deferred jobs that are due.
-    Promote,
+    PromoteDueJobs,
     /// Removes the passages of removed accounts from the index.
-    ForgetRemoved,
+    PurgeRemovedUsers,
     /// Enqueues feeds that are due.
-    Feeds,
+    EnqueueDueFeeds,
     /// Removes what has been kept long enough.
-    Sweep,
+    CleanUp,
     /// Removes stored files that nothing refers to.
-    Files,
+    DeleteUnusedFiles,
     /// Packs the index.
-    Pack,
+    PackIndex,
     /// Checks and repairs the index.
-    Repair,
+    RepairIndex,
     /// Checks that this service still maintains the index.
-    Maintainer,
+    CheckMaintainer,
 }
 
 /// The actor of the worker.
@@ -157,7 +157,7 @@ impl WorkerActor {
             {
                 warn!(?task, cause = error.chain(), "a task of ingest failed");
             }
-            if task == MaintenanceTask::Promote {
+            if task == MaintenanceTask::PromoteDueJobs {
                 actor.claim(context);
             }
         }));
@@ -175,7 +175,7 @@ impl WorkerActor {
 
     /// Gives turns to deferred jobs that are due, then claims jobs.
     fn promote_and_claim(&mut self, context: &mut Context<Self>) {
-        self.begin(MaintenanceTask::Promote, context, |ctx| async move {
+        self.begin(MaintenanceTask::PromoteDueJobs, context, |ctx| async move {
             Ok(jobs::promote(&ctx.core.db, ctx.core.clock.now()).await?)
         });
     }
@@ -299,48 +299,46 @@ impl WorkerActor {
     }
 
     fn clean_up(&mut self, context: &mut Context<Self>) {
-        self.begin(MaintenanceTask::Sweep, context, |ctx| async move {
+        self.begin(MaintenanceTask::CleanUp, context, |ctx| async move {
             maintenance::clean_up(&ctx).await;
             Ok(())
         });
     }
 
-    fn forget_removed_users(&mut self, context: &mut Context<Self>) {
+    fn purge_removed_users(&mut self, context: &mut Context<Self>) {
         if self.ctx.disk.level() != SpaceLevel::Full {
-            self.begin(MaintenanceTask::ForgetRemoved, context, |ctx| async move {
+            self.begin(MaintenanceTask::PurgeRemovedUsers, context, |ctx| async move {
                 repair::purge_removed_users(&ctx.repair).await
             });
         }
     }
 
     fn enqueue_due_feeds(&mut self, context: &mut Context<Self>) {
-        self.begin_with_room(MaintenanceTask::Feeds, context, |ctx| async move {
+        self.begin_with_room(MaintenanceTask::EnqueueDueFeeds, context, |ctx| async move {
             feed::due::enqueue_due(&ctx.feeds).await?;
             feed::websub::subscribe::enqueue_due(&ctx.feeds).await
         });
     }
 
-    fn remove_loose_files(&mut self, context: &mut Context<Self>) {
-        self.begin(MaintenanceTask::Files, context, |ctx| async move {
+    fn delete_unused_files(&mut self, context: &mut Context<Self>) {
+        self.begin(MaintenanceTask::DeleteUnusedFiles, context, |ctx| async move {
             stored_files::sweep(&ctx.core, &*ctx.uploads.store).await
         });
     }
 
     fn repair(&mut self, context: &mut Context<Self>) {
-        self.begin(MaintenanceTask::Maintainer, context, |ctx| async move {
+        self.begin(MaintenanceTask::CheckMaintainer, context, |ctx| async move {
             repair::check_maintainer(&ctx.repair).await
         });
-        self.begin(
-            MaintenanceTask::Repair,
-            context,
-            |ctx| async move { repair::check_index(&ctx.repair).await },
-        );
+        self.begin(MaintenanceTask::RepairIndex, context, |ctx| async move {
+            repair::check_index(&ctx.repair).await
+        });
     }
 
     /// Packs the index while nothing runs, because packing takes it exclusively.
     fn pack(&mut self, context: &mut Context<Self>) {
         if self.running.is_empty() {
-            self.begin_with_room(MaintenanceTask::Pack, context, |ctx| async move {
+            self.begin_with_room(MaintenanceTask::PackIndex, context, |ctx| async move {
                 ctx.retrieval.maintain().await.map(drop)
             });
         }
@@ -359,9 +357,9 @@ impl Actor for WorkerActor {
         context.run_interval(CLEAN_UP_INTERVAL, Self::clean_up);
         context.run_interval(PACK_INTERVAL, Self::pack);
         context.run_interval(REPAIR_INTERVAL, Self::repair);
-        context.run_interval(REMOVED_USERS_INTERVAL, Self::forget_removed_users);
+        context.run_interval(REMOVED_USERS_INTERVAL, Self::purge_removed_users);
         context.run_interval(FEEDS_INTERVAL, Self::enqueue_due_feeds);
-        context.run_interval(FILES_INTERVAL, Self::remove_loose_files);
+        context.run_interval(FILES_INTERVAL, Self::delete_unused_files);
     }
 
     fn stopped(&mut self, _: &mut Self::Context) {

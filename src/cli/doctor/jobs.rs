@@ -9,7 +9,7 @@ use library::context::CoreContext;
 use super::check::{Check, SEE_DATABASE_FILES};
 
 const NAME: &str = "jobs";
-/// A job that waits for longer beside a running server is late.
+/// A job that waits for longer while the server runs is late.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 /// Counts the jobs.

@@ -134,7 +134,7 @@ fn check_folder(folder: &Path) -> Check {
     Check::good(name, format!("{} is the owner's alone and can be written", folder.display()))
 }
 
-/// Creates a file in the folder and removes it: permissions, a full disk and a read-only mount each fail with their own error.
+/// Creates a file in the folder and removes it: permissions, a full disk and a read-only mount each fail with a different error.
 fn try_to_write(folder: &Path) -> io::Result<()> {
     let trial = folder.join(format!(".doctor-{}", std::process::id()));
     let written = fs::write(&trial, b"carrel doctor");

@@ -19,7 +19,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use super::connections::ConnectionPermit;
 use super::exchange::Exchange;
 use super::scanner::{Position, RequestScanner};
-use super::unsent::{MAX_UNHELD, UnsentAnswers, WriteAllowance};
+use super::unsent::{MAX_OVER_BUDGET_TIME, UnsentAnswers, WriteAllowance};
 
 /// Bytes that are read before other connections have their turn. It bounds what actix-http buffers of a body, whose reader
 /// gets its turn then too.
@@ -245,7 +245,7 @@ impl AsyncWrite for Transport {
         }
         this.is_blocked = true;
         let left = this.allowance.left();
-        let limit = if this.exchange.may_stay() { left } else { left.min(MAX_UNHELD) };
+        let limit = if this.exchange.may_stay() { left } else { left.min(MAX_OVER_BUDGET_TIME) };
         let (_, timer) = this.writing.get_or_insert_with(|| (Instant::now(), Box::pin(sleep(limit))));
         ready!(timer.as_mut().poll(context));
         metrics::counter!("carrel_slow_readers_closed_total").increment(1);

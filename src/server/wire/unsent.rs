@@ -26,7 +26,7 @@ const SHARES: Shares =
     Shares { total: 256 << 20, reserve: 32 << 20, account: 48 << 20, network: 8 << 20, anonymous: 32 << 20 };
 /// How long a peer may block writing when its answer exceeds the budget: peers that read continuously are not closed because others
 /// do not read.
-pub const MAX_UNHELD: Duration = Duration::from_millis(250);
+pub const MAX_OVER_BUDGET_TIME: Duration = Duration::from_millis(250);
 /// A peer that reads more slowly than this uses up its allowance.
 const MIN_BYTES_PER_SECOND: u64 = 8 << 10;
 /// The gauge of the bytes of all longer answers, whether their readers are slow or not.

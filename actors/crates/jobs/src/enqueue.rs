@@ -70,7 +70,7 @@ fn merge_into_waiting(db: &impl ConnectionTrait, now: Timestamp) -> OnConflict {
         .to_owned()
 }
 
-/// Removes a job that waits and is not necessary any more. A job that runs goes on.
+/// Removes a job that waits and is not necessary any more. A running job is not affected.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.

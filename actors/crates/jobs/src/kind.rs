@@ -190,7 +190,7 @@ enum Effect {
     Other,
 }
 
-/// A part of the queue with slots of its own. Jobs that wait for the same resource share a track, so that slow sites do not
+/// A part of the queue with separate slots. Jobs that wait for the same resource share a track, so that slow sites do not
 /// delay work on the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Track {

@@ -1,5 +1,5 @@
 //! What all row logic needs: the database, the clock, the plans and permits for blocking work. The service has one, and so
-//! has the command line, which works beside a running service.
+//! has the command line, which works while the service runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::clock::Clock;
 pub struct CoreContext {
     /// The rows of libraries.
     pub db: Db,
-    /// The database through connections of its own, for rows of account security ([`Db::for_accounts`]).
+    /// The database through separate connections, for rows of account security ([`Db::for_accounts`]).
     pub accounts_db: Db,
     /// The clock.
     pub clock: Arc<dyn Clock>,
@@ -45,7 +45,7 @@ impl CoreContext {
         }
     }
 
-    /// Returns the same context for background work, which has connections of its own ([`Db::for_jobs`]).
+    /// Returns the same context for background work, which has separate connections ([`Db::for_jobs`]).
     #[must_use]
     pub fn for_jobs(&self) -> Self {
         Self { db: self.db.for_jobs(), ..self.clone() }

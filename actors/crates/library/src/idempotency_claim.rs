@@ -6,7 +6,7 @@ use entity::id::{KeyId, UserId};
 use entity::idempotency::{Column, Entity};
 use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, Condition, DeleteMany, QueryFilter, UpdateMany};
 
 use errors::Error;
 
@@ -30,18 +30,22 @@ impl ClaimId {
     /// [`Error::StillRunning`] when the claim is gone: it expired, and another request may have the Idempotency-Key now. The
     /// transaction must be rolled back then. [`Error::Internal`] when the database fails.
     pub async fn mark_committed(&self, txn: &Transaction) -> Result<(), Error> {
-        let marked = Entity::update_many()
-            .col_expr(Column::Committed, Expr::value(true))
-            .filter(self.is_unanswered())
-            .exec(txn)
-            .await?;
+        let marked =
+            self.update_unanswered().col_expr(Column::Committed, Expr::value(true)).exec(txn).await?;
         if marked.rows_affected == 0 { Err(Error::StillRunning) } else { Ok(()) }
     }
 
-    /// Selects the row of this claim as long as it has no response.
-    pub fn is_unanswered(&self) -> Condition {
-        Entity::is_one_of(self.user, self.key, &self.name_hash)
-            .add(Column::CreatedAt.eq(self.at))
-            .add(Column::Status.is_null())
+    /// Returns an update of the row of this claim, as long as it has no response.
+    pub fn update_unanswered(&self) -> UpdateMany<Entity> {
+        Entity::update_one_of(self.user, self.key, &self.name_hash).filter(self.is_unanswered())
+    }
+
+    /// Returns a deletion of the row of this claim, as long as it has no response.
+    pub fn delete_unanswered(&self) -> DeleteMany<Entity> {
+        Entity::delete_one_of(self.user, self.key, &self.name_hash).filter(self.is_unanswered())
+    }
+
+    fn is_unanswered(&self) -> Condition {
+        Condition::all().add(Column::CreatedAt.eq(self.at)).add(Column::Status.is_null())
     }
 }

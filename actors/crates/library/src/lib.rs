@@ -6,7 +6,7 @@
 //!
 //! A function takes a [`CoreContext`](context::CoreContext) or a connection (`&impl sea_orm::ConnectionTrait`), and the user
 //! whose rows it reads or changes. Every query of an owned table starts from its owner. Functions that take a connection
-//! write within the transaction of their caller; the others begin and commit their own.
+//! write within the transaction of their caller; the others begin and commit one themselves.
 //!
 //! | Module | Content |
 //! |---|---|

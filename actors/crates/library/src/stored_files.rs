@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use database::Db;
-use entity::id::{DocumentId, ExportId, FileId, ImportId, UploadId};
+use entity::id::{DocumentId, ExportId, FileId, ImportId, UploadId, UserId};
 use entity::stored_file::{Column, Entity, Model};
 use entity::time::Timestamp;
 use entity::upload;
@@ -44,7 +44,7 @@ pub struct FileLease {
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails; the file must not be written then.
-pub async fn lease(core: &CoreContext, upload: Option<UploadId>) -> Result<FileLease, Error> {
+pub async fn lease(core: &CoreContext, upload: Option<(UserId, UploadId)>) -> Result<FileLease, Error> {
     let row = new_row(core);
     Entity::insert(row.clone().into_active_model()).exec_without_returning(core.db.write()).await?;
     mark_receiving(&core.db, upload, row.held_until).await?;
@@ -70,7 +70,7 @@ pub(crate) fn new_row(core: &CoreContext) -> Model {
 }
 
 /// Starts to renew the lease of a file whose row was just inserted; it is renewed as long as the returned value lives.
-pub(crate) fn start_lease(core: &CoreContext, upload: Option<UploadId>, row: Model) -> FileLease {
+pub(crate) fn start_lease(core: &CoreContext, upload: Option<(UserId, UploadId)>, row: Model) -> FileLease {
     let (db, clock, id) = (core.db.clone(), core.clock.clone(), row.id);
     let heartbeat = Heartbeat::every(LEASE_DURATION / 3, "a file is being written", move || {
         let (db, until) = (db.clone(), clock.now() + LEASE_DURATION);
@@ -94,9 +94,9 @@ async fn renew_lease(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error>
 }
 
 /// Records that an upload receives bytes, at least until this time.
-async fn mark_receiving(db: &Db, upload: Option<UploadId>, until: Timestamp) -> Result<(), Error> {
-    let Some(upload) = upload else { return Ok(()) };
-    upload::Entity::update_many()
+async fn mark_receiving(db: &Db, upload: Option<(UserId, UploadId)>, until: Timestamp) -> Result<(), Error> {
+    let Some((user, upload)) = upload else { return Ok(()) };
+    upload::Entity::update_owned(user)
         .col_expr(upload::Column::ReceivingUntil, Expr::value(until))
         .filter(upload::Column::Id.eq(upload))
         .exec(db.write())

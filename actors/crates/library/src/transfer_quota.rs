@@ -121,8 +121,7 @@ pub async fn record_bytes(
     file: FileId,
     bytes: u64,
 ) -> Result<(), Error> {
-    Entity::update_many()
-        .filter(Column::UserId.eq(user))
+    Entity::update_owned(user)
         .col_expr(Column::Bytes, Expr::value(column_of(bytes)))
         .filter(Column::Id.eq(file))
         .exec(db)
@@ -265,8 +264,7 @@ async fn release(txn: &impl ConnectionTrait, user: UserId, files: &[KeptFile]) -
     if files.is_empty() {
         return Ok(());
     }
-    Entity::update_many()
-        .filter(Column::UserId.eq(user))
+    Entity::update_owned(user)
         .col_expr(Column::ImportId, Expr::value(None::<ImportId>))
         .filter(Column::Id.is_in(files.iter().map(|file| file.id)))
         .exec(txn)

@@ -113,7 +113,6 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
         self.state.address.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Counts a refused message.
     fn count_refusal(&self) -> AskError {
         self.state.health.refused.fetch_add(1, Ordering::Relaxed);
         AskError::Busy

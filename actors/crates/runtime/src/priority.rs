@@ -1,6 +1,6 @@
 //! The priority of threads: requests run before password hashes.
 //!
-//! The crates `inference` and `sandbox` lower priorities with functions of their own, because they must not depend on this crate, which
+//! The crates `inference` and `sandbox` lower priorities with separate functions, because they must not depend on this crate, which
 //! brings actix: leaf crates stay usable without actors, and a child of the sandbox starts with as little as possible.
 
 /// The nice value of password hashes. Next to a busy thread of normal priority a hash gets a quarter of the core.

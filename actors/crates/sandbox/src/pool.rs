@@ -236,7 +236,7 @@ async fn expire(pool: Weak<Pool>, id: u32, after: Duration) {
 
 impl Worker {
     /// Starts a child with one end of a socket as its input, and for a recording or an import with that file, open for reading,
-    /// as its output. It has no environment, and a process group of its own, so that a signal from the terminal lets it finish
+    /// as its output. It has no environment, and a separate process group, so that a signal from the terminal lets it finish
     /// its job.
     fn spawn(command: &SandboxCommand, output: Stdio) -> io::Result<Self> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;

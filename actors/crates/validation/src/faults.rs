@@ -162,7 +162,7 @@ impl<M: ReadMode> DeserializeError for Faults<M> {
             ErrorKind::UnknownKey { key, .. } => {
                 faults.list.add(path(location.push_key(key)), M::UNKNOWN_NAME)
             }
-            // Only derived structs report this; the types of fields have reasons of their own.
+            // Only derived structs report this; the types of fields state other reasons.
             ErrorKind::IncorrectValueKind { .. } => faults.list.add(path(location), "must be an object"),
             ErrorKind::UnknownValue { accepted, .. } => {
                 faults.list.add(path(location), format!("must be one of {}", accepted.join(", ")));

@@ -179,7 +179,6 @@ async fn read(mut response: Response) -> Result<Completion, AttemptError> {
     reader.finish().map_err(AttemptError::from_response)
 }
 
-/// A failed attempt.
 struct AttemptError {
     error: AnswerError,
     /// Whether another attempt may succeed.

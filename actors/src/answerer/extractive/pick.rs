@@ -13,7 +13,6 @@ use crate::answerer::SourcePassage;
 const MIN_SENTENCE_CHARS: usize = 12;
 /// Longer sentences are cut.
 const MAX_SENTENCE_CHARS: usize = 600;
-/// Sentences of an answer.
 const MAX_SENTENCES: usize = 3;
 /// A sentence whose score is this much lower than the best one adds nothing to the answer.
 const MAX_SCORE_GAP: f32 = 0.2;

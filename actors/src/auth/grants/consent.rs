@@ -101,7 +101,7 @@ pub(super) async fn create_ticket(
         .order_by(oauth_consent::Column::ExpiresAt, Order::Desc)
         .limit(MAX_TICKETS)
         .take();
-    oauth_consent::Entity::delete_many()
+    oauth_consent::Entity::delete_owned(browser.user)
         .filter(oauth_consent::Column::SessionId.eq(browser.session))
         .filter(oauth_consent::Column::Hash.ne(hash))
         .filter(Expr::col(oauth_consent::Column::Hash).not_in_subquery(newest))

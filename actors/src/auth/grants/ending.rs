@@ -40,10 +40,13 @@ impl From<ConnectionEnd> for GrantState {
     }
 }
 
-/// Returns the update that ends connections, to be narrowed by the caller. Under the next number, nothing that was issued works.
-pub fn end_update(ending: ConnectionEnd) -> UpdateMany<oauth_grant::Entity> {
+/// Turns an update of connections into one that ends them. Under the next number, nothing that was issued works.
+pub fn end_update(
+    grants: UpdateMany<oauth_grant::Entity>,
+    ending: ConnectionEnd,
+) -> UpdateMany<oauth_grant::Entity> {
     use oauth_grant::Column;
-    oauth_grant::Entity::update_many()
+    grants
         .col_expr(Column::State, Expr::value(GrantState::from(ending)))
         .col_expr(Column::Branch, Expr::col(Column::Branch).add(1))
         .filter(Column::State.eq(GrantState::Connected))
@@ -59,7 +62,7 @@ pub async fn end(
     ending: ConnectionEnd,
 ) -> Result<bool, DbErr> {
     remove_pending_codes(txn, grant.user_id, grant.client_id).await?;
-    let ended = end_update(ending)
+    let ended = end_update(oauth_grant::Entity::update_owned(grant.user_id), ending)
         .filter(oauth_grant::Column::Id.eq(grant.id))
         .filter(oauth_grant::Column::Branch.eq(grant.branch))
         .exec(txn)
@@ -79,11 +82,7 @@ pub async fn end(
 pub async fn end_all_connections(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
     oauth_consent::Entity::delete_owned(user).exec(txn).await?;
     oauth_code::Entity::delete_owned(user).exec(txn).await?;
-    end_update(ConnectionEnd::Disconnected)
-        .filter(oauth_grant::Column::UserId.eq(user))
-        .exec(txn)
-        .await
-        .map(drop)
+    end_update(oauth_grant::Entity::update_owned(user), ConnectionEnd::Disconnected).exec(txn).await.map(drop)
 }
 
 /// Removes codes that were not exchanged yet.

@@ -81,7 +81,7 @@ async fn change_state(
     next: CodeState,
     branch: Option<i64>,
 ) -> Result<(), TransitionError> {
-    let change = oauth_code::Entity::update_many()
+    let change = oauth_code::Entity::update_owned(code.user_id)
         .col_expr(oauth_code::Column::State, Expr::value(next))
         .col_expr(oauth_code::Column::Branch, Expr::value(branch));
     let own = change.filter(oauth_code::Column::Hash.eq(code.hash.as_slice()));

@@ -55,7 +55,7 @@ async fn end_expired(ctx: &GrantContext) -> Result<(), Error> {
         .and_where(oauth_token::Column::Kind.eq(TokenKind::Refresh))
         .and_where(oauth_token::Column::ExpiresAt.gte(ctx.clock.now() - REFRESH_RETENTION))
         .take();
-    end_update(ConnectionEnd::Disconnected)
+    end_update(oauth_grant::Entity::update_many(), ConnectionEnd::Disconnected)
         .filter(Expr::col(oauth_grant::Column::Id).not_in_subquery(living))
         .exec(ctx.db.write())
         .await?;

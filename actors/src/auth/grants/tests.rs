@@ -151,7 +151,7 @@ impl Scene {
     }
 
     async fn consent(&mut self) {
-        // The clean-up forgets a client that nobody used for a month: it registers again.
+        // The clean-up forgets a client that was not used for a month: it registers again.
         if self.is_forgotten(&self.client).await {
             self.client = new_client(&self.ctx).await;
         }

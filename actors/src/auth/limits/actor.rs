@@ -417,7 +417,7 @@ mod tests {
         count(&mut actor, id, 3);
         let batch = actor.take_batch();
 
-        // The rows are kept, and the actor is told that they are not.
+        // The rows are kept, and the actor learns that the write failed.
         write(&db, &batch).await.unwrap();
         actor.put_back(batch);
         count(&mut actor, id, 1);

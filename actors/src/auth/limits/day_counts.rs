@@ -8,7 +8,7 @@ const MAX_RECENT_DAYS: usize = 3;
 
 /// The calls of one user on one surface and day.
 ///
-/// The counter has a row of its own, which holds what it counted itself, and which nothing else changes. Other processes, and
+/// The counter has a separate row, which holds what it counted itself, and which nothing else changes. Other processes, and
 /// counters that were dropped, have theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayCounter {
@@ -52,7 +52,7 @@ impl DayCounter {
         (self.own > self.written).then_some(self.own)
     }
 
-    /// The row holds so many of the counter's own calls.
+    /// Records how many of the counter's own calls the row holds.
     pub fn mark_written(&mut self, own: i64) {
         self.written = self.written.max(own);
     }

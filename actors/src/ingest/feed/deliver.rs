@@ -1,4 +1,4 @@
-//! Gives a follower the entries of a source's copy as rows of their own: new entries with documents, changed ones as updates.
+//! Gives a follower the entries of a source's copy as separate rows: new entries with documents, changed ones as updates.
 //! Entries that exist unchanged are left as they are, so a delivery may run twice.
 
 use std::collections::{HashMap, HashSet};
@@ -33,7 +33,7 @@ use crate::ingest::media;
 pub struct IncomingEntry {
     item: Item,
     url: String,
-    /// The URL by which pages are compared; empty if the entry has no page of its own.
+    /// The URL by which pages are compared; empty if the entry has no separate page.
     normalized_url: String,
     key_hash: Vec<u8>,
     content_hash: Vec<u8>,
@@ -70,7 +70,7 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     Ok(())
 }
 
-/// Computes the values by which the entries of a feed are compared. An entry without a page of its own gets the URL of the
+/// Computes the values by which the entries of a feed are compared. An entry without a separate page gets the URL of the
 /// feed's site. Hashes all texts, so it runs on a worker.
 pub fn prepare_entries(feed: Feed, feed_url: &str) -> Vec<IncomingEntry> {
     let site_url = feed.site_url.unwrap_or_else(|| feed_url.to_owned());

@@ -22,7 +22,6 @@ const MIN_REPORTED_LOSS_SHARE: f64 = 0.02;
 
 /// What is known of a recording once it was decoded to its end.
 pub struct DecodedAudio {
-    /// Its duration.
     seconds: f64,
     /// How much of it could not be decoded.
     lost_seconds: f64,
@@ -33,7 +32,7 @@ pub struct DecodedAudio {
 }
 
 impl DecodedAudio {
-    /// Describes a recording of which so many seconds were decoded until its end.
+    /// Describes a recording of which `decoded_seconds` were decoded until its end.
     pub fn at_end(audio: &AudioReader, decoded_seconds: f64) -> Self {
         let aborted_at = audio.is_aborted().then_some(decoded_seconds);
         let seconds = audio.duration_seconds().unwrap_or_default().max(decoded_seconds);

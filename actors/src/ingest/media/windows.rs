@@ -40,7 +40,7 @@ pub struct WindowCutter {
 }
 
 impl WindowCutter {
-    /// Cuts windows of at most so many samples, from sample `start` of a recording on.
+    /// Cuts windows of at most `max_samples` samples, from sample `start` of a recording on.
     pub fn new(max_samples: usize, start: u64) -> Self {
         Self {
             max_samples: max_samples.max(FRAME_SAMPLES),

@@ -1,8 +1,8 @@
 //! Which of the services on one database maintains the index.
 //!
-//! The rows say what one index holds, and every service has an index of its own. Two services that filled and compared theirs
+//! The rows say what one index holds, and every service has a separate index. Two services that filled and compared theirs
 //! by the same rows would take each other's documents for lost, again and again. So only the service that holds a lock of the
-//! database ([`SessionLock`]) maintains its index; the others run no job that changes the index, and leave their own as it is.
+//! database ([`SessionLock`]) maintains its index; the others run no job that changes the index, and leave theirs as it is.
 //! When the lock passes to another service, that service compares its index with the rows.
 
 use std::sync::atomic::Ordering;

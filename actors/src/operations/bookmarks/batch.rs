@@ -124,7 +124,7 @@ impl BatchOperation {
         match members.get("op").and_then(Json::as_str) {
             Some("create") => {
                 let shape: CreateShape = read_object(members)?;
-                Ok(Self::Create(Box::new(CreateBookmark(NewBookmark::from_request(shape.second)?))))
+                Ok(Self::Create(Box::new(CreateBookmark(NewBookmark::from_fields(shape.second)?))))
             }
             Some("update") => {
                 let shape: UpdateShape = read_object(members)?;

@@ -21,7 +21,7 @@ impl FromRequest for CreateBookmark {
     type Request = CreateBookmarkRequest;
 
     fn from_request(_: &Target, request: CreateBookmarkRequest) -> Result<Self, Error> {
-        NewBookmark::from_request(request).map(Self)
+        NewBookmark::from_fields(request).map(Self)
     }
 }
 

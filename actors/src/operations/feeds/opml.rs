@@ -66,12 +66,12 @@ impl FromRequest for ImportOpml {
     }
 }
 
-/// The feeds of the OPML document, by what became of them. New feeds are followed at once; their entries arrive when they are
+/// The feeds of the OPML document, by their outcome. New feeds are followed at once; their entries arrive when they are
 /// fetched.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportOpmlResponse {
-    /// Id of the import, under which the web app shows what became of each feed.
+    /// Id of the import, under which the web app shows the outcome of each feed.
     import_id: ImportId,
     /// Number of different URLs in the document.
     found: usize,

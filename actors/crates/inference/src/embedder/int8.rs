@@ -19,7 +19,6 @@ use super::{
 
 pub(super) struct Int8 {
     packed: PackedBMatrix<i8>,
-    /// Factor of each column.
     factors: Vec<f32>,
     /// Sum of the quantized weights of each column.
     weights: Vec<f32>,

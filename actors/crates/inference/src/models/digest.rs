@@ -10,7 +10,6 @@ use std::{
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-/// Bytes per read.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// A SHA-256 digest.

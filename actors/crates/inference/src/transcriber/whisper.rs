@@ -27,7 +27,6 @@ const MAX_THREADS: usize = 4;
 const SAMPLES_PER_POSITION: usize = SAMPLE_RATE_HZ as usize / 50;
 /// Positions after the end of the window that are encoded too.
 const MARGIN_POSITIONS: usize = 64;
-/// Minimum number of positions.
 const MIN_POSITIONS: usize = 256;
 /// Number of positions of 30 s, the whole audio context.
 const MAX_POSITIONS: usize = 1_500;

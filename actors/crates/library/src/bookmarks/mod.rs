@@ -1,7 +1,7 @@
 //! Bookmarks: saved pages and uploads.
 //!
 //! Lock order: collections before bookmarks, bookmarks in the order of their ids ([`lock`]). Two transactions that change the same
-//! bookmarks then wait for each other one after the other, and never in a circle.
+//! bookmarks then cannot deadlock.
 
 mod bulk;
 mod collections;

@@ -66,7 +66,7 @@ impl NewBookmark {
     ///
     /// # Errors
     /// [`Error::Invalid`] when both `html` and `text` are given.
-    pub fn from_request(request: CreateBookmarkRequest) -> Result<Self, Error> {
+    pub fn from_fields(request: CreateBookmarkRequest) -> Result<Self, Error> {
         // Blank content counts as none, so that the page is fetched.
         let content = |field: Option<Content>| {
             field.map(Content::into_inner).filter(|content| !content.trim().is_empty())

@@ -1,4 +1,4 @@
-//! The feeds that a user follows, each a row of its own that refers to a shared source.
+//! The feeds that a user follows, each a separate row that refers to a shared source.
 
 use entity::id::{FeedId, FeedSourceId, UserId};
 use entity::time::Timestamp;

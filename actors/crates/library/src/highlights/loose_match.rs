@@ -1,5 +1,5 @@
 //! Finds words in a text by their letters and digits alone, whatever white space, quotation marks or emphasis are between them.
-//! Highlights of other programs need it: those read the page in their own way.
+//! Highlights of other programs need it: those read the page differently.
 
 /// Words with fewer letters and digits may occur in a text by chance.
 const MIN_MATCH_CHARS: usize = 12;

@@ -1,4 +1,4 @@
-//! Applies the rows of a batch in one transaction, and records what became of each.
+//! Applies the rows of a batch in one transaction, and records the outcome of each.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use parse::bookmarks::RowContent;
 use parse::feed::Outline;
 use sandbox::import::ImportReader;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use uuid::Uuid;
 
 use super::bookmark_rows::fields::{self, URL_NOT_FETCHABLE};
@@ -118,12 +118,11 @@ impl ImportSession {
     /// Ends the import after a run of faults. Once resumed, it counts a new run.
     async fn stop(&mut self, txn: &impl ConnectionTrait, line: i64, now: Timestamp) -> Result<(), Error> {
         let reason = faults::stop_reason(line);
-        import::Entity::update_many()
+        import::Entity::update_owned(self.import.user_id)
             .col_expr(Column::State, Expr::value(ImportState::Failed))
             .col_expr(Column::Error, Expr::value(Some(reason.clone())))
             .col_expr(Column::FinishedAt, Expr::value(Some(now)))
             .col_expr(Column::FaultsInARow, Expr::value(0))
-            .filter(Column::UserId.eq(self.import.user_id))
             .filter(Column::Id.eq(self.import.id))
             .exec(txn)
             .await?;
@@ -141,11 +140,10 @@ impl ImportSession {
     pub async fn finish(self, db: &impl ConnectionTrait) -> Result<import::Model, Error> {
         let now = self.context().core.clock.now();
         let state = if self.import.dry_run { ImportState::DryRunDone } else { ImportState::Done };
-        import::Entity::update_many()
+        import::Entity::update_owned(self.import.user_id)
             .col_expr(Column::State, Expr::value(state))
             .col_expr(Column::FinishedAt, Expr::value(Some(now)))
             .col_expr(Column::Error, Expr::value(None::<String>))
-            .filter(Column::UserId.eq(self.import.user_id))
             .filter(Column::Id.eq(self.import.id))
             .filter(Column::State.eq(ImportState::Running))
             .exec(db)
@@ -231,8 +229,8 @@ impl ImportSession {
         result: RowResult,
         now: Timestamp,
     ) -> import_row::Model {
-        let made_id = result.thing().map(|(_, id)| id).filter(|_| !self.import.dry_run);
-        // A dry run leaves no trace. Its rows store their names, because they have no thing whose name could be looked up.
+        let made_id = result.object().map(|(_, id)| id).filter(|_| !self.import.dry_run);
+        // A dry run leaves no trace. Its rows store their names, because they have no object whose name could be looked up.
         let detail = |trace: &RowTrace| if self.import.dry_run { name } else { trace.to_detail() };
         let (outcome, kind, detail) = match result {
             RowResult::Created(kind, _, trace) => (RowOutcome::Created, Some(kind), detail(&trace)),
@@ -268,7 +266,7 @@ impl ImportSession {
         import.skipped += tally.skipped;
         import.unlisted_faults = faults.unlisted_json()?;
         import.faults_in_a_row = faults.in_a_row();
-        import::Entity::update_many()
+        import::Entity::update_owned(import.user_id)
             .col_expr(Column::Done, Expr::value(import.done))
             .col_expr(Column::Error, Expr::value(None::<String>))
             .col_expr(Column::Created, Expr::value(import.created))
@@ -276,7 +274,6 @@ impl ImportSession {
             .col_expr(Column::Skipped, Expr::value(import.skipped))
             .col_expr(Column::UnlistedFaults, Expr::value(import.unlisted_faults.clone()))
             .col_expr(Column::FaultsInARow, Expr::value(import.faults_in_a_row))
-            .filter(Column::UserId.eq(import.user_id))
             .filter(Column::Id.eq(import.id))
             .exec(txn)
             .await?;

@@ -20,7 +20,6 @@ use crate::stored_files::{self, FileLease, FileOwner};
 use errors::Error;
 use jobs::{JobKind, Priority};
 
-/// Imports in a list.
 const MAX_LISTED_IMPORTS: u64 = 50;
 
 /// An import that is about to begin.

@@ -1,4 +1,4 @@
-//! The things that an import created, by its rows.
+//! The objects that an import created, by its rows.
 
 use entity::id::CollectionId;
 use entity::kind::{ImportedKind, RowOutcome};

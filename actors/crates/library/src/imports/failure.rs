@@ -1,12 +1,12 @@
 //! Records in the row of an import why it failed, or why it waits.
 
 use entity::id::{ImportId, UserId};
-use entity::import::{self, Column};
+use entity::import::{Column, Entity};
 use entity::job;
 use entity::kind::ImportState;
 use entity::time::Timestamp;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter};
 
 /// Marks the import of a job as failed. Called in the transaction that marks the job as dead.
 ///
@@ -26,9 +26,8 @@ pub async fn record_failure(
 /// # Errors
 /// The database fails.
 pub async fn record_wait(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
-    import::Entity::update_many()
+    Entity::update_owned(job.user_id)
         .col_expr(Column::Error, Expr::value(reason))
-        .filter(Column::UserId.eq(job.user_id))
         .filter(Column::Id.eq(ImportId(job.subject)))
         .filter(Column::State.is_in([ImportState::Running, ImportState::Undoing]))
         .exec(db)
@@ -50,11 +49,10 @@ pub async fn mark_failed(
     let transitions =
         [(ImportState::Running, ImportState::Failed), (ImportState::Undoing, ImportState::HalfUndone)];
     for (from, to) in transitions {
-        import::Entity::update_many()
+        Entity::update_owned(user)
             .col_expr(Column::State, Expr::value(to))
             .col_expr(Column::Error, Expr::value(reason))
             .col_expr(Column::FinishedAt, Expr::value(Some(now)))
-            .filter(Column::UserId.eq(user))
             .filter(Column::Id.eq(id))
             .filter(Column::State.eq(from))
             .exec(db)

@@ -1,7 +1,7 @@
-//! Fingerprints of what imports create. The undo of an import deletes a thing only while its current fingerprint equals the one
+//! Fingerprints of what imports create. The undo of an import deletes an object only while its current fingerprint equals the one
 //! that the import stored last, so this file defines what counts as a change:
 //!
-//! | Thing | Fingerprint |
+//! | Object | Fingerprint |
 //! |---|---|
 //! | bookmark | the title if the file or the user gave it (not if it came from the page), tags, notes, favourite, archived, progress, time of saving, collections, and its highlights with their words, notes and colours |
 //! | collection | name, description, parent |
@@ -12,7 +12,7 @@
 //!
 //! It does not matter whether the user, a program or another import made the change. What the service does on its own changes no
 //! fingerprint: fetching a page, reading its text, finding the position of a highlight. Apart from the fingerprint, the undo keeps
-//! things that are in use ([`super::undo()`]).
+//! objects that are in use ([`super::undo()`]).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -31,7 +31,7 @@ use crate::BATCH_ROWS;
 use crate::highlights::match_key;
 use errors::Error;
 
-/// Computes the current fingerprints of things of a kind, by their ids. A thing that does not exist has none, nor does one that is
+/// Computes the current fingerprints of objects of a kind, by their ids. An object that does not exist has none, nor does one that is
 /// only part of another: an entry of a feed, an item of a project.
 ///
 /// # Errors

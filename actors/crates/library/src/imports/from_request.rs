@@ -20,7 +20,7 @@ const TRANSACTION_ROWS: usize = 100;
 /// The error of an import whose request failed for another reason than a full library.
 const INTERNAL_ERROR: &str = "an internal error occurred";
 
-/// Imports the rows of a request as an import of their own, and returns it as it ended.
+/// Imports the rows of a request as a separate import, and returns it as it ended.
 ///
 /// # Errors
 /// [`Error::LibraryFull`]; [`Error::Internal`] when the database fails. The batches before the failure stay imported.

@@ -1,4 +1,4 @@
-//! How long the texts of an imported thing may be. Longer ones are cut.
+//! How long the texts of an imported object may be. Longer ones are cut.
 
 /// Characters of a name or a title.
 pub const MAX_NAME_CHARS: usize = 300;

@@ -1,8 +1,8 @@
 //! Imports of what a user saved elsewhere, and of exports of this service.
 //!
-//! A file has a row of its own ([`entity::import`]) and a job. The job reads the file in a child process, some rows at a time, and
+//! A file has a row ([`entity::import`]) and a job. The job reads the file in a child process, some rows at a time, and
 //! applies each batch by one transaction that also records how far it came: a crash loses nothing and repeats nothing, and the user
-//! can pause the import. The pages that were saved are fetched by later jobs of their own. A row of [`entity::import_row`] records
+//! can pause the import. The pages that were saved are fetched by later, separate jobs. A row of [`entity::import_row`] records
 //! what became of each row of the file, for the report and for the undo. The file is kept while it may be read again: it is deleted
 //! when all rows are imported or undone, and a week after a dry run or a failure.
 //!

@@ -1,4 +1,4 @@
-//! Texts without a page, as notes. A note belongs to a project, so these get a project of their own.
+//! Texts without a page, as notes. A note belongs to a project, so these get a separate project.
 
 use entity::id::{NoteId, ProjectId, UserId};
 use entity::kind::{ImportedKind, ProjectStatus};

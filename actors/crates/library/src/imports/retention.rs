@@ -21,7 +21,7 @@ const FILE_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// Releases the files of imports that do not read them again or that were kept long enough, and marks abandoned imports as failed.
-/// The rows of an import, which say what became of the rows of its file, stay.
+/// The rows of an import, which hold the outcome of the rows of its file, stay.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -34,9 +34,7 @@ pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
         .add(Column::CreatedAt.lt(now - FILE_RETENTION))
         .add(Column::State.is_in(without_file));
     release_files(db, which).await?;
-    let abandoned = import::Entity::find()
-        .filter(Column::CreatedAt.lt(now - ABANDONED_AFTER))
-        .filter(Column::State.eq(ImportState::Running))
+    let abandoned = import::Entity::running_since(now - ABANDONED_AFTER)
         .filter(Expr::col(Column::Id).not_in_subquery(jobs::subjects(JobKind::Import)));
     for import in abandoned.all(core.db.read()).await? {
         mark_failed(

@@ -1,7 +1,7 @@
 //! What can be an item of a project, and how a request names it (contract.md, section 5: POST /projects/:id/items).
 //!
 //! One object is one item whatever names it: a bookmark, its URL and the feed entry that it was share one document. A highlight is
-//! an object of its own.
+//! a separate object.
 
 use entity::id::{BookmarkId, DocumentId, EntryId, HighlightId, NoteId, UserId};
 use entity::kind::{ItemKind, ItemRole};
@@ -54,7 +54,7 @@ pub struct ResolvedItem {
 
 impl ResolvedItem {
     /// Returns the id that is unique within a project: the highlight's, or else the document's.
-    pub fn thing(&self) -> Uuid {
+    pub fn object_id(&self) -> Uuid {
         self.highlight.map_or(self.document.0, |highlight| highlight.0)
     }
 

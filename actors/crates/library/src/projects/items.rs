@@ -41,8 +41,8 @@ pub async fn add_items(
     let own = own_notes(txn, project, items).await?;
     let (mut added, mut seen) = (AddedItems::default(), HashSet::new());
     let others = items.iter().filter(|item| !own.contains(&item.document));
-    for item in others.filter(|item| seen.insert(item.thing())) {
-        match existing.remove(&item.thing()) {
+    for item in others.filter(|item| seen.insert(item.object_id())) {
+        match existing.remove(&item.object_id()) {
             Some(row) => added.existing.push(row),
             None => added.new.push(item_row(project, item, now)),
         }
@@ -85,7 +85,7 @@ async fn existing_items(
     project: &project::Model,
     items: &[ResolvedItem],
 ) -> Result<HashMap<Uuid, project_item::Model>, Error> {
-    let same = project_item::Column::Thing.is_in(items.iter().map(ResolvedItem::thing));
+    let same = project_item::Column::Thing.is_in(items.iter().map(ResolvedItem::object_id));
     let rows = project_item::Entity::within(project).filter(same).all(txn).await?;
     Ok(rows.into_iter().map(|row| (row.thing, row)).collect())
 }
@@ -110,7 +110,7 @@ fn item_row(project: &project::Model, item: &ResolvedItem, now: Timestamp) -> pr
         user_id: project.user_id,
         project_id: project.id,
         kind: item.kind,
-        thing: item.thing(),
+        thing: item.object_id(),
         document_id: item.document,
         highlight_id: item.highlight,
         role: item.role,

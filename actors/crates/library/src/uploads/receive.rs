@@ -49,8 +49,14 @@ pub struct UploadReceiver {
     received_bytes: u64,
     /// Digest of the parts so far. It is computed on another thread while the next part arrives.
     digest: JoinHandle<Sha256>,
+    permit: ReceivePermit,
+}
+
+/// The right to receive the bytes of one upload. The slot is declared first, so it is given back before the lock: the request that
+/// waits for the lock needs a slot next, and must not be refused because of this one.
+struct ReceivePermit {
+    _slot: OwnedSemaphorePermit,
     lock: ReceiveLock,
-    _permit: OwnedSemaphorePermit,
 }
 
 impl UploadReceiver {
@@ -73,7 +79,7 @@ impl UploadReceiver {
         check_headers(&upload, announced_bytes, request)?;
         let lock = uploads.receive_locks.acquire(request.upload).await;
         // After the lock: an older request for the same upload has given back its slot by then.
-        let permit = uploads.receive_slots.try_acquire(upload.user_id)?;
+        let slot = uploads.receive_slots.try_acquire(upload.user_id)?;
         // Read again: the upload may have been completed with the former bytes while this request waited for the lock.
         let upload = find_uncompleted(core, request.upload).await?;
         if uploads.store.presigned_uploads().is_some() {
@@ -81,7 +87,7 @@ impl UploadReceiver {
         }
         // Checked before the row of the file is written; the store would refuse the file only afterwards.
         disk.require_room()?;
-        let lease = stored_files::lease(core, Some(upload.id)).await?;
+        let lease = stored_files::lease(core, Some((upload.user_id, upload.id))).await?;
         let blob = match uploads.store.create(&lease.path, Some(announced_bytes)).await {
             Ok(blob) => blob,
             Err(error) => {
@@ -100,8 +106,7 @@ impl UploadReceiver {
             part: Vec::new(),
             received_bytes: 0,
             digest,
-            lock,
-            _permit: permit,
+            permit: ReceivePermit { _slot: slot, lock },
         })
     }
 
@@ -132,7 +137,7 @@ impl UploadReceiver {
 
     /// Waits until another request sends bytes for the same upload. This receiver must be aborted then.
     pub async fn wait_until_replaced(&self) {
-        self.lock.wait_until_replaced().await;
+        self.permit.lock.wait_until_replaced().await;
     }
 
     /// Completes the file and assigns it to its upload.
@@ -151,8 +156,8 @@ impl UploadReceiver {
             self.abort().await;
             return Err(error);
         }
-        // The lock is kept until the file is assigned or discarded.
-        let Self { core, uploads, upload, lease, blob, digest, lock: _lock, .. } = self;
+        // The permit is kept until the file is assigned or discarded.
+        let Self { core, uploads, upload, lease, blob, digest, permit: _permit, .. } = self;
         let assigned = async {
             let digest = digest.await.map_err(Error::internal)?.finalize();
             blob.finish().await?;
@@ -234,4 +239,49 @@ async fn record_arrival(
         return Err(Error::internal("a file was removed while it was written"));
     }
     Ok(txn.commit().await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::{Context, Wake, Waker};
+
+    use entity::id::UserId;
+    use uuid::Uuid;
+
+    use super::super::receive_locks::ReceiveLocks;
+    use super::super::receive_slots::ReceiveSlots;
+    use super::*;
+
+    const USER: UserId = UserId(Uuid::from_u128(7));
+
+    /// Notes whether the account has a free slot at the moment at which the lock is given back.
+    struct SlotProbe {
+        slots: ReceiveSlots,
+        is_slot_free: AtomicBool,
+    }
+
+    impl Wake for SlotProbe {
+        fn wake(self: Arc<Self>) {
+            self.is_slot_free.store(self.slots.acquire(USER).is_ok(), Ordering::SeqCst);
+        }
+    }
+
+    #[actix::test]
+    async fn slot_is_given_back_before_the_lock() {
+        let (locks, slots, upload) =
+            (ReceiveLocks::default(), ReceiveSlots::default(), UploadId(Uuid::from_u128(8)));
+        let permit = ReceivePermit { _slot: slots.acquire(USER).unwrap(), lock: locks.acquire(upload).await };
+        let _others: Vec<_> = std::iter::from_fn(|| slots.acquire(USER).ok()).collect();
+        let probe = Arc::new(SlotProbe { slots, is_slot_free: AtomicBool::new(false) });
+        let waker = Waker::from(probe.clone());
+        let mut waiting = pin!(locks.acquire(upload));
+        assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+
+        drop(permit);
+
+        assert!(probe.is_slot_free.load(Ordering::SeqCst));
+    }
 }

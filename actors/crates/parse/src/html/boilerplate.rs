@@ -52,7 +52,6 @@ const SCRIPT_REQUESTS: &str = "enable, turn on, activate, requires, need, aktivi
 
 /// Maximum length of an error page, in characters.
 const MAX_ERROR_PAGE_CHARS: usize = 400;
-/// Titles of error pages.
 const ERROR_PAGE_TITLES: &str = "not found, page not found, error 404, file not found, nicht gefunden, seite nicht gefunden, \
     page introuvable, page non trouvée, página no encontrada, pagina no encontrada, pagina non trovata, \
     página não encontrada, pagina niet gevonden, nie znaleziono, страница не найдена, ページが見つかりません";

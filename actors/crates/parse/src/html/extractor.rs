@@ -47,7 +47,6 @@ const DISCARDED_INLINE_ELEMENTS: [&str; 22] = [
     "time", "label", "output", "data", "bdi", "bdo", "ruby", "rb", "nobr", "big", "acronym", "abbr", "dfn",
     "samp", "var", "kbd", "cite", "ins", "small", "slot", "blink", "tt",
 ];
-/// The elements of formulas.
 const MATHML_ELEMENTS: [&str; 14] = [
     "math",
     "semantics",

@@ -15,7 +15,6 @@ pub const MAX_HTML_BYTES: usize = 4 << 20;
 /// The attribute with the offset in the text at which the words of an element begin.
 pub const START_ATTRIBUTE: &str = "data-start";
 
-/// Elements that contain text.
 const TEXT_ELEMENTS: [&str; 9] = ["p", "span", "pre", "h1", "h2", "h3", "h4", "h5", "h6"];
 /// Elements around them, and pictures.
 const STRUCTURE_ELEMENTS: [&str; 16] = [
@@ -36,7 +35,6 @@ const STRUCTURE_ELEMENTS: [&str; 16] = [
     "img",
     "br",
 ];
-/// Inline elements.
 const INLINE_ELEMENTS: [&str; 21] = [
     "a", "b", "strong", "i", "em", "u", "s", "del", "ins", "mark", "small", "sub", "sup", "code", "kbd",
     "samp", "var", "q", "cite", "dfn", "abbr",

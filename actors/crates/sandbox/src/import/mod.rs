@@ -1,4 +1,4 @@
-//! Files of other programs, read row by row in a child process of their own: what was saved elsewhere, and exports of this
+//! Files of other programs, read row by row in a separate child process: what was saved elsewhere, and exports of this
 //! service.
 //!
 //! The child gets the file as an open, read-only descriptor and returns some rows for each request, so a file of any size

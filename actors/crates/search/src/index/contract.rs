@@ -86,7 +86,7 @@ pub fn found_ids(index: &dyn PassageIndex, tenant: &Tenant, query: &IndexQuery) 
     hits.lexical.iter().chain(&hits.dense).map(|hit| hit.id).collect()
 }
 
-/// Words and embeddings find passages, each in a list of its own and best first.
+/// Words and embeddings find passages, each in a separate list and best first.
 pub fn search_returns_hits_of_both_legs_best_first(index: &dyn PassageIndex) {
     let near = Point { dense: Some(vec![1.0, 0.0, 0.0, 0.0]), sparse: words(&[7, 8]), ..point(1) };
     let far = Point { dense: Some(vec![0.6, 0.8, 0.0, 0.0]), sparse: words(&[8]), ..point(2) };

@@ -1,7 +1,7 @@
 //! The languages in which passages can be analysed. The index stores one with every passage, so that a query can be analysed in the
 //! same ones.
 
-/// A language with rules of its own: stems, stop words, or writing without spaces.
+/// A language with special rules: stems, stop words, or writing without spaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {
     /// Arabic.

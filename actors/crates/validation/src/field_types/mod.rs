@@ -21,7 +21,7 @@ pub use open_object::{OpenObject, Shapes};
 pub use patch::Patch;
 pub use text::{Content, FileName, Label, MAX_URL_CHARS, Sha256Hex, Text, UrlText, Words, label};
 
-/// The functions of a schema that stands where the type is used, without a name of its own.
+/// The functions of a schema that stands where the type is used, without a name.
 macro_rules! inline_schema {
     ($name:literal, |$generator:ident| $schema:expr) => {
         fn inline_schema() -> bool {

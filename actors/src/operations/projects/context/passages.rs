@@ -14,7 +14,6 @@ use crate::retrieval::SearchQuery;
 use crate::retrieval::passage::{self, SearchResult};
 use errors::Error;
 
-/// Maximum number of passages.
 const MAX_PASSAGES: usize = 8;
 /// Additional hits of the search: the index may still contain passages that were just replaced.
 const SPARE_HITS: usize = 20;

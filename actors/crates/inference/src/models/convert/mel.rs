@@ -1,6 +1,5 @@
 //! The mel filter bank of Whisper: triangular filters of equal area, evenly spaced on Slaney's mel scale.
 
-/// Points of a spectrum.
 const SPECTRUM_POINTS: usize = 201;
 /// Distance of two points in hertz.
 const POINT_HERTZ: f64 = 40.0;

@@ -81,7 +81,7 @@ impl ImportSession {
     ) -> Result<ProcessedRow, Error> {
         let PageDraft { line, mut side_results, annotations, .. } = page;
         self.record_created(&result);
-        if let Some((ImportedKind::Bookmark, id)) = result.thing() {
+        if let Some((ImportedKind::Bookmark, id)) = result.object() {
             let created = self.add_annotations(txn, BookmarkId(id), annotations, now).await?;
             if !created.is_empty() && !self.record_extension(txn, BookmarkId(id)).await? {
                 result = result.with_trace(RowTrace::addition(true));

@@ -1,4 +1,4 @@
-//! Previews the lines of an export. A dry run finds existing things by the same rules as the import, and creates nothing.
+//! Previews the lines of an export. A dry run finds existing objects by the same rules as the import, and creates nothing.
 
 use entity::id::{BookmarkId, CollectionId, FeedId};
 use entity::kind::ImportedKind;
@@ -19,7 +19,7 @@ use super::super::session::ImportSession;
 use crate::{bookmarks, feeds};
 use errors::Error;
 
-/// Previews a line of an export. A thing that would be created has no id yet, and so is not found as the parent of another.
+/// Previews a line of an export. An object that would be created has no id yet, and so is not found as the parent of another.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -59,7 +59,7 @@ pub async fn preview(
     }
 }
 
-/// The result of a line whose thing exists, or would be created.
+/// The result of a line whose object exists, or would be created.
 fn created_unless(kind: ImportedKind, existing: Option<Uuid>) -> RowResult {
     RowResult::of(kind, existing.unwrap_or_default(), existing.is_none())
 }
@@ -128,7 +128,7 @@ async fn preview_bookmark(
     })
 }
 
-/// Previews a thing of a project, which may itself be one that would be created.
+/// Previews an object of a project, which may itself be one that would be created.
 async fn preview_in_project(
     session: &ImportSession,
     db: &impl ConnectionTrait,
@@ -193,10 +193,10 @@ async fn preview_item(
         return Ok(RowResult::missing_parent());
     }
     let existing = match restore::projects::project_of(session, db, record.project).await? {
-        Some(project) => match restore::projects::resolve_thing(session, db, record).await? {
-            Some(thing) => {
+        Some(project) => match restore::projects::resolve_item(session, db, record).await? {
+            Some(item) => {
                 let items = project_item::Entity::within(&project);
-                items.filter(project_item::Column::Thing.eq(thing.thing())).one(db).await?
+                items.filter(project_item::Column::Thing.eq(item.object_id())).one(db).await?
             }
             None => None,
         },

@@ -17,7 +17,7 @@ use crate::stored_files::{FileLease, FileWriter};
 use crate::uploads::{self, MediaType};
 use errors::Error;
 
-/// What became of a file inside an archive.
+/// The outcome of a file inside an archive.
 pub enum ArchiveFile {
     /// It is in the store, with this SHA-256 in hexadecimal digits, and belongs to nothing yet.
     Stored(FileLease, String),

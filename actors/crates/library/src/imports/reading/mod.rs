@@ -31,7 +31,7 @@ impl RowInput {
         Self { row, file: None }
     }
 
-    /// Returns the id that the thing of a line of an export had.
+    /// Returns the id that the object of a line of an export had.
     pub fn source_id(&self) -> Option<Uuid> {
         let RowContent::Record(value) = &self.row.content else { return None };
         value.get("id")?.as_str()?.parse().ok()

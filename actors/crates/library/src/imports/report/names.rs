@@ -1,6 +1,6 @@
 //! The names under which the rows of an import are shown: titles, or URLs where there is no title.
 //!
-//! The name of a thing that a row created or found is looked up, so that it is the current one and disappears with the thing. A
+//! The name of an object that a row created or found is looked up, so that it is the current one and disappears with the object. A
 //! dry run creates nothing: its rows keep the name in the file.
 
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use errors::Error;
 /// Characters of a shown name; a longer one is cut.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// Loads the names of rows of an import. Skipped rows, and rows whose thing was deleted, have none.
+/// Loads the names of rows of an import. Skipped rows, and rows whose object was deleted, have none.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -47,7 +47,7 @@ pub async fn load_row_names(
     Ok(rows.iter().filter_map(name).collect())
 }
 
-/// Loads the names of things of a kind, by their ids. An item of a project has none of its own.
+/// Loads the names of objects of a kind, by their ids. An item of a project has no name.
 async fn load_names(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -95,11 +95,11 @@ async fn load_names(
 
 async fn select_names<E: EntityTrait>(
     db: &impl ConnectionTrait,
-    things: Select<E>,
+    objects: Select<E>,
     (id, name): (E::Column, E::Column),
     ids: Vec<Uuid>,
 ) -> Result<Vec<(Uuid, String)>, DbErr> {
-    things.filter(id.is_in(ids)).select_only().column(id).column(name).into_tuple().all(db).await
+    objects.filter(id.is_in(ids)).select_only().column(id).column(name).into_tuple().all(db).await
 }
 
 /// Returns the name of a row in the file, cut; `None` for a row that cannot be imported.
@@ -116,7 +116,7 @@ pub fn name_in_file(content: &RowContent) -> Option<String> {
     Some(text::cut(&text::one_line(name), MAX_SHOWN_CHARS)).filter(|name| !name.is_empty())
 }
 
-/// The title of a thing or of its text, its name, its URL, or the words of a highlight: the first that a line of an export has.
+/// The title of an object or of its text, its name, its URL, or the words of a highlight: the first that a line of an export has.
 fn name_of_record(record: &Value) -> Option<&str> {
     let paths = ["/title", "/text/title", "/name", "/url", "/text"];
     paths.into_iter().find_map(|path| record.pointer(path)?.as_str())

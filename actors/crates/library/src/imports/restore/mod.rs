@@ -18,7 +18,7 @@ use super::rows::result::RowResult;
 use super::session::ImportSession;
 use errors::Error;
 
-/// Restores the thing of a line of an export, or finds it if it exists.
+/// Restores the object of a line of an export, or finds it if it exists.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

@@ -148,11 +148,11 @@ pub fn same_note(project: &project::Model, record: &NoteRecord) -> Select<note::
         .filter(note::Column::CreatedAt.eq(record.created_at))
 }
 
-/// Finds the thing that an item refers to; `None` when it was not imported or was deleted.
+/// Finds the object that an item refers to; `None` when it was not imported or was deleted.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
-pub async fn resolve_thing(
+pub async fn resolve_item(
     session: &ImportSession,
     db: &impl ConnectionTrait,
     record: &ProjectItemRecord,
@@ -181,7 +181,7 @@ pub async fn resolve_thing(
     }
 }
 
-/// Whether things of this kind can be items of projects.
+/// Whether objects of this kind can be items of projects.
 pub fn can_be_item(kind: ImportedKind) -> bool {
     matches!(
         kind,
@@ -203,12 +203,12 @@ pub async fn restore_item(
     let Some(project) = project_of(session, txn, record.project).await? else {
         return Ok(RowResult::missing_parent());
     };
-    let Some(thing) = resolve_thing(session, txn, &record).await? else {
+    let Some(item) = resolve_item(session, txn, &record).await? else {
         return Ok(RowResult::missing_parent());
     };
     let owner = user::Entity::find_by_id(user).one(txn).await?.ok_or(Error::not_found())?;
     let max_items = session.context().core.plans.limits(owner.plan).items_per_project;
-    let added = match projects::add_items(txn, &project, &[thing], max_items, now).await {
+    let added = match projects::add_items(txn, &project, &[item], max_items, now).await {
         Ok(added) => added,
         Err(Error::ProjectLimit { .. }) => {
             return Ok(RowResult::OverPlan("the project has as many items as the plan allows".to_owned()));

@@ -12,12 +12,12 @@ const UNKNOWN_RECORD: &str = "is not a line of an export that this version knows
 /// Why a line of an export is skipped whose bookmark, feed or project is missing.
 const MISSING_PARENT: &str = "belongs to something that was not imported";
 
-/// What became of a row.
+/// The outcome of a row.
 #[derive(Debug)]
 pub enum RowResult {
-    /// The row created a thing of this kind and id.
+    /// The row created an object of this kind and id.
     Created(ImportedKind, Uuid, RowTrace),
-    /// The thing existed before the row.
+    /// The object existed before the row.
     Updated(ImportedKind, Uuid, RowTrace),
     /// Nothing, because the row is faulty; the reason.
     Skipped(String),
@@ -26,7 +26,7 @@ pub enum RowResult {
 }
 
 impl RowResult {
-    /// The result of a row whose thing was created or existed before, with an empty trace.
+    /// The result of a row whose object was created or existed before, with an empty trace.
     pub fn of(kind: ImportedKind, id: Uuid, is_created: bool) -> Self {
         let trace = RowTrace::default();
         if is_created { Self::Created(kind, id, trace) } else { Self::Updated(kind, id, trace) }
@@ -42,7 +42,7 @@ impl RowResult {
         Self::Skipped(MISSING_PARENT.to_owned())
     }
 
-    /// Replaces the trace, if there is a thing.
+    /// Replaces the trace, if there is an object.
     #[must_use]
     pub fn with_trace(self, trace: RowTrace) -> Self {
         match self {
@@ -52,7 +52,7 @@ impl RowResult {
         }
     }
 
-    /// Adds its fingerprint to the trace of a thing that was created.
+    /// Adds its fingerprint to the trace of an object that was created.
     #[must_use]
     pub fn with_fingerprint(self, fingerprints: &HashMap<Uuid, String>) -> Self {
         match self {
@@ -63,8 +63,8 @@ impl RowResult {
         }
     }
 
-    /// Returns the thing that was created or existed.
-    pub fn thing(&self) -> Option<(ImportedKind, Uuid)> {
+    /// Returns the object that was created or existed.
+    pub fn object(&self) -> Option<(ImportedKind, Uuid)> {
         match self {
             Self::Created(kind, id, _) | Self::Updated(kind, id, _) => Some((*kind, *id)),
             Self::Skipped(_) | Self::OverPlan(_) => None,
@@ -76,11 +76,11 @@ impl RowResult {
 pub struct ProcessedRow {
     /// The line of the file at which the row begins.
     pub line: i64,
-    /// The id that the thing of a line of an export had.
+    /// The id that the object of a line of an export had.
     pub source: Option<Uuid>,
     /// The name that a dry run shows.
     pub name: Option<String>,
-    /// What became of the row.
+    /// The outcome of the row.
     pub result: RowResult,
     /// What else was created for the row: collections for its folders, a project for notes, highlights of its page.
     pub side_results: Vec<RowResult>,

@@ -4,7 +4,7 @@
 /// decided about the row, so an undo that was interrupted continues with the other rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowTrace {
-    /// The row added something to a thing that existed before the import.
+    /// The row added something to an object that existed before the import.
     pub is_addition: bool,
     /// The row starred an entry of a feed that the import created.
     pub is_star: bool,
@@ -18,7 +18,7 @@ pub const ADDITION: &str = "addition";
 pub const STAR: &str = "starred";
 
 impl RowTrace {
-    /// The trace of a row that may have added something to a thing that existed before the import.
+    /// The trace of a row that may have added something to an object that existed before the import.
     pub fn addition(is_addition: bool) -> Self {
         Self { is_addition, ..Self::default() }
     }

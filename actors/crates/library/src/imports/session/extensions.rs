@@ -94,7 +94,7 @@ impl ImportSession {
         Ok(())
     }
 
-    /// Whether this import created that thing, in this batch or in an earlier one.
+    /// Whether this import created that object, in this batch or in an earlier one.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.
@@ -114,7 +114,7 @@ impl ImportSession {
         id: Uuid,
     ) -> Result<Option<import_row::Model>, Error> {
         let import = self.import();
-        // The query names only the thing: with the import in it, SQLite may read all rows of the import for each thing.
+        // The query names only the object: with the import in it, SQLite may read all rows of the import for each object.
         let rows =
             import_row::Entity::owned_by(import.user_id).filter(Column::MadeId.eq(id)).all(txn).await?;
         let created = |row: &import_row::Model| {

@@ -11,7 +11,7 @@ use super::ImportSession;
 use errors::Error;
 
 impl ImportSession {
-    /// Returns what a line of this import became, by the id that its thing had.
+    /// Returns what a line of this import became, by the id that its object had.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.
@@ -20,8 +20,8 @@ impl ImportSession {
         txn: &impl ConnectionTrait,
         id: Uuid,
     ) -> Result<Option<(ImportedKind, Uuid)>, Error> {
-        if let Some(thing) = self.imported.get(&id) {
-            return Ok(Some(*thing));
+        if let Some(object) = self.imported.get(&id) {
+            return Ok(Some(*object));
         }
         // Another run of the job imported the line, before a crash or before it yielded.
         let row = import_row::Entity::within(self.import.user_id, self.import.id)
@@ -41,11 +41,11 @@ impl ImportSession {
         kind: ImportedKind,
         id: Uuid,
     ) -> Result<Option<Uuid>, Error> {
-        let thing = self.find_imported(txn, id).await?;
-        Ok(thing.filter(|(found, _)| *found == kind).map(|(_, id)| id))
+        let object = self.find_imported(txn, id).await?;
+        Ok(object.filter(|(found, _)| *found == kind).map(|(_, id)| id))
     }
 
-    /// Whether a line of this import became that thing.
+    /// Whether a line of this import became that object.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.

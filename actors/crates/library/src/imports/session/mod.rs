@@ -15,18 +15,17 @@ use self::folders::FolderCollections;
 use super::context::ImportContext;
 use super::rows::result::RowResult;
 
-/// An import in progress. It must be dropped after an error, because its maps may name things of a transaction that was rolled
+/// An import in progress. It must be dropped after an error, because its maps may name objects of a transaction that was rolled
 /// back.
 pub struct ImportSession {
     context: ImportContext,
     /// The import's row, which is written after each batch.
     pub(super) import: import::Model,
     folders: FolderCollections,
-    /// What lines of an export became, by the ids that their things had.
+    /// What lines of an export became, by the ids that their objects had.
     imported: HashMap<Uuid, (ImportedKind, Uuid)>,
-    /// The things that lines of this import became.
+    /// The objects that lines of this import became.
     claimed: HashSet<(ImportedKind, Uuid)>,
-    /// What this batch created.
     created_now: HashSet<(ImportedKind, Uuid)>,
     /// Bookmarks to which this batch adds something.
     extensions: Extensions,
@@ -72,27 +71,27 @@ impl ImportSession {
         self.created_now.clear();
     }
 
-    /// Records what a line of an export became, by the id that its thing had. A line without an id claims nothing.
+    /// Records what a line of an export became, by the id that its object had. A line without an id claims nothing.
     pub(super) fn record_source(&mut self, source: Option<Uuid>, result: &RowResult) {
-        if let (Some(source), Some(thing)) = (source, result.thing()) {
-            self.imported.insert(source, thing);
-            self.claimed.insert(thing);
+        if let (Some(source), Some(object)) = (source, result.object()) {
+            self.imported.insert(source, object);
+            self.claimed.insert(object);
         }
     }
 
-    /// Marks the thing of a row as claimed, so that an identical later row creates a new one.
+    /// Marks the object of a row as claimed, so that an identical later row creates a new one.
     pub(super) fn claim(&mut self, result: &RowResult) {
-        self.claimed.extend(result.thing());
+        self.claimed.extend(result.object());
     }
 
-    /// Records what this batch created: what it adds to that later is no addition to a thing that existed before.
+    /// Records what this batch created: what it adds to that later is no addition to an object that existed before.
     pub(super) fn record_created(&mut self, result: &RowResult) {
         if let RowResult::Created(kind, id, _) = result {
             self.created_now.insert((*kind, *id));
         }
     }
 
-    /// Whether this batch created that thing.
+    /// Whether this batch created that object.
     pub(super) fn is_created_now(&self, kind: ImportedKind, id: Uuid) -> bool {
         self.created_now.contains(&(kind, id))
     }

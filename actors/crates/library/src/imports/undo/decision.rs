@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use errors::Error;
 
-/// What became of the thing of a row.
+/// The outcome of the undo of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowDecision {
     /// The undo deleted it, or it did not exist any more.
@@ -33,7 +33,7 @@ impl BatchDecisions {
         }
     }
 
-    /// Stores the decisions: a decided row has no trace, and one whose thing was deleted has no id.
+    /// Stores the decisions: a decided row has no trace, and one whose object was deleted has no id.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.

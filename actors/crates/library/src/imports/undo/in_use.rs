@@ -1,4 +1,4 @@
-//! Whether a thing of an import is in use, and the locks under which that is checked.
+//! Whether an object of an import is in use, and the locks under which that is checked.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use super::super::rows::trace::RowTrace;
 use crate::{BATCH_ROWS, projects};
 use errors::Error;
 
-/// Whether the thing of a row is in use, other than by the import itself: a bookmark or a note in a project, a feed with an entry
+/// Whether the object of a row is in use, other than by the import itself: a bookmark or a note in a project, a feed with an entry
 /// that is starred or in a project.
 ///
 /// # Errors
@@ -98,26 +98,26 @@ async fn has_entry_in_use(txn: &impl ConnectionTrait, row: &Model, id: FeedId) -
     is_in_project(txn, row, &documents).await
 }
 
-/// Whether one of these things is named by no row of the import that matches.
+/// Whether one of these objects is named by no row of the import that matches.
 async fn has_others(
     txn: &impl ConnectionTrait,
     row: &Model,
-    things: &[Uuid],
+    objects: &[Uuid],
     is_match: impl Fn(&Model) -> bool,
 ) -> Result<bool, Error> {
-    for batch in things.chunks(BATCH_ROWS) {
+    for batch in objects.chunks(BATCH_ROWS) {
         let rows = Entity::owned_by(row.user_id).filter(Column::MadeId.is_in(batch.iter().copied()));
         let rows = rows.all(txn).await?.into_iter();
         let own = rows.filter(|own| own.import_id == row.import_id && is_match(own));
         let own: HashSet<Uuid> = own.filter_map(|own| own.made_id).collect();
-        if batch.iter().any(|thing| !own.contains(thing)) {
+        if batch.iter().any(|object| !own.contains(object)) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// Locks a thing in the way in which its changes lock it: notes and decisions by their project, a feed with its entries.
+/// Locks an object in the way in which its changes lock it: notes and decisions by their project, a feed with its entries.
 /// Bookmarks and collections are locked per batch.
 ///
 /// # Errors

@@ -6,10 +6,10 @@
 //!
 //! Everything else stays as it is:
 //!
-//! - things that were changed since ([`super::fingerprint`] defines what counts);
-//! - things in use: a bookmark or a note that was added to a project, a feed with an entry that was starred or added to a project
+//! - objects that were changed since ([`super::fingerprint`] defines what counts);
+//! - objects in use: a bookmark or a note that was added to a project, a feed with an entry that was starred or added to a project
 //!   (unless the import itself did it), a collection or a project that is not empty;
-//! - what the import added to things that existed before it.
+//! - what the import added to objects that existed before it.
 //!
 //! An undo is a job of many transactions. It decides about each row of the import once, and stores the decision with the row: an
 //! undo that was interrupted, also by the end of the process, continues with the other rows.
@@ -17,8 +17,8 @@
 mod collections;
 mod decision;
 mod in_use;
+mod objects;
 mod report;
-mod things;
 
 use std::time::Instant;
 
@@ -105,7 +105,7 @@ pub async fn run(
 /// The order of deletion. Collections are deleted after both phases, when they are empty.
 #[derive(Clone, Copy)]
 enum UndoPhase {
-    /// Things that may be in a project or a collection.
+    /// Objects that may be in a project or a collection.
     Contents,
     /// Projects, which are deleted when they are empty.
     Projects,
@@ -144,7 +144,7 @@ async fn delete_unchanged(
         lock_bookmarks(&txn, import.user_id, &batch).await?;
         let mut decisions = BatchDecisions::default();
         for row in batch.iter().filter(|row| row.has_created()) {
-            decisions.record(row.id, things::delete_if_unchanged(&txn, row, now).await?);
+            decisions.record(row.id, objects::delete_if_unchanged(&txn, row, now).await?);
         }
         decisions.store(&txn, import.user_id).await?;
         txn.commit().await?;
@@ -154,7 +154,7 @@ async fn delete_unchanged(
 }
 
 /// Returns the last undecided rows of a phase before a line of the file, the last first. A line has at most one such row. They
-/// include rows that found their thing rather than creating it: with the outcome in the query, SQLite may sort all rows of the
+/// include rows that found their object rather than creating it: with the outcome in the query, SQLite may sort all rows of the
 /// import for each batch.
 async fn next_batch(
     txn: &impl ConnectionTrait,

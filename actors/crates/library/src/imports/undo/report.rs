@@ -11,21 +11,21 @@ use super::super::rows::trace::ADDITION;
 use crate::context::CoreContext;
 use errors::Error;
 
-/// What the undo of an import did, or has done so far if it stopped before its end. Things are bookmarks, feeds, collections and
+/// What the undo of an import did, or has done so far if it stopped before its end. Objects are bookmarks, feeds, collections and
 /// projects, and the notes and decisions of projects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoReport {
-    /// Things that the import created and that were deleted, by the undo or before.
+    /// Objects that the import created and that were deleted, by the undo or before.
     pub deleted: u64,
-    /// Things that the import created and that stay, because they were changed since or are in use.
+    /// Objects that the import created and that stay, because they were changed since or are in use.
     pub kept: u64,
-    /// Rows of the file that added something to a thing that existed before the import, such as tags, notes, highlights, or a
+    /// Rows of the file that added something to an object that existed before the import, such as tags, notes, highlights, or a
     /// place in a project. What they added stays.
     pub additions_kept: u64,
 }
 
-/// The kinds of things that an undo deletes.
+/// The kinds of objects that an undo deletes.
 const DELETED_KINDS: [ImportedKind; 6] = [
     ImportedKind::Bookmark,
     ImportedKind::Collection,

@@ -16,7 +16,6 @@ const MAX_REREAD_FACTOR: usize = 20;
 pub struct RecordReader {
     text: Arc<[u8]>,
     reader: Reader<Cursor<Arc<[u8]>>>,
-    /// The delimiter of cells.
     delimiter: u8,
     /// The start of the reader: the byte, and the number of lines before it.
     begun: (usize, u64),

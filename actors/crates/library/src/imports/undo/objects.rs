@@ -1,4 +1,4 @@
-//! Deletes a thing that an import created, unless it was changed since or is in use.
+//! Deletes an object that an import created, unless it was changed since or is in use.
 
 use entity::decision;
 use entity::id::{BookmarkId, DecisionId, FeedId, NoteId, ProjectId, UserId};
@@ -16,7 +16,7 @@ use crate::{bookmarks, feeds, notes, projects};
 use errors::Error;
 use jobs::Priority;
 
-/// Decides about the thing that a row created, and deletes it if it is unchanged and not in use. The caller has locked it if it
+/// Decides about the object that a row created, and deletes it if it is unchanged and not in use. The caller has locked it if it
 /// is a bookmark.
 ///
 /// # Errors
@@ -60,7 +60,7 @@ async fn delete(
             own.filter(decision::Column::Id.eq(DecisionId(id))).exec(txn).await?;
             Ok(true)
         }
-        // Collections are deleted last, and the others with the thing that they belong to.
+        // Collections are deleted last, and the others with the object that they belong to.
         ImportedKind::Collection | ImportedKind::Entry | ImportedKind::Highlight | ImportedKind::Item => {
             Ok(false)
         }
