@@ -16,6 +16,7 @@
 //! | Type of a field | Valid values |
 //! |---|---|
 //! | [`Words`], [`Label`], [`Text`], [`FileName`], [`UrlText`], [`Content`], [`Sha256Hex`] | texts |
+//! | [`Password`] | a text that is never shown |
 //! | [`Integer`], [`Fraction`], [`Flag`] | numbers and flags |
 //! | [`Id`], [`Time`], [`Choice`] (its enum: `entity::kind` or [`choices!`]) | ids, times, names |
 //! | [`List`], any request as a nested object | lists and objects |
@@ -50,5 +51,5 @@ pub use request::{FieldName, Request};
 pub use schema::{remove_null, schema_of, separate_null};
 pub use types::{
     Alternatives, Choice, Content, ExactlyOne, FileName, Flag, Fraction, Id, Integer, JoinedRequest, Label,
-    List, MAX_URL_CHARS, OpenObject, Patch, Sha256Hex, Shapes, Text, Time, UrlText, Words, label,
+    List, MAX_URL_CHARS, OpenObject, Password, Patch, Sha256Hex, Shapes, Text, Time, UrlText, Words, label,
 };
