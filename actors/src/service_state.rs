@@ -22,7 +22,7 @@ pub enum ServiceStateKey {
     AiPausedUntil,
     /// The key that signs cursors and upload URLs, in hexadecimal digits.
     SigningKey,
-    /// Written and read back by the [`check_round_trip`] of one process, so no other process changes it.
+    /// Written and read back by the [`check_round_trip`] of one process, so no other process changes it. Removed at its drain.
     RoundTrip(LeaseOwner),
     /// The last marker of the passage index in a data folder.
     IndexMarker(DataFolderId),

@@ -132,7 +132,7 @@ ids! {
     DataFolderId,
     /// A passage index; an index that is created anew has a new id.
     IndexId,
-    /// One counter of a user's calls in memory. It has a separate row, which nothing else changes.
+    /// Id of an in-memory counter; identifies its row in `usage_day`.
     UsageCounterId,
 }
 

@@ -8,10 +8,12 @@ pub const MIGRATION: SqlMigration = SqlMigration {
     tables: &[USAGE_DAY, USAGE_MONTH, AI_DAY, ANSWER_CLAIM, IDEMPOTENCY],
 };
 
-/// `day` is counted from 1970-01-01, in UTC. `usage_day_day` serves the read of the current day's counters of all users.
+/// `day` is counted from 1970-01-01, in UTC. `usage_day_day` serves the read of the current day's counters of all users, and the
+/// deletion of old days.
 ///
-/// A process counts in memory, and each of its counters has a separate row (`counter_id`), which is written with absolute numbers:
-/// when the answer to a COMMIT is lost, the row is written again, and a number that were added would count twice.
+/// `counter_id` is part of the key, so that each counter in the memory of a process has a row of its own, which it writes with
+/// absolute numbers. When the answer to a COMMIT is lost, the row is written again and counts once. In a row that several counters
+/// share, each would have to add its calls, and a repeated write would count them twice.
 const USAGE_DAY: &str = r#"
 CREATE TABLE usage_day (
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,

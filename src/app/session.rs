@@ -14,7 +14,7 @@ use entity::user;
 use errors::Error;
 use serde::Serialize;
 use serde_json::json;
-use validation::{NoFields, Request, Text, Words, read_json, read_query, request};
+use validation::{NoFields, Password, Request, Text, Words, read_json, read_query, request};
 
 use super::handler::WebApp;
 use crate::http::budget::Sender;
@@ -29,7 +29,7 @@ use crate::routing;
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
 type EmailText = Words<1, 254>;
-type PasswordText = Text<1024>;
+type PasswordText = Password<1024>;
 
 request! {
     /// E-mail address and password of an account.
@@ -276,5 +276,30 @@ fn response_without_session(request: &HttpRequest, ctx: &OperationContext) -> Ht
     match response.add_cookie(&expired_cookie(ctx)) {
         Ok(()) => response,
         Err(error) => failure(request, ctx, &Error::internal(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use super::*;
+
+    fn debug_output<R: Request + Debug>(body: &serde_json::Value) -> String {
+        format!("{:?}", read_json::<R>(body.to_string().as_bytes()).unwrap())
+    }
+
+    /// Of the threat table (row L2).
+    #[test]
+    fn debug_output_of_requests_hides_passwords() {
+        let account = json!({ "email": "a@b.example", "password": "canary" });
+        for output in [
+            debug_output::<SignInRequest>(&account),
+            debug_output::<CreateAccountRequest>(&account),
+            debug_output::<DeleteAccountRequest>(&json!({ "password": "canary" })),
+            debug_output::<ChangePasswordRequest>(&json!({ "current": "canary", "new": "canary" })),
+        ] {
+            assert!(output.contains("Password(..)") && !output.contains("canary"), "{output}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use actix_web::web::{Data, ServiceConfig};
 use actix_web::{HttpResponse, Responder, web};
 use actors::retrieval::Completeness;
-use actors::service::{Service, StorageState};
+use actors::service::{Service, StorageErrorLog, StorageState};
 use jobs::Depth;
 use library::context::CoreContext;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -133,8 +133,9 @@ impl Readiness {
 
     /// Makes a test write every few seconds, one after another, for [`Self::storage`]. Runs until it is aborted.
     pub async fn watch_storage(self, service: Service) {
+        let mut error_log = StorageErrorLog::default();
         loop {
-            let state = service.check_storage().await;
+            let state = service.check_storage(&mut error_log).await;
             self.storage.send_modify(|last| *last = Some(StorageCheck::after(*last, state)));
             tokio::time::sleep(STORAGE_CHECK_INTERVAL).await;
         }

@@ -21,8 +21,8 @@ impl From<RepeatedParameter> for OAuthError {
     }
 }
 
-/// Names and values, in their order.
-#[derive(Clone, Debug)]
+/// Names and values, in their order. Without `Debug`, which would show passwords and codes.
+#[derive(Clone)]
 pub struct Params(Vec<(String, String)>);
 
 impl Params {

@@ -91,6 +91,8 @@ pub struct RunningService {
 const STOP_TIMEOUT: Duration = Duration::from_secs(28);
 /// How long the HTTP servers have to stop. Longer than they give the requests in progress, so it is only for workers that hang.
 const SERVER_STOP_TIMEOUT: Duration = Duration::from_secs(SHUTDOWN_SECONDS + 1);
+/// How long the blocking tasks that still run after the stop may take, before the exit of the process ends them.
+const BLOCKING_TASK_TIMEOUT: Duration = Duration::from_millis(500);
 /// The time in which the HTTP workers receive the connections that were accepted before the service stopped accepting.
 const HAND_OVER_TIME: Duration = Duration::from_millis(100);
 
@@ -107,22 +109,42 @@ pub fn serve(settings: Settings) -> Result<(), StartError> {
     raise_file_limit();
     // Everything that the service writes is readable by its owner only.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
-    actix_web::rt::System::new().block_on(async move {
-        let started_at = Instant::now();
-        // Before the start, which may take minutes for a large index: a signal during the start shuts down gracefully too.
-        let mut signals = Signals::install()?;
-        let running = tokio::select! {
-            started = start(settings, Arc::new(SystemClock::new())) => started?,
-            () = signals.wait() => {
-                info!("stopped before it was ready");
-                return Ok(());
-            }
-        };
-        running.log_ready(started_at.elapsed());
-        signals.wait().await;
-        running.stop().await;
-        Ok(())
-    })
+    run_on_system(run_until_signal(settings))?
+}
+
+async fn run_until_signal(settings: Settings) -> Result<(), StartError> {
+    let started_at = Instant::now();
+    // Before the start, which may take minutes for a large index: a signal during the start shuts down gracefully too.
+    let mut signals = Signals::install()?;
+    let running = tokio::select! {
+        started = start(settings, Arc::new(SystemClock::new())) => started?,
+        () = signals.wait() => {
+            info!("stopped before it was ready");
+            return Ok(());
+        }
+    };
+    running.log_ready(started_at.elapsed());
+    signals.wait().await;
+    running.stop().await;
+    Ok(())
+}
+
+/// Runs a future on a new system. Blocking tasks that still run at its end are waited for at most [`BLOCKING_TASK_TIMEOUT`]: a
+/// runtime that is dropped would wait for them without bound, such as for a merge of the index, beyond the time that a stop may take.
+///
+/// # Errors
+/// The runtime cannot be created.
+fn run_on_system<T>(future: impl Future<Output = T>) -> io::Result<T> {
+    let runtime = Arc::new(tokio::runtime::Builder::new_current_thread().enable_all().build()?);
+    let shared = runtime.clone();
+    let system = actix_web::rt::System::with_tokio_rt(move || shared);
+    let output = system.block_on(future);
+    // Drops the tasks that have not ended, and with them the child processes that they started.
+    drop(system);
+    if let Some(runtime) = Arc::into_inner(runtime) {
+        runtime.shutdown_timeout(BLOCKING_TASK_TIMEOUT);
+    }
+    Ok(output)
 }
 
 /// Raises the limit of open files to the most that the system grants: the usual soft limit of 1,024 allows few connections.
@@ -292,5 +314,35 @@ impl Signals {
             _ = self.terminate.recv() => info!("stopping: SIGTERM"),
             _ = self.interrupt.recv() => info!("stopping: SIGINT"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use tokio::sync::oneshot;
+    use tokio::task::spawn_blocking;
+
+    use super::*;
+
+    /// How long the task of the test hangs. Longer than [`BLOCKING_TASK_TIMEOUT`] by far.
+    const HANG_TIME: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn blocking_task_that_hangs_does_not_delay_the_exit() {
+        let (release, released) = mpsc::channel::<()>();
+
+        run_on_system(async move {
+            let (started, has_started) = oneshot::channel();
+            spawn_blocking(move || {
+                started.send(()).unwrap();
+                released.recv_timeout(HANG_TIME)
+            });
+            has_started.await.unwrap();
+        })
+        .unwrap();
+
+        assert!(release.send(()).is_ok(), "the end of the system waited for the end of the task");
     }
 }

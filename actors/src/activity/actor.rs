@@ -203,7 +203,7 @@ mod tests {
         actor.lines.push(line(id));
         let batch = actor.take_batch();
 
-        // The rows are kept, and the actor learns that the write failed.
+        // The rows are written, and the actor handles the batch as if the write had failed.
         write(&db, &batch).await.unwrap();
         actor.put_back(batch);
         actor.lines.push(line(id));

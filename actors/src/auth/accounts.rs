@@ -21,8 +21,7 @@ use text::is_deceptive;
 use crate::auth::{grants, password};
 use crate::service_state::{self, ServiceStateKey};
 
-/// The attributes of a new account.
-#[derive(Debug)]
+/// The attributes of a new account. Without `Debug`, which would show the password.
 pub struct NewAccount {
     /// The e-mail address, which is stored in lower case.
     pub email: String,

@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use database::Db;
 use errors::Error;
-use futures_util::future::{join, join4};
+use futures_util::future::{join3, join4};
 use tracing::{info, warn};
 
 use super::Service;
 use crate::ingest::repair;
+use crate::service_state::{self, ServiceStateKey};
 
 /// How long each part has to finish, if the deadline leaves as much.
 const PART_TIMEOUT: Duration = Duration::from_secs(8);
@@ -28,7 +29,8 @@ impl Service {
         let ctx = &self.context;
         let parts_end = deadline.checked_sub(CLOSE_TIME).unwrap_or(deadline);
         // At the same time: each of them may wait as long as the others for the same lock.
-        join(self.close_index(parts_end), self.flush_buffers(parts_end)).await;
+        let test_row = await_part("test row", parts_end, self.remove_test_row());
+        join3(self.close_index(parts_end), self.flush_buffers(parts_end), test_row).await;
         await_part("limits", parts_end, ctx.limits.port().drain()).await;
         await_part("keys", parts_end, ctx.keys.port().drain()).await;
         await_part("grants", parts_end, ctx.grants.port().drain()).await;
@@ -46,6 +48,15 @@ impl Service {
         await_part("ingest", until, self.worker.port().drain()).await;
         await_part("retrieval", until, self.context.retrieval.port().drain()).await;
         await_part("index", until, repair::close_index(&self.repair)).await;
+    }
+
+    /// Removes the row that the test writes of this process have left. A process with a data folder of its own for each start would
+    /// leave one for each start.
+    async fn remove_test_row(&self) {
+        let key = ServiceStateKey::RoundTrip(self.process);
+        if let Err(error) = service_state::forget(self.context.core.db.write(), key).await {
+            warn!(%error, "could not remove the row of the test writes");
+        }
     }
 
     async fn flush_buffers(&self, until: Instant) {

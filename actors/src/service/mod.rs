@@ -18,7 +18,7 @@ use crate::ingest::repair::RepairContext;
 use crate::worker::Worker;
 
 pub use config::{ServiceConfig, index_folder, scratch_folder};
-pub use health::StorageState;
+pub use health::{StorageErrorLog, StorageState};
 
 /// A running service. Clones share it.
 #[derive(Clone)]

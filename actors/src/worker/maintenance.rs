@@ -12,7 +12,7 @@ use tracing::warn;
 
 use super::context::WorkerContext;
 use crate::ai::answers;
-use crate::auth::sessions;
+use crate::auth::{limits, sessions};
 use crate::ingest::media;
 
 /// How long finished jobs are kept.
@@ -26,6 +26,7 @@ const BATCH_ROWS: u64 = 500;
 pub(super) async fn clean_up(ctx: &WorkerContext) {
     let (core, now) = (&ctx.core, ctx.core.clock.now());
     log_failure("sessions", sessions::sweep(core).await);
+    log_failure("counts of earlier days", limits::sweep(&core.db, now).await);
     log_failure("stored answers", ctx.idempotency.sweep(now).await);
     log_failure("claims of answers", answers::sweep(&core.db, now).await);
     let ended_jobs = jobs::sweep(&core.db, now - DONE_JOB_RETENTION, now - DEAD_JOB_RETENTION).await;

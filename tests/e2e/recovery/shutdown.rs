@@ -2,11 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use database::Db;
+use entity::service_state;
 use reqwest::Method;
+use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Home, Program, eventually, program};
+use crate::support::{Home, Program, Server, eventually, program};
 
 /// Covers the fault table (row 36).
 #[actix_web::test]
@@ -120,6 +123,24 @@ async fn requests_on_busy_connections_are_answered_during_a_drain() {
     for asked in futures_util::future::join_all(busy).await {
         assert_eq!(asked.unwrap(), Ok(()));
     }
+}
+
+/// Services whose data folder does not outlast them would leave one row for each start.
+#[actix_web::test]
+async fn shutdown_removes_the_row_of_the_test_writes() {
+    let server = Server::start().await;
+    eventually("a test write", async || (count_test_rows(&server.app().core.db).await == 1).then_some(()))
+        .await;
+
+    let (home, _) = server.stop().await;
+
+    let db = Db::connect(&home.database_url()).await.unwrap();
+    assert_eq!(count_test_rows(&db).await, 0);
+}
+
+async fn count_test_rows(db: &Db) -> u64 {
+    let is_test_row = service_state::Column::Name.starts_with("round_trip:");
+    service_state::Entity::find().filter(is_test_row).count(db.read()).await.unwrap()
 }
 
 /// Sends requests on one connection until a response closes it. Fails if a request gets no response.

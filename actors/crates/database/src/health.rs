@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connection_from_before_failover_is_told_from_later_ones() {
+    fn only_connections_from_before_a_failover_are_outdated() {
         let health = StorageHealth::default();
         assert!(!health.is_before_failover(Duration::MAX));
 

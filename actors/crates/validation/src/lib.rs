@@ -16,6 +16,7 @@
 //! | Type of a field | Valid values |
 //! |---|---|
 //! | [`Words`], [`Label`], [`Text`], [`FileName`], [`UrlText`], [`Content`], [`Sha256Hex`] | texts |
+//! | [`Password`] | a text that is never shown |
 //! | [`Integer`], [`Fraction`], [`Flag`] | numbers and flags |
 //! | [`Id`], [`Time`], [`Choice`] (its enum: `entity::kind` or [`choices!`]) | ids, times, names |
 //! | [`List`], any request as a nested object | lists and objects |
@@ -45,7 +46,7 @@ pub use faults::{
 };
 pub use field_types::{
     Alternatives, Choice, Content, ExactlyOne, FileName, Flag, Fraction, Id, Integer, JoinedRequest, Label,
-    List, MAX_URL_CHARS, OpenObject, Patch, Sha256Hex, Shapes, Text, Time, UrlText, Words, label,
+    List, MAX_URL_CHARS, OpenObject, Password, Patch, Sha256Hex, Shapes, Text, Time, UrlText, Words, label,
 };
 pub use json::{parse_json, read_import, read_json, read_object};
 pub use macros::NoFields;

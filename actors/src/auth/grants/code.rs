@@ -57,8 +57,8 @@ impl CodeExchange {
 }
 
 const INVALID_CODE: &str = "the code is unknown, has expired or was used; authorize again";
-const SPENT: TokenError = TokenError::InvalidGrant(INVALID_CODE);
-const UNKNOWN: TokenError = TokenError::UnknownGrant(INVALID_CODE);
+const CODE_SPENT: TokenError = TokenError::InvalidGrant(INVALID_CODE);
+const CODE_UNKNOWN: TokenError = TokenError::UnknownGrant(INVALID_CODE);
 
 /// Exchanges a code for the first tokens of a connection.
 ///
@@ -66,10 +66,11 @@ const UNKNOWN: TokenError = TokenError::UnknownGrant(INVALID_CODE);
 /// [`TokenError::InvalidGrant`]; the code is spent then.
 pub(super) async fn exchange(ctx: &GrantContext, request: CodeExchange) -> Result<TokenPair, TokenError> {
     let now = ctx.clock.now();
-    let hash = Secret::parse_token(CODE_PREFIX, &request.code).ok_or(UNKNOWN)?.hash();
-    let mut found = oauth_code::Entity::by_hash(hash.bytes()).one(ctx.db.read()).await?.ok_or(UNKNOWN)?;
+    let hash = Secret::parse_token(CODE_PREFIX, &request.code).ok_or(CODE_UNKNOWN)?.hash();
+    let mut found =
+        oauth_code::Entity::by_hash(hash.bytes()).one(ctx.db.read()).await?.ok_or(CODE_UNKNOWN)?;
     let txn = on_behalf_of(found.user_id, ctx.db.begin()).await?;
-    let owner = lock_active_owner(&txn, found.user_id).await?.ok_or(SPENT)?;
+    let owner = lock_active_owner(&txn, found.user_id).await?.ok_or(CODE_SPENT)?;
     if !client::touch(&txn, request.client.id, now).await? {
         return Err(TokenError::InvalidClient);
     }
@@ -80,7 +81,7 @@ pub(super) async fn exchange(ctx: &GrantContext, request: CodeExchange) -> Resul
                 txn.commit().await?;
                 ctx.cache_epoch.bump();
             }
-            return Err(SPENT);
+            return Err(CODE_SPENT);
         }
         Err(TransitionError::Database(error)) => return Err(error.into()),
     }
@@ -146,7 +147,7 @@ async fn connect(
         .exec_without_returning(txn)
         .await?;
     let between = oauth_grant::Entity::between(code.user_id, code.client_id);
-    let grant = between.one(txn).await?.ok_or(SPENT)?;
+    let grant = between.one(txn).await?.ok_or(CODE_SPENT)?;
     remove_earlier_codes(txn, code).await?;
     Ok(grant)
 }

@@ -338,7 +338,7 @@ mod tests {
     use library::clock::TestClock;
     use sea_orm::IntoActiveModel;
 
-    use super::super::Limits;
+    use super::super::{Limits, sweep};
     use super::*;
 
     const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
@@ -417,7 +417,7 @@ mod tests {
         count(&mut actor, id, 3);
         let batch = actor.take_batch();
 
-        // The rows are kept, and the actor learns that the write failed.
+        // The rows are written, and the actor handles the batch as if the write had failed.
         write(&db, &batch).await.unwrap();
         actor.put_back(batch);
         count(&mut actor, id, 1);
@@ -426,6 +426,19 @@ mod tests {
         assert_eq!(written_calls(&db, id).await, 4);
         assert_eq!(actor.counts_of(id, NOON.day()).rest, 4);
         assert!(actor.take_batch().is_empty());
+    }
+
+    #[actix::test]
+    async fn sweep_deletes_counts_older_than_400_days() {
+        let folder = tempfile::tempdir().unwrap();
+        let (db, id) = database_with_user(&folder).await;
+        for (age, calls) in [(0, 1), (400, 2), (401, 4)] {
+            write_row(&db, id, (NOON - DAY * age).day(), calls).await;
+        }
+
+        sweep(&db, NOON).await.unwrap();
+
+        assert_eq!(written_calls(&db, id).await, 3);
     }
 
     #[actix::test]

@@ -14,17 +14,17 @@ const MAX_RECENT_DAYS: usize = 3;
 pub struct DayCounter {
     id: UsageCounterId,
     /// Calls that this counter counted.
-    own: i64,
+    own_calls: i64,
     /// How many of them its row holds, as far as is known.
-    written: i64,
+    written_calls: i64,
     /// Calls that other counters counted, as of the last read of their rows.
-    others: i64,
+    other_calls: i64,
 }
 
 impl DayCounter {
     /// Creates a counter without calls.
     pub fn new(now: Timestamp) -> Self {
-        Self { id: UsageCounterId::new(now), own: 0, written: 0, others: 0 }
+        Self { id: UsageCounterId::new(now), own_calls: 0, written_calls: 0, other_calls: 0 }
     }
 
     /// Returns the id of the counter's row.
@@ -34,7 +34,7 @@ impl DayCounter {
 
     /// Returns the calls of this day.
     pub fn total(&self) -> u32 {
-        u32::try_from(self.own.saturating_add(self.others)).unwrap_or(u32::MAX)
+        u32::try_from(self.own_calls.saturating_add(self.other_calls)).unwrap_or(u32::MAX)
     }
 
     /// Returns whether a call of this weight fits under the limit.
@@ -44,22 +44,22 @@ impl DayCounter {
 
     /// Counts a call of this weight.
     pub fn count(&mut self, weight: u32) {
-        self.own += i64::from(weight);
+        self.own_calls += i64::from(weight);
     }
 
     /// Returns all calls that this counter counted, if its row may lack some of them.
     pub fn unwritten(&self) -> Option<i64> {
-        (self.own > self.written).then_some(self.own)
+        (self.own_calls > self.written_calls).then_some(self.own_calls)
     }
 
     /// Records how many of the counter's own calls the row holds.
-    pub fn mark_written(&mut self, own: i64) {
-        self.written = self.written.max(own);
+    pub fn mark_written(&mut self, own_calls: i64) {
+        self.written_calls = self.written_calls.max(own_calls);
     }
 
     /// Raises the calls of other counters to those of their rows. A count never falls.
-    pub fn merge_others(&mut self, others: i64) {
-        self.others = self.others.max(others);
+    pub fn merge_others(&mut self, other_calls: i64) {
+        self.other_calls = self.other_calls.max(other_calls);
     }
 }
 

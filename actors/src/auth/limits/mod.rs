@@ -16,9 +16,12 @@ use actix::ArbiterHandle;
 use database::Db;
 use entity::id::UserId;
 use entity::kind::Surface;
+use entity::time::Timestamp;
+use entity::usage_day;
 use errors::{Error, Wait};
 use library::clock::Clock;
 use runtime::{Port, SupervisorConfig, supervise};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
 use crate::auth::caller::Principal;
 use crate::write_behind::Flush;
@@ -26,6 +29,21 @@ use actor::{Admission, DayCountsQuery, LimitActor, RemainingQuery};
 
 pub use auth_failures::AuthFailures;
 pub use ip_rate_limiter::{IpRateLimiter, network};
+
+/// How long the counts of a day are kept. Only those of today are read, but a clock that was wrong by months and is set right again
+/// must find its day.
+const DAY_COUNT_RETENTION: Duration = Duration::from_secs(400 * 24 * 3600);
+
+/// Deletes the counts of all users of days that ended more than 400 days ago. Each start of a process adds rows to its day.
+///
+/// # Errors
+/// The database fails.
+pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
+    // The index `usage_day_day` finds them.
+    let is_past = usage_day::Column::Day.lt((now - DAY_COUNT_RETENTION).day());
+    usage_day::Entity::delete_many().filter(is_past).exec(db.write()).await?;
+    Ok(())
+}
 
 /// The limit with the fewest calls left after a call, as the X-RateLimit headers state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

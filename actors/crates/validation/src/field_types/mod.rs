@@ -7,6 +7,7 @@ mod joined_request;
 mod list;
 mod number;
 mod open_object;
+mod password;
 mod patch;
 mod patterns;
 mod text;
@@ -18,6 +19,7 @@ pub use joined_request::JoinedRequest;
 pub use list::List;
 pub use number::{Flag, Fraction, Integer};
 pub use open_object::{OpenObject, Shapes};
+pub use password::Password;
 pub use patch::Patch;
 pub use text::{Content, FileName, Label, MAX_URL_CHARS, Sha256Hex, Text, UrlText, Words, label};
 
