@@ -265,7 +265,7 @@ mod tests {
 
     impl Wake for SlotProbe {
         fn wake(self: Arc<Self>) {
-            self.is_slot_free.store(self.slots.acquire(USER).is_ok(), Ordering::SeqCst);
+            self.is_slot_free.store(self.slots.try_acquire(USER).is_ok(), Ordering::SeqCst);
         }
     }
 
@@ -273,8 +273,8 @@ mod tests {
     async fn slot_is_given_back_before_the_lock() {
         let (locks, slots, upload) =
             (ReceiveLocks::default(), ReceiveSlots::default(), UploadId(Uuid::from_u128(8)));
-        let permit = ReceivePermit { _slot: slots.acquire(USER).unwrap(), lock: locks.acquire(upload).await };
-        let _others: Vec<_> = std::iter::from_fn(|| slots.acquire(USER).ok()).collect();
+        let permit = ReceivePermit { _slot: slots.try_acquire(USER).unwrap(), lock: locks.acquire(upload).await };
+        let _others: Vec<_> = std::iter::from_fn(|| slots.try_acquire(USER).ok()).collect();
         let probe = Arc::new(SlotProbe { slots, is_slot_free: AtomicBool::new(false) });
         let waker = Waker::from(probe.clone());
         let mut waiting = pin!(locks.acquire(upload));
