@@ -205,7 +205,7 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
     let index = IndexHealth {
         ok: is_index_well && has_index,
         passages,
-        failed_requests: ctx.retrieval.failures(),
+        failed_requests: ctx.retrieval.damage_failures(),
         completeness: ctx.retrieval.completeness(),
     };
     let body = json!({

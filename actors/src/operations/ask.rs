@@ -203,7 +203,7 @@ impl Ask {
         let limit = MAX_PASSAGES + EXTRA_PASSAGES;
         let query = SearchQuery { query: self.question.clone(), within: filter, limit };
         let ranked = ctx.retrieval.search(caller.user, query.clone()).await?;
-        let found = passage::readable(&ctx.core, caller.user, &query, &ranked.found).await?;
+        let found = passage::readable(&ctx.core, caller.user, &query, &ranked.hits).await?;
         let mut passages = distinct_passages(found);
         if passages.is_empty() {
             return Ok((no_answer(ctx.answerer.model().to_owned(), 0), 0));

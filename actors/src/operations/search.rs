@@ -130,8 +130,8 @@ impl Operation for Search {
         let mut query = SearchQuery { query: self.query, within, limit: limit + EXTRA_PASSAGES };
         loop {
             let ranked = ctx.retrieval.search(caller.user, query.clone()).await?;
-            let results = passage::load(&ctx.core, caller.user, &query, &ranked.found, limit).await?;
-            let is_exhausted = ranked.found.len() < query.limit || query.limit >= MAX_PASSAGES;
+            let results = passage::load(&ctx.core, caller.user, &query, &ranked.hits, limit).await?;
+            let is_exhausted = ranked.hits.len() < query.limit || query.limit >= MAX_PASSAGES;
             if results.len() >= limit || is_exhausted {
                 return Ok(SearchResponse { results, degraded: ranked.lexical_only.then_some("lexical") });
             }

@@ -15,6 +15,7 @@ use tracing::warn;
 use uuid::Uuid;
 
 use super::engine::Engine;
+use super::failure_log::RequestKey;
 
 /// Interval of reads whether the AI is paused.
 const PAUSE_INTERVAL: Duration = Duration::from_millis(400);
@@ -82,6 +83,22 @@ pub enum Change {
     Remove(Vec<Uuid>),
 }
 
+impl Change {
+    /// The key of a change that is a job's; none for the removal of what has no row.
+    fn key(&self) -> Option<RequestKey> {
+        match self {
+            Change::Put(put) => {
+                let first = put.points.first().map(|point| point.id);
+                Some(RequestKey::Put(put.document, put.version, first))
+            }
+            Change::Forget(_, document) => Some(RequestKey::Forget(*document)),
+            Change::Relabel(_, document, _) => Some(RequestKey::Relabel(*document)),
+            Change::ForgetUser(user) => Some(RequestKey::ForgetUser(*user)),
+            Change::Remove(_) => None,
+        }
+    }
+}
+
 impl Handler<Change> for RetrievalActor {
     type Result = ResponseFuture<Result<(), Error>>;
 
@@ -89,7 +106,7 @@ impl Handler<Change> for RetrievalActor {
         let engine = self.engine.clone();
         Box::pin(async move {
             engine
-                .change(move |index| match change {
+                .change(change.key(), move |index| match change {
                     Change::Put(put) => {
                         let tenant = Tenant::of(put.user.0);
                         index.upsert(&tenant, put.points)?;

@@ -16,7 +16,7 @@ use search::lexical;
 use tracing::{error, warn};
 use uuid::Uuid;
 
-use super::failure_log::FailureLog;
+use super::failure_log::{FailureLog, RequestKey};
 use super::{Completeness, RankedHits, SearchHit, SearchQuery};
 use crate::ai::Pause;
 
@@ -98,7 +98,14 @@ impl Engine {
     /// Replaces the index. Operations in progress end with the old one.
     pub fn replace_index(&self, index: Arc<dyn PassageIndex>) {
         *self.index.write().unwrap_or_else(PoisonError::into_inner) = Some(index);
-        self.failures.clear();
+        self.failures.reset_count();
+    }
+
+    /// Replaces an index that counted as damaged by a new one. A request that failed on the old one and fails again is to blame
+    /// itself.
+    pub fn replace_damaged_index(&self, index: Arc<dyn PassageIndex>) {
+        *self.index.write().unwrap_or_else(PoisonError::into_inner) = Some(index);
+        self.failures.begin_generation();
     }
 
     /// Whether the index contains everything that it should.
@@ -111,13 +118,14 @@ impl Engine {
         *self.completeness.write().unwrap_or_else(PoisonError::into_inner) = completeness;
     }
 
-    /// Number of requests of the last day that the index failed as only damage fails them.
-    pub fn failures(&self) -> u32 {
+    /// Number of requests of the last day that the index failed as only damage fails them, without those that failed on a replaced
+    /// index too.
+    pub fn damage_failures(&self) -> u32 {
         self.failures.count_within(FAILURE_WINDOW, self.clock.elapsed())
     }
 
-    /// Whether the index ever failed a request as only damage fails it.
-    pub fn has_met_damage(&self) -> bool {
+    /// Whether the index ever failed a request that counts in [`Self::damage_failures`].
+    pub fn has_damage_failures(&self) -> bool {
         !self.failures.is_empty()
     }
 
@@ -163,7 +171,7 @@ impl Engine {
         let index = self.index()?;
         let shared = index.clone();
         let done = self.workers.run(lane, move || guarded(|| read(&*shared))).await?;
-        self.note_failure(&index, &done);
+        self.note_outcome(&index, None, &done);
         done.map_err(read_error)
     }
 
@@ -202,17 +210,19 @@ impl Engine {
         let embedder = self.embedder().filter(|_| is_semantic);
         let index = self.index()?;
         let shared = index.clone();
+        let request = RequestKey::of_search(user, &query.query);
         let search =
             self.workers.run(Lane::Foreground, move || search(&*shared, embedder.as_deref(), user, &query));
         let ranked = tokio::time::timeout(SEARCH_TIMEOUT, search).await;
         let ranked = ranked.map_err(|_| Error::Busy(Duration::from_secs(1)))??;
-        self.note_failure(&index, &ranked);
+        self.note_outcome(&index, Some(request), &ranked);
         ranked.map_err(read_error)
     }
 
-    /// Changes the index. This is background work.
+    /// Changes the index; `request` identifies the change if it may be requested again. This is background work.
     pub async fn change(
         &self,
+        request: Option<RequestKey>,
         change: impl FnOnce(&dyn PassageIndex) -> Result<(), IndexError> + Send + 'static,
     ) -> Result<(), Error> {
         let index = self.index()?;
@@ -230,8 +240,8 @@ impl Engine {
         }
         self.changes.fetch_add(1, Ordering::Relaxed);
         let done = done?;
-        self.note_failure(&index, &done);
-        done.map_err(write_error)
+        self.note_outcome(&index, request, &done);
+        done.map_err(|error| self.change_error(request, error))
     }
 
     /// Makes all changes durable.
@@ -261,7 +271,7 @@ impl Engine {
         let count = tokio::task::spawn_blocking(move || guarded(|| shared.estimate_count()));
         let count = tokio::time::timeout(PROBE_TIMEOUT, count).await;
         let count = count.map_err(|_| Error::Busy(Duration::from_secs(1)))?.map_err(Error::internal)?;
-        self.note_failure(&index, &count);
+        self.note_outcome(&index, None, &count);
         match count {
             Ok(count) => Ok(Some(count)),
             Err(IndexError::Blocked) => Ok(None),
@@ -270,13 +280,41 @@ impl Engine {
     }
 
     /// Counts a request that the index failed as only damage fails it. A request that succeeds does not reset the count: one damaged
-    /// segment fails the searches of some users for ever, and answers all others.
-    fn note_failure<T>(&self, index: &Arc<dyn PassageIndex>, done: &Result<T, IndexError>) {
-        let Err(error) = done else { return };
+    /// segment fails the searches of some users permanently, and answers all others.
+    fn note_outcome<T>(
+        &self,
+        index: &Arc<dyn PassageIndex>,
+        request: Option<RequestKey>,
+        done: &Result<T, IndexError>,
+    ) {
         // A request that ends after its index was replaced says nothing of the new one.
-        let is_of_current_index = || self.current_index().is_some_and(|current| Arc::ptr_eq(&current, index));
-        if error.is_damage() && is_of_current_index() {
-            self.failures.record(self.clock.elapsed());
+        if !self.current_index().is_some_and(|current| Arc::ptr_eq(&current, index)) {
+            return;
+        }
+        match done {
+            Ok(_) => {
+                if let Some(request) = request {
+                    self.failures.record_success(request);
+                }
+            }
+            Err(error) if error.is_damage() => {
+                // An index that is not loaded fails every request: the one that met it is not to blame.
+                let request = request.filter(|_| !matches!(error, IndexError::Unloaded(_)));
+                self.failures.record_failure(request, self.clock.elapsed());
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// The error of a change. One that met damage waits until the index is replaced, and is internal if it meets damage again then: its
+    /// job uses up its attempts. That includes an index that is not loaded, because the engine repeats the change from its log when it
+    /// loads the index.
+    fn change_error(&self, request: Option<RequestKey>, error: IndexError) -> Error {
+        let is_to_blame = |request| self.failures.has_failed_again(request);
+        if error.is_damage() && request.is_some_and(is_to_blame) {
+            Error::internal(error)
+        } else {
+            write_error(error)
         }
     }
 }
@@ -326,20 +364,20 @@ fn search(
     let mut index_query = IndexQuery { sparse, dense, filter: query.within.clone(), depth: SEARCH_DEPTH };
     loop {
         let hits = guarded(|| index.search(&tenant, &index_query))?;
-        let found = fusion::fuse(&hits, weight, query.limit);
+        let fused = fusion::fuse(&hits, weight, query.limit);
         if index_query.depth < MAX_SEARCH_DEPTH
-            && fusion::needs_deeper_search(&hits, index_query.depth, found.len(), query.limit)
+            && fusion::needs_deeper_search(&hits, index_query.depth, fused.len(), query.limit)
         {
             index_query.depth = (index_query.depth * 4).min(MAX_SEARCH_DEPTH);
             continue;
         }
-        let found = found.into_iter().map(|hit| SearchHit {
+        let ranked = fused.into_iter().map(|hit| SearchHit {
             chunk: ChunkId(hit.id),
             document: DocumentId(hit.document),
             score: hit.score,
             cosine: hits.dense.iter().find(|dense| dense.id == hit.id).map(|dense| dense.score),
         });
-        return Ok(RankedHits { found: found.collect(), lexical_only });
+        return Ok(RankedHits { hits: ranked.collect(), lexical_only });
     }
 }
 
@@ -368,6 +406,8 @@ fn embed_query(embedder: Option<&dyn Embedder>, query: &str) -> (Option<Vec<f32>
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
     use std::sync::mpsc;
 
     use entity::time::Timestamp;
@@ -411,18 +451,18 @@ mod tests {
         let user = UserId(Uuid::nil());
 
         let searched = engine.search(user, make_query("heron"), false).await.unwrap_err();
-        let changed = engine.change(|index| index.delete_passages(&[])).await.unwrap_err();
+        let changed = engine.change(None, |index| index.delete_passages(&[])).await.unwrap_err();
 
         for refused in [searched, changed] {
             assert!(matches!(refused, Error::StorageFailed(StorageFailure::NoIndex)), "{refused:?}");
         }
         assert!(matches!(engine.probe().await, Ok(None)));
-        assert!(!engine.has_index() && !engine.is_in_place() && !engine.has_met_damage());
+        assert!(!engine.has_index() && !engine.is_in_place() && !engine.has_damage_failures());
 
         engine.replace_index(Arc::new(EdgeIndex::open(folder.path(), None).unwrap()));
 
         assert!(engine.has_index() && engine.is_in_place());
-        assert!(engine.search(user, make_query("heron"), false).await.unwrap().found.is_empty());
+        assert!(engine.search(user, make_query("heron"), false).await.unwrap().hits.is_empty());
     }
 
     fn engine_error(fault: EngineFault) -> IndexError {
@@ -447,15 +487,86 @@ mod tests {
         let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
         let engine = Engine::new(Some(index), clock.clone(), Pause::default(), Workers::new(1));
         for _ in 0..2 {
-            let failed = engine.change(|_| Err(engine_error(EngineFault::Damage))).await;
+            let failed = engine.change(None, |_| Err(engine_error(EngineFault::Damage))).await;
             assert!(failed.is_err());
             engine.probe().await.unwrap();
             clock.advance(FAILURE_WINDOW / 2);
         }
 
-        assert_eq!(engine.failures(), 1, "the first is a day old");
+        assert_eq!(engine.damage_failures(), 1, "the first is a day old");
         clock.advance(FAILURE_WINDOW);
-        assert_eq!(engine.failures(), 0);
-        assert!(engine.has_met_damage());
+        assert_eq!(engine.damage_failures(), 0);
+        assert!(engine.has_damage_failures());
+    }
+
+    fn open_index(folder: &Path) -> EdgeIndex {
+        fs::create_dir(folder).unwrap();
+        EdgeIndex::open(folder, None).unwrap()
+    }
+
+    /// An engine whose index can be replaced.
+    struct DamagedEngine {
+        engine: Engine,
+        folder: tempfile::TempDir,
+    }
+
+    impl DamagedEngine {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let index = Arc::new(open_index(&folder.path().join("first")));
+            let clock = Arc::new(TestClock::at(Timestamp::from_millis(0)));
+            Self { engine: Engine::new(Some(index), clock, Pause::default(), Workers::new(1)), folder }
+        }
+
+        fn replace_index(&self) {
+            self.engine.replace_damaged_index(Arc::new(open_index(&self.folder.path().join("second"))));
+        }
+
+        /// The error of a change of a document which the index fails so.
+        async fn fail_change(&self, document: u128, failure: fn() -> IndexError) -> Error {
+            let request = RequestKey::Put(DocumentId(Uuid::from_u128(document)), 1, None);
+            self.engine.change(Some(request), move |_| Err(failure())).await.unwrap_err()
+        }
+    }
+
+    fn is_blocked(error: &Error) -> bool {
+        matches!(error, Error::StorageFailed(StorageFailure::Transient))
+    }
+
+    #[tokio::test]
+    async fn document_that_fails_on_two_indexes_is_to_blame_itself() {
+        let damaged = DamagedEngine::new();
+        for _ in 0..3 {
+            assert!(is_blocked(&damaged.fail_change(1, || IndexError::Panicked).await));
+        }
+        assert_eq!(damaged.engine.damage_failures(), 3);
+
+        damaged.replace_index();
+
+        let other = damaged.fail_change(2, || IndexError::Panicked).await;
+        assert!(is_blocked(&other), "{other:?}");
+        assert_eq!(damaged.engine.damage_failures(), 1);
+        for _ in 0..3 {
+            let failed = damaged.fail_change(1, || IndexError::Panicked).await;
+            assert!(matches!(failed, Error::Internal(_)), "{failed:?}");
+        }
+        assert_eq!(damaged.engine.damage_failures(), 1, "it does not count again");
+        let disk_failed = damaged.fail_change(1, || engine_error(EngineFault::DiskFailure)).await;
+        assert!(is_blocked(&disk_failed), "{disk_failed:?}");
+    }
+
+    #[tokio::test]
+    async fn index_that_its_change_keeps_unloaded_uses_up_attempts() {
+        let damaged = DamagedEngine::new();
+        let unloaded = || IndexError::Unloaded(EngineFault::Damage);
+        damaged.fail_change(1, || IndexError::Panicked).await;
+        // It meets what the other one did.
+        assert!(matches!(damaged.fail_change(2, unloaded).await, Error::Busy(_)));
+
+        damaged.replace_index();
+        damaged.fail_change(1, || IndexError::Panicked).await;
+
+        assert!(matches!(damaged.fail_change(1, unloaded).await, Error::Internal(_)));
+        assert!(matches!(damaged.fail_change(2, unloaded).await, Error::Busy(_)));
     }
 }

@@ -67,7 +67,7 @@ pub struct SearchHit {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RankedHits {
     /// The hits, with falling scores.
-    pub found: Vec<SearchHit>,
+    pub hits: Vec<SearchHit>,
     /// Whether the search was only lexical: the AI is paused, no model is available, or the index has lost passages of the user.
     pub lexical_only: bool,
 }
@@ -251,7 +251,7 @@ impl Retrieval {
     /// # Errors
     /// [`Error::StorageFull`] when the disk of the index is full; [`Error::StorageFailed`] when the index cannot be written, or there
     /// is none; [`Error::Busy`] when the actor has no free permit, or while the index is about to be reloaded or replaced;
-    /// [`Error::Internal`] when it refuses the change.
+    /// [`Error::Internal`] when it refuses the change, or when the change met damage on a replaced index and meets it again.
     pub async fn remove(&self, passages: Vec<Uuid>) -> Result<(), Error> {
         self.port.ask(Change::Remove(passages)).await?
     }
@@ -261,15 +261,16 @@ impl Retrieval {
         self.engine.is_in_place()
     }
 
-    /// Number of requests of the last day, at most 16, that the index failed as only damage fails them. [`Self::replace_index`]
-    /// resets it to 0.
-    pub fn failures(&self) -> u32 {
-        self.engine.failures()
+    /// Number of requests of the last day, at most 16, that the index failed as only damage fails them. A request that failed on an
+    /// index that was replaced because of damage does not count again. [`Self::replace_index`] and [`Self::replace_damaged_index`]
+    /// reset it to 0.
+    pub fn damage_failures(&self) -> u32 {
+        self.engine.damage_failures()
     }
 
-    /// Whether the index, since it was opened, ever failed a request as only damage fails it.
-    pub fn has_met_damage(&self) -> bool {
-        self.engine.has_met_damage()
+    /// Whether the index, since it was opened, ever failed a request that counts in [`Self::damage_failures`].
+    pub fn has_damage_failures(&self) -> bool {
+        self.engine.has_damage_failures()
     }
 
     /// Whether there is an index. Without one, because its disk has no space for it, every request of it is refused.
@@ -302,6 +303,12 @@ impl Retrieval {
     /// Replaces the index. Following searches and changes use the new one.
     pub fn replace_index(&self, index: Arc<dyn PassageIndex>) {
         self.engine.replace_index(index);
+    }
+
+    /// Replaces an index that counted as damaged by a new one. Requests that failed on the old one and fail again do not count as
+    /// damage of the new one.
+    pub fn replace_damaged_index(&self, index: Arc<dyn PassageIndex>) {
+        self.engine.replace_damaged_index(index);
     }
 
     /// The port of the actor, for health and for draining.

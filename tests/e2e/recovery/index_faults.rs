@@ -1,21 +1,27 @@
 //! An index of which a part fails: the searches of one user, or writes.
 
+use std::fs;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use actors::ingest::repair;
+use actix_rt::Arbiter;
+use actors::ai::Pause;
+use actors::ingest::repair::{self, IndexWatch, RepairContext};
+use actors::retrieval::{Completeness, Retrieval};
 use actors::service::index_folder;
+use database::Db;
 use entity::job;
 use entity::kind::JobState;
 use entity::plan::Plan;
 use jobs::MAX_ATTEMPTS;
 use library::clock::Clock;
+use library::context::CoreContext;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use search::index::marker::MARKER_FILE;
 use search::index::{
-    EngineFault, HybridHits, IndexError, IndexQuery, Labels, Language, PassageIndex, PassagePage, Point,
-    Tenant,
+    EngineFault, HybridHits, IndexError, IndexFolder, IndexQuery, InitialIndex, Labels, Language,
+    PassageIndex, PassagePage, Point, Tenant,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -150,11 +156,7 @@ async fn index_that_fails_searches_of_one_user_is_filled_again() {
         // What succeeds in between does not show that the index is whole.
         assert!(is_found(&other_key, "kingfisher", &kingfisher).await);
         let index = read_index_state(&server.anonymous()).await;
-        assert_eq!(
-            (&index["state"], &index["ok"]),
-            (&json!("complete"), &json!(true)),
-            "{failed}"
-        );
+        assert_eq!((&index["state"], &index["ok"]), (&json!("complete"), &json!(true)), "{failed}");
         let answer = key.get("/rest/v2/search?q=heron").await;
         assert_eq!((answer.error_code(503), answer.header_number("retry-after")), ("OVERLOADED", 5));
         server.clock.advance(Duration::from_secs(3600));
@@ -235,11 +237,72 @@ async fn damage_met_by_writes_has_the_index_filled_again() {
     let faulty = FaultyIndex::install(&server, None, Some(EngineFault::Damage)).await;
 
     let saved = try_to_index(&server, &key, &faulty, 3).await;
-    eventually("another index is open", async || (!server.app().retrieval.has_met_damage()).then_some(()))
-        .await;
+    eventually("another index is open", async || {
+        (!server.app().retrieval.has_damage_failures()).then_some(())
+    })
+    .await;
     server.clock.advance(Duration::from_secs(3600));
 
     key.wait_for(&saved, "ready").await;
     assert!(is_found(&key, "heron", &saved).await);
     assert_eq!(list_set_aside(&server.app().core.data_dir).len(), 1);
+}
+
+#[actix_web::test]
+async fn document_that_every_index_fails_is_given_up_after_a_rebuild() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let faulty = FaultyIndex::install(&server, None, Some(EngineFault::Damage)).await;
+    let saved = try_to_index(&server, &key, &faulty, 3).await;
+    eventually("another index is open", async || {
+        (!server.app().retrieval.has_damage_failures()).then_some(())
+    })
+    .await;
+    let set_aside = list_set_aside(&server.app().core.data_dir);
+    assert_eq!(set_aside.len(), 1);
+
+    FaultyIndex::install(&server, None, Some(EngineFault::Damage)).await;
+    for attempt in 1..=MAX_ATTEMPTS {
+        // Another index could be moved aside each day.
+        server.clock.advance(Duration::from_secs(24 * 3600));
+        eventually("the failed attempt is used up", async || {
+            let job = index_job(&server, &saved).await?;
+            (job.attempts == attempt && job.state != JobState::Running).then_some(())
+        })
+        .await;
+    }
+    repair::check_index(&server.service().repair).await.unwrap();
+
+    assert_eq!(index_job(&server, &saved).await.unwrap().state, JobState::Dead);
+    assert_eq!(server.app().retrieval.damage_failures(), 0);
+    assert_eq!(list_set_aside(&server.app().core.data_dir), set_aside);
+}
+
+#[actix_web::test]
+async fn second_service_that_began_without_an_index_opens_one() {
+    let server = Server::start().await;
+    let core = &server.app().core;
+    let folder = core.data_dir.join("second");
+    fs::create_dir(&folder).unwrap();
+    let db = Db::open(&server.database_url()).await.unwrap();
+    let (arbiter, clock) = (Arbiter::current(), server.clock.clone());
+    let retrieval =
+        Retrieval::start(&arbiter, db.clone(), clock.clone(), core.workers.clone(), None, Pause::default());
+    let folder = IndexFolder::new(&folder, None, clock.now());
+    let initial = InitialIndex { folder, recorded: None, opened: None };
+    let watch = IndexWatch::begin(&db, &retrieval, initial, &*clock).await.unwrap();
+    assert!(!watch.is_maintainer());
+    assert_eq!(retrieval.completeness(), Completeness::Unavailable);
+    let second = RepairContext {
+        core: CoreContext { db, ..core.clone() },
+        retrieval: retrieval.clone(),
+        index_watch: Arc::new(watch),
+        ..server.service().repair.clone()
+    };
+
+    repair::check_index(&second).await.unwrap();
+
+    assert!(retrieval.has_index());
+    assert_eq!(retrieval.completeness(), Completeness::MaintainedElsewhere);
+    assert!(!second.index_watch.is_maintainer());
 }

@@ -621,7 +621,7 @@ async fn index_that_refuses_queries_is_not_moved_aside() {
     }
     repair::check_index(&server.service().repair).await.unwrap();
 
-    assert_eq!(server.app().retrieval.failures(), 0);
+    assert_eq!(server.app().retrieval.damage_failures(), 0);
     assert!(list_set_aside(&server.app().core.data_dir).is_empty());
 }
 
@@ -639,6 +639,6 @@ async fn only_search_is_refused_while_the_index_reloads() {
     assert_eq!(searched.error_code(503), "OVERLOADED");
     assert_eq!(searched.header_number("retry-after"), 2);
     assert_eq!((&index["ok"], &index["passages"]), (&json!(true), &Value::Null));
-    assert_eq!(server.app().retrieval.failures(), 0);
+    assert_eq!(server.app().retrieval.damage_failures(), 0);
     assert!(list_set_aside(&server.app().core.data_dir).is_empty());
 }

@@ -33,7 +33,7 @@ async fn five_hundred_concurrent_searches_are_all_answered() {
     let answers = join_all((0..SEARCHES).map(|_| server.app().retrieval.search(user.id(), query()))).await;
     let time = began.elapsed();
 
-    let found = answers.into_iter().filter(|answer| matches!(answer, Ok(ranked) if !ranked.found.is_empty()));
+    let found = answers.into_iter().filter(|answer| matches!(answer, Ok(ranked) if !ranked.hits.is_empty()));
     assert_eq!(found.count(), SEARCHES);
     assert!(time < MAX_TIME_OF_ALL, "{time:?}");
 }

@@ -65,8 +65,9 @@ async fn find_lost(ctx: &RepairContext, stale: Option<StalePeriod>) -> Result<u6
         let missing = if is_empty { HashSet::new() } else { find_incomplete(ctx, &page).await? };
         let now = ctx.core.clock.now();
         let is_stale =
-            |held: &IndexedDocument| stale.is_some_and(|stale| stale.includes(held.indexed_at, now));
-        let is_lost = |held: &IndexedDocument| is_empty || missing.contains(&held.id) || is_stale(held);
+            |document: &IndexedDocument| stale.is_some_and(|stale| stale.includes(document.indexed_at, now));
+        let is_lost =
+            |document: &IndexedDocument| is_empty || missing.contains(&document.id) || is_stale(document);
         let gone: Vec<IndexedDocument> = page.into_iter().filter(is_lost).collect();
         if !gone.is_empty() {
             lost += rows::mark_lost(&ctx.core.db, &gone, now).await?;
@@ -81,11 +82,11 @@ async fn load_indexed_documents(
     before: Option<DocumentId>,
 ) -> Result<Vec<IndexedDocument>, Error> {
     use document::Column;
-    let mut held = document::Entity::of_every_user().filter(Column::IndexedVersion.gt(0));
+    let mut query = document::Entity::of_every_user().filter(Column::IndexedVersion.gt(0));
     if let Some(before) = before {
-        held = held.filter(Column::Id.lt(before));
+        query = query.filter(Column::Id.lt(before));
     }
-    let rows = held
+    let rows = query
         .order_by_desc(Column::Id)
         .limit(MAX_PAGE_DOCUMENTS)
         .select_only()
@@ -97,22 +98,22 @@ async fn load_indexed_documents(
         .into_tuple::<(DocumentId, UserId, i32, i32, Option<Timestamp>)>()
         .all(ctx.core.db.read())
         .await?;
-    let held = rows.into_iter().map(|(id, user, version, passages, indexed_at)| IndexedDocument {
+    let documents = rows.into_iter().map(|(id, user, version, passages, indexed_at)| IndexedDocument {
         id,
         user,
         version,
         passages,
         indexed_at,
     });
-    Ok(held.collect())
+    Ok(documents.collect())
 }
 
 /// Cuts a page to its first documents that together have at most as many passages as are compared at a time; at least one
 /// document remains.
 fn cut_page(mut page: Vec<IndexedDocument>) -> Vec<IndexedDocument> {
     let mut passages = 0;
-    let within = page.iter().take_while(|held| {
-        passages += i64::from(held.passages);
+    let within = page.iter().take_while(|document| {
+        passages += i64::from(document.passages);
         passages <= MAX_PAGE_PASSAGES
     });
     let within = within.count();
@@ -125,7 +126,7 @@ async fn find_incomplete(
     ctx: &RepairContext,
     page: &[IndexedDocument],
 ) -> Result<HashSet<DocumentId>, Error> {
-    let longest = page.iter().map(|held| held.passages).max().unwrap_or(0);
+    let longest = page.iter().map(|document| document.passages).max().unwrap_or(0);
     let mut lacking = HashSet::new();
     for ordinals in ordinal_slices(longest) {
         let expected = load_expected_passages(ctx, page, ordinals).await?;
@@ -150,7 +151,8 @@ async fn load_expected_passages(
     page: &[IndexedDocument],
     ordinals: Range<i32>,
 ) -> Result<HashMap<Uuid, DocumentId>, Error> {
-    let versions: HashMap<DocumentId, i32> = page.iter().map(|held| (held.id, held.version)).collect();
+    let versions: HashMap<DocumentId, i32> =
+        page.iter().map(|document| (document.id, document.version)).collect();
     let distinct: HashSet<i32> = versions.values().copied().collect();
     // With the versions, so that the database finds a slice of a long document by its index `chunk_place`, without reading the
     // rest.
@@ -265,7 +267,7 @@ mod tests {
             passages: *passages,
             indexed_at: None,
         };
-        cut_page(passages.iter().map(document).collect()).iter().map(|held| held.passages).collect()
+        cut_page(passages.iter().map(document).collect()).iter().map(|document| document.passages).collect()
     }
 
     #[test]

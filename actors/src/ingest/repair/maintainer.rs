@@ -1,6 +1,6 @@
 //! Which of the services on one database maintains the index.
 //!
-//! The rows say what one index holds, and every service has a separate index. Two services that filled and compared theirs
+//! The rows describe one index, and every service has a separate index. Two services that filled and compared theirs
 //! by the same rows would take each other's documents for lost, again and again. So only the service that holds a lock of the
 //! database ([`SessionLock`]) maintains its index; the others run no job that changes the index, and leave theirs as it is.
 //! When the lock passes to another service, that service compares its index with the rows.
@@ -55,6 +55,8 @@ impl IndexWatch {
             if was_elsewhere {
                 info!("no other service maintains the passage index any more: this one does");
             }
+        } else if !has_lock && !retrieval.has_index() {
+            retrieval.set_completeness(Completeness::Unavailable);
         } else if !has_lock && !was_elsewhere {
             warn!(
                 "another service on the database maintains the passage index: this one leaves its own as it is, and search here \

@@ -32,7 +32,7 @@ pub(super) async fn follow_changes(ctx: &RepairContext, state: &mut WatchState) 
 /// Marks the index as left in order: the next start tells from its files whether they were changed since. An index that met damage is
 /// left without a marker instead, so that its damaged files do not count as good and the next start compares it with the database.
 pub(super) async fn mark_closed(ctx: &RepairContext, state: &WatchState) -> Result<(), Error> {
-    if ctx.retrieval.has_met_damage() {
+    if ctx.retrieval.has_damage_failures() {
         return remove_marker(ctx).await;
     }
     let Some(marker) = state.marker.as_ref().filter(|_| state.suspicion.is_none()) else {

@@ -56,14 +56,16 @@ impl IndexWatch {
 }
 
 /// Checks and repairs the index if this service maintains it: reopens it, counts, compares and follows a rebuild, each when
-/// necessary. Called every two seconds.
+/// necessary. A service that does not maintain it only opens an index that it could not open at its start. Called every two seconds.
 ///
 /// # Errors
 /// The errors of the database and the index; the next check continues.
 pub async fn check_index(ctx: &RepairContext) -> Result<(), Error> {
     let watch = &ctx.index_watch;
     let mut state = watch.state.lock().await;
-    if !watch.maintain(&ctx.core.db, &ctx.retrieval, &mut state, &*ctx.core.clock).await? {
+    let is_maintainer = watch.maintain(&ctx.core.db, &ctx.retrieval, &mut state, &*ctx.core.clock).await?;
+    let must_open = !ctx.retrieval.has_index();
+    if !is_maintainer && !must_open {
         return Ok(());
     }
     if !ctx.disk.has_room() {
@@ -71,6 +73,10 @@ pub async fn check_index(ctx: &RepairContext) -> Result<(), Error> {
         return Ok(());
     }
     reopen::reopen_if_necessary(ctx, &mut state).await?;
+    if !is_maintainer {
+        // The state of an index that was just opened is that of an index which another service does not maintain.
+        return watch.maintain(&ctx.core.db, &ctx.retrieval, &mut state, &*ctx.core.clock).await.map(drop);
+    }
     if state.reopened_at.is_some() {
         // An index that is to be replaced is neither counted nor compared.
         return Ok(());

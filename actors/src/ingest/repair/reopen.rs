@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use errors::Error;
-use search::index::{AuditReason, Marker, PassageIndex};
+use errors::{Error, StorageFailure};
+use search::index::{AuditReason, IndexError, Marker, PassageIndex};
 use tracing::{error, info};
 
 use super::context::RepairContext;
@@ -19,6 +19,8 @@ const MAX_FAILED_REQUESTS: u32 = 3;
 /// Shortest time between two indexes that are moved aside because of failed requests: a query that always fails must not keep the
 /// index empty.
 const MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(24 * 3600);
+/// Longest such time. It doubles while indexes that are moved aside follow each other.
+const MAX_MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(4 * 24 * 3600);
 
 /// Why the index that is searched is to be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +58,14 @@ pub(super) async fn reopen_if_necessary(ctx: &RepairContext, state: &mut WatchSt
         ReplacementReason::Damaged => replace_damaged(ctx, state).await?,
         ReplacementReason::NotOpened => open_postponed(ctx, state).await?,
     };
-    ctx.retrieval.replace_index(index);
-    ctx.retrieval.set_completeness(Completeness::Checking);
+    if reason == ReplacementReason::Damaged {
+        ctx.retrieval.replace_damaged_index(index);
+    } else {
+        ctx.retrieval.replace_index(index);
+    }
+    if ctx.index_watch.is_maintainer() {
+        ctx.retrieval.set_completeness(Completeness::Checking);
+    }
     state.reopened_at = None;
     state.damage = None;
     state.counted_twice = 0;
@@ -75,8 +83,8 @@ fn replacement_reason(state: &WatchState, retrieval: &Retrieval, now: Duration) 
     if !retrieval.is_in_place() {
         return Some(ReplacementReason::FolderGone);
     }
-    let may_move_aside = has_passed(state.moved_aside_at, MOVE_ASIDE_INTERVAL, now);
-    let is_failing = may_move_aside && retrieval.failures() >= MAX_FAILED_REQUESTS;
+    let may_move_aside = has_passed(state.moved_aside_at, state.move_aside_interval, now);
+    let is_failing = may_move_aside && retrieval.damage_failures() >= MAX_FAILED_REQUESTS;
     (is_failing || state.damage == Some(Damage::InPlace)).then_some(ReplacementReason::Damaged)
 }
 
@@ -93,7 +101,7 @@ async fn replace_removed(ctx: &RepairContext, state: &mut WatchState) -> Result<
         let marker = Marker::read(&ctx.index_watch.folder.path());
         return Ok(Replacement { index, marker, audit_reason: AuditReason::OlderCopy });
     }
-    open_folder(ctx, state, AuditReason::Removed).await
+    open_folder(ctx, state, AuditReason::Removed).await.map_err(Error::internal)
 }
 
 /// Resumes the abandoned index whose files are back in the folder, if there is one.
@@ -109,7 +117,7 @@ async fn replace_damaged(ctx: &RepairContext, state: &mut WatchState) -> Result<
     if state.damage != Some(Damage::MovedAside) {
         move_aside(ctx, state).await?;
     }
-    open_folder(ctx, state, AuditReason::Damaged).await
+    open_folder(ctx, state, AuditReason::Damaged).await.map_err(Error::internal)
 }
 
 /// Moves a damaged index aside. One that cannot be moved stays in use until the next attempt, so that a folder which is removed
@@ -131,15 +139,36 @@ async fn move_aside(ctx: &RepairContext, state: &mut WatchState) -> Result<(), E
     });
     moved.await.map_err(Error::internal)?.map_err(Error::internal)?;
     state.damage = Some(Damage::MovedAside);
-    state.moved_aside_at = Some(ctx.core.clock.elapsed());
+    let moved_at = ctx.core.clock.elapsed();
+    state.move_aside_interval = next_interval(state.moved_aside_at, state.move_aside_interval, moved_at);
+    state.moved_aside_at = Some(moved_at);
     Ok(())
+}
+
+/// Returns how long an index that was just opened instead of a damaged one is not moved aside. The time doubles unless the index
+/// before it lasted twice as long as it had to.
+fn next_interval(last_moved_at: Option<Duration>, interval: Duration, now: Duration) -> Duration {
+    if has_passed(last_moved_at, 2 * interval, now) {
+        MOVE_ASIDE_INTERVAL
+    } else {
+        (2 * interval).min(MAX_MOVE_ASIDE_INTERVAL)
+    }
 }
 
 /// Opens the index for which its disk had no space before.
 async fn open_postponed(ctx: &RepairContext, state: &WatchState) -> Result<Replacement, Error> {
-    let replacement = open_folder(ctx, state, AuditReason::Missing).await?;
+    let replacement = open_folder(ctx, state, AuditReason::Missing).await.map_err(postponed_error)?;
     info!("the disk has space for the passage index again: it is open, and searches are answered");
     Ok(replacement)
+}
+
+/// The error of an index that still cannot be opened. A lack of space was reported at the start of the service.
+fn postponed_error(error: IndexError) -> Error {
+    if matches!(error, IndexError::NoSpace { .. }) {
+        StorageFailure::NoIndex.into()
+    } else {
+        Error::internal(error)
+    }
 }
 
 /// Opens the index that is in the folder, or creates one, which then is compared with the database for this reason.
@@ -147,10 +176,9 @@ async fn open_folder(
     ctx: &RepairContext,
     state: &WatchState,
     reason_if_new: AuditReason,
-) -> Result<Replacement, Error> {
+) -> Result<Replacement, IndexError> {
     let folder = &ctx.index_watch.folder;
-    let opened = folder.open_on_thread(state.marker.clone(), ctx.core.clock.now()).await;
-    let opened = opened.map_err(Error::internal)?;
+    let opened = folder.open_on_thread(state.marker.clone(), ctx.core.clock.now()).await?;
     let audit_reason = match opened.audit_reason {
         Some(AuditReason::Missing) => reason_if_new,
         // A copy that was made while this service ran.
@@ -158,4 +186,35 @@ async fn open_folder(
         Some(other) => other,
     };
     Ok(Replacement { index: opened.index, marker: opened.found, audit_reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lack_of_space_for_a_postponed_index_was_reported() {
+        let folder = || "data/index".into();
+        let no_space = IndexError::NoSpace { folder: folder(), source: "9 MiB are free".into() };
+        let no_permission = IndexError::Environment { folder: folder(), source: "a cause".into() };
+
+        let refused = postponed_error(no_space);
+
+        assert!(matches!(refused, Error::StorageFailed(StorageFailure::NoIndex)), "{refused:?}");
+        assert!(refused.is_reported());
+        assert!(!postponed_error(no_permission).is_reported());
+    }
+
+    #[test]
+    fn interval_doubles_while_damaged_indexes_follow_each_other() {
+        let day = MOVE_ASIDE_INTERVAL;
+
+        let first = next_interval(None, Duration::ZERO, day);
+        let second = next_interval(Some(day), first, 2 * day);
+        let third = next_interval(Some(2 * day), second, 4 * day);
+        let fourth = next_interval(Some(4 * day), third, 8 * day);
+
+        assert_eq!([first, second, third, fourth], [day, 2 * day, 4 * day, 4 * day]);
+        assert_eq!(next_interval(Some(8 * day), fourth, 16 * day), day);
+    }
 }

@@ -43,6 +43,7 @@ impl IndexWatch {
             comparison_failed_at: None,
             count_suspected_at: None,
             moved_aside_at: None,
+            move_aside_interval: Duration::ZERO,
             damage: None,
             reopened_at: None,
             remaining_documents: 0,
@@ -83,7 +84,7 @@ impl Suspicion {
     }
 }
 
-/// What has become of an index that counts as damaged, until another one is open.
+/// The outcome of an index that counts as damaged, until another one is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Damage {
     /// It is to be moved aside.
@@ -114,6 +115,8 @@ pub(super) struct WatchState {
     pub count_suspected_at: Option<Duration>,
     /// When an index was last moved aside because it counted as damaged.
     pub moved_aside_at: Option<Duration>,
+    /// How long after that no other index is moved aside because of failed requests.
+    pub move_aside_interval: Duration,
     /// How far the replacement of an index is that counts as damaged.
     pub damage: Option<Damage>,
     /// When a replacement was last tried to be opened, while the index that is searched could not be replaced yet.

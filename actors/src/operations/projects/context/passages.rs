@@ -35,7 +35,7 @@ pub async fn find(
     let within = Filter { documents: Some(documents), ..Filter::default() };
     let search = SearchQuery { query: query.to_owned(), within, limit: MAX_PASSAGES + SPARE_HITS };
     let ranked = ctx.retrieval.search(project.user_id, search.clone()).await?;
-    passage::load(&ctx.core, project.user_id, &search, &ranked.found, MAX_PASSAGES).await
+    passage::load(&ctx.core, project.user_id, &search, &ranked.hits, MAX_PASSAGES).await
 }
 
 /// Returns the documents of the items, of the notes on items that are bookmarks, and of the project's own notes.
