@@ -45,7 +45,7 @@ pub fn end_update(ending: ConnectionEnd) -> UpdateMany<oauth_grant::Entity> {
     use oauth_grant::Column;
     oauth_grant::Entity::update_many()
         .col_expr(Column::State, Expr::value(GrantState::from(ending)))
-        .col_expr(Column::Branch, Expr::col(Column::Branch).add(1))
+        .col_expr(Column::TokenFamily, Expr::col(Column::TokenFamily).add(1))
         .filter(Column::State.eq(GrantState::Connected))
 }
 
@@ -61,7 +61,7 @@ pub async fn end(
     remove_pending_codes(txn, grant.user_id, grant.client_id).await?;
     let ended = end_update(ending)
         .filter(oauth_grant::Column::Id.eq(grant.id))
-        .filter(oauth_grant::Column::Branch.eq(grant.branch))
+        .filter(oauth_grant::Column::TokenFamily.eq(grant.token_family))
         .exec(txn)
         .await?;
     if ended.rows_affected == 0 {
