@@ -22,7 +22,7 @@ mod tests {
 
     use super::*;
 
-    #[actix::test]
+    #[tokio::test]
     async fn second_upload_of_a_user_waits_for_the_first() {
         let (locks, user) = (UploadLocks::default(), |n| UserId(uuid::Uuid::from_u128(n)));
 
