@@ -59,7 +59,6 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "inference",
             "jobs",
             "library",
-            "migration",
             "parse",
             "runtime",
             "sandbox",
@@ -81,7 +80,6 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "inference",
             "jobs",
             "library",
-            "migration",
             "parse",
             "runtime",
             "sandbox",
@@ -94,10 +92,14 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ),
 ];
 
+/// Crates that may depend on actix: what supervises actors, the actors, and the surfaces. All others run on tokio alone.
+const ACTIX_CRATES: [&str; 3] = ["actors/crates/runtime", "actors", "."];
+
+/// Folders whose sources may name it.
+const ACTIX_SOURCES: [&str; 4] = ["actors/crates/runtime/", "actors/src/", "src/", "tests/"];
+
 /// What a part of the tree does not speak of, and which files are excepted.
-const ABSENT: [(&str, &str, &[&str]); 9] = [
-    ("entity", "actix_web", &[]),
-    ("migration", "actix_web", &[]),
+const ABSENT: [(&str, &str, &[&str]); 7] = [
     ("actors", "actix_web", &[]),
     // The log silences a part of it by its name.
     ("src", "sea_orm", &["src/log.rs"]),
@@ -184,20 +186,30 @@ const MAX_README_LINES: usize = 200;
 const EMPTY_NAMES: [&str; 10] =
     ["utils", "util", "common", "helpers", "helper", "manager", "managers", "types", "misc", "stuff"];
 
-/// Which of our crates a manifest depends on; what only its tests use does not count.
-fn uses(manifest: &str) -> Vec<String> {
+/// Returns the names of the packages that a manifest depends on, if asked with those of its tests.
+fn dependencies(manifest: &str, with_tests: bool) -> Vec<&str> {
     let mut within = false;
     let mut found = Vec::new();
     for line in manifest.lines().map(str::trim) {
         if line.starts_with('[') {
-            within = line.ends_with("dependencies]") && !line.contains("dev-") && !line.contains("workspace");
+            let is_included = with_tests || !line.contains("dev-");
+            within = line.ends_with("dependencies]") && is_included && !line.contains("workspace");
         } else if within {
-            let name = line.split(['.', '=', ' ']).next().unwrap_or_default().trim_start_matches("carrel-");
-            let is_ours = |folder: &str| folder.rsplit('/').next() == Some(name);
-            found.extend(ARROWS.iter().filter(|(folder, _)| is_ours(folder)).map(|_| name.to_owned()));
+            found.extend(line.split(['.', '=', ' ']).next().filter(|name| !name.is_empty() && *name != "#"));
         }
     }
     found
+}
+
+/// Which of our crates a manifest depends on; what only its tests use does not count.
+fn uses(manifest: &str) -> Vec<String> {
+    let is_ours = |name: &&str| ARROWS.iter().any(|(folder, _)| folder.rsplit('/').next() == Some(*name));
+    dependencies(manifest, false)
+        .into_iter()
+        .map(|name| name.trim_start_matches("carrel-"))
+        .filter(is_ours)
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
@@ -216,6 +228,29 @@ fn an_arrow_is_seen_in_every_spelling() {
                     text.workspace = true\n[dev-dependencies]\nmigration = { path = \"y\" }\n[build-dependencies]\nmigration = \"1\"\n";
 
     assert_eq!(uses(manifest), ["entity", "actors", "text", "migration"]);
+}
+
+#[test]
+fn only_actors_and_surfaces_use_actix() {
+    let mut wrong = Vec::new();
+    for (folder, _) in ARROWS.iter().filter(|(folder, _)| !ACTIX_CRATES.contains(folder)) {
+        let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        let actix = dependencies(&manifest, true).into_iter().filter(|name| name.starts_with("actix"));
+        wrong.extend(actix.map(|name| format!("{folder}/Cargo.toml: {name}")));
+    }
+    let is_excepted = |name: &str| ACTIX_SOURCES.iter().any(|folder| name.starts_with(folder));
+    let names_actix = |file: &File| ["actix::", "actix_"].iter().any(|path| file.content.contains(path));
+    let sources = rust_files().into_iter().filter(|file| !is_excepted(&file.name) && names_actix(file));
+    wrong.extend(sources.map(|file| file.name));
+    assert!(wrong.is_empty(), "what is below the actors needs none of actix: {wrong:#?}");
+}
+
+#[test]
+fn dependencies_of_tests_are_told_from_the_others() {
+    let manifest = "[dependencies]\n# Why.\ntokio.workspace = true\n\n[dev-dependencies]\nactix-rt = \"2\"\n";
+
+    assert_eq!(dependencies(manifest, false), ["tokio"]);
+    assert_eq!(dependencies(manifest, true), ["tokio", "actix-rt"]);
 }
 
 #[test]

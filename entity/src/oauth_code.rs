@@ -30,7 +30,7 @@ pub struct Model {
     /// Whether it was used.
     pub state: CodeState,
     /// Token family of the connection for which it was exchanged; `None` until then.
-    pub branch: Option<i64>,
+    pub token_family: Option<i64>,
 }
 
 crate::owned::owned_table!();

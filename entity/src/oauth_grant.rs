@@ -21,7 +21,7 @@ pub struct Model {
     pub state: GrantState,
     /// Token family (RFC 9700): incremented when the application is connected or the connection ends. Tokens of an earlier family are
     /// invalid.
-    pub branch: i64,
+    pub token_family: i64,
     /// Scopes selected by the user; those that the plan does not include are ignored.
     pub scopes: Scopes,
     /// Resource for which its tokens are valid (RFC 8707).

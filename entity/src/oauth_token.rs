@@ -16,7 +16,7 @@ pub struct Model {
     /// The connection.
     pub grant_id: GrantId,
     /// Token family of the connection when it was issued; the token is invalid once the connection has a later one.
-    pub branch: i64,
+    pub token_family: i64,
     /// Access or refresh token.
     pub kind: TokenKind,
     /// Its scopes; an access token may have fewer than its connection.

@@ -64,7 +64,7 @@ CREATE TABLE oauth_code (
     issued_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
     state TEXT NOT NULL DEFAULT 'issued',
-    branch BIGINT
+    token_family BIGINT
 );
 CREATE INDEX oauth_code_between ON oauth_code (user_id, client_id);
 CREATE INDEX oauth_code_client ON oauth_code (client_id);
@@ -78,7 +78,7 @@ CREATE TABLE oauth_grant (
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
     client_id UUID NOT NULL REFERENCES oauth_client (id) ON DELETE CASCADE,
     state TEXT NOT NULL,
-    branch BIGINT NOT NULL,
+    token_family BIGINT NOT NULL,
     scopes TEXT NOT NULL,
     resource TEXT NOT NULL,
     connected_at BIGINT NOT NULL,
@@ -93,7 +93,7 @@ const OAUTH_TOKEN: &str = "
 CREATE TABLE oauth_token (
     hash BYTES PRIMARY KEY,
     grant_id UUID NOT NULL REFERENCES oauth_grant (id) ON DELETE CASCADE,
-    branch BIGINT NOT NULL,
+    token_family BIGINT NOT NULL,
     kind TEXT NOT NULL,
     scopes TEXT NOT NULL,
     issued_at BIGINT NOT NULL,

@@ -29,7 +29,7 @@ const STOCK_PHRASES: [&str; 5] = [
 ];
 
 /// A test is found by its name, and read in a list of many.
-const MAX_TEST_NAME_CHARS: usize = 70;
+const MAX_TEST_NAME_CHARS: usize = 60;
 
 /// Returns the types whose name is one of the vague words.
 pub fn vague_types(of: &Crate) -> Vec<String> {

@@ -251,3 +251,177 @@ async fn lease(
         .await?;
     Ok(job)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_queue::{NOON, OWNER, TestQueue, subject};
+    use crate::{
+        Deferral, REPEATED_CRASH, advance, crash_reason, defer, enqueue, finish, give_up, is_given_up,
+        mark_dead, promote, release, renew,
+    };
+
+    /// The first time at which a lease that begins at `since` has expired.
+    fn after_lease(since: Timestamp) -> Timestamp {
+        since + LEASE_DURATION + Duration::from_millis(1)
+    }
+
+    #[tokio::test]
+    async fn job_is_claimed_again_when_its_lease_has_expired() {
+        let queue = TestQueue::new().await;
+        queue.enqueue(queue.add_user().await, subject(1)).await;
+        let first = queue.claim_one(NOON).await;
+        assert!(queue.claim(1, NOON + LEASE_DURATION).await.jobs.is_empty());
+
+        let second = queue.claim_one(after_lease(NOON)).await;
+
+        assert_eq!((second.id, second.attempts, second.deaths), (first.id, 2, 1));
+        assert_ne!(second.lease_token, first.lease_token);
+    }
+
+    #[tokio::test]
+    async fn attempt_that_lost_its_lease_changes_nothing() {
+        let queue = TestQueue::new().await;
+        queue.enqueue(queue.add_user().await, subject(1)).await;
+        let lost = queue.claim_one(NOON).await;
+        let now = after_lease(NOON);
+        let current = queue.claim_one(now).await;
+        let before = queue.job(current.id).await;
+
+        let db = queue.db.write();
+        let deferral = Deferral { counts_attempt: true, reason: Some("late"), delay: Duration::ZERO };
+        let changed = [
+            renew(db, &lost, now).await.unwrap(),
+            advance(db, &lost, now).await.unwrap(),
+            defer(db, &lost, deferral, now).await.unwrap(),
+            release(db, &lost, now).await.unwrap(),
+            give_up(db, &lost, "late", now).await.unwrap(),
+            finish(db, &lost, now).await.unwrap(),
+        ];
+
+        assert_eq!(changed, [false; 6]);
+        assert_eq!(queue.job(current.id).await, before);
+        assert!(finish(db, &current, now).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn renewed_lease_expires_later() {
+        let queue = TestQueue::new().await;
+        queue.enqueue(queue.add_user().await, subject(1)).await;
+        let job = queue.claim_one(NOON).await;
+        let renewed_at = NOON + Duration::from_secs(10);
+
+        assert!(renew(queue.db.write(), &job, renewed_at).await.unwrap());
+
+        assert!(queue.claim(1, after_lease(NOON)).await.jobs.is_empty());
+        assert_eq!(queue.claim_one(after_lease(renewed_at)).await.id, job.id);
+    }
+
+    #[tokio::test]
+    async fn leases_of_a_crashed_process_end_once_and_for_itself() {
+        let queue = TestQueue::new().await;
+        queue.enqueue(queue.add_user().await, subject(1)).await;
+        let job = queue.claim_one(NOON).await;
+        let (db, other) = (queue.db.write(), LeaseOwner(Uuid::from_u128(2)));
+
+        assert_eq!(end_leases(db, other, NOON).await.unwrap(), 0);
+        assert_eq!(end_leases(db, OWNER, NOON).await.unwrap(), 1);
+        let again = queue.claim_one(NOON).await;
+
+        assert_eq!((again.id, again.deaths), (job.id, 1));
+        assert_eq!(end_leases(db, OWNER, NOON).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn job_whose_attempts_all_crashed_is_dead() {
+        let queue = TestQueue::new().await;
+        queue.enqueue(queue.add_user().await, subject(1)).await;
+        let mut now = NOON;
+        for _ in 0..MAX_CRASHES {
+            queue.claim_one(now).await;
+            now = after_lease(now);
+        }
+
+        let claimed = queue.claim(1, now).await;
+
+        assert!(claimed.jobs.is_empty());
+        let [dead] = claimed.dead.as_slice() else { panic!("{claimed:?}") };
+        assert_eq!(crash_reason(dead), REPEATED_CRASH);
+        assert!(mark_dead(queue.db.write(), dead, now).await.unwrap());
+        assert!(is_given_up(queue.db.read(), JobKind::Index, subject(1)).await.unwrap());
+        assert!(queue.claim(1, after_lease(now)).await.dead.is_empty());
+    }
+
+    #[tokio::test]
+    async fn job_that_crashes_in_its_last_attempt_is_dead() {
+        let queue = TestQueue::new().await;
+        queue.enqueue(queue.add_user().await, subject(1)).await;
+        let reason = "the site is down";
+        for attempt in 1..MAX_ATTEMPTS {
+            let job = queue.claim_one(NOON).await;
+            assert_eq!(job.attempts, attempt);
+            let deferral = Deferral { counts_attempt: true, reason: Some(reason), delay: Duration::ZERO };
+            assert!(defer(queue.db.write(), &job, deferral, NOON).await.unwrap());
+            promote(&queue.db, NOON).await.unwrap();
+        }
+        assert_eq!(queue.claim_one(NOON).await.attempts, MAX_ATTEMPTS);
+
+        let claimed = queue.claim(1, after_lease(NOON)).await;
+
+        assert!(claimed.jobs.is_empty());
+        let [dead] = claimed.dead.as_slice() else { panic!("{claimed:?}") };
+        assert_eq!(crash_reason(dead), reason);
+    }
+
+    #[tokio::test]
+    async fn user_at_the_maximum_of_slots_leaves_the_others() {
+        let queue = TestQueue::new().await;
+        let (many, other) = (queue.add_user().await, queue.add_user().await);
+        for number in 0..4 {
+            queue.enqueue(many, subject(number)).await;
+        }
+        queue.enqueue(other, subject(9)).await;
+        let slots = SlotBudget {
+            max_per_user: 2,
+            used_by_user: HashMap::from([(many, 2)]),
+            ..SlotBudget::unrestricted(4)
+        };
+
+        let claimed =
+            claim(&queue.db, OWNER, Track::Library, ClaimOrder::InteractiveFirst, NOON, slots).await.unwrap();
+
+        assert_eq!(claimed.jobs.iter().map(|job| job.user_id).collect::<Vec<_>>(), [other]);
+    }
+
+    #[tokio::test]
+    async fn backlog_is_not_starved_by_interactive_jobs() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        enqueue(queue.db.write(), user, JobKind::Index, subject(1), Priority::Backlog, NOON).await.unwrap();
+        for number in 2..6 {
+            queue.enqueue(user, subject(number)).await;
+        }
+        let slots = SlotBudget::unrestricted(2);
+
+        let claimed =
+            claim(&queue.db, OWNER, Track::Library, ClaimOrder::BacklogFirst, NOON, slots).await.unwrap();
+
+        let priorities: Vec<Priority> = claimed.jobs.iter().map(Priority::of).collect();
+        assert_eq!(priorities, [Priority::Backlog, Priority::Now]);
+    }
+
+    #[tokio::test]
+    async fn subject_has_one_running_job() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        queue.enqueue(user, subject(1)).await;
+        let labels = JobKind::UpdateLabels;
+        enqueue(queue.db.write(), user, labels, subject(1), Priority::Now, NOON).await.unwrap();
+
+        let first = queue.claim_one(NOON).await;
+        assert!(queue.claim(2, NOON).await.jobs.is_empty());
+        assert!(finish(queue.db.write(), &first, NOON).await.unwrap());
+
+        assert_eq!(queue.claim_one(NOON).await.kind, labels.name());
+    }
+}

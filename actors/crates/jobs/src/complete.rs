@@ -352,3 +352,134 @@ pub async fn sweep(db: &Db, done_before: Timestamp, dead_before: Timestamp) -> R
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use entity::id::{JobId, UserId};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::test_queue::{NOON, OWNER, TestQueue, subject};
+    use crate::{MAX_ATTEMPTS, promote};
+
+    /// Returns a job whose id ends with this byte, after a number of attempts.
+    fn attempted(last_byte: u8, attempts: i32) -> Model {
+        let id = JobId(Uuid::from_u128(u128::from(last_byte)));
+        let user = UserId(Uuid::from_u128(7));
+        Model {
+            id,
+            attempts,
+            ..Model::queued(user, JobKind::Index.name(), subject(1), (1, Priority::Now.number()), NOON)
+        }
+    }
+
+    #[test]
+    fn delay_grows_with_the_attempts() {
+        let minutes: Vec<u64> =
+            (1..=MAX_ATTEMPTS).map(|attempts| backoff(&attempted(0, attempts)).as_secs() / 60).collect();
+
+        assert_eq!(minutes, [1, 5, 30, 120, 720, 720]);
+    }
+
+    #[test]
+    fn delays_of_jobs_spread_by_up_to_a_quarter() {
+        let (shortest, longest) = (backoff(&attempted(0, 2)), backoff(&attempted(u8::MAX, 2)));
+
+        assert!(longest > shortest * 6 / 5 && longest < shortest * 5 / 4, "{longest:?}");
+    }
+
+    #[tokio::test]
+    async fn failed_attempt_counts_and_its_reason_stays() {
+        let queue = TestQueue::new().await;
+        queue.enqueue(queue.add_user().await, subject(1)).await;
+        let first = queue.claim_one(NOON).await;
+        let delay = backoff(&first);
+        let deferral = Deferral { counts_attempt: true, reason: Some("the site is down"), delay };
+        assert!(defer(queue.db.write(), &first, deferral, NOON).await.unwrap());
+
+        promote(&queue.db, NOON + delay).await.unwrap();
+        let second = queue.claim_one(NOON + delay).await;
+
+        assert_eq!((second.attempts, second.error.as_deref()), (2, Some("the site is down")));
+        assert!(backoff(&second) > delay);
+    }
+
+    #[tokio::test]
+    async fn wait_without_an_attempt_does_not_count_and_can_end() {
+        let queue = TestQueue::new().await;
+        queue.enqueue(queue.add_user().await, subject(1)).await;
+        let job = queue.claim_one(NOON).await;
+        let (reason, delay) = ("no model yet", Duration::from_secs(3600));
+        let deferral = Deferral { counts_attempt: false, reason: Some(reason), delay };
+        assert!(defer(queue.db.write(), &job, deferral, NOON).await.unwrap());
+
+        end_wait(queue.db.write(), reason, NOON).await.unwrap();
+        promote(&queue.db, NOON).await.unwrap();
+
+        let again = queue.claim_one(NOON).await;
+        assert_eq!((again.attempts, again.error), (1, None));
+    }
+
+    #[tokio::test]
+    async fn progress_gives_a_job_all_its_attempts_again() {
+        let queue = TestQueue::new().await;
+        queue.enqueue(queue.add_user().await, subject(1)).await;
+        let first = queue.claim_one(NOON).await;
+        let deferral = Deferral { counts_attempt: true, reason: None, delay: Duration::ZERO };
+        assert!(defer(queue.db.write(), &first, deferral, NOON).await.unwrap());
+        promote(&queue.db, NOON).await.unwrap();
+        let second = queue.claim_one(NOON).await;
+
+        assert!(advance(queue.db.write(), &second, NOON).await.unwrap());
+
+        let reloaded = reload(queue.db.read(), &second).await.unwrap();
+        assert_eq!(reloaded.map(|job| (job.attempts, job.deaths)), Some((1, 0)));
+    }
+
+    #[tokio::test]
+    async fn given_up_job_keeps_only_the_last_reason() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        for reason in ["no text", "not found"] {
+            queue.enqueue(user, subject(1)).await;
+            let job = queue.claim_one(NOON).await;
+            assert!(give_up(queue.db.write(), &job, reason, NOON).await.unwrap());
+        }
+
+        let jobs = queue.jobs().await;
+
+        let reasons: Vec<_> = jobs.iter().map(|job| (job.state, job.error.as_deref())).collect();
+        assert_eq!(reasons, [(JobState::Dead, Some("not found"))]);
+    }
+
+    #[tokio::test]
+    async fn job_of_a_stopping_process_waits_without_an_attempt() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        queue.enqueue(user, subject(1)).await;
+        queue.enqueue(user, subject(2)).await;
+        assert_eq!(queue.claim(2, NOON).await.jobs.len(), 2);
+        // It waits again already, so that the running one is over.
+        queue.enqueue(user, subject(1)).await;
+
+        assert_eq!(release_all(&queue.db, OWNER, NOON).await.unwrap(), 1);
+
+        promote(&queue.db, NOON).await.unwrap();
+        let claimed = queue.claim(3, NOON).await.jobs;
+        assert_eq!(claimed.iter().map(|job| job.attempts).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[tokio::test]
+    async fn job_that_yields_waits_behind_others_with_its_progress() {
+        let queue = TestQueue::new().await;
+        let (long, other) = (queue.add_user().await, queue.add_user().await);
+        queue.enqueue(long, subject(1)).await;
+        let job = queue.claim_one(NOON).await;
+        queue.enqueue(other, subject(2)).await;
+
+        assert!(yield_job(queue.db.write(), &job, 40, Priority::Now, NOON).await.unwrap());
+
+        let claimed = queue.claim(2, NOON).await.jobs;
+        assert_eq!(claimed.iter().map(|job| job.done).collect::<Vec<_>>(), [0, 40]);
+    }
+}

@@ -88,3 +88,68 @@ pub async fn withdraw(
         .await
         .map(drop)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::test_queue::{NOON, TestQueue, subject};
+    use crate::{Deferral, defer, finish};
+
+    #[tokio::test]
+    async fn waiting_job_requested_again_stays_one() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        for priority in [Priority::Backlog, Priority::Now, Priority::Backlog] {
+            enqueue(queue.db.write(), user, JobKind::Index, subject(1), priority, NOON).await.unwrap();
+        }
+
+        let jobs = queue.jobs().await;
+
+        assert_eq!(jobs.iter().map(Priority::of).collect::<Vec<_>>(), [Priority::Now]);
+    }
+
+    #[tokio::test]
+    async fn deferred_job_requested_again_is_due_with_all_attempts() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        queue.enqueue(user, subject(1)).await;
+        let job = queue.claim_one(NOON).await;
+        let delay = Duration::from_secs(3600);
+        let deferral = Deferral { counts_attempt: true, reason: Some("the site is down"), delay };
+        assert!(defer(queue.db.write(), &job, deferral, NOON).await.unwrap());
+
+        queue.enqueue(user, subject(1)).await;
+
+        let again = queue.claim_one(NOON).await;
+        assert_eq!((again.id, again.attempts), (job.id, 1));
+    }
+
+    #[tokio::test]
+    async fn withdrawn_job_does_not_run() {
+        let queue = TestQueue::new().await;
+        let (user, other) = (queue.add_user().await, queue.add_user().await);
+        queue.enqueue(user, subject(1)).await;
+        queue.enqueue(user, subject(2)).await;
+
+        withdraw(queue.db.write(), user, JobKind::Index, subject(1)).await.unwrap();
+        withdraw(queue.db.write(), user, JobKind::Page, subject(2)).await.unwrap();
+        withdraw(queue.db.write(), other, JobKind::Index, subject(2)).await.unwrap();
+
+        assert_eq!(queue.claim_one(NOON).await.subject, subject(2));
+    }
+
+    #[tokio::test]
+    async fn running_job_goes_on_when_it_is_withdrawn() {
+        let queue = TestQueue::new().await;
+        let user = queue.add_user().await;
+        queue.enqueue(user, subject(1)).await;
+        let job = queue.claim_one(NOON).await;
+
+        withdraw(queue.db.write(), user, JobKind::Index, subject(1)).await.unwrap();
+
+        assert!(finish(queue.db.write(), &job, NOON).await.unwrap());
+        assert_eq!(queue.job(job.id).await.map(|job| job.state), Some(JobState::Done));
+    }
+}

@@ -81,3 +81,82 @@ pub async fn promote(db: &Db, now: Timestamp) -> Result<(), DbErr> {
     }
     txn.commit().await
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::test_queue::{NOON, TestQueue, subject};
+    use crate::{Deferral, Priority, defer, enqueue_all};
+
+    async fn enqueue_jobs(queue: &TestQueue, user: UserId, subjects: std::ops::Range<u128>) {
+        let subjects = subjects.map(subject);
+        enqueue_all(queue.db.write(), user, JobKind::Index, subjects, Priority::Now, NOON).await.unwrap();
+    }
+
+    async fn claimed_users(queue: &TestQueue, free: u64) -> Vec<UserId> {
+        queue.claim(free, NOON).await.jobs.iter().map(|job| job.user_id).collect()
+    }
+
+    #[tokio::test]
+    async fn users_with_waiting_jobs_alternate() {
+        let queue = TestQueue::new().await;
+        let (many, few) = (queue.add_user().await, queue.add_user().await);
+        enqueue_jobs(&queue, many, 0..20).await;
+        enqueue_jobs(&queue, few, 20..22).await;
+
+        let users = claimed_users(&queue, 6).await;
+
+        let of_few: Vec<bool> = users.chunks(2).map(|pair| pair.contains(&few)).collect();
+        assert_eq!(of_few, [true, true, false]);
+        assert_eq!(users.iter().filter(|user| **user == many).count(), 4);
+    }
+
+    #[tokio::test]
+    async fn user_without_waiting_jobs_is_served_next() {
+        let queue = TestQueue::new().await;
+        let (many, late) = (queue.add_user().await, queue.add_user().await);
+        enqueue_jobs(&queue, many, 0..20).await;
+        assert_eq!(claimed_users(&queue, 5).await, [many; 5]);
+        enqueue_jobs(&queue, late, 20..22).await;
+
+        let users = claimed_users(&queue, 4).await;
+
+        assert_eq!(users.iter().filter(|user| **user == late).count(), 2, "{users:?}");
+    }
+
+    #[tokio::test]
+    async fn jobs_of_feeds_count_as_those_of_one_more_user() {
+        let queue = TestQueue::new().await;
+        let (one, other) = (queue.add_user().await, queue.add_user().await);
+        let kind = JobKind::FetchFeed;
+        for (user, number) in [(one, 1), (other, 2)] {
+            let subjects = [subject(number)];
+            enqueue_all(queue.db.write(), user, kind, subjects, Priority::Now, NOON).await.unwrap();
+        }
+
+        let place = (kind.track().number(), Priority::Now.number());
+        let turn = next_turn(queue.db.read(), one, kind.name(), place).await.unwrap();
+        let turn_of_page = next_turn(queue.db.read(), one, JobKind::Page.name(), place).await.unwrap();
+
+        assert_eq!((turn, turn_of_page), (2, 0));
+    }
+
+    #[tokio::test]
+    async fn deferred_job_gets_a_turn_when_its_time_comes() {
+        let queue = TestQueue::new().await;
+        queue.enqueue(queue.add_user().await, subject(1)).await;
+        let job = queue.claim_one(NOON).await;
+        let delay = Duration::from_secs(60);
+        let deferral = Deferral { counts_attempt: true, reason: None, delay };
+        assert!(defer(queue.db.write(), &job, deferral, NOON).await.unwrap());
+
+        let early = NOON + Duration::from_secs(59);
+        promote(&queue.db, early).await.unwrap();
+        assert!(queue.claim(1, early).await.jobs.is_empty());
+
+        promote(&queue.db, NOON + delay).await.unwrap();
+        assert_eq!(queue.claim_one(NOON + delay).await.id, job.id);
+    }
+}

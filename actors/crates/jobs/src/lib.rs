@@ -37,6 +37,8 @@ mod fairness;
 mod inspect;
 mod kind;
 mod signal;
+#[cfg(test)]
+mod test_queue;
 
 use std::time::Duration;
 

@@ -263,7 +263,7 @@ mod tests {
         Db::open(&url).await.unwrap()
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn every_text_column_of_a_user_is_counted_or_exempt() {
         let folder = tempfile::tempdir().unwrap();
         let db = migrated(&folder).await;
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(existing, decided);
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn difference_of_one_user_is_read_by_indexes() {
         let folder = tempfile::tempdir().unwrap();
         let db = migrated(&folder).await;

@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(latest_export(&kept), Some(kept[1].id));
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn files_of_a_user_are_found_by_an_index() {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());

@@ -90,7 +90,7 @@ pub(super) async fn exchange(ctx: &GrantContext, request: CodeExchange) -> Resul
         return Err(error);
     }
     let grant = connect(&txn, ctx, &found, now).await?;
-    redeem_code(&txn, &mut found, grant.branch).await?;
+    redeem_code(&txn, &mut found, grant.token_family).await?;
     let issued = issue(&txn, ctx, &grant, grant.scopes.clone(), now).await?;
     notices::app_connected(&txn, owner.id, &client::shown_name(&request.client), now).await?;
     service_state::raise_generation(&txn).await?;
@@ -110,7 +110,8 @@ async fn end_reused(
     let Some(grant) = oauth_grant::Entity::between(code.user_id, code.client_id).one(txn).await? else {
         return Ok(false);
     };
-    let ended = code.branch == Some(grant.branch) && end(txn, &grant, ConnectionEnd::Revoked).await?;
+    let ended =
+        code.token_family == Some(grant.token_family) && end(txn, &grant, ConnectionEnd::Revoked).await?;
     if ended {
         record_reuse(txn, &grant, client, "CODE_REUSED", now).await?;
         warn!(grant.id = %grant.id, "ended a connection: its authorization code was used twice");
@@ -131,7 +132,7 @@ async fn connect(
         user_id: code.user_id,
         client_id: code.client_id,
         state: GrantState::Connected,
-        branch: 1,
+        token_family: 1,
         scopes: code.scopes.clone(),
         resource: ctx.resource.to_string(),
         connected_at: now,
@@ -140,7 +141,7 @@ async fn connect(
     };
     let update = OnConflict::columns([Column::UserId, Column::ClientId])
         .update_columns([Column::State, Column::Scopes, Column::Resource, Column::ConnectedAt])
-        .value(Column::Branch, Expr::col((oauth_grant::Entity, Column::Branch)).add(1))
+        .value(Column::TokenFamily, Expr::col((oauth_grant::Entity, Column::TokenFamily)).add(1))
         .to_owned();
     oauth_grant::Entity::insert(new.into_active_model())
         .on_conflict(update)

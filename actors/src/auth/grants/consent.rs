@@ -170,7 +170,7 @@ async fn issue_code(
         issued_at: now,
         expires_at: now + ctx.code_lifetime,
         state: CodeState::Issued,
-        branch: None,
+        token_family: None,
     };
     oauth_code::Entity::insert(row.into_active_model()).exec_without_returning(txn).await?;
     Ok(code)

@@ -48,7 +48,7 @@ pub fn end_update(
     use oauth_grant::Column;
     grants
         .col_expr(Column::State, Expr::value(GrantState::from(ending)))
-        .col_expr(Column::Branch, Expr::col(Column::Branch).add(1))
+        .col_expr(Column::TokenFamily, Expr::col(Column::TokenFamily).add(1))
         .filter(Column::State.eq(GrantState::Connected))
 }
 
@@ -64,7 +64,7 @@ pub async fn end(
     remove_pending_codes(txn, grant.user_id, grant.client_id).await?;
     let ended = end_update(oauth_grant::Entity::update_owned(grant.user_id), ending)
         .filter(oauth_grant::Column::Id.eq(grant.id))
-        .filter(oauth_grant::Column::Branch.eq(grant.branch))
+        .filter(oauth_grant::Column::TokenFamily.eq(grant.token_family))
         .exec(txn)
         .await?;
     if ended.rows_affected == 0 {

@@ -58,8 +58,8 @@ pub async fn present_code(
     db: &impl ConnectionTrait,
     code: &mut oauth_code::Model,
 ) -> Result<(), TransitionError> {
-    let (next, branch) = (after_presentation(code.state)?, code.branch);
-    change_state(db, code, next, branch).await
+    let (next, token_family) = (after_presentation(code.state)?, code.token_family);
+    change_state(db, code, next, token_family).await
 }
 
 /// Records the connection that a code made.
@@ -69,24 +69,24 @@ pub async fn present_code(
 pub async fn redeem_code(
     db: &impl ConnectionTrait,
     code: &mut oauth_code::Model,
-    branch: i64,
+    token_family: i64,
 ) -> Result<(), TransitionError> {
     let next = after_connection(code.state)?;
-    change_state(db, code, next, Some(branch)).await
+    change_state(db, code, next, Some(token_family)).await
 }
 
 async fn change_state(
     db: &impl ConnectionTrait,
     code: &mut oauth_code::Model,
     next: CodeState,
-    branch: Option<i64>,
+    token_family: Option<i64>,
 ) -> Result<(), TransitionError> {
     let change = oauth_code::Entity::update_owned(code.user_id)
         .col_expr(oauth_code::Column::State, Expr::value(next))
-        .col_expr(oauth_code::Column::Branch, Expr::value(branch));
+        .col_expr(oauth_code::Column::TokenFamily, Expr::value(token_family));
     let own = change.filter(oauth_code::Column::Hash.eq(code.hash.as_slice()));
     check_changed(own.filter(oauth_code::Column::State.eq(code.state)).exec(db).await?.rows_affected)?;
-    (code.state, code.branch) = (next, branch);
+    (code.state, code.token_family) = (next, token_family);
     Ok(())
 }
 

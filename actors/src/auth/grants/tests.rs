@@ -216,12 +216,12 @@ impl Scene {
         let row = oauth_code::Entity::by_hash(hash.bytes()).one(self.ctx.db.read()).await.unwrap();
         let Some(row) = row.filter(|row| row.state != CodeState::Issued) else { return (false, false) };
         let grant = self.grant().await.filter(|grant| grant.state == GrantState::Connected);
-        (true, grant.is_some_and(|grant| row.branch == Some(grant.branch)))
+        (true, grant.is_some_and(|grant| row.token_family == Some(grant.token_family)))
     }
 
     async fn refresh(&mut self, n: usize) {
         let Some(token) = self.tokens.get(n).cloned() else { return };
-        let spent = self.spent_of_the_living_branch(&token).await;
+        let spent = self.is_spent_of_current_family(&token).await;
         let asked = TokenRefresh { client: self.client.clone(), token, scopes: None };
         match refresh(&self.ctx, asked).await {
             Ok(issued) => {
@@ -251,7 +251,7 @@ impl Scene {
     }
 
     /// Whether this token was spent, is not too old, and its connection lives.
-    async fn spent_of_the_living_branch(&self, token: &str) -> bool {
+    async fn is_spent_of_current_family(&self, token: &str) -> bool {
         let hash = Secret::parse_token(token::REFRESH_PREFIX, token).unwrap().hash();
         let row = oauth_token::Entity::by_hash(hash.bytes()).one(self.ctx.db.read()).await.unwrap();
         let (Some(row), Some(grant)) = (row, self.grant().await) else { return false };
@@ -260,21 +260,21 @@ impl Scene {
             && token::is_current(&self.ctx, &row, &grant)
     }
 
-    /// The branch of an access token that opens something, told as the door of the MCP server tells it.
+    /// Returns the token family of an access token that the MCP server would accept.
     async fn opens(&self, access: &str) -> Option<i64> {
         let secret = Secret::parse_token(ACCESS_PREFIX, access).unwrap();
         let (token, grant) = token::find_access(self.ctx.db.read(), &secret).await.unwrap()?;
         let good = token::is_current(&self.ctx, &token, &grant) && self.clock.now() < token.expires_at;
-        good.then_some(token.branch)
+        good.then_some(token.token_family)
     }
 
-    /// Branches of which an access token opens something.
-    async fn open_branches(&self) -> usize {
-        let mut branches = std::collections::BTreeSet::new();
+    /// Returns the number of token families of which an access token is accepted.
+    async fn accepted_families(&self) -> usize {
+        let mut families = std::collections::BTreeSet::new();
         for access in &self.accesses {
-            branches.extend(self.opens(access).await);
+            families.extend(self.opens(access).await);
         }
-        branches.len()
+        families.len()
     }
 
     /// Refresh tokens that would be accepted.
@@ -389,7 +389,7 @@ async fn one_of_two_concurrent_steps_succeeds() {
     assert!(matches!(spend_token(db, &mut token_too).await, Err(TransitionError::AlreadyUsed)));
 
     let kept = oauth_code::Entity::by_hash(&code.hash).one(db).await.unwrap().unwrap();
-    assert_eq!((kept.state, kept.branch), (CodeState::Redeemed, Some(1)));
+    assert_eq!((kept.state, kept.token_family), (CodeState::Redeemed, Some(1)));
     assert_eq!(code, kept);
 }
 
@@ -410,9 +410,9 @@ fn no_order_of_steps_leaves_two_valid_token_families() {
             for step in &steps {
                 scene.take(step).await;
                 let living = scene.living().await;
-                prop_assert!(living <= 1, "{living} branches live after {step:?}");
-                let open = scene.open_branches().await;
-                prop_assert!(open <= 1, "{open} branches are open after {step:?}");
+                prop_assert!(living <= 1, "{living} token families live after {step:?}");
+                let open = scene.accepted_families().await;
+                prop_assert!(open <= 1, "{open} token families are open after {step:?}");
                 let connected = scene.grant().await.is_some_and(|grant| grant.state == GrantState::Connected);
                 prop_assert!(
                     connected || open + living == 0,

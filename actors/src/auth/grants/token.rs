@@ -69,7 +69,7 @@ pub(super) async fn issue(
         let row = oauth_token::Model {
             hash: secret.hash().bytes().to_vec(),
             grant_id: grant.id,
-            branch: grant.branch,
+            token_family: grant.token_family,
             kind,
             scopes: scopes.clone(),
             issued_at: now,
@@ -104,7 +104,9 @@ async fn look_up(
 
 /// Returns whether a token's connection is the same as when the token was issued.
 pub(super) fn is_current(ctx: &GrantContext, token: &oauth_token::Model, grant: &oauth_grant::Model) -> bool {
-    grant.state == GrantState::Connected && grant.branch == token.branch && *grant.resource == *ctx.resource
+    grant.state == GrantState::Connected
+        && grant.token_family == token.token_family
+        && *grant.resource == *ctx.resource
 }
 
 /// Exchanges a refresh token for the next pair. The old access token stays valid until it expires (contract.md, section 11).

@@ -269,11 +269,12 @@ mod tests {
         }
     }
 
-    #[actix::test]
+    #[tokio::test]
     async fn slot_is_given_back_before_the_lock() {
         let (locks, slots, upload) =
             (ReceiveLocks::default(), ReceiveSlots::default(), UploadId(Uuid::from_u128(8)));
-        let permit = ReceivePermit { _slot: slots.try_acquire(USER).unwrap(), lock: locks.acquire(upload).await };
+        let permit =
+            ReceivePermit { _slot: slots.try_acquire(USER).unwrap(), lock: locks.acquire(upload).await };
         let _others: Vec<_> = std::iter::from_fn(|| slots.try_acquire(USER).ok()).collect();
         let probe = Arc::new(SlotProbe { slots, is_slot_free: AtomicBool::new(false) });
         let waker = Waker::from(probe.clone());

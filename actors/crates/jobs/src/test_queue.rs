@@ -1,0 +1,80 @@
+//! A queue in a temporary database, for the tests of this crate.
+
+use database::Db;
+use entity::id::{JobId, UserId};
+use entity::job::{Entity, Model};
+use entity::plan::Plan;
+use entity::time::Timestamp;
+use entity::user;
+use sea_orm::{EntityTrait, IntoActiveModel};
+use uuid::Uuid;
+
+use super::{ClaimOrder, ClaimedJobs, JobKind, LeaseOwner, Priority, SlotBudget, Track, claim, enqueue};
+
+/// The time at which the tests begin.
+pub(crate) const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
+
+/// The holder of the leases of [`TestQueue::claim`].
+pub(crate) const OWNER: LeaseOwner = LeaseOwner(Uuid::from_u128(1));
+
+/// An empty queue. Its jobs are of the kind [`JobKind::Index`] unless a test says otherwise.
+pub(crate) struct TestQueue {
+    pub(crate) db: Db,
+    _folder: tempfile::TempDir,
+}
+
+impl TestQueue {
+    pub(crate) async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        Self { db: Db::open(&url).await.unwrap(), _folder: folder }
+    }
+
+    pub(crate) async fn add_user(&self) -> UserId {
+        let id = UserId::new(NOON);
+        let user = user::Model {
+            id,
+            email: format!("{id}@reader.example"),
+            name: None,
+            password_hash: String::new(),
+            plan: Plan::Pro,
+            disabled_at: None,
+            created_at: NOON,
+        };
+        user::Entity::insert(user.into_active_model()).exec_without_returning(self.db.write()).await.unwrap();
+        id
+    }
+
+    /// Enqueues a job that a user waits for.
+    pub(crate) async fn enqueue(&self, user: UserId, subject: Uuid) {
+        enqueue(self.db.write(), user, JobKind::Index, subject, Priority::Now, NOON).await.unwrap();
+    }
+
+    /// Claims as many jobs as there are free slots.
+    pub(crate) async fn claim(&self, free: u64, now: Timestamp) -> ClaimedJobs {
+        let slots = SlotBudget::unrestricted(free);
+        claim(&self.db, OWNER, Track::Library, ClaimOrder::InteractiveFirst, now, slots).await.unwrap()
+    }
+
+    /// Claims the one job that is due.
+    pub(crate) async fn claim_one(&self, now: Timestamp) -> Model {
+        let claimed = self.claim(10, now).await;
+        assert_eq!((claimed.jobs.len(), claimed.dead.len()), (1, 0), "{claimed:?}");
+        claimed.jobs.into_iter().next().unwrap()
+    }
+
+    /// Returns the row of a job.
+    pub(crate) async fn job(&self, id: JobId) -> Option<Model> {
+        Entity::find_by_id(id).one(self.db.read()).await.unwrap()
+    }
+
+    /// Returns all rows.
+    pub(crate) async fn jobs(&self) -> Vec<Model> {
+        Entity::find().all(self.db.read()).await.unwrap()
+    }
+}
+
+/// Returns the subject of this number.
+pub(crate) fn subject(number: u128) -> Uuid {
+    Uuid::from_u128(number)
+}
