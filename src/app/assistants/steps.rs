@@ -187,7 +187,7 @@ impl ConnectionTest<'_> {
         let client = self.ctx.grants.find_client(id).await?;
         let client = client
             .filter(|client| client.name.as_deref() == Some(self.client_name))
-            .ok_or("another service answers at this URL: it returned a client that this one does not have")?;
+            .ok_or("another service answers at this URL: it returned a client that is none of this one")?;
         Ok(StepSuccess::with(client.id, "an assistant can register"))
     }
 
