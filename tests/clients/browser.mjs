@@ -1,4 +1,4 @@
-// A browser on the pages of sign-in and consent: it sends their forms as they stand, with what a person types.
+// A browser on the pages of sign-in and consent: it submits their forms unchanged, with the typed fields filled in.
 import assert from 'node:assert/strict';
 
 /** Signs in, leaves every tick where it is and allows. With these parameters the application is called back. */
