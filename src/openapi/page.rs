@@ -127,7 +127,7 @@ struct Operation {
     method: &'static str,
     path: String,
     summary: String,
-    /// What the search of the page looks in, in small letters.
+    /// The text that the search of the page matches, in lower case.
     words: String,
     about: Vec<String>,
     tables: Vec<Table>,

@@ -110,7 +110,7 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
         """Logs nothing."""
 
 
-def beside_the_model(service: Service, reader: Reader, asked: dict[str, tuple[str, set[str]]]) -> None:
+def measure_overhead(service: Service, reader: Reader, asked: dict[str, tuple[str, set[str]]]) -> None:
     """Asks the same library through an endpoint."""
     endpoint = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     threading.Thread(target=endpoint.serve_forever, daemon=True).start()
@@ -140,7 +140,7 @@ def measure(program: str, data: pathlib.Path, documents: int, name: str, **setti
         answers(reader, asked)
         refusals(reader, data)
         if settings:
-            beside_the_model(service, reader, asked)
+            measure_overhead(service, reader, asked)
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def peak(pid: int) -> int:
     return int(found.group(1)) if found else 0
 
 
-def beside(args: argparse.Namespace, truth: list[tuple[Path, str]], seconds: float) -> None:
+def compare_with_faster_whisper(args: argparse.Namespace, truth: list[tuple[Path, str]], seconds: float) -> None:
     code = (
         "import json,sys\nfrom faster_whisper import WhisperModel\n"
         "model=WhisperModel(sys.argv[1],device='cpu',compute_type=sys.argv[2],cpu_threads=2)\n"
@@ -137,7 +137,7 @@ def main() -> None:
     report(args.model, truth, [one["text"] for one in told], seconds, wall, spent)
     print(f"{'':28} peak memory {memory} MB, languages {sorted({one['language'] for one in told})}")
     if args.ct2:
-        beside(args, truth, seconds)
+        compare_with_faster_whisper(args, truth, seconds)
     if args.hours:
         with tempfile.TemporaryDirectory() as folder:
             (one,), wall, _, memory = ours(args, [long_recording(truth, args.hours, folder)], "--windows", str(args.windows))

@@ -20,7 +20,7 @@ async function submit(page, typed, cookie = '') {
     return answer;
 }
 
-/** Where a form goes, and the fields that a person leaves alone. */
+/** The action of a form, and the fields that the user does not change. */
 function read(html) {
     const form = /<form method="post" action="([^"]*)">(.*?)<\/form>/s.exec(html);
     assert.ok(form, `no form in ${html}`);

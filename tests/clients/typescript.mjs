@@ -18,7 +18,7 @@ const load = createRequire(process.env.CARREL_NODE_MODULES + '/');
 const loaded = parts.map((part) => load(`@modelcontextprotocol/${part}`));
 const { Client, StreamableHTTPClientTransport, UnauthorizedError } = Object.assign({}, ...loaded);
 
-/** What the SDK asks of whoever keeps its secrets and opens a browser for it. */
+/** The storage of secrets and the browser that the SDK requires. */
 class Keeper {
     redirectUrl = 'http://127.0.0.1:43117/callback';
     clientMetadata = {
@@ -63,7 +63,7 @@ async function connected(keeper) {
     return client;
 }
 
-/** Another pair of tokens, without a person. */
+/** A refresh of the tokens without interaction. */
 async function refreshed(keeper, client) {
     const first = keeper.kept;
     keeper.kept = { ...first, access_token: 'ca_of_yesterday' };
