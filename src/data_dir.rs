@@ -1,4 +1,4 @@
-//! The folder of the data, which only its owner may open, and only one process at a time uses.
+//! The data folder, which is accessible to its owner only and is used by one process at a time.
 
 use std::error::Error;
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
@@ -43,7 +43,7 @@ pub fn lock(folder: &Path) -> Result<File, Box<dyn Error + Send + Sync>> {
 /// because a copy keeps it. If the id cannot be stored, on a full disk for example, the process uses a temporary one.
 pub fn folder_id(lock: &mut File) -> Uuid {
     kept_id(lock).unwrap_or_else(|error| {
-        warn!(%error, "could not keep the id of data_dir: jobs of this process wait for their leases if it dies");
+        warn!(%error, "could not store the id of data_dir: if this process dies, its jobs wait until their leases expire");
         Uuid::new_v4()
     })
 }
@@ -79,8 +79,8 @@ pub fn private_folder(folder: &Path) -> io::Result<()> {
     give_to_owner(folder)
 }
 
-/// Gives what root created, by a command beside a service of another account, to the owner of the folder that contains it. Links are
-/// not followed.
+/// Changes the owner of a file that a command created as root to the owner of its folder, because the service may run as another
+/// account. Links are not followed.
 ///
 /// # Errors
 /// The owner cannot be read or changed.
@@ -104,7 +104,7 @@ pub fn private_files(folder: &Path) {
         if entry.file_type().is_ok_and(|kind| kind.is_file()) {
             let narrowed = std::fs::set_permissions(entry.path(), Permissions::from_mode(0o600));
             if let Err(error) = narrowed {
-                warn!(%error, "could not keep a file of the data folder to its owner");
+                warn!(%error, "could not restrict a file of the data folder to its owner");
             }
         }
     }

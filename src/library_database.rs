@@ -1,7 +1,7 @@
 //! Opens the database that the settings name.
 //!
-//! Where `data_dir` holds a library, a database that is missing or empty was lost, and no new one takes its place: the service would
-//! empty the index, and the first stranger could set it up. `carrel migrate` alone creates one there.
+//! If `data_dir` holds a library, a database that is missing or empty was lost, and is not replaced by a new one: with an empty database
+//! the service would empty the index, and any client could create the first account. Only `carrel migrate` creates one there.
 
 use std::fmt;
 use std::fs;
@@ -21,16 +21,16 @@ pub struct LostDatabase {
     /// `missing` or `empty`.
     state: &'static str,
     data_dir: PathBuf,
-    /// What of a library is in `data_dir`.
+    /// The parts of a library that are in `data_dir`.
     contents: Vec<&'static str>,
 }
 
 impl LostDatabase {
-    /// What an operator can do.
+    /// The advice to the operator.
     pub const ADVICE: &'static str =
         "restore the database, or, to start a new library with this data_dir, run `carrel migrate` first";
 
-    /// What was found, without the advice.
+    /// Describes the fault, without the advice.
     pub fn finding(&self) -> String {
         let Self { place, state, data_dir, contents } = self;
         let (data_dir, contents) = (data_dir.display(), contents.join(", "));
@@ -49,7 +49,7 @@ impl std::error::Error for LostDatabase {}
 /// Why a database could not be connected to.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// It was lost.
+    /// The database was lost.
     #[error(transparent)]
     Lost(#[from] LostDatabase),
     /// It cannot be reached or read.
@@ -59,14 +59,14 @@ pub enum ConnectError {
         place: String,
         /// The setting that names it.
         setting: &'static str,
-        /// What the database, the driver or the system says.
+        /// The error of the database, the driver or the operating system.
         #[source]
         cause: OpenError,
     },
 }
 
 impl ConnectError {
-    /// The database of these settings could not be opened for this reason.
+    /// Returns the error of a database that could not be opened.
     pub fn unopened(settings: &Settings, cause: impl Into<OpenError>) -> Self {
         let (place, setting) = (settings.database_url().place(), setting_of_database(settings));
         Self::Open { place, setting, cause: cause.into() }
@@ -134,7 +134,8 @@ pub async fn open_for_service(settings: &Settings) -> Result<Db, ConnectError> {
     Ok(db)
 }
 
-/// Fails if the file of an SQLite database was lost. Looks before SQLite does: it removes the write-ahead log of an empty file.
+/// Fails if the file of an SQLite database was lost. This must run before SQLite opens the
+/// file, because SQLite removes the write-ahead log of an empty file.
 ///
 /// # Errors
 /// The file is missing or has no bytes, and `data_dir` holds a library.
@@ -165,7 +166,7 @@ fn fail_if_lost(settings: &Settings, state: &'static str) -> Result<(), LostData
     Err(LostDatabase { place, state, data_dir, contents })
 }
 
-/// What of a library is in `data_dir`; nothing where it is new. The first start creates the database before `carrel.id` and the
+/// Returns the parts of a library that are in `data_dir`; none if it is new. The first start creates the database before `carrel.id` and the
 /// index, so one that was interrupted leaves nothing that counts here.
 fn library_contents(settings: &Settings) -> Vec<&'static str> {
     let data_dir = &settings.data_dir;
@@ -203,7 +204,7 @@ mod tests {
             Self { folder, settings }
         }
 
-        /// With what a service leaves in its folder beside the database.
+        /// Creates a data folder with the files of a service, but without a database.
         fn with_library() -> Self {
             let home = Self::new();
             home.write("carrel.id", "01a211e7-cfa4-7008-ab5a-7d3271c6cb6c");
@@ -266,7 +267,7 @@ mod tests {
     #[tokio::test]
     async fn database_is_created_where_the_folder_is_new() {
         let home = Home::new();
-        // What other commands, and a first start that was interrupted, leave.
+        // Files of other commands, and of a first start that was interrupted.
         home.write("models/a", "a model");
         home.write("carrel.lock", "");
         fs::create_dir(home.folder.path().join("index")).unwrap();
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn postgres_is_told_without_its_password() {
+    fn place_of_postgres_has_no_password() {
         let set = |name: &str, value: &str| (format!("CARREL__{name}"), value.to_owned());
         let url = set("DATABASE__URL", "postgres://carrel:secret@db.example:5433/rows");
         let settings = Settings::load(None, [url].into_iter()).unwrap();

@@ -1,5 +1,5 @@
-//! The log: lines on stderr, as text or JSON. It never stops the program: lines that cannot be written are lost. A panic is a line like
-//! any other, without a text that may come from a library.
+//! The log: lines on stderr, as text or JSON. It never blocks the program: lines that cannot be written are dropped. A panic is
+//! logged as a line, without its message if that may contain text of a library.
 
 mod output;
 
@@ -18,10 +18,10 @@ use crate::settings::{Log, LogFormat};
 
 pub use output::{LogGuard, LostLines, lost_lines, report_lost_lines, run_bounded};
 
-/// Writes the log of the whole process to stderr from now on, and panics into it, until the guard is dropped.
+/// Starts the log of the whole process on stderr, which includes panics, until the guard is dropped.
 ///
 /// # Errors
-/// When the process has a log already.
+/// The process already has a log.
 pub fn start(settings: &Log) -> Result<LogGuard, TryInitError> {
     let (queue, guard) = output::to_stderr();
     subscriber(settings, queue, io::stderr().is_terminal()).try_init()?;
@@ -29,26 +29,26 @@ pub fn start(settings: &Log) -> Result<LogGuard, TryInitError> {
     Ok(guard)
 }
 
-/// Libraries that would write a user's text, the hosts of saved pages, what a client sends, the database's password, or a
-/// warning twice a minute that is none, whatever the level asks for.
+/// Libraries that are silenced at every level, because they would log a user's text, the hosts of saved pages, what a client sends, or
+/// the database's password, or would repeat a needless warning twice a minute.
 const SILENCED: [&str; 9] = [
     "tokenizers=off",
-    // It quotes what a client sends as Content-Length or Transfer-Encoding, if it is neither.
+    // It quotes invalid values of Content-Length and Transfer-Encoding.
     "actix_http::h1::decoder=warn",
     "hyper_util=warn",
     "reqwest=warn",
     "rustls=warn",
-    // The span of its connecting holds the address of the database, which is printed with every line within.
+    // The span of a connection attempt holds the URL of the database, which is printed with every line within it.
     "sea_orm::driver=warn",
     "sqlx=warn",
     "html5ever=off",
     "qdrant_edge=error",
 ];
 
-/// Lets through all but what [`SILENCED`] keeps back. It stands over what the setting asks for: that may name a part of a
-/// library (`reqwest::connect=debug`) or everything within a span (`[request]=trace`), which one filter would put first.
+/// Filters out the lines of [`SILENCED`]. This is a separate filter in addition to that of the setting, which may enable a module of a
+/// library (`reqwest::connect=debug`) or everything within a span (`[request]=trace`): in one filter these would take precedence.
 fn keep_back(asked: &EnvFilter) -> EnvFilter {
-    // No lower than the setting, so that what is never written costs nothing.
+    // No lower than the setting, so that lines that are not written cost nothing.
     let lowest = asked.max_level_hint().unwrap_or(LevelFilter::TRACE);
     let silenced = SILENCED.iter().filter_map(|directive| directive.parse().ok());
     silenced.fold(EnvFilter::new(lowest.to_string()), EnvFilter::add_directive)
@@ -64,7 +64,7 @@ where
         .with_env_filter(asked)
         .with_writer(sink)
         .with_ansi(colours && settings.format == LogFormat::Text)
-        // It would tell a failed write on stderr, with a macro that panics when stderr is gone.
+        // It would report a failed write on stderr, with a macro that panics when stderr is closed.
         .log_internal_errors(false);
     match settings.format {
         LogFormat::Text => Box::new(builder.finish().with(kept_back)),
@@ -96,12 +96,12 @@ pub(crate) mod tests {
     use super::*;
     use crate::settings::Settings;
 
-    /// Where lines of the log go that a test looks at.
+    /// A writer that collects the lines of the log for a test.
     #[derive(Clone, Default)]
     pub(crate) struct Sink(Arc<Mutex<Vec<u8>>>);
 
     impl Sink {
-        /// All that was written.
+        /// Returns everything that was written.
         pub(crate) fn written(&self) -> String {
             String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
         }

@@ -1,7 +1,7 @@
-//! The house rules that the compiler does not know, read off the sources: arrows between crates, heads of files, names
-//! of files, clocks and ids from one place each (design: "Rule of the arrows", "What is deliberately absent").
+//! House rules that the compiler does not check, tested on the sources: dependencies between crates, module docs, names, and a single
+//! source of clocks and ids (design: "Rule of the arrows", "What is deliberately absent").
 
-#![expect(clippy::unwrap_used, clippy::string_slice, reason = "a test may stop where it stands")]
+#![expect(clippy::unwrap_used, clippy::string_slice, reason = "a test may panic")]
 
 use std::fs;
 
@@ -14,7 +14,7 @@ mod sources;
 
 use sources::{Crate, File, all_files, read_crate, root, rust_files};
 
-/// The folders of our crates, and the names of those of ours that each may use.
+/// The folders of the workspace's crates, with the workspace crates that each may depend on.
 const ARROWS: [(&str, &[&str]); 18] = [
     ("entity", &[]),
     ("migration", &[]),
@@ -101,13 +101,13 @@ const ACTIX_SOURCES: [&str; 4] = ["actors/crates/runtime/", "actors/src/", "src/
 /// What a part of the tree does not speak of, and which files are excepted.
 const ABSENT: [(&str, &str, &[&str]); 7] = [
     ("actors", "actix_web", &[]),
-    // The log silences a part of it by its name.
+    // The log silences a module of it by its name.
     ("src", "sea_orm", &["src/log.rs"]),
     ("actors", "SystemTime::now", &["actors/crates/library/src/clock.rs"]),
     ("src", "SystemTime::now", &[]),
     ("actors", "Uuid::now_v7", &[]),
-    // Routes outside the tables of operations state whom they serve on a full disk (`disk_floor::resource`). Excepted are those
-    // that write nothing, that check it further in, or that ask for a credential first.
+    // Routes outside the tables of operations declare which requests they serve on a full disk (`disk_floor::resource`). Excepted are
+    // routes that write nothing, that check the disk later, or that require a credential first.
     (
         "src",
         "web::resource(",
@@ -179,10 +179,10 @@ const CHANGES_WITHOUT_OWNER: [(&str, &str); 7] = [
 const LOCAL_TYPES: [&str; 7] =
     ["Model", "ActiveModel", "Column", "Entity", "Relation", "PrimaryKey", "Migration"];
 
-/// README is what a stranger reads in one sitting.
+/// A new reader reads README in one sitting.
 const MAX_README_LINES: usize = 200;
 
-/// Names that may hold anything and so tell nothing.
+/// Names that could hold anything and so mean nothing.
 const EMPTY_NAMES: [&str; 10] =
     ["utils", "util", "common", "helpers", "helper", "manager", "managers", "types", "misc", "stuff"];
 
@@ -213,7 +213,7 @@ fn uses(manifest: &str) -> Vec<String> {
 }
 
 #[test]
-fn crates_use_only_what_stands_below_them() {
+fn crates_depend_only_on_lower_crates() {
     for (name, allowed) in ARROWS {
         let manifest = fs::read_to_string(root().join(name).join("Cargo.toml")).unwrap();
         let wrong: Vec<_> =
@@ -223,7 +223,7 @@ fn crates_use_only_what_stands_below_them() {
 }
 
 #[test]
-fn an_arrow_is_seen_in_every_spelling() {
+fn dependency_is_found_in_every_spelling() {
     let manifest = "[dependencies]\nentity.workspace = true\nserde = \"1\"\ncarrel-actors = { path = \"x\" }\n\
                     text.workspace = true\n[dev-dependencies]\nmigration = { path = \"y\" }\n[build-dependencies]\nmigration = \"1\"\n";
 
@@ -260,18 +260,18 @@ fn every_source_opens_with_what_it_holds() {
         .filter(|file| !file.content.starts_with("//! "))
         .map(|file| file.name)
         .collect();
-    assert!(wrong.is_empty(), "without a `//! ` at its head: {wrong:#?}");
+    assert!(wrong.is_empty(), "without a `//! ` comment at the start: {wrong:#?}");
 }
 
 #[test]
-fn no_file_or_folder_has_a_name_that_tells_nothing() {
+fn files_and_folders_have_meaningful_names() {
     let empty = |name: &str| name.split(['/', '.']).any(|part| EMPTY_NAMES.contains(&part));
     let wrong: Vec<_> = rust_files().into_iter().map(|file| file.name).filter(|name| empty(name)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
-fn each_part_is_silent_on_what_is_not_its_own() {
+fn forbidden_texts_are_absent() {
     let all = rust_files();
     let mut wrong = Vec::new();
     for (folder, word, excepted) in ABSENT {
@@ -346,7 +346,7 @@ fn packages_are_named_and_never_the_hosts_they_come_from() {
         ["deb.debian", "org"].join("."),
         ["proxy.golang", "org"].join("."),
     ];
-    // Cargo writes its registry into the lock file itself.
+    // Cargo writes its registry into the lock file.
     let wrong: Vec<_> = all_files()
         .into_iter()
         .filter(|file| file.name != "Cargo.lock")

@@ -55,7 +55,7 @@ struct AiStatus {
     today: TokensToday,
 }
 
-/// Tokens of all users on this UTC day.
+/// Tokens used by all users on this UTC day.
 #[derive(Serialize)]
 struct TokensToday {
     tokens: i64,
@@ -71,7 +71,7 @@ impl fmt::Display for AiStatus {
             None => writeln!(f, "AI is on")?,
         }
         match &self.model {
-            Some(model) => writeln!(f, "questions go to the model {model}")?,
+            Some(model) => writeln!(f, "questions are answered by the model {model}")?,
             None => writeln!(f, "no external model is set (ai.chat.url): answers quote the library")?,
         }
         match self.today.allowance {

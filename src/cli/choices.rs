@@ -1,4 +1,4 @@
-//! Values that are read off the command line as the types they stand for, so that a mistake is reported with what is allowed.
+//! Parsers of command line values into their types, so that an invalid value is reported with the allowed ones.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use entity::id::{GrantId, ImportId, KeyId, ProjectId};
@@ -23,7 +23,7 @@ pub fn scope() -> impl TypedValueParser<Value = Scope> {
         .try_map(|name| name.parse::<Scope>())
 }
 
-/// A moment of RFC 3339.
+/// A time in RFC 3339 format.
 pub fn time(text: &str) -> Result<Timestamp, &'static str> {
     Timestamp::parse(text).ok_or("expected a time like 2030-05-06T07:08:09Z")
 }
@@ -53,7 +53,7 @@ pub fn project_status() -> impl TypedValueParser<Value = ProjectStatus> {
     PossibleValuesParser::new(ProjectStatus::NAMES).try_map(|name| name.parse::<ProjectStatus>())
 }
 
-/// The outcome of a row.
+/// The outcome of a row by its name.
 pub fn outcome() -> impl TypedValueParser<Value = RowOutcome> {
     PossibleValuesParser::new(["created", "updated", "skipped"]).try_map(|name| name.parse::<RowOutcome>())
 }

@@ -1,4 +1,4 @@
-//! Confirmation of what cannot be undone: the user types what is to be deleted. Scripts say `--yes`.
+//! Confirmation of actions that cannot be undone: the user types the name of what is deleted. Scripts pass `--yes`.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -27,7 +27,7 @@ fn ask(email: &str) -> io::Result<String> {
     Ok(typed)
 }
 
-/// E-mail addresses are kept and compared in lower case.
+/// E-mail addresses are stored and compared in lower case.
 fn is_confirmed(typed: &str, email: &str) -> bool {
     typed.trim().to_lowercase() == email
 }

@@ -55,7 +55,7 @@ pub async fn run(args: ExportArgs, settings: &Settings) -> Result<CommandOutput,
     CommandOutput::of(&exported)
 }
 
-/// Waits for the end of the export; `None` if it is left for the next start of a server.
+/// Waits for the end of the export; `None` if no server runs, and the next start packs it.
 async fn wait_for_end(
     core: &CoreContext,
     settings: &Settings,
@@ -84,8 +84,8 @@ async fn copy(
     copied.map_err(io::Error::other).and_then(|copied| copied).map_err(fault)
 }
 
-/// Copies a file to a temporary one in the target folder, and renames that when it is complete: a copy that fails leaves nothing
-/// behind, and a file that was created at the target meanwhile stays.
+/// Copies a file to a temporary one in the target folder, and renames that when it is complete. A copy that fails leaves no
+/// file, and a file that was created at the target meanwhile is not overwritten.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
@@ -108,7 +108,9 @@ impl fmt::Display for ExportOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.file {
             Some(file) => write!(f, "exported to {}", file.display()),
-            None => f.write_str("no server is running: the next start packs the export; run this again then"),
+            None => f.write_str(
+                "no server is running: the next start packs the export; run this command again then",
+            ),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::library_database::{ConnectError, LostDatabase};
 use crate::log;
 use crate::settings::SettingsError;
 
-/// How long a service that failed waits until its error is printed.
+/// How long a failed service waits until its error is printed.
 const MAX_PRINT: Duration = Duration::from_secs(2);
 
 /// The code of a command line that cannot be understood.
@@ -30,7 +30,7 @@ pub enum Failure {
     /// The database could not be opened.
     #[error("{}", chain(.0))]
     Database(ConnectError),
-    /// The database is missing or empty, and there was one.
+    /// The database was lost: it is missing or empty.
     #[error(transparent)]
     LostDatabase(#[from] LostDatabase),
     /// There is no database yet, and this command creates none.
@@ -39,7 +39,7 @@ pub enum Failure {
          `carrel serve`, `carrel migrate` or `carrel user add` creates one"
     )]
     NoDatabase {
-        /// Where it was looked for, with the preposition.
+        /// Where the database was looked for, with the preposition.
         place: String,
         /// The setting that names the place.
         setting: &'static str,
@@ -49,11 +49,11 @@ pub enum Failure {
     /// A file or folder cannot be read or written.
     #[error("could not {what} {}: {cause}", path.display())]
     Path {
-        /// What was to be done with it.
+        /// The action that failed, in the infinitive.
         what: &'static str,
-        /// Where it is.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         cause: io::Error,
     },
@@ -63,7 +63,7 @@ pub enum Failure {
     /// There are no accounts at all.
     #[error("there are no accounts; `carrel user add` creates one")]
     NoAccounts,
-    /// The account was not named, and there are several; their number.
+    /// The account was not named, and there are several.
     #[error("there are {0} accounts: name one with --user EMAIL (`carrel user list` shows them)")]
     SeveralAccounts(usize),
     /// An account with this e-mail address exists.
@@ -96,7 +96,7 @@ pub enum Failure {
     /// The confirmation could not be read.
     #[error("could not read the confirmation: {0}")]
     Confirmation(#[source] io::Error),
-    /// Something else was typed than what confirms.
+    /// The text that was typed does not confirm the deletion.
     #[error("the e-mail address that was typed is not that of the account: nothing was deleted")]
     NotConfirmed,
     /// The rules of the service forbid it.
@@ -108,7 +108,7 @@ pub enum Failure {
     /// A file could not be imported, or not to its end.
     #[error("the import failed after {rows} rows: {reason}")]
     NotImported {
-        /// Rows that are done.
+        /// Rows that were processed.
         rows: u64,
         /// Why it could not continue.
         reason: String,
@@ -116,7 +116,7 @@ pub enum Failure {
     /// The import was paused or undone while the command waited for it.
     #[error("the import was paused or undone after {rows} rows; see `carrel imports list`")]
     Interrupted {
-        /// Rows that are done.
+        /// Rows that were processed.
         rows: u64,
     },
     /// An export could not be packed.
@@ -128,7 +128,7 @@ pub enum Failure {
     /// The report could not be written as JSON.
     #[error("could not write the report: {0}")]
     ReportFailed(#[source] serde_json::Error),
-    /// stdout takes nothing.
+    /// stdout cannot be written to.
     #[error("could not write to standard output: {0}")]
     OutputFailed(#[source] io::Error),
 }
@@ -159,7 +159,7 @@ impl Failure {
         ExitCode::FAILURE
     }
 
-    /// The stable name of the failure, for programs. What the rules of the service forbid has the code that REST gives it.
+    /// The stable name of the failure, for programs. A refusal by the rules of the service has the code of the REST API.
     fn code(&self) -> &'static str {
         match self {
             Self::Settings(_) => "SETTINGS_INVALID",
@@ -192,7 +192,7 @@ pub fn print_usage(error: &clap::Error) {
     let _ = writeln!(io::stderr(), "{}", object(USAGE, message.strip_prefix("error: ").unwrap_or(message)));
 }
 
-/// A failure as a program reads it.
+/// Formats a failure for programs.
 fn object(code: &str, message: &str) -> String {
     json!({ "error": { "code": code, "message": message } }).to_string()
 }
@@ -212,7 +212,7 @@ pub fn words(error: &Error) -> String {
     chain(error)
 }
 
-/// An error with its causes, each once.
+/// Formats an error with its causes, each once.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

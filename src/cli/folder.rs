@@ -1,4 +1,4 @@
-//! The folder of the data: made with 0700, its database with 0600 (contract.md, section 11: Accounts).
+//! Creates the data folder with mode 0700 and its database with mode 0600 (contract.md, section 11: Accounts).
 
 use std::fs::OpenOptions;
 use std::io;
@@ -9,15 +9,15 @@ use super::failure::Failure;
 use crate::data_dir::{database_file, give_to_owner, private_folder};
 use crate::settings::Settings;
 
-/// Makes the folder where it is not there yet.
+/// Creates the folder if it does not exist.
 pub fn make(settings: &Settings) -> Result<(), Failure> {
     let folder = &settings.data_dir;
     let made = private_folder(folder);
     made.map_err(|cause| Failure::Path { what: "make the folder", path: folder.clone(), cause })
 }
 
-/// Makes the file of an own SQLite database, and the folder for it, where they are not there yet. SQLite gives the
-/// files that it puts beside the database the same rights.
+/// Creates the file of an SQLite database, and the folder for it, if they do not exist. SQLite creates its other files with the
+/// permissions of the database.
 pub fn make_with_database(settings: &Settings) -> Result<(), Failure> {
     make(settings)?;
     if settings.database.url.is_some() {
@@ -60,7 +60,7 @@ mod tests {
         let settings = crate::cli::tests::settings("service");
         make(&settings).unwrap();
         if chown(&settings.data_dir, Some(65534), Some(65534)).is_err() {
-            eprintln!("not looked at: only root may give a folder to another account");
+            eprintln!("skipped: only root may give a folder to another account");
             return;
         }
         let files = settings.data_dir.join("files");

@@ -1,5 +1,5 @@
-//! `carrel imports`: shows imports and their rows, and starts, pauses, resumes and undoes them. Each change leaves a job: the running
-//! server runs it, or the next start if none runs.
+//! `carrel imports`: shows imports and their rows, and starts, pauses, resumes and undoes them. Each change enqueues a job: the running
+//! server executes it, or the next start if none runs.
 
 use std::fmt;
 
@@ -205,7 +205,7 @@ struct ImportDetails {
     report: ImportReport,
     #[serde(skip)]
     id: ImportId,
-    /// Rows of the file that are done.
+    /// Rows of the file that were processed.
     rows: i64,
     /// The states of the texts of the saved pages.
     texts: TextCounts,

@@ -110,7 +110,7 @@ async fn revoke(core: &CoreContext, id: KeyId) -> Result<CommandOutput, Failure>
     }
 }
 
-/// A key without its secret: the same fields as in the app (contract.md, section 9).
+/// A key without its secret; it has the same fields as in the app (contract.md, section 9).
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct KeySummary {

@@ -1,5 +1,5 @@
-//! The command line, one file a subcommand. Beside a running server it writes rows and jobs only: the server owns the
-//! index and the files (contract.md, section 11).
+//! The command line, with one file per subcommand. While a server runs, commands write only rows and jobs: the server owns the index and
+//! the files (contract.md, section 11).
 
 mod ai;
 mod app;
@@ -91,7 +91,7 @@ enum Command {
     Completions(completions::CompletionsArgs),
 }
 
-/// Every command with its arguments, for what describes them.
+/// Returns the definition of every command with its arguments, for help and completions.
 pub fn command() -> clap::Command {
     Cli::command()
 }
@@ -111,7 +111,7 @@ pub fn run() -> ExitCode {
 
 /// Prints why the arguments could not be parsed. Help and version come this way too, and are no errors.
 fn refuse(error: &clap::Error) -> ExitCode {
-    // It may stand in arguments that could not be parsed.
+    // `--json` may be among arguments that could not be parsed.
     let json = std::env::args_os().any(|argument| argument == "--json");
     if json && error.use_stderr() {
         failure::print_usage(error);

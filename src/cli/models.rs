@@ -1,4 +1,4 @@
-//! `carrel models`: the local models, which search by meaning and transcripts need.
+//! `carrel models`: the local models, which are required for search by meaning and for transcripts.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -56,7 +56,7 @@ pub async fn core(settings: &Settings) -> Result<CoreContext, Failure> {
     migrated(settings, db).await
 }
 
-/// The same, and creates the database where there is none. One that was lost is not created again.
+/// The same, and creates the database where there is none. One that was lost is not replaced.
 ///
 /// # Errors
 /// The database was lost, or cannot be opened or created.

@@ -43,7 +43,7 @@ impl CommandOutput {
     /// Prints it and says how the process is to end.
     pub fn print(&self, json: bool) -> ExitCode {
         if self.json.is_null() {
-            // Nothing to print: stdout is not even locked, for a thread that was left behind may hold it.
+            // Nothing to print. stdout is not even locked, because a thread that still runs may hold the lock.
             return if self.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         }
         match self.write(json, &mut io::stdout().lock()) {
@@ -75,7 +75,7 @@ pub fn shown(text: &str) -> String {
     text.chars().map(|c| if is_control_or_bidi(c) { '?' } else { c }).collect()
 }
 
-/// Rows under their heads, each column as wide as its widest text.
+/// Formats a table with a header, each column as wide as its widest text.
 pub fn table<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> String {
     let heads = heads.map(str::to_owned);
     let mut widths = [0; N];
@@ -107,7 +107,7 @@ mod tests {
 
     impl Display for AccountReport {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "made the account\n{}\n", self.user_id)
+            write!(f, "created the account\n{}\n", self.user_id)
         }
     }
 
@@ -122,7 +122,7 @@ mod tests {
         let output = CommandOutput::of(&AccountReport { user_id: "u1" }).unwrap();
 
         assert_eq!(written(&output, true), "{\"userId\":\"u1\"}\n");
-        assert_eq!(written(&output, false), "made the account\nu1\n");
+        assert_eq!(written(&output, false), "created the account\nu1\n");
     }
 
     #[test]

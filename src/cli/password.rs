@@ -1,5 +1,5 @@
-//! A password: a line of standard input, or typed twice at a terminal without being shown. Never an argument, where the
-//! list of processes and the shell's history would show it.
+//! Reads a password: a line of standard input, or typed twice at a terminal without being shown. It is never an argument, because the
+//! process list and the shell's history would show it.
 
 use std::io::{self, BufRead, IsTerminal};
 
@@ -14,7 +14,7 @@ pub fn read(from_stdin: bool) -> Result<String, Failure> {
         return Err(Failure::NoTerminal);
     }
     let typed = ask("Password: ")?;
-    let again = ask("The same again: ")?;
+    let again = ask("Repeat the password: ")?;
     if typed == again { Ok(typed) } else { Err(Failure::PasswordsDiffer) }
 }
 
@@ -22,7 +22,7 @@ fn ask(words: &str) -> Result<String, Failure> {
     rpassword::prompt_password(words).map_err(Failure::Password)
 }
 
-/// One line, without its end; spaces belong to the password.
+/// Reads one line without its line break; spaces belong to the password.
 fn first_line(from: &mut impl BufRead) -> io::Result<String> {
     let mut line = String::new();
     if from.read_line(&mut line)? == 0 {

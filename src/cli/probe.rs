@@ -1,4 +1,4 @@
-//! Finds out whether a server runs, by a request to the address that it listens on.
+//! Detects whether a server runs, by a request to the address that it listens on.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub struct ServerAnswer {
     pub index: Option<IndexHealth>,
 }
 
-/// Whether a server runs, so that it does the jobs that commands leave.
+/// Whether a server runs, which executes the jobs that commands enqueue.
 pub async fn is_server_running(settings: &Settings) -> bool {
     matches!(find_state(settings).await, ServerState::Ready | ServerState::NotReady)
 }
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn body_that_is_missing_or_incomplete_tells_nothing() {
+    fn missing_or_incomplete_body_has_no_state() {
         let starting = parse_body(b"HTTP/1.1 503 Service Unavailable\r\n\r\n{\"ready\":false}").unwrap();
         assert!(storage_of(&starting).is_none() && index_of(&starting).is_none());
         assert!(parse_body(b"HTTP/1.1 503 Service Unavailable\r\n\r\n").is_none());
@@ -147,7 +147,7 @@ mod tests {
 
     #[tokio::test]
     async fn server_is_not_running_where_nothing_listens() {
-        // Bound and not listened on for us: closed again at once, so that the connection is refused.
+        // The port is bound and closed again at once, so that the connection is refused.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let listen = [("CARREL__SERVER__LISTEN".to_owned(), free.to_string())];
         let settings = Settings::load(None, listen.into_iter()).unwrap();

@@ -6,7 +6,7 @@ const OF_KNOWN_SIZE: &str = "{msg} {bar:30} {bytes} of {total_bytes}, {eta} to g
 const OF_UNKNOWN_SIZE: &str = "{msg} {spinner} {bytes}";
 const COUNT: &str = "{msg} {spinner} {human_pos}";
 
-/// Counts bytes, of `total` where that is known.
+/// Counts bytes, out of the total if that is known.
 pub fn bytes(what: String, total: Option<u64>) -> ProgressBar {
     let (bar, template) = match total {
         Some(total) => (ProgressBar::new(total), OF_KNOWN_SIZE),
@@ -15,12 +15,12 @@ pub fn bytes(what: String, total: Option<u64>) -> ProgressBar {
     styled(bar, template).with_message(what)
 }
 
-/// Counts things whose total is unknown.
+/// Counts items whose total is unknown.
 pub fn count(what: &'static str) -> ProgressBar {
     styled(ProgressBar::new_spinner(), COUNT).with_message(what)
 }
 
-/// A template that cannot be read leaves the bar as it is made.
+/// If the template cannot be parsed, the bar keeps its default style.
 fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),

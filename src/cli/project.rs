@@ -39,7 +39,7 @@ pub struct CreateProjectArgs {
     /// What the project is about
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// What assistants are told when they read the project
+    /// Instructions to assistants that read the project
     #[arg(long, value_name = "TEXT")]
     instructions: Option<String>,
 }

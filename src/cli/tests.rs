@@ -1,11 +1,11 @@
-//! What the command line takes and what it refuses, before anything is opened.
+//! Which command lines are accepted and which are refused, before anything is opened.
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 
 use super::*;
 
-/// Settings of a separate service: nothing else has its folder, and nothing listens where it would.
+/// Settings with a separate folder, and with an address that nothing listens on.
 pub fn settings(name: &str) -> Settings {
     let place = std::env::temp_dir().join(format!("carrel-cli-{name}-{}", std::process::id()));
     let variables =
@@ -86,7 +86,7 @@ fn every_subcommand_takes_json_at_its_end() {
 }
 
 #[test]
-fn mistake_is_reported_with_what_is_allowed() {
+fn invalid_value_is_reported_with_the_allowed_ones() {
     let mistakes = [
         ("user add --email a@b.example --plan gold", "free, pro, research"),
         ("key create --user a@b.example --kind web --name N", "rest, mcp"),

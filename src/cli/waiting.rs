@@ -1,4 +1,4 @@
-//! Waits for a job that the running server does, and prints why it does not continue.
+//! Waits for a job that the running server executes, and prints why it does not continue.
 
 use std::io::{self, Write};
 
@@ -84,7 +84,7 @@ impl WaitNotice<'_> {
 
     fn print(&mut self, reason: String) {
         if self.last.as_ref() != Some(&reason) {
-            let line = format!("carrel: waiting: {reason}. The job is saved: you may stop waiting.");
+            let line = format!("carrel: waiting: {reason}. The job is stored: you may stop waiting.");
             // A closed stderr is ignored.
             self.bar.suspend(|| writeln!(io::stderr(), "{line}")).ok();
             self.last = Some(reason);

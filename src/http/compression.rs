@@ -22,8 +22,8 @@
 //! | Requests with | Compressed | Because |
 //! |---|---|---|
 //! | an API key or an access token | yes | No browser sends these headers by itself, so another site cannot cause such requests. A secret in a response, such as the signature of an upload's URL, is made for that response, so no second request can be compared with it. |
-//! | a cookie | when `Sec-Fetch-Site` is `same-origin` | A link of another site opens a page of `/app/api` with the session's cookie (`SameSite=Lax`); the path in `meta` and the words of a search stand beside the user's library. Browsers send this header over https and to localhost; over http an observer can read the response anyway. |
-//! | whatever, below `/oauth` | no | The consent page shows parameters of its URL beside the ticket of its form, and tokens and client secrets stand beside what the client sent. These responses are short. |
+//! | a cookie | when `Sec-Fetch-Site` is `same-origin` | A link of another site opens a page of `/app/api` with the session's cookie (`SameSite=Lax`); the response has the path and the words of a search together with the user's library. Browsers send this header over https and to localhost; over http an observer can read the response anyway. |
+//! | any credential, below `/oauth` | no | The consent page has parameters of its URL together with the ticket of its form, and other responses have tokens and client secrets together with what the client sent. These responses are short. |
 //! | nothing | yes | There is no secret in the response. |
 
 use std::io::{self, Write};
@@ -56,7 +56,7 @@ const GZIP_LEVEL: u32 = 5;
 const BROTLI_QUALITY: u32 = 4;
 /// The window of Brotli, as the logarithm of its bytes.
 const BROTLI_WINDOW_BITS: (u32, u32) = (16, 20);
-/// What the encoder of Brotli writes at a time.
+/// The size of the output buffer of the Brotli encoder.
 const BROTLI_BUFFER_BYTES: usize = 8 << 10;
 
 /// How a body is compressed.
@@ -77,7 +77,7 @@ impl Coding {
         let brotli = quality(ContentEncoding::Brotli).unwrap_or(Quality::ZERO);
         let gzip = quality(ContentEncoding::Gzip).unwrap_or(Quality::ZERO);
         let (coding, best) = if brotli >= gzip { (Self::Brotli, brotli) } else { (Self::Gzip, gzip) };
-        // A client that does not mention the plain body accepts it, but asks for it by that no more than for the others.
+        // A client that does not mention the plain body accepts it, but does not prefer it to a coding that it mentions.
         let plain = own(ContentEncoding::Identity).unwrap_or(Quality::ZERO);
         (best > Quality::ZERO && best >= plain).then_some(coding)
     }
@@ -90,7 +90,7 @@ impl Coding {
         })
     }
 
-    /// Compresses a body. Its capacity is its length: spare capacity would stand in memory while a slow reader takes it.
+    /// Compresses a body. Its capacity is its length: spare capacity would occupy memory while a slow client reads it.
     fn encode(self, body: &[u8]) -> io::Result<Vec<u8>> {
         let encoded = Vec::with_capacity(body.len() / 4);
         let mut encoded = match self {
@@ -164,7 +164,7 @@ fn is_compressible(response: &HttpResponse<BoxBody>) -> bool {
         && ![CONTENT_ENCODING, CONTENT_RANGE, ETAG].iter().any(|name| headers.contains_key(name))
 }
 
-/// Whether the type is one that compression shortens. Pictures, recordings and archives are compressed already.
+/// Whether the type is one that compression shortens. Images, recordings and archives are already compressed.
 fn is_text(headers: &HeaderMap) -> bool {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -173,7 +173,7 @@ fn is_text(headers: &HeaderMap) -> bool {
     is_named || essence.starts_with("text/") || essence.ends_with("+json") || essence.ends_with("+xml")
 }
 
-/// Whether the compressed length tells an attacker nothing that must stay secret; the table at the head says why.
+/// Whether the compressed length reveals no secret to an attacker; the table in the module documentation explains why.
 fn may_show_length(request: &HttpRequest) -> bool {
     let is_oauth = request.path().starts_with("/oauth/");
     let has_cookie = request.headers().contains_key(COOKIE);
@@ -201,7 +201,7 @@ async fn encoded(request: &HttpRequest, coding: Coding, body: Bytes) -> Option<B
     }
 }
 
-/// Says that the response depends on `Accept-Encoding`, in the one header that names the others.
+/// Adds `Accept-Encoding` to the `Vary` header, as one header with the names that it has.
 fn vary_by_coding(headers: &mut HeaderMap) {
     let named: Vec<&str> = headers.get_all(VARY).filter_map(|value| value.to_str().ok()).collect();
     let named = [named, vec!["Accept-Encoding"]].concat().join(", ");
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn length_is_shown_where_no_other_site_can_ask() {
+    fn length_is_shown_where_no_other_site_can_send_requests() {
         const COOKIE: (&str, &str) = ("Cookie", "carrel_session=x");
         const SAME_ORIGIN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
 
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_some_length_is_compressible() {
+    fn long_text_is_compressible() {
         let response = |kind: &'static str, length: usize| {
             HttpResponse::Ok().content_type(kind).body("x".repeat(length))
         };
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn coding_is_named_beside_what_else_the_response_varies_by() {
+    fn accept_encoding_is_added_to_the_vary_header() {
         let mut response = HttpResponse::Ok().insert_header((VARY, "Authorization, X-API-Key")).finish();
         vary_by_coding(response.headers_mut());
 

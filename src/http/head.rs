@@ -7,7 +7,7 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::middleware::Next;
 
-/// Passes a HEAD on as the GET that it stands for.
+/// Handles a HEAD request as the GET request with the same target.
 ///
 /// # Errors
 /// Those of the service behind it.

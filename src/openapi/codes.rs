@@ -1,5 +1,5 @@
-//! Which routes of REST may answer with which code (spec.md: Errors; contract.md, section 2). Statuses and descriptions come from
-//! the table in [`errors`].
+//! Which REST routes may return which error codes (spec.md: Errors; contract.md, section 2). Statuses and descriptions come from the
+//! table in [`errors`].
 
 use std::sync::LazyLock;
 
@@ -10,47 +10,48 @@ use serde_json::{Value, json};
 use crate::routing::Route;
 use crate::schema::{has_field, is_id};
 
-/// A code.
+/// An error code.
 #[derive(Debug)]
 pub struct Code {
     /// Its name.
     pub name: &'static str,
-    /// The status that it comes with.
+    /// The HTTP status of its responses.
     pub status: u16,
-    /// When it comes: the descriptions of all errors that share it.
+    /// The descriptions of all errors that share the code.
     pub about: String,
     routes: Routes,
 }
 
-/// Which routes may answer with a code.
+/// Which routes may return a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Routes {
     /// All routes.
     All,
-    /// Those that need a scope.
+    /// Routes that require a scope.
     Scoped,
-    /// Those that name an object by its id or its name.
+    /// Routes that identify an object by its id or its name.
     Naming,
-    /// Those that take a body.
+    /// Routes with a request body.
     WithBody,
-    /// Those whose body names a URL, and these.
+    /// Routes whose body has a URL, and these.
     WithUrl(&'static [&'static str]),
-    /// POST, by reason of its Idempotency-Key.
+    /// POST routes, because of `Idempotency-Key`.
     Post,
-    /// These.
+    /// Only these routes.
     Only(&'static [&'static str]),
-    /// None that the document describes: the web app's, the URL that a file is sent to, a path or a method without a route.
+    /// No route of the document: the code is returned by routes of the web app, by the URL that a file is sent to, or for a path or method
+    /// without a route.
     Undescribed,
 }
 
-/// What the schema of `error.code` says before the list of all codes.
+/// The description of the schema of `error.code`, before the list of all codes.
 const CODE_ABOUT: &str = "Stable code of the error. Each response lists the codes that it may have. All codes, with their \
                           HTTP statuses:";
 
 const COMPLETE: &[&str] = &["POST /uploads/:id/complete"];
 const INTO_PROJECTS: &[&str] = &["POST /projects/:id/items", "POST /projects/:id/notes"];
 
-/// The routes that may answer with each code of the table.
+/// The routes that may return each code of the table.
 const ROUTES: &[(&str, Routes)] = &[
     ("VALIDATION_FAILED", Routes::All),
     ("SCOPE_NOT_ALLOWED", Routes::Undescribed),
@@ -105,12 +106,12 @@ fn routes_of(code: &str) -> Routes {
     ROUTES.iter().find(|(name, _)| *name == code).map_or(Routes::Undescribed, |(_, routes)| *routes)
 }
 
-/// Those that this route may answer with.
+/// Returns the codes that this route may return.
 pub fn of_route(route: &'static Route) -> impl Iterator<Item = &'static Code> {
     CODES.iter().filter(move |code| code.routes.include(route))
 }
 
-/// The schema of `error.code`: every code, with its status and when it comes.
+/// Returns the schema of `error.code`, which describes every code with its status.
 pub fn schema() -> Value {
     let lines = CODES.iter().map(|code| format!("- `{}` ({}): {}", code.name, code.status, code.about));
     let list = lines.collect::<Vec<_>>().join("\n");
@@ -118,7 +119,7 @@ pub fn schema() -> Value {
 }
 
 impl Code {
-    /// The row of the manual's table of codes.
+    /// Returns the row of the code in the manual's table.
     pub fn manual_row(&self) -> String {
         format!("| {} | `{}` | {} |", self.status, self.name, self.about)
     }
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_answer_with_the_codes_of_their_kind() {
+    fn routes_have_the_codes_of_their_kind() {
         let of_route = |name: &str| {
             let route = crate::rest::V2.iter().find(|route| route.name == name).unwrap();
             of_route(route).map(|code| code.name).collect::<Vec<_>>()

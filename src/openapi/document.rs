@@ -1,4 +1,4 @@
-//! The OpenAPI document: authentication, the operations of both tables of routes, and the components.
+//! The OpenAPI document: authentication, the operations of both route tables, and the components.
 
 use std::collections::BTreeSet;
 
@@ -75,7 +75,7 @@ pub fn document(base_url: &str) -> Value {
 #[derive(Default)]
 struct DocumentBuilder {
     paths: Map<String, Value>,
-    /// In the order in which they first come.
+    /// The tags, in order of first use.
     groups: Vec<String>,
     names: BTreeSet<String>,
     errors: ErrorResponses,
@@ -90,13 +90,13 @@ impl DocumentBuilder {
         }
         let mut name = operation::name(route);
         if !self.names.insert(name.clone()) {
-            // One operation may stand behind two routes.
+            // Two routes may have the same operation.
             name = format!("{name}{}", route.name.replace(|c: char| !c.is_ascii_alphanumeric(), ""));
             self.names.insert(name.clone());
         }
         let described = operation::describe(route, &name, generator, &mut self.errors);
-        let at = self.paths.entry(path).or_insert_with(|| json!({}));
-        if let Some(methods) = at.as_object_mut() {
+        let entry = self.paths.entry(path).or_insert_with(|| json!({}));
+        if let Some(methods) = entry.as_object_mut() {
             methods.insert(route.method.as_str().to_ascii_lowercase(), described);
         }
     }

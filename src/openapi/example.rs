@@ -1,12 +1,12 @@
-//! Examples, made from the shapes themselves, so that none is ever of another shape.
+//! Examples, generated from the schemas, so that every example is valid for its schema.
 
 use serde_json::{Map, Value, json};
 
 const ID: &str = "01920c4e-7a10-7c3e-9d52-3b1f6a7c8e90";
 const TIME: &str = "2024-05-06T07:08:09.000Z";
 
-/// What stands for a text of this name.
-const TEXTS: &[(&str, &str)] = &[
+/// The example of a string field of this name.
+const TEXT_EXAMPLES: &[(&str, &str)] = &[
     ("answer", "Ants find the shortest way by the scent that each leaves behind [1]."),
     ("author", "Ada Example"),
     ("bodyMd", "Read **this** first."),
@@ -34,8 +34,8 @@ const TEXTS: &[(&str, &str)] = &[
     ("title", "The ways of ants"),
 ];
 
-/// What stands for a whole number of this name, so that offsets and lengths fit the text beside them.
-const NUMBERS: &[(&str, i64)] = &[
+/// The example of an integer field of this name. Offsets and lengths match the example text of the same object.
+const INTEGER_EXAMPLES: &[(&str, i64)] = &[
     ("endOffset", 34),
     ("offset", 0),
     ("ordinal", 0),
@@ -46,8 +46,8 @@ const NUMBERS: &[(&str, i64)] = &[
     ("wordCount", 7),
 ];
 
-/// What a saved page that was read lacks: it has not failed, nothing of it is left, and it is nothing else.
-const LACKING: &[&str] = &[
+/// Fields that are null in the example, which is a completely read saved page that did not fail.
+const NULL_FIELDS: &[&str] = &[
     "deletedAt",
     "endSeconds",
     "entryId",
@@ -61,21 +61,21 @@ const LACKING: &[&str] = &[
     "startSeconds",
 ];
 
-/// The state of the example, where the type lists states.
-const STATES: &[&str] = &["ready", "active"];
+/// The states that examples have, if their schema allows one of them.
+const EXAMPLE_STATES: &[&str] = &["ready", "active"];
 
 /// The request that a response belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The path, with its variables.
     pub path: &'a str,
-    /// The method, in small letters.
+    /// The method, in lower case.
     pub method: &'a str,
     /// The status of the response.
     pub status: &'a str,
 }
 
-/// A success with data of this schema.
+/// Returns an example of a success response with data of this schema.
 pub fn success(schema: &Value, request: Request<'_>, schemas: &Map<String, Value>) -> Value {
     let data = schema.pointer("/properties/data").map(|data| of(data, "data", schemas));
     let meta = json!({
@@ -87,7 +87,7 @@ pub fn success(schema: &Value, request: Request<'_>, schemas: &Map<String, Value
     json!({ "success": true, "data": data, "meta": meta })
 }
 
-/// An error with this code, of any operation.
+/// Returns an example of an error response with this code.
 pub fn error(status: u16, code: &str, message: &str) -> Value {
     json!({
         "success": false,
@@ -97,7 +97,7 @@ pub fn error(status: u16, code: &str, message: &str) -> Value {
     })
 }
 
-/// A path with values in place of its variables.
+/// Returns a path with example values for its variables.
 pub fn path(pattern: &str) -> String {
     let parts = pattern.split('/').map(|part| match part {
         "{name}" => "biology",
@@ -107,7 +107,7 @@ pub fn path(pattern: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// A request of this shape: what must be given, or where nothing must, the first that may.
+/// Returns an example of a request: its required fields, or the first optional one if none is required.
 pub fn request(schema: &Value, schemas: &Map<String, Value>) -> Value {
     let Some(properties) = schema["properties"].as_object() else { return json!({}) };
     let required: Vec<&str> =
@@ -121,7 +121,7 @@ pub fn request(schema: &Value, schemas: &Map<String, Value>) -> Value {
     Value::Object(shown)
 }
 
-/// A value of this shape, under this name.
+/// Returns an example of a value of this schema, for a field of this name.
 pub fn of(schema: &Value, name: &str, schemas: &Map<String, Value>) -> Value {
     if let Some(named) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
         return schemas.get(named).map_or(Value::Null, |schema| of(schema, name, schemas));
@@ -139,8 +139,8 @@ pub fn of(schema: &Value, name: &str, schemas: &Map<String, Value>) -> Value {
         "object" => {
             let members = schema["properties"].as_object().into_iter().flatten();
             let shown = |name: &String, part: &Value| {
-                let lacks = may_lack(part) && LACKING.contains(&name.as_str());
-                if lacks { Value::Null } else { of(part, name, schemas) }
+                let is_null = is_nullable(part) && NULL_FIELDS.contains(&name.as_str());
+                if is_null { Value::Null } else { of(part, name, schemas) }
             };
             Value::Object(members.map(|(name, part)| (name.clone(), shown(name, part))).collect())
         }
@@ -153,14 +153,14 @@ pub fn of(schema: &Value, name: &str, schemas: &Map<String, Value>) -> Value {
     }
 }
 
-/// The state in which something is mostly seen.
+/// Returns the most common state that the schema allows.
 fn state(schema: &Value) -> Option<&Value> {
     let states = schema["enum"].as_array()?;
-    states.iter().find(|state| state.as_str().is_some_and(|state| STATES.contains(&state)))
+    states.iter().find(|state| state.as_str().is_some_and(|state| EXAMPLE_STATES.contains(&state)))
 }
 
 /// Whether a member may be null.
-fn may_lack(schema: &Value) -> bool {
+fn is_nullable(schema: &Value) -> bool {
     let is_null = |schema: &Value| schema["type"] == "null";
     schema["type"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "null"))
         || schema["anyOf"].as_array().is_some_and(|choices| choices.iter().any(is_null))
@@ -168,11 +168,11 @@ fn may_lack(schema: &Value) -> bool {
 
 fn whole(schema: &Value, name: &str) -> i64 {
     let least = schema["minimum"].as_i64().unwrap_or(0);
-    let told = NUMBERS.iter().find(|(of, _)| *of == name).map(|(_, number)| *number);
-    told.filter(|number| *number >= least).unwrap_or(least.max(1))
+    let example = INTEGER_EXAMPLES.iter().find(|(of, _)| *of == name).map(|(_, number)| *number);
+    example.filter(|number| *number >= least).unwrap_or(least.max(1))
 }
 
-/// Returns a separate id for each kind of object.
+/// Returns a different id for each kind of object.
 fn id(name: &str) -> String {
     let kind = name.bytes().fold(0x90_u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte));
     ID.strip_suffix("90")
@@ -180,7 +180,7 @@ fn id(name: &str) -> String {
         .map_or_else(|| ID.to_owned(), |head| format!("{head}{kind:02x}"))
 }
 
-/// The first type that is not null.
+/// Returns the first type that is not null.
 fn kind(schema: &Value) -> &str {
     match &schema["type"] {
         Value::String(kind) => kind,
@@ -200,7 +200,7 @@ fn text(schema: &Value, name: &str) -> String {
     if name.to_ascii_lowercase().ends_with("url") {
         return "https://example.com/ants".to_owned();
     }
-    TEXTS
+    TEXT_EXAMPLES
         .iter()
         .find(|(of, _)| *of == name)
         .map_or_else(|| "words".to_owned(), |(_, text)| (*text).to_owned())
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_example_is_of_the_shape_that_it_shows() {
+    fn example_is_valid_for_its_schema() {
         let schemas = Map::from_iter([(
             "Part".to_owned(),
             json!({ "type": "object", "properties": { "id": { "type": "string", "format": "uuid" } } }),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_a_document_hangs_together() {
+    fn example_of_a_document_is_consistent() {
         let described = crate::openapi::document("https://carrel.example");
         let path =
             "/paths/~1rest~1v2~1documents~1{id}/get/responses/200/content/application~1json/example/data";

@@ -1,5 +1,5 @@
-//! The description of the REST API (OpenAPI 3.1), made from what runs: the tables of routes, and the types of requests
-//! and replies. A route that is in a table is described here.
+//! The description of the REST API (OpenAPI 3.1), generated from the route tables and the types of requests and replies. Every
+//! route of the tables is described.
 
 mod codes;
 mod document;
@@ -20,13 +20,13 @@ pub use document::document;
 
 use crate::http::compression::SharedDocument;
 
-/// Nothing of the page comes from elsewhere, and nothing of it goes elsewhere.
+/// The page loads nothing from other origins and sends nothing to them.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
 const STYLE: &str = include_str!("assets/docs.css");
 const SCRIPT: &str = include_str!("assets/docs.js");
 
-/// Mounts /openapi.json, and /docs with what its page needs.
+/// Mounts /openapi.json, and /docs with the assets of its page.
 pub fn mount(config: &mut ServiceConfig) {
     config
         .app_data(Data::new(RenderedDocuments::default()))
@@ -36,7 +36,7 @@ pub fn mount(config: &mut ServiceConfig) {
         .route("/docs/docs.js", web::get().to(async || asset("text/javascript; charset=utf-8", SCRIPT)));
 }
 
-/// The description and its page. They are rendered once, because they change with the program only.
+/// The description and its page. They are rendered once, because they change only with the version of the program.
 #[derive(Default)]
 struct RenderedDocuments {
     document: OnceLock<SharedDocument>,

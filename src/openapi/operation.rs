@@ -9,7 +9,7 @@ use super::responses::{self, ErrorResponses};
 use crate::routing::Route;
 use crate::schema;
 
-/// The path with its variable parts named as in the activity view.
+/// Returns the path with its variables named as in the activity view.
 pub fn path(route: &Route) -> String {
     let (_, pattern) = route.name.split_once(' ').unwrap_or_default();
     let parts = pattern.split('/').map(|part| match part.strip_prefix(':') {
@@ -19,12 +19,12 @@ pub fn path(route: &Route) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// What it is about: the first part of its path.
+/// Returns its tag: the first segment of its path.
 pub fn group(route: &Route) -> String {
     route.pattern.split('/').nth(1).unwrap_or_default().to_owned()
 }
 
-/// The operation's name, in the way of the wire: `listBookmarks`.
+/// Returns the operation's id in camel case: `listBookmarks`.
 pub fn name(route: &Route) -> String {
     let name = (route.operation)();
     let name = name.split('<').next().unwrap_or(name).rsplit("::").next().unwrap_or(name);
@@ -32,7 +32,7 @@ pub fn name(route: &Route) -> String {
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// The operation's name as words: `List bookmarks`.
+/// Converts the operation's id to words: `List bookmarks`.
 fn words(name: &str) -> String {
     let mut said = String::new();
     for letter in name.chars() {
@@ -114,7 +114,7 @@ fn parameters(route: &Route, request: &Value) -> Vec<Value> {
     all
 }
 
-/// A variable part of the path: a name, or else an id.
+/// Describes a variable of the path: a name, or else an id.
 fn variable(name: &str) -> Value {
     let schema = match name {
         "name" => json!({ "type": "string", "minLength": 1 }),
@@ -130,7 +130,7 @@ fn body(schema: Value) -> Value {
     })
 }
 
-/// Adds an example to every parameter, body and success response. Error responses have theirs.
+/// Adds an example to every parameter, body and success response. Error responses already have one.
 pub fn give_examples(paths: &mut Map<String, Value>, schemas: &Map<String, Value>) {
     for (path, methods) in paths {
         let Some(methods) = methods.as_object_mut() else { continue };
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_operation_is_named_by_its_type() {
+    fn operation_is_named_by_its_type() {
         assert_eq!(words("listBookmarks"), "List bookmarks");
         assert_eq!(needs(&["read:library"]), "Requires the scope `read:library`.");
     }

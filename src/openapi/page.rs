@@ -1,18 +1,18 @@
-//! The description as an HTML page, rendered from the same document that programs get.
+//! The description as an HTML page, rendered from the OpenAPI document.
 
 use askama::Template;
 use serde_json::Value;
 
 use super::example;
 
-/// The variable of the shell that the examples take the API key from.
+/// The shell variable from which the examples read the API key.
 const KEY_VARIABLE: &str = "CARREL_KEY";
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
-/// The page of this description.
+/// Renders the page of this document.
 ///
 /// # Errors
-/// The template cannot be filled; nothing of the document leads to that.
+/// The template cannot be rendered; no document causes that.
 pub fn render(document: &Value) -> Result<String, askama::Error> {
     Page::of(document).render()
 }
@@ -127,7 +127,7 @@ struct Operation {
     method: &'static str,
     path: String,
     summary: String,
-    /// What the search of the page looks in, in small letters.
+    /// The text that the search of the page matches, in lower case.
     words: String,
     about: Vec<String>,
     tables: Vec<Table>,
@@ -222,8 +222,8 @@ impl Operation {
     }
 }
 
-/// The request as a command that a shell runs as it is: with values for the variables of the path and for required parameters, and
-/// the key from [`KEY_VARIABLE`].
+/// Returns the request as a runnable shell command, with values for the variables of the path and for required parameters, and the key
+/// from [`KEY_VARIABLE`].
 fn request(method: &str, path: &str, described: &Value, server: &str) -> String {
     let parameters = described["parameters"].as_array().into_iter().flatten();
     let required = parameters.filter(|parameter| parameter["in"] == "query" && parameter["required"] == true);
@@ -244,18 +244,18 @@ fn request(method: &str, path: &str, described: &Value, server: &str) -> String 
     command
 }
 
-/// A text as one word of a shell.
+/// Quotes a text as one word of a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// The component that a reference leads to, or the value itself.
+/// Returns the component that a reference points to, or the value itself.
 fn resolved<'a>(value: &'a Value, document: &'a Value) -> &'a Value {
     let pointer = value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
     pointer.map_or(value, |pointer| at(document, pointer))
 }
 
-/// The fields of a body; of one with several shapes, each shape's own.
+/// Returns the fields of a body; for a body with several variants, the fields of each.
 fn body_rows(schema: &Value) -> Vec<Row> {
     let mut rows = Vec::new();
     gather(schema, "", &mut rows);
@@ -265,8 +265,8 @@ fn body_rows(schema: &Value) -> Vec<Row> {
 fn gather(schema: &Value, within: &str, rows: &mut Vec<Row>) {
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let may_be = |(_, part): &(&String, &Value)| part["type"] != "null";
-    for (name, part) in schema["properties"].as_object().into_iter().flatten().filter(may_be) {
+    let is_allowed = |(_, part): &(&String, &Value)| part["type"] != "null";
+    for (name, part) in schema["properties"].as_object().into_iter().flatten().filter(is_allowed) {
         let whole = format!("{within}{name}");
         let place = if within.is_empty() { "body" } else { "within" };
         rows.push(Row {
@@ -299,7 +299,7 @@ impl Row {
 impl Response {
     fn of(status: &str, response: &Value) -> Self {
         let example = at(response, "/content/application~1json/example");
-        // All errors look alike, so only the examples of successes are worth their room.
+        // All errors have the same form, so only success responses show an example.
         let example =
             if status.starts_with('2') && !example.is_null() { pretty(example) } else { String::new() };
         Self {
@@ -311,7 +311,7 @@ impl Response {
     }
 }
 
-/// A shape in a few words: `string (uuid)`, `integer, 1 to 100`, `one of a, b`.
+/// Summarizes a schema: `string (uuid)`, `integer, 1 to 100`, `one of a, b`.
 fn kind(schema: &Value) -> String {
     if let Some(choices) = schema["anyOf"].as_array() {
         return choices.iter().map(kind).collect::<Vec<_>>().join(" or ");
@@ -345,17 +345,17 @@ fn bounds(schema: &Value) -> String {
         .unwrap_or_default()
 }
 
-/// What stands at this place (RFC 6901); null where nothing does.
-fn at<'a>(within: &'a Value, place: &str) -> &'a Value {
-    within.pointer(place).unwrap_or(&Value::Null)
+/// Returns the value at this JSON pointer (RFC 6901); null if there is none.
+fn at<'a>(within: &'a Value, pointer: &str) -> &'a Value {
+    within.pointer(pointer).unwrap_or(&Value::Null)
 }
 
-/// Markdown of several paragraphs, as plain text.
+/// Converts Markdown of several paragraphs to plain text.
 fn paragraphs(words: &Value) -> Vec<String> {
     sentence(words).split("\n\n").map(str::to_owned).collect()
 }
 
-/// Markdown, whose only marks are backticks, as plain text.
+/// Converts Markdown, whose only marks are backticks, to plain text.
 fn sentence(words: &Value) -> String {
     text(words).replace('`', "")
 }
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_is_said_in_a_few_words() {
+    fn schema_is_summarized() {
         assert_eq!(kind(&json!({ "type": "integer", "minimum": 1, "maximum": 100 })), "integer, 1 to 100");
         assert_eq!(
             kind(&json!({ "anyOf": [{ "type": "string", "format": "uuid" }, { "type": "null" }] })),

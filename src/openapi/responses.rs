@@ -11,8 +11,8 @@ use super::example;
 use crate::routing::Route;
 use crate::schema;
 
-/// The error responses of all operations, by the names under which they are components. Responses with the same codes are one,
-/// because generators of clients make types for each response that is declared within an operation.
+/// The error responses of all operations, by the names of their components. Responses with the same codes are one component, because
+/// client generators create a type for each response that is defined in an operation itself.
 #[derive(Default)]
 pub struct ErrorResponses(BTreeMap<String, Value>);
 
@@ -31,25 +31,25 @@ impl ErrorResponses {
     }
 }
 
-/// The name of a response by its codes: `ScopeRequired`, `ConflictOrProjectArchived`.
+/// Names a response by its codes: `ScopeRequired`, `ConflictOrProjectArchived`.
 fn component_name(codes: &[&Code]) -> String {
     let names = codes.iter().map(|code| code.name.split('_').map(capitalized).collect::<String>());
     names.collect::<Vec<_>>().join("Or")
 }
 
 fn capitalized(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().into_iter().chain(letters.map(|letter| letter.to_ascii_lowercase())).collect()
+    let mut chars = word.chars();
+    chars.next().into_iter().chain(chars.map(|c| c.to_ascii_lowercase())).collect()
 }
 
-/// The description of a reply's type.
+/// Returns the description of a reply's type.
 pub fn reply_description(reply: &Value, generator: &SchemaGenerator) -> String {
     let named = reply["$ref"].as_str().and_then(|path| path.rsplit('/').next());
     let whole = named.and_then(|name| generator.definitions().get(name)).unwrap_or(reply);
     schema::described_by(whole).unwrap_or("The request succeeded.").to_owned()
 }
 
-/// All responses of an operation, by status.
+/// Describes all responses of an operation, by status.
 pub fn describe(
     route: &'static Route,
     reply: &Value,
@@ -105,7 +105,7 @@ fn error_response(status: u16, codes: &[&Code]) -> Value {
     let first = codes.first().map(|code| example::error(status, code.name, &code.about));
     json!({
         "description": lines.join("\n\n"),
-        // All errors have one schema, so that clients have one type. Which codes this response may have is for readers and tests.
+        // All errors have one schema, so that clients have one type. The codes of this response are listed for readers and tests.
         "x-error-codes": names,
         "headers": headers(more),
         "content": {
@@ -136,7 +136,7 @@ fn headers(more: &[(&str, &str, &str)]) -> Value {
     Value::Object(all.collect())
 }
 
-/// The schemas that all responses share.
+/// Returns the schemas that all responses share.
 pub fn schemas() -> Map<String, Value> {
     let text = json!({ "type": "string" });
     let meta = json!({
@@ -165,7 +165,7 @@ pub fn schemas() -> Map<String, Value> {
         "description": "What went wrong.",
         "properties": {
             "code": codes::schema(),
-            "message": { "type": "string", "description": "Description of the error for people." },
+            "message": { "type": "string", "description": "Human-readable description of the error." },
             "details": {
                 "type": "object",
                 "properties": {

@@ -1,5 +1,5 @@
-//! JSON Schemas, made from the types that the program works with: requests from the types that are read, replies from the types
-//! that are written.
+//! JSON Schemas, generated from the types that the program uses: of requests from the types that are parsed, of replies from the types
+//! that are serialized.
 
 mod reply;
 mod request;

@@ -1,4 +1,4 @@
-//! What is answered, from the types that are written.
+//! Schemas of replies, generated from the types that are serialized.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 use validation::separate_null;
 
-/// Where a rule comes from is for who works on the tree: ` (spec.md: Limits)` is left out of what clients read.
+/// Removes references to design documents, such as ` (spec.md: Limits)`, from descriptions: clients do not have those documents.
 fn without_sources(schema: &mut Schema) {
     let Some(Value::String(words)) = schema.get_mut("description") else { return };
     for begins in [" (spec.md", " (contract.md"] {
@@ -17,7 +17,7 @@ fn without_sources(schema: &mut Schema) {
     }
 }
 
-/// Makes schemas that refer to those of named types as components of an API's description.
+/// Creates a generator whose schemas refer to named types as components of an API's description.
 pub fn generator() -> SchemaGenerator {
     let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
@@ -26,8 +26,8 @@ pub fn generator() -> SchemaGenerator {
     settings.with_transform(RecursiveTransform(without_sources)).into_generator()
 }
 
-/// One whole schema without references, in plain words: `anyOf` for what may be null, since clients differ in what else
-/// they read.
+/// Returns the complete schema of a type without references, with `anyOf` for nullable values: clients differ in which other keywords
+/// they support.
 pub fn plain<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12()
         .for_serialize()
@@ -36,22 +36,22 @@ pub fn plain<T: JsonSchema>() -> Value {
             settings.meta_schema = None;
         })
         .with_transform(RecursiveTransform(without_sources))
-        .with_transform(RecursiveTransform(in_plain_words));
+        .with_transform(RecursiveTransform(simplify));
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(members) = schema.as_object_mut() {
-        // The name of a type of ours says nothing to a client.
+        // The names of the types of this program mean nothing to a client.
         members.remove("title");
     }
     schema
 }
 
-/// The words that a schema's type was documented with.
+/// Returns the doc comment of a schema's type.
 pub fn described_by(schema: &Value) -> Option<&str> {
     schema.get("description").and_then(Value::as_str)
 }
 
-/// `type: [x, null]` becomes a choice of two; the widths of our numbers are our own business.
-fn in_plain_words(schema: &mut Schema) {
+/// Replaces `type: [x, null]` by `anyOf`, and removes number formats such as `uint32`, which mean nothing to clients.
+fn simplify(schema: &mut Schema) {
     let Some(members) = schema.as_object_mut() else { return };
     if members
         .get("format")
@@ -70,14 +70,14 @@ mod tests {
     use super::*;
 
     #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "its shape alone is looked at")]
+    #[expect(dead_code, reason = "only its schema is used")]
     struct InnerType {
         /// How many (spec.md: Limits, rule 3), at most.
         count: u32,
     }
 
     #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "its shape alone is looked at")]
+    #[expect(dead_code, reason = "only its schema is used")]
     struct OuterType {
         /// Words, or none.
         words: Option<String>,
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_schema_has_no_references_and_says_null_by_any_of() {
+    fn plain_schema_has_no_references_and_null_by_any_of() {
         let schema = plain::<OuterType>();
 
         assert!(!schema.to_string().contains("$ref") && !schema.to_string().contains("uint32"), "{schema}");

@@ -1,10 +1,10 @@
-//! Schemas of requests, made from the types that read them ([`validation::schema_of`]).
+//! Schemas of requests, generated from the types that parse them ([`validation::schema_of`]).
 
 use serde_json::{Value, json};
 use validation::{Request, remove_null, schema_of};
 
-/// Returns the schema of a request for a model that fills in the arguments of a tool: without `null`, patterns and bounds that say
-/// nothing, because clients differ in what else they read.
+/// Returns the schema of a request for a model that fills in the arguments of a tool: without `null`, patterns and bounds that
+/// restrict nothing, because clients differ in which other keywords they support.
 pub fn for_model<R: Request>() -> Value {
     let mut schema = schema_of::<R>();
     simplify(&mut schema);
@@ -26,8 +26,8 @@ fn simplify(schema: &mut Value) {
     }
 }
 
-/// Returns the schema of a query parameter, without its description, and the description. An empty parameter is a fault, whatever its
-/// type.
+/// Returns the schema of a query parameter, without its description, and the description. An empty parameter is invalid,
+/// whatever its type.
 pub fn for_query(mut property: Value) -> (Value, String) {
     let description = property.as_object_mut().and_then(|members| members.remove("description"));
     remove_null(&mut property);
@@ -40,7 +40,7 @@ pub fn for_query(mut property: Value) -> (Value, String) {
     (property, description.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default())
 }
 
-/// Whether a request has a field of this kind, within lists and objects too. `is` takes the name and the schema of a field.
+/// Whether a request has a field of this kind, including fields within lists and objects. `is` takes the name and the schema of a field.
 pub fn has_field(schema: &Value, is: &dyn Fn(&str, &Value) -> bool) -> bool {
     let properties = schema["properties"].as_object().into_iter().flatten();
     let mut alternatives = ["anyOf", "oneOf"].into_iter().filter_map(|keyword| schema[keyword].as_array());

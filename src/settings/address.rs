@@ -155,12 +155,12 @@ pub enum FilesUrl {
     S3(String),
 }
 
-/// How letters leave.
+/// How e-mails are sent.
 #[derive(Clone, Debug)]
 pub enum MailUrl {
     /// `smtp://...` or `smtps://...`.
     Smtp(Secret),
-    /// A folder that gets one file a letter.
+    /// A folder to which one file per e-mail is written.
     Folder(PathBuf),
 }
 

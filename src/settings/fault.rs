@@ -1,4 +1,4 @@
-//! What is wrong with the settings, one fault a line. No line holds a password or a key.
+//! The faults of the settings, one per line. No line holds a password or a key.
 
 use std::fmt;
 use std::io;
@@ -10,41 +10,41 @@ use figment::value::{Num, Value};
 /// Settings that hold a secret as a whole.
 const SECRETS: [&str; 3] = ["ai.chat.key", "files.access_key", "files.secret_key"];
 
-/// What the name of an unknown setting has when its value may be a secret that went astray. The section of `ai.chat.key`
-/// is among them, for its misspellings.
+/// Parts of the names of unknown settings whose values may be misplaced secrets. The section of `ai.chat.key` is among them,
+/// because the name of the key may be misspelled.
 const SECRET_MARKS: [&str; 5] = ["ai.chat.", "key", "pass", "secret", "token"];
 
-/// A value longer than this is cut: it is there to be recognised.
-const SHOWN: usize = 120;
+/// A longer value is truncated: it is shown only to be recognised.
+const MAX_SHOWN_CHARS: usize = 120;
 
 /// Why the settings could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// The file is not there, or may not be read.
+    /// The file does not exist or cannot be read.
     #[error("could not read the settings of {}: {cause}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         cause: io::Error,
     },
-    /// The file is no TOML.
+    /// The file is not valid TOML.
     #[error("could not read the settings of {}, line {line}: {why}", path.display())]
     NotToml {
         /// The file.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// What the reader of TOML said, without the line itself, which may hold a secret.
+        /// The message of the TOML parser, without the line itself, which may hold a secret.
         why: String,
     },
-    /// Names that are unknown and values that are wrong.
+    /// Unknown names and invalid values.
     #[error("{}", lines(.0))]
     Wrong(Vec<Fault>),
 }
 
-/// One unknown name or one wrong value.
+/// One unknown name or one invalid value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     setting: String,
@@ -52,7 +52,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A name that is no setting; `allowed` are the names that stand where it was looked for.
+    /// Reports an unknown name; `allowed` are the known names of the section in which it was looked up.
     pub(super) fn unknown(setting: String, value: &Value, allowed: &[&str], from: &str) -> Self {
         let names = allowed.join(", ");
         let shown = shown_unknown(&setting, value);
@@ -60,25 +60,25 @@ impl Fault {
         Self { setting, message }
     }
 
-    /// A value that is not allowed.
+    /// Reports a value that is not allowed.
     pub(super) fn wrong(setting: String, value: &Value, expected: &str, from: &str) -> Self {
         let shown = shown_known(&setting, value);
         let message = format!("setting {setting} = {shown}: expected {expected} (from {from})");
         Self { setting, message }
     }
 
-    /// A value that is not there although another setting needs it.
+    /// Reports a missing value that another setting requires.
     pub(super) fn missing(setting: &str, expected: &str) -> Self {
         Self::refused(setting, "", expected)
     }
 
-    /// A value that is allowed in itself, and cannot be had here.
+    /// Reports a value that is valid in itself but is not supported here.
     pub(super) fn refused(setting: &str, value: &str, expected: &str) -> Self {
         let message = format!("setting {setting} = {value:?}: expected {expected}");
         Self { setting: setting.to_owned(), message }
     }
 
-    /// The dotted name.
+    /// Returns the dotted name of the setting.
     pub fn setting(&self) -> &str {
         &self.setting
     }
@@ -90,7 +90,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What would have been right, in words that follow "expected".
+/// Describes the allowed values, to follow "expected".
 pub(super) fn expected(kind: &Kind) -> String {
     match kind {
         Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) => in_words(expected),
@@ -107,7 +107,7 @@ pub(super) fn expected(kind: &Kind) -> String {
     }
 }
 
-/// What serde calls by the name of a type.
+/// Describes a type that serde names in its messages.
 fn in_words(expected: &str) -> String {
     match expected {
         "a boolean" => "true or false".to_owned(),
@@ -125,17 +125,17 @@ fn shown_known(setting: &str, value: &Value) -> String {
     if SECRETS.contains(&setting) {
         return "(hidden)".to_owned();
     }
-    cut(written(value))
+    truncated(written(value))
 }
 
 fn shown_unknown(setting: &str, value: &Value) -> String {
     if SECRET_MARKS.iter().any(|mark| setting.contains(mark)) {
         return "(hidden)".to_owned();
     }
-    cut(written(value))
+    truncated(written(value))
 }
 
-/// The value as it would stand in a file.
+/// Formats the value as in a settings file.
 fn written(value: &Value) -> String {
     match value {
         Value::String(_, text) => format!("{:?}", without_secrets(text)),
@@ -159,8 +159,8 @@ fn number_written(number: Num) -> String {
     }
 }
 
-/// The text without what may be a password: whatever stands before the last `@` of an address, its query, and all of
-/// a text that speaks of a password.
+/// Removes what may be a password from a text: the part of a URL before its last `@`, the query of a URL, and the whole text if it
+/// contains the word "password".
 fn without_secrets(text: &str) -> String {
     if text.to_ascii_lowercase().contains("password") {
         return "(hidden)".to_owned();
@@ -173,8 +173,8 @@ fn without_secrets(text: &str) -> String {
     }
 }
 
-fn cut(text: String) -> String {
-    match text.char_indices().nth(SHOWN) {
+fn truncated(text: String) -> String {
+    match text.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
         None => text,
     }

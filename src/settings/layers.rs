@@ -1,5 +1,5 @@
-//! The layers of the settings, and how they become one value. The built-in layer says which settings there are and
-//! whether each is a text, a number, a truth or a list; what the others give is read as that.
+//! The layers of the settings, and how they are merged into one value. The built-in layer defines which settings exist and
+//! whether each is a string, a number, a boolean or a list; the values of the other layers are converted to that type.
 
 use std::fs;
 use std::path::Path;
@@ -11,45 +11,45 @@ use serde::de::DeserializeOwned;
 use super::PREFIX;
 use super::fault::{Fault, SettingsError, expected};
 
-/// The layer below all others.
+/// The layer that all others override.
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 
-/// The layers read so far, and what was wrong with them.
+/// The layers read so far, and their faults.
 pub(super) struct Layers {
     defaults: Dict,
     merged: Figment,
     faults: Vec<Fault>,
 }
 
-/// What the built-in layer has under a name.
+/// The entry of the built-in layer under a name.
 enum DefaultEntry<'a> {
     Setting(&'a Value),
     Section,
-    /// Nothing; the known names in the section where the search ended.
+    /// No entry; holds the known names of the section where the search ended.
     Unknown(Vec<&'a str>),
 }
 
 impl Layers {
-    /// The built-in layer alone.
+    /// Returns the built-in layer alone.
     pub(super) fn built_in() -> Result<Self, SettingsError> {
         let defaults = parse(Path::new("config/default.toml"), DEFAULTS)?;
         let layer = Layer { source: Metadata::named("the defaults"), values: defaults.clone() };
         Ok(Self { defaults, merged: Figment::from(layer), faults: Vec::new() })
     }
 
-    /// Lays a file over what is there.
+    /// Adds a file as a layer over the present ones.
     pub(super) fn file(&mut self, path: &Path) -> Result<(), SettingsError> {
         let content = fs::read_to_string(path)
             .map_err(|cause| SettingsError::Unreadable { path: path.to_owned(), cause })?;
         let name = format!("the file {}", path.display());
         let source = Metadata::named("file").interpolater(move |_: &Profile, _: &[&str]| name.clone());
         for (key, value) in parse(path, &content)? {
-            self.lay(vec![key], value, &source);
+            self.add(vec![key], value, &source);
         }
         Ok(())
     }
 
-    /// Lays the variables that begin with the prefix over what is there.
+    /// Adds the variables that begin with the prefix as a layer over the present ones.
     pub(super) fn environment(&mut self, variables: impl Iterator<Item = (String, String)>) {
         let source = Metadata::named("environment").interpolater(|_: &Profile, keys: &[&str]| {
             format!("the environment variable {PREFIX}{}", keys.join("__").to_uppercase())
@@ -58,25 +58,25 @@ impl Layers {
         let mut found: Vec<_> = variables.filter_map(ours).collect();
         found.sort();
         for (name, text) in found {
-            self.lay(name.split("__").map(str::to_owned).collect(), Value::from(text), &source);
+            self.add(name.split("__").map(str::to_owned).collect(), Value::from(text), &source);
         }
     }
 
-    /// What the layers say together.
+    /// Reads the merged layers.
     ///
-    /// Reading stops at the first wrong value. So that all are reported, each is noted, set aside for its default, and
+    /// Figment stops at the first invalid value. To report all of them, each is recorded and replaced by its default, and
     /// everything is read again.
     pub(super) fn read<T: DeserializeOwned>(mut self) -> Result<T, SettingsError> {
         loop {
             match self.merged.extract::<T>() {
                 Ok(read) if self.faults.is_empty() => return Ok(read),
                 Ok(_) => return Err(SettingsError::Wrong(self.faults)),
-                Err(error) => self.set_aside(&error)?,
+                Err(error) => self.replace_by_default(&error)?,
             }
         }
     }
 
-    fn set_aside(&mut self, error: &Error) -> Result<(), SettingsError> {
+    fn replace_by_default(&mut self, error: &Error) -> Result<(), SettingsError> {
         let keys = self.setting_of(&error.path);
         let name = keys.join(".");
         let again = self.faults.iter().any(|fault| fault.setting() == name);
@@ -95,21 +95,21 @@ impl Layers {
         }
     }
 
-    /// Lays one value, or a table of values, over what is there; or notes why not.
-    fn lay(&mut self, keys: Vec<String>, value: Value, source: &Metadata) {
+    /// Adds one value, or a table of values, over the present ones, or records the fault that prevents it.
+    fn add(&mut self, keys: Vec<String>, value: Value, source: &Metadata) {
         let name = keys.join(".");
         let from = interpolated(source, &keys);
         match (find(&self.defaults, &keys), value) {
             (DefaultEntry::Section, Value::Dict(_, table)) => {
                 for (key, value) in table {
-                    self.lay(keys.iter().cloned().chain([key]).collect(), value, source);
+                    self.add(keys.iter().cloned().chain([key]).collect(), value, source);
                 }
             }
             (DefaultEntry::Section, value) => {
                 self.faults.push(Fault::wrong(name, &value, "a section with settings of its own", &from));
             }
             (DefaultEntry::Setting(default), value) => {
-                let values = nested(&keys, like(default, value));
+                let values = nested(&keys, converted(default, value));
                 self.merge(values, source.clone());
             }
             (DefaultEntry::Unknown(allowed), value) => {
@@ -141,7 +141,7 @@ impl Layers {
     }
 }
 
-/// One layer, as figment takes it.
+/// One layer in the form that figment reads.
 struct Layer {
     source: Metadata,
     values: Dict,
@@ -192,9 +192,9 @@ fn nested(keys: &[String], value: Value) -> Dict {
     keys.first().map(|key| (key.clone(), value)).into_iter().collect()
 }
 
-/// The value in the form of the default: environment variables are all text, and a file may say 123 where a text is
-/// meant. What does not fit stays as it is, to be told as wrong.
-fn like(default: &Value, value: Value) -> Value {
+/// Converts a value to the type of the default: environment variables are all text, and a file may have 123 for a setting that is
+/// text. A value that cannot be converted is returned unchanged, and is reported later.
+fn converted(default: &Value, value: Value) -> Value {
     match (default, &value) {
         (Value::Array(..), Value::String(_, text)) => {
             text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect::<Vec<_>>().into()
@@ -209,7 +209,7 @@ fn like(default: &Value, value: Value) -> Value {
     }
 }
 
-/// A whole number in plain ASCII digits, a minus before it or not.
+/// Parses a whole number of ASCII digits with an optional minus sign.
 fn number(text: &str) -> Option<Value> {
     let text = text.trim();
     let digits = text.strip_prefix('-').unwrap_or(text);

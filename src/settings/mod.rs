@@ -42,7 +42,7 @@ pub struct Settings {
     pub vectors: Vectors,
     /// Where the stored files are.
     pub files: Files,
-    /// How letters leave.
+    /// Sending e-mails.
     pub mail: Mail,
     /// Fetching saved pages and feeds.
     pub fetch: Fetch,
@@ -124,7 +124,7 @@ impl Settings {
         self.models.dir.iter().cloned().chain([self.data_dir.join("models")]).collect()
     }
 
-    /// What is allowed and yet worth a line in the log at the start.
+    /// Returns warnings about settings that are valid but risky; the start logs them.
     pub fn warnings(&self) -> Vec<String> {
         let base = self.base_url(self.server.listen);
         let plain = (!base.is_https() && !base.is_loopback()).then(|| {
@@ -136,10 +136,10 @@ impl Settings {
         plain.into_iter().collect()
     }
 
-    /// Refuses what is named here and not there in this version, rather than going on without it.
+    /// Refuses settings of features that this version does not have, rather than ignoring them.
     ///
     /// # Errors
-    /// Names the setting.
+    /// [`SettingsError::Wrong`] with the setting.
     pub fn refuse_unbuilt(&self) -> Result<(), SettingsError> {
         let Some(url) = &self.vectors.url else { return Ok(()) };
         let needed = "none: this version has the embedded index alone";

@@ -1,4 +1,4 @@
-//! One struct a section of config/default.toml, where the meaning, the unit and the bounds of each setting stand.
+//! One struct for each section of config/default.toml, which describes the meaning, the unit and the bounds of each setting.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,35 +11,36 @@ use serde::Deserialize;
 use super::address::{BaseUrl, DatabaseUrl, FilesUrl, HttpUrl, MailUrl, Origin};
 use super::value::{LogFilter, Mailbox, Secret, days, list, optional, seconds, text, whole};
 
-/// 1 GiB: the most that a body or a page may be allowed to have.
+/// 1 GiB, the upper bound of the length limits of bodies and pages.
 const GIB: u64 = 1 << 30;
 
 /// `server`: the web server.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
-    /// Address and port to listen on; port 0 takes a free one.
+    /// Address and port to listen on; port 0 selects a free one.
     #[serde(deserialize_with = "text")]
     pub listen: SocketAddr,
-    /// Address under which the world sees the service; see `Settings::base_url` for none.
+    /// URL under which clients reach the service. `Settings::base_url` has the default.
     #[serde(deserialize_with = "optional")]
     pub base_url: Option<BaseUrl>,
-    /// A separate address for /metrics.
+    /// Separate address for /metrics; `None` serves it on the main address.
     #[serde(deserialize_with = "optional")]
     pub metrics_listen: Option<SocketAddr>,
-    /// Proxies whose `X-Forwarded-For` is believed.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     #[serde(deserialize_with = "list")]
     pub trusted_proxies: Vec<IpNet>,
-    /// Open connections of one address that is no trusted proxy; never more than a quarter of all that there may be.
+    /// Maximum number of open connections of one IP address that is no trusted proxy. The effective maximum is never more than a
+    /// quarter of all connections that the process may have.
     #[serde(deserialize_with = "whole::<_, usize, 1, 1_000_000>")]
     pub max_connections_per_address: usize,
-    /// A connection is closed if its peer blocks writing for longer, or delays an answer by more at the minimum rate.
+    /// A connection is closed if its client blocks writing for longer, or delays a response by more at the minimum rate.
     #[serde(rename = "write_timeout_seconds", deserialize_with = "seconds::<_, 1, 3600>")]
     pub write_timeout: Duration,
     /// A larger JSON body is refused.
     #[serde(deserialize_with = "whole::<_, usize, 1024, GIB>")]
     pub max_body_bytes: usize,
-    /// Time that a body may take in addition to its length at the least rate.
+    /// Time allowed for a body in addition to its length at the minimum rate.
     #[serde(rename = "body_grace_seconds", deserialize_with = "seconds::<_, 1, 600>")]
     pub body_grace: Duration,
 }
@@ -48,7 +49,7 @@ pub struct Server {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Database {
-    /// The database; see `Settings::database_url` for none. On PostgreSQL a service opens at most 32 connections to it.
+    /// The database; `Settings::database_url` has the default. On PostgreSQL a service opens at most 32 connections to it.
     #[serde(deserialize_with = "optional")]
     pub url: Option<DatabaseUrl>,
 }
@@ -57,7 +58,7 @@ pub struct Database {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vectors {
-    /// A Qdrant server; none is the embedded index.
+    /// URL of a Qdrant server. `Settings::refuse_unbuilt` refuses it: only the embedded index is supported.
     #[serde(deserialize_with = "optional")]
     pub url: Option<HttpUrl>,
 }
@@ -66,31 +67,31 @@ pub struct Vectors {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Files {
-    /// A folder or a bucket; see `Settings::files_url` for none.
+    /// A folder or a bucket; `Settings::files_url` has the default.
     #[serde(deserialize_with = "optional")]
     pub url: Option<FilesUrl>,
-    /// Of a store that speaks S3 and is not Amazon's.
+    /// URL of an S3-compatible store other than Amazon S3.
     #[serde(deserialize_with = "optional")]
     pub endpoint: Option<HttpUrl>,
     /// The bucket's region.
     #[serde(deserialize_with = "optional")]
     pub region: Option<String>,
-    /// Who signs; none looks in the environment and in the machine's own credentials.
+    /// Access key id that signs the requests; `None` uses the environment or the machine's credentials.
     #[serde(deserialize_with = "optional")]
     pub access_key: Option<Secret>,
-    /// With what.
+    /// Secret of the access key.
     #[serde(deserialize_with = "optional")]
     pub secret_key: Option<Secret>,
 }
 
-/// `mail`: how letters leave.
+/// `mail`: sending e-mails.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mail {
-    /// A mail server or a folder; none sends nothing.
+    /// A mail server or a folder; `None` sends no e-mails.
     #[serde(deserialize_with = "optional")]
     pub url: Option<MailUrl>,
-    /// Sender of the notices.
+    /// Sender of the e-mails.
     #[serde(deserialize_with = "text")]
     pub from: Mailbox,
 }
@@ -99,7 +100,7 @@ pub struct Mail {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fetch {
-    /// Networks that may be fetched although they are private.
+    /// Private networks from which pages may be fetched.
     #[serde(deserialize_with = "list")]
     pub allow_private: Vec<IpNet>,
     /// A fetch that takes longer fails.
@@ -120,32 +121,32 @@ pub struct Fetch {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Feeds {
-    /// Whether hubs are asked to say when there is something new.
+    /// Whether the service subscribes to hubs, which push new entries (WebSub).
     pub push: Push,
 }
 
-/// Whether something is done that others have to reach this service for.
+/// Whether the service subscribes to hubs, which must be able to reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Push {
-    /// Where the base address is https.
+    /// If the base URL is https.
     Auto,
-    /// Everywhere.
+    /// Always.
     Always,
-    /// Nowhere.
+    /// Never.
     Never,
 }
 
-/// `ai`: the outside model and its allowance.
+/// `ai`: the external models and their token allowance.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ai {
-    /// Tokens of all users in a UTC day before AI pauses; 0 is no limit.
+    /// Tokens of all users in a UTC day before AI is paused; 0 is no limit.
     #[serde(deserialize_with = "whole::<_, u64, 0, { i64::MAX as u64 }>")]
     pub daily_tokens: u64,
-    /// The outside model.
+    /// The external model that answers questions.
     pub chat: Chat,
-    /// The outside ear.
+    /// The external model that transcribes recordings.
     pub transcription: Transcription,
 }
 
@@ -153,10 +154,10 @@ pub struct Ai {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chat {
-    /// Base to which `/chat/completions` is added.
+    /// Base URL, to which `/chat/completions` is appended.
     #[serde(deserialize_with = "optional")]
     pub url: Option<HttpUrl>,
-    /// Name of the model that is asked for; there whenever `url` is.
+    /// Name of the model to request; set whenever `url` is.
     #[serde(deserialize_with = "optional")]
     pub model: Option<String>,
     /// Sent as `Authorization: Bearer`.
@@ -168,10 +169,10 @@ pub struct Chat {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transcription {
-    /// Base to which `/audio/transcriptions` is added.
+    /// Base URL, to which `/audio/transcriptions` is appended.
     #[serde(deserialize_with = "optional")]
     pub url: Option<HttpUrl>,
-    /// Name of the model that is asked for; there whenever `url` is.
+    /// Name of the model to request; set whenever `url` is.
     #[serde(deserialize_with = "optional")]
     pub model: Option<String>,
     /// Sent as `Authorization: Bearer`.
@@ -183,14 +184,14 @@ pub struct Transcription {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Models {
-    /// Their folder; see `Settings::model_folders`.
+    /// Folder of the models; `Settings::model_folders` has the default.
     #[serde(deserialize_with = "optional")]
     pub dir: Option<PathBuf>,
-    /// Whether missing ones are fetched in the background at the start.
+    /// Whether missing models are downloaded in the background at the start.
     pub auto: bool,
 }
 
-/// Whether clients without an account may create something.
+/// Whether clients without an account may create an account or a registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
@@ -200,13 +201,13 @@ pub enum Access {
     Open,
 }
 
-/// `accounts`: making accounts.
+/// `accounts`: sign-up.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Accounts {
-    /// Whether anyone may make an account.
+    /// Whether sign-up is possible without an operator.
     pub signup: Access,
-    /// Plan of an account that signed up.
+    /// Plan of accounts created by sign-up.
     pub default_plan: Plan,
 }
 
@@ -214,7 +215,7 @@ pub struct Accounts {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Auth {
-    /// Failures of one address in a minute before it has to wait.
+    /// Failures of one IP address in a minute before further attempts are refused.
     #[serde(deserialize_with = "whole::<_, u32, 1, 1_000_000>")]
     pub failures_per_minute: u32,
 }
@@ -225,23 +226,23 @@ pub struct Auth {
 pub struct Oauth {
     /// Whether assistants may register themselves.
     pub registration: Access,
-    /// Whether an assistant may be named by the address of a document about itself.
+    /// Whether an assistant may use the URL of a document about itself as its client id.
     pub client_metadata_documents: bool,
-    /// Registrations of one address in an hour.
+    /// Registrations from one IP address in an hour.
     #[serde(deserialize_with = "whole::<_, u32, 1, 1_000_000>")]
     pub registrations_per_hour: u32,
-    /// Life of an authorization code.
+    /// Lifetime of an authorization code.
     #[serde(rename = "code_seconds", deserialize_with = "seconds::<_, 1, 600>")]
     pub code: Duration,
-    /// Life of an access token.
+    /// Lifetime of an access token.
     #[serde(rename = "access_token_seconds", deserialize_with = "seconds::<_, 1, 86_400>")]
     pub access_token: Duration,
-    /// A client unused for longer is removed; zero: at the next clean-up.
+    /// A client that has not been used for longer is removed; zero: at the next clean-up.
     #[serde(rename = "unused_client_days", deserialize_with = "days")]
     pub unused_client: Duration,
-    /// Whether a registered loopback address by number is taken with any port.
+    /// Whether a registered redirect URI with a loopback IP address is accepted with any port.
     pub any_loopback_port: bool,
-    /// Addresses with a scheme of an application's own that may be registered.
+    /// Redirect URIs with a private scheme that may be registered.
     #[serde(deserialize_with = "list")]
     pub private_redirect_uris: Vec<String>,
 }
@@ -250,10 +251,10 @@ pub struct Oauth {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uploads {
-    /// Life of the address that an upload is sent to.
+    /// Lifetime of the URL that an upload is sent to.
     #[serde(rename = "put_seconds", deserialize_with = "seconds::<_, 1, 604_800>")]
     pub put: Duration,
-    /// The longest file of an import.
+    /// Maximum length of an import file, in bytes.
     #[serde(deserialize_with = "whole::<_, u64, 1_048_576, { 1024 * GIB }>")]
     pub import_bytes: u64,
 }
@@ -271,7 +272,7 @@ pub struct Storage {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Activity {
-    /// What is older is removed; zero: at the next clean-up.
+    /// Entries older than this are removed; zero: at the next clean-up.
     #[serde(rename = "retention_days", deserialize_with = "days")]
     pub retention: Duration,
 }
@@ -280,7 +281,7 @@ pub struct Activity {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mcp {
-    /// Origins, besides that of the base address, whose pages may call /mcp.
+    /// Origins, in addition to that of the base URL, whose pages may call /mcp.
     #[serde(deserialize_with = "list")]
     pub allowed_origins: Vec<Origin>,
 }
@@ -289,13 +290,13 @@ pub struct Mcp {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ingest {
-    /// Jobs that are worked on at the same time, besides fetches.
+    /// Jobs that run at the same time, not counting fetches.
     #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
     pub workers: usize,
     /// Pages that are fetched at the same time.
     #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
     pub fetches: usize,
-    /// PDFs that are read at the same time.
+    /// PDFs that are parsed at the same time.
     #[serde(deserialize_with = "whole::<_, usize, 1, 64>")]
     pub files: usize,
 }
@@ -306,17 +307,17 @@ pub struct Ingest {
 pub struct Log {
     /// The format of the lines.
     pub format: LogFormat,
-    /// What is written.
+    /// Which lines are written.
     #[serde(deserialize_with = "text")]
     pub level: LogFilter,
 }
 
-/// How a line of the log looks.
+/// The format of the lines of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// Lines of text.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }

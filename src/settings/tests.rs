@@ -1,4 +1,4 @@
-//! The settings from outside: what goes over what, and what is said when something is wrong.
+//! Tests of loading the settings: the precedence of the layers, and the reports of faults.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ fn report(variables: &[(&str, &str)]) -> String {
     with(variables).expect_err("refused").to_string()
 }
 
-/// What is said of each of the variables alone, without its source.
+/// Returns the report of each variable alone, without its source.
 fn brief_report(variables: &[(&str, &str)]) -> String {
     let brief = |(name, value): &(&str, &str)| {
         let said = report(&[(&format!("CARREL__{name}"), value)]);
@@ -31,7 +31,7 @@ fn brief_report(variables: &[(&str, &str)]) -> String {
     variables.iter().map(brief).collect::<Vec<_>>().join("\n")
 }
 
-/// A settings file that goes when the test ends.
+/// A settings file that is deleted when the test ends.
 struct File(PathBuf);
 
 impl File {
@@ -53,7 +53,7 @@ impl Drop for File {
 }
 
 #[test]
-fn defaults_are_complete_and_those_of_the_contract() {
+fn defaults_are_complete_and_match_the_contract() {
     let settings = with(&[]).unwrap();
 
     assert_eq!(settings.server.listen.to_string(), "127.0.0.1:8080");
@@ -85,7 +85,7 @@ fn environment_overrides_file_and_file_overrides_defaults() {
 }
 
 #[test]
-fn value_is_read_as_the_type_of_its_setting() {
+fn value_is_parsed_as_the_type_of_its_setting() {
     let settings = with(&[
         ("CARREL__DATA_DIR", "07"),
         ("CARREL__AI__CHAT__URL", "http://127.0.0.1:9/v1/"),
@@ -131,7 +131,7 @@ fn empty_text_is_none_or_an_empty_list() {
 }
 
 #[test]
-fn wrong_value_is_reported_with_its_name_and_what_is_allowed() {
+fn invalid_value_is_reported_with_the_allowed_values() {
     let said = brief_report(&[
         ("SERVER__LISTEN", "banana"),
         ("SERVER__LISTEN", ""),

@@ -1,5 +1,5 @@
-//! How a single setting is read: from text by its own type, or as an integer within bounds. A fault is reported
-//! as "expected ..." and a description of what is allowed.
+//! Reads a single setting: from text by its own type, or as an integer within bounds. A fault is reported as "expected ..."
+//! with a description of the allowed values.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,22 +14,22 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 use zeroize::Zeroizing;
 
-/// A setting that is written as text.
+/// A type that is parsed from the text of a setting.
 pub(super) trait Text: Sized {
-    /// What is allowed, to follow "expected".
+    /// Describes the allowed values, to follow "expected".
     const EXPECTED: &'static str;
 
-    /// The value that the text stands for; the text is trimmed and not empty.
+    /// Parses the text, which is trimmed and not empty; `None` if it is invalid.
     fn read(text: &str) -> Option<Self>;
 }
 
-/// A setting that must be there.
+/// Reads a setting that must not be empty.
 pub(super) fn text<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<T, D::Error> {
     let given = from.deserialize_str(TextVisitor(T::EXPECTED))?;
     parsed(given.trim())
 }
 
-/// A setting that is none when its text is empty.
+/// Reads a setting that is `None` if its text is empty.
 pub(super) fn optional<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<Option<T>, D::Error> {
     let given = from.deserialize_str(TextVisitor(T::EXPECTED))?;
     match given.trim() {
@@ -38,12 +38,12 @@ pub(super) fn optional<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<Op
     }
 }
 
-/// A list of texts.
+/// Reads a list of texts.
 pub(super) fn list<'de, D: Deserializer<'de>, T: Text>(from: D) -> Result<Vec<T>, D::Error> {
     from.deserialize_seq(ListVisitor(PhantomData))
 }
 
-/// A whole number from `MIN` to `MAX`, both allowed.
+/// Reads a whole number from `MIN` to `MAX`, inclusive.
 pub(super) fn whole<'de, D, T, const MIN: u64, const MAX: u64>(from: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -54,7 +54,7 @@ where
         .map_err(|_| D::Error::invalid_value(Unexpected::Unsigned(number), &IntegerVisitor::<MIN, MAX>))
 }
 
-/// A time of `MIN` to `MAX` seconds.
+/// Reads a duration of `MIN` to `MAX` seconds.
 pub(super) fn seconds<'de, D, const MIN: u64, const MAX: u64>(from: D) -> Result<Duration, D::Error>
 where
     D: Deserializer<'de>,
@@ -62,7 +62,7 @@ where
     whole::<D, u64, MIN, MAX>(from).map(Duration::from_secs)
 }
 
-/// A time of 0 to 3,650 days.
+/// Reads a duration of 0 to 3,650 days.
 pub(super) fn days<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     whole::<D, u64, 0, 3650>(from).map(|days| Duration::from_secs(days * 24 * 60 * 60))
 }
@@ -131,12 +131,12 @@ impl<const MIN: u64, const MAX: u64> Visitor<'_> for IntegerVisitor<MIN, MAX> {
     }
 }
 
-/// A text that is never shown.
+/// A text that is never printed.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// The text itself, for the one place that sends it.
+    /// Returns the text itself, for the code that sends it.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -159,18 +159,18 @@ impl fmt::Debug for Secret {
 pub struct Mailbox(String);
 
 impl Mailbox {
-    /// The sender as it was written.
+    /// Returns the sender as written in the settings.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// What the log writes, in the words of `EnvFilter`; known to be one.
+/// Which lines the log writes: a valid `EnvFilter` directive list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFilter(String);
 
 impl LogFilter {
-    /// The filter as it was written.
+    /// Returns the filter as written in the settings.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -185,7 +185,7 @@ impl Text for String {
 }
 
 impl Text for Secret {
-    // The key travels in a header, which holds visible ASCII only.
+    // The key is sent in a header, which holds visible ASCII only.
     const EXPECTED: &'static str = "a key of visible ASCII characters";
 
     fn read(text: &str) -> Option<Self> {
@@ -213,8 +213,8 @@ impl Text for IpNet {
     const EXPECTED: &'static str = "a network like 10.1.0.0/16 or an address";
 
     fn read(text: &str) -> Option<Self> {
-        let alone = |_| text.parse::<IpAddr>().map(IpNet::from);
-        text.parse::<IpNet>().or_else(alone).ok().map(|net| net.trunc())
+        let address = |_| text.parse::<IpAddr>().map(IpNet::from);
+        text.parse::<IpNet>().or_else(address).ok().map(|net| net.trunc())
     }
 }
 
@@ -223,8 +223,8 @@ impl Text for Mailbox {
 
     fn read(text: &str) -> Option<Self> {
         let address = text.strip_suffix('>').map_or(text, |named| named.rsplit('<').next().unwrap_or(named));
-        let (who, host) = address.rsplit_once('@')?;
-        let fits = !who.is_empty() && !host.is_empty();
+        let (local, host) = address.rsplit_once('@')?;
+        let fits = !local.is_empty() && !host.is_empty();
         (fits && !address.contains(char::is_whitespace) && !text.contains(char::is_control))
             .then(|| Self(text.to_owned()))
     }
@@ -235,9 +235,9 @@ impl Text for LogFilter {
         "one of error, warn, info, debug, trace and off, or a list like info,carrel=debug";
 
     fn read(text: &str) -> Option<Self> {
-        // `EnvFilter` takes a word that is no level for the name of a module: `inof` would silence the log.
-        let levelled = |part: &str| part.contains('=') || part.trim().parse::<LevelFilter>().is_ok();
-        let fits = text.split(',').all(levelled) && EnvFilter::builder().parse(text).is_ok();
+        // `EnvFilter` treats a word that is no level as the name of a module: `inof` would silence the log.
+        let has_level = |part: &str| part.contains('=') || part.trim().parse::<LevelFilter>().is_ok();
+        let fits = text.split(',').all(has_level) && EnvFilter::builder().parse(text).is_ok();
         fits.then(|| Self(text.to_owned()))
     }
 }

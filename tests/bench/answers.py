@@ -1,12 +1,12 @@
-"""Answers of the embedded answerer, and what asking costs beside the model.
+"""Quality of the embedded answerer, and the overhead of a question without the time of the model.
 
     python3.11 tests/bench/answers.py --carrel target/release/carrel --models ~/.cache/carrel/models
 
-The library is the abstracts that judge the first fifty claims of SciFact, and others up to --documents. Asks these claims:
-how many are answered, how many citations are verified, how many cite an abstract that judges the claim, and whether each
-verified quote is what the document says at its offsets. Then asks as many queries of Cranfield, which is about wings: how
-many are told that the library holds nothing. Then asks the claims again of a service whose endpoint answers at once:
-milliseconds as the client sees them, less those that the endpoint had the question.
+The library is the abstracts that judge the first fifty claims of SciFact, and others up to --documents. Asks these claims
+and counts those that are answered, the verified citations, the citations of an abstract that judges the claim, and the verified
+quotes that equal the document's text at their offsets. Then asks as many queries of Cranfield, which is about wings, and
+counts the answers that the library holds nothing. Then asks the claims again with an endpoint that answers at once, and
+reports the milliseconds that the client measures, less those of the endpoint.
 """
 
 import http.server
@@ -24,7 +24,7 @@ QUESTIONS = 50
 
 
 def claims(data: pathlib.Path) -> dict[str, tuple[str, set[str]]]:
-    """The first claims, with the abstracts that judge them."""
+    """Returns the first claims, with the abstracts that judge them."""
     folder = data / "retrieval/scifact"
     judged: dict[str, set[str]] = {}
     for row in (folder / "qrels.tsv").read_text().splitlines()[1:]:
@@ -57,7 +57,7 @@ def ask(reader: Reader, question: str) -> tuple[dict, float]:
 
 
 def stands(reader: Reader, citation: dict) -> bool:
-    """Whether the document says what is quoted, where it is said to."""
+    """Whether the document has the quote at its offsets."""
     start, end = citation["quoteStart"], citation["quoteEnd"]
     page = reader.data("GET", f"/rest/v2/documents/{citation['documentId']}", offset=0, maxChars=20_000)
     return page["text"][start:end] == citation["quote"]
@@ -89,7 +89,7 @@ def quantiles(times: list[float]) -> dict[str, float]:
 
 
 class Endpoint(http.server.BaseHTTPRequestHandler):
-    """An OpenAI-compatible endpoint that answers at once, and notes how long it had the question."""
+    """An OpenAI-compatible endpoint that answers at once, and records how long it takes."""
 
     protocol_version = "HTTP/1.1"
     had: list[float] = []
@@ -107,11 +107,11 @@ class Endpoint(http.server.BaseHTTPRequestHandler):
         self.had.append((time.perf_counter() - began) * 1000)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Quiet."""
+        """Logs nothing."""
 
 
-def beside_the_model(service: Service, reader: Reader, asked: dict[str, tuple[str, set[str]]]) -> None:
-    """The same library, by an endpoint."""
+def measure_overhead(service: Service, reader: Reader, asked: dict[str, tuple[str, set[str]]]) -> None:
+    """Asks the same library through an endpoint."""
     endpoint = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     threading.Thread(target=endpoint.serve_forever, daemon=True).start()
     service.stop()
@@ -140,7 +140,7 @@ def measure(program: str, data: pathlib.Path, documents: int, name: str, **setti
         answers(reader, asked)
         refusals(reader, data)
         if settings:
-            beside_the_model(service, reader, asked)
+            measure_overhead(service, reader, asked)
 
 
 if __name__ == "__main__":

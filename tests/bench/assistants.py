@@ -1,4 +1,4 @@
-"""Calls of assistants: tools/call per second on one core, beside a bare actix-web handler with the same bytes and
+"""Calls of assistants: tools/call per second on one core, compared with a bare actix-web handler with the same bytes and
 FastMCP, and exchanges of refresh tokens per second.
 
     cargo build --release --bin carrel --example bare
@@ -6,10 +6,10 @@ FastMCP, and exchanges of refresh tokens per second.
     DIR/bin/python tests/bench/assistants.py --carrel target/release/carrel --bare target/release/examples/bare
 
 The call is `get_document` of one page of 2,000 characters, by 16 connections of `wrk` (one thread, on the other
-core). Each server has one core to itself and takes its turn; FastMCP answers the same content from memory, without
+core). Each server has one core for itself, and they are measured in turns; FastMCP answers the same content from memory, without
 state and in plain JSON, as Carrel does. Printed are requests per second, the 99th percentile in milliseconds and
-CPU-microseconds of a call: the medians of the turns. Carrel looks at key, limits, scope and database, and writes the
-activity; the others look at nothing. Then as many assistants as --assistants, each with a connection of its own by
+CPU-microseconds of a call: the medians of the turns. Carrel checks key, limits and scope, reads the database, and
+writes the activity; the others check nothing. Then as many assistants as --assistants, each with a connection of its own by
 OAuth, refresh their tokens one after another for --seconds: each exchange is a transaction that is on the disk before
 it is answered.
 """
@@ -56,13 +56,13 @@ FASTMCP = textwrap.dedent("""
 
 
 def call(document: str) -> bytes:
-    """A call of the tool, as it stands on the wire."""
+    """A call of the tool in JSON."""
     asked = {"name": "get_document", "arguments": {"documentId": document, "maxChars": CHARACTERS}}
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}).encode()
 
 
 def script(folder: pathlib.Path, body: bytes, secret: str) -> pathlib.Path:
-    """What wrk sends."""
+    """The script with which wrk sends the call."""
     headers = HEADERS | {"Authorization": f"Bearer {secret}"}
     lines = [f'wrk.headers["{name}"] = "{value}"' for name, value in headers.items()]
     file = folder / "call.lua"

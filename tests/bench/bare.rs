@@ -1,5 +1,5 @@
-//! A bare actix-web handler that answers every request with the bytes of a file, once it has read and forgotten what came
-//! with it: what documents.py and uploads.py compare with.
+//! A bare actix-web handler that discards the body of every request and responds with the bytes of a file: the baseline of
+//! documents.py, uploads.py and assistants.py.
 //!
 //! `bare FILE PORT` listens on 127.0.0.1 with two workers.
 

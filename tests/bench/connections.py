@@ -1,4 +1,4 @@
-"""Loads of many connections, and a client that saves meanwhile; memory_load.py measures the service under them."""
+"""Loads of many connections, and a client that saves meanwhile; memory_load.py uses them."""
 
 import contextlib
 import http.client

@@ -3,10 +3,10 @@
     cargo build --release --bin carrel --example bare
     python3.11 tests/bench/documents.py --carrel target/release/carrel --bare target/release/examples/bare
 
-The document has 12,000 characters and is asked for with `maxChars=12000`, by 32 connections of `wrk` (two threads).
-Both servers have two workers and are loaded in turns, so that what else the machine does meets both; printed are the
-requests per second of each turn, the medians, and their ratio. The bare handler looks at nothing: the difference is
-the key, the limits, the database, the JSON, the activity and the log.
+The document has 12,000 characters and is requested with `maxChars=12000`, by 32 connections of `wrk` (two threads).
+Both servers have two workers and are loaded in turns, so that other load of the machine affects both; printed are the
+requests per second of each turn, the medians, and their ratio. The bare handler checks nothing: the difference is
+the cost of the key, the limits, the database, the JSON, the activity and the log.
 """
 
 import os
@@ -23,7 +23,7 @@ TURNS = 7
 
 
 def document(reader: Reader, data) -> str:
-    """The path of a document of just so many characters."""
+    """The path of a document of exactly this length."""
     text = ""
     for row in saves(data):
         text += row["text"] + "\n\n"
@@ -36,7 +36,7 @@ def document(reader: Reader, data) -> str:
 
 
 def load(port: int, path: str, secret: str, seconds: int) -> float:
-    """Requests per second. An answer that is not good ends the measurement."""
+    """Requests per second. An error response ends the measurement."""
     key = ["-H", f"Authorization: Bearer {secret}"]
     command = ["wrk", "-t2", "-c32", f"-d{seconds}s", *key, f"http://127.0.0.1:{port}{path}"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,11 +1,11 @@
-"""How good extraction is: F1 over the saved web pages of the data folder, through the service.
+"""Quality of extraction: F1 over the saved web pages of the data folder, through the service.
 
     python3.11 tests/bench/extraction.py --carrel target/release/carrel
 
-Serves the pages from this machine as they are, byte by byte and without a charset in the header, saves each by its
-address, waits until they are read, reads the documents' texts back in pages, and lets score.py count. Also printed:
-pages that failed, with the reason, CPU-seconds of the service for each page, and F1 over each fifth of the sites: how far
-the rules hold for some and not for others. With `--least F1` it fails below that.
+Serves the pages from this machine unchanged and without a charset in the header, saves each by its URL,
+waits until they are processed, reads the documents' texts in pages, and scores them with score.py. Also printed:
+pages that failed, with the reason, CPU-seconds of the service for each page, and F1 over each fifth of the sites, which
+shows whether the rules fit only some of them. With `--least F1` it fails below that.
 """
 
 import collections
@@ -22,7 +22,7 @@ from service import Reader, arguments, machine, say, serving
 
 
 class Pages(http.server.BaseHTTPRequestHandler):
-    """Answers every address with the file of its name."""
+    """Serves every URL with the file of its name."""
 
     folder: pathlib.Path
 
@@ -39,7 +39,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
-        """Nothing: a line a page helps nobody."""
+        """Logs nothing."""
 
 
 def text_of(reader: Reader, document: str) -> str:

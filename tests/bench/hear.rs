@@ -1,7 +1,8 @@
-//! What speech.py measures: recordings by the service's own decoder, windows and speech model, without the service.
+//! The program that speech.py measures: it transcribes recordings with the service's decoder, windows and speech model, without the
+//! service.
 //!
-//! `hear CARREL MODEL FOLDER [--windows N] FILE ...` prints one JSON object a file. After N windows of a file the rest is
-//! decoded and cut, and not heard.
+//! `hear CARREL MODEL FOLDER [--windows N] FILE ...` prints one JSON object per file. After N windows of a file the rest is
+//! decoded and split, but not transcribed.
 
 use std::error::Error;
 use std::fs::File;

@@ -1,12 +1,12 @@
-"""How long a Netscape file of many rows takes until it is seen and found, and what memory it costs.
+"""Duration and memory of the import of a Netscape file with many rows, until its rows are listed and found.
 
     cargo build --release --bin carrel
     python3.11 tests/bench/imports.py --carrel target/release/carrel [--rows 25000]
 
 The file is sent to POST /app/api/imports as a browser would. Printed are the seconds until the first row is listed, until
-the last one is, until the last one is found by a word of its title, until the report is there, and the service's memory: its
-peak meanwhile less what it had before; then the seconds that it takes to take everything back. Its pages are at names that
-lead nowhere, and are tried meanwhile. Beside it stands a bare script: the same file read by Python's html.parser into one
+the last one is, until the last one is found by a word of its title, until the report is complete, and the service's memory:
+its peak meanwhile less its memory before; then the seconds of the undo. The hosts of its pages do not resolve, and are tried
+meanwhile. The baseline is a bare script: the same file read by Python's html.parser into one
 SQLite table with one commit; the ratio is that of our report to it.
 """
 
@@ -41,7 +41,7 @@ def written(rows: int) -> bytes:
 
 
 class Browser:
-    """A person at the web app."""
+    """A user of the web app."""
 
     def __init__(self, service: Service, email: str) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=600)
@@ -71,7 +71,7 @@ class Browser:
 
 
 class Peak(threading.Thread):
-    """The most memory of the service and of its children together, in MiB."""
+    """The peak memory of the service and its children together, in MiB."""
 
     def __init__(self, service: Service) -> None:
         super().__init__(daemon=True)
@@ -85,7 +85,7 @@ class Peak(threading.Thread):
 
 
 def resident(pid: int) -> float:
-    """MiB of a process; nothing where it has ended."""
+    """MiB of a process; 0 if it has ended."""
     try:
         lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
@@ -123,7 +123,7 @@ def measured(service: Service, rows: int, file: bytes) -> dict[str, float]:
 
 
 class Links(html.parser.HTMLParser):
-    """What a bare script makes of the file."""
+    """Parses the file in the bare script."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -3,8 +3,8 @@
     cargo build --release --bin carrel
     python3.11 tests/bench/local.py --carrel target/release/carrel [--pages 600] [--feeds 300]
 
-The pages are the real ones of the extraction set, again and again under other addresses, brought by `carrel import`; the
-feeds have twenty entries each, brought as OPML, each at a host of its own (127.0.x.y). Printed are pages and feeds a minute
+The pages are the real ones of the extraction set, repeated under different URLs, imported by `carrel import`; the
+feeds have twenty entries each, imported as OPML, each at a different host (127.0.x.y). Printed are pages and feeds a minute
 until the last one is ready, the processor seconds of one, and how many a bare script reads from the same server one after the
 other, with the ratio of the two.
 """
@@ -20,7 +20,7 @@ from service import UNLIMITED, Service, arguments, folder, free_port, machine, s
 
 
 class Site(http.server.ThreadingHTTPServer):
-    """Serves pages and feeds at every address of the loopback."""
+    """Serves pages and feeds at every loopback address."""
 
     daemon_threads = True
     request_queue_size = 256
@@ -63,7 +63,7 @@ def addresses(site: Site, kind: str, count: int) -> list[str]:
 
 
 def bare(urls: list[str]) -> float:
-    """A minute's worth of one reader that does nothing with what it reads."""
+    """The number that a reader which discards everything reads in a minute."""
     began = time.perf_counter()
     for url in urls:
         host, path = url.removeprefix("http://").split("/", 1)

@@ -2,10 +2,10 @@
 
     python3.11 tests/bench/memory.py --carrel target/release/carrel --models ~/.cache/carrel/models
 
-Memory is that of the process in MiB, ten seconds after it is ready: VmRSS is all that is resident, RssAnon what is its
-own (files that are mapped can be taken back by the system). Ready is a /readyz of 200, asked for every two
-milliseconds; the first start makes the database, the second opens it. With models the service is ready before the
-model is there, which is a figure of its own.
+Memory is that of the process in MiB, ten seconds after it is ready: VmRSS is all resident memory, RssAnon the
+anonymous part (the system can reclaim mapped files). It is ready when /readyz returns 200, polled every two
+milliseconds; the first start creates the database, the second opens it. The service is ready before a model is
+loaded, which is reported separately.
 """
 
 import statistics
@@ -37,7 +37,7 @@ def measure(program: str, name: str, settings: dict[str, object]) -> None:
 
 
 def await_model(service: Service) -> float:
-    """Milliseconds from ready until the model is there."""
+    """Milliseconds from ready until the model is loaded."""
     began = time.perf_counter()
     service.await_model()
     return (time.perf_counter() - began) * 1000

@@ -1,10 +1,11 @@
-"""How good the text of PDFs is, and how fast it comes: score.py over the PDFs whose text is known, beside other tools.
+"""Quality and speed of the text of PDFs: score.py over the PDFs whose text is known, compared with other tools.
 
     python3.11 tests/bench/pdf.py --carrel target/release/carrel
 
-The program reads each file as the service has it done: in a `carrel parse-worker`, by a frame of its bytes. pdftotext
-(poppler) and pypdfium2 are measured in the same run where they are there. CPU-seconds are those of the process that
-reads, its start included. With `--check` nothing is timed, and a text that is worse than the best of other tools fails. GeoTopo's 117 pages are read `--times` times by one process, which tells pages a CPU-second.
+The program parses each file as the service does: in a `carrel parse-worker`, with a frame of its bytes. pdftotext
+(poppler) and pypdfium2 are measured in the same run if they are installed. CPU-seconds are those of the process that
+reads, its start included. With `--check` nothing is timed, and it fails if a text is worse than that of the best other
+tool. One process reads the 117 pages of GeoTopo `--times` times, for the pages per CPU-second.
 """
 
 import json
@@ -40,7 +41,7 @@ sys.stdout.buffer.write(text.replace("\\r\\n", "\\n").encode("utf8", "replace"))
 
 
 class Child:
-    """A `carrel parse-worker`, spoken to in the frames of actors/crates/sandbox/src/wire.rs."""
+    """A `carrel parse-worker`, which is sent the frames of actors/crates/sandbox/src/wire.rs."""
 
     def __init__(self, program: str) -> None:
         ours, theirs = socket.socketpair()
@@ -68,7 +69,7 @@ class Child:
         return bytes(parts)
 
     def close(self) -> float:
-        """Ends it; the CPU-seconds that it used."""
+        """Ends the process; returns the CPU-seconds that it used."""
         self.pipe.close()
         _, _, used = os.wait4(self.process.pid, 0)
         self.process.returncode = 0
@@ -121,7 +122,7 @@ def measure(program: str, data: pathlib.Path, times: int) -> None:
 
 
 def check(program: str, data: pathlib.Path) -> None:
-    """Fails where a text is worse than it has to be."""
+    """Fails if a text is worse than required."""
     for name, (file, truth) in FILES.items():
         with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf8") as kept:
             kept.write(carrel(program, data / file, 1)[0])

@@ -1,8 +1,8 @@
-"""How good search is: nDCG@10 of the running service on the retrieval sets, by text alone and hybrid.
+"""Quality of search: nDCG@10 of the running service on the retrieval sets, by text alone and hybrid.
 
     python3.11 tests/bench/quality.py --carrel target/release/carrel --models ~/.cache/carrel/models
 
-Each set is the library of a user of its own, taken in by `carrel import`; score.py of the data folder asks the queries
+Each set is the library of a separate user, imported by `carrel import`; score.py of the data folder sends the queries
 through GET /rest/v2/search with `limit` 20 and computes the figures. "By text alone" is the same library during
 `carrel ai pause`.
 """
@@ -25,7 +25,7 @@ def score(data: pathlib.Path, *words: object) -> dict:
 
 
 def library(service: Service, data: pathlib.Path, name: str) -> Reader:
-    """A user with the whole set, ready."""
+    """A user whose library is the whole set, completely processed."""
     reader, file = service.reader(), service.folder / f"{name}.jsonl"
     rows = score(data, "to-import", data / "retrieval" / name, file)["rows"]
     report = reader.take(file)
@@ -53,7 +53,7 @@ if __name__ == "__main__":
             if asked.models:
                 ask(service, asked.data, name, reader, "hybrid")
         service.cli("ai", "pause")
-        # A running service looks at the pause at least once a second.
+        # A running service reads the pause at least once a second.
         while next(iter(readers.values())).data("GET", "/rest/v2/search", q="wing")["degraded"] is None:
             pass
         for name, reader in readers.items():

@@ -1,11 +1,11 @@
-"""Search at 10,000 passages of one user, and how much indexing them costs.
+"""Speed of search in 10,000 passages of one user, and the cost of indexing them.
 
     python3.11 tests/bench/search.py --carrel target/release/carrel --models ~/.cache/carrel/models
 
 Fills a library through `carrel import` until its index holds so many passages: first without models, then, in another
 folder, with them. A page has six abstracts of the retrieval sets, which is the length of an article. Passages per
-CPU-second count the service and its children, from the import until every document is ready. Then asks the sets' own
-queries through GET /rest/v2/search: by one client, and by four at once; milliseconds as the client sees them, and
+CPU-second count the service and its children, from the import until every document is ready. Then sends the queries
+of the sets through GET /rest/v2/search: by one client, and by four at once; milliseconds as the client sees them, and
 CPU-milliseconds of the service for each search.
 """
 

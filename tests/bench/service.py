@@ -1,6 +1,6 @@
-"""A real `carrel serve` in a folder of its own, for the measurements beside this file; Python 3.11, no packages.
+"""A real `carrel serve` in a separate folder, for the measurements in this folder; Python 3.11, no packages.
 
-Which program: `--carrel`, else CARREL_BIN, else target/release/carrel of this checkout.
+The program is `--carrel`, else CARREL_BIN, else target/release/carrel of this checkout.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import urllib.parse
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 PASSWORD = "correct horse battery 7!"
 SCOPES = ("read:library", "ask:library", "read:bookmarks", "write:bookmarks", "read:feeds", "write:feeds", "read:user", "write:uploads")
-# The measurements look at the work, not at the limits of a plan.
+# The measurements are about the work, not about the limits of a plan.
 UNLIMITED = {
     "plans.pro.hourly_per_key": 1_000_000_000,
     "plans.pro.rest_per_day": 1_000_000_000,
@@ -45,17 +45,17 @@ def arguments(about: str, *, data: bool = True, models: bool = True) -> argparse
 
 
 def say(**figures: object) -> None:
-    """One line of figures as JSON, at once."""
+    """Prints one line of figures as JSON, unbuffered."""
     print(json.dumps(figures, ensure_ascii=False), flush=True)
 
 
 def machine() -> None:
-    """What else the machine does: other work stretches every wall time."""
+    """The load of the machine: other work increases every wall time."""
     say(cores=os.cpu_count(), load=[round(load, 1) for load in os.getloadavg()])
 
 
 class Service:
-    """One process with its folder; it may be stopped and started again with other settings."""
+    """One process with its folder; it can be stopped and restarted with other settings."""
 
     def __init__(self, program: str, folder: pathlib.Path, settings: dict[str, object]) -> None:
         self.program = str(pathlib.Path(program).resolve())
@@ -66,7 +66,7 @@ class Service:
         self.process: subprocess.Popen[bytes] | None = None
 
     def environment(self) -> dict[str, str]:
-        """The settings, and nothing of whoever runs this."""
+        """The settings, without those of the caller's environment."""
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         named = {f"CARREL__{name.upper().replace('.', '__')}": str(value) for name, value in self.settings.items()}
         return kept | {"HOME": str(self.folder)} | named
@@ -159,11 +159,11 @@ class Reader:
         self.used = 0.0
 
     def another(self) -> "Reader":
-        """The same key on a connection of its own."""
+        """The same key on a separate connection."""
         return Reader(self.service, self.email, self.secret)
 
     def ask(self, method: str, path: str, body: object = None, **query: object) -> bytes:
-        """The body of a good answer; anything else ends the measurement."""
+        """The body of a success response; any other ends the measurement."""
         # The service ends connections that are idle for five seconds.
         if self.connection is None or time.monotonic() - self.used > 2:
             self.connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=120)
@@ -199,7 +199,7 @@ class Reader:
         return self.service.cli("import", "--user", self.email, "--format", "jsonl", file)
 
     def await_library(self) -> list[dict]:
-        """Waits until nothing is being worked on any more. Lists only when the index stands still: lists cost time."""
+        """Waits until everything is processed. It lists the library only when the index does not grow, because lists cost time."""
         while True:
             self.service.await_index()
             saved = self.bookmarks()
@@ -217,11 +217,11 @@ def free_port() -> int:
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of a process and of all under it."""
+    """User and system time of a process and of its descendants."""
     total = 0
     for process in [pid, *children(pid)]:
         with contextlib.suppress(OSError):
-            # The name in brackets may hold spaces.
+            # The name in brackets may contain spaces.
             fields = pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
             total += sum(map(int, fields[11:15] if process == pid else fields[11:13]))
     return total / TICKS

@@ -1,12 +1,12 @@
-"""Word error rate, time and memory of transcripts, beside faster-whisper on the same model in the same run.
+"""Word error rate, time and memory of transcripts, compared with faster-whisper on the same model in the same run.
 
     cargo build --bin carrel --example hear
     tests/bench/speech.py --target DIR --models DIR --model whisper-base [--ct2 FOLDER] [--hours 2] [--windows 10]
 
-DIR of --target is cargo's folder of the built programs. --ct2 names the same weights as CTranslate2 reads them; beside
-it faster-whisper (PyPI) is needed. Times are wall and CPU seconds a second of sound; on a machine that does other things
-CPU seconds are the ones to compare. With --hours a recording of that length, made of the clips over and over, is decoded
-and cut whole, of which the first --windows windows are heard: its peak memory is the service's and the decoder's.
+DIR of --target is cargo's folder of the built programs. --ct2 is the folder of the same weights in the format of
+CTranslate2; it requires faster-whisper (PyPI). Times are wall and CPU seconds per second of audio; on a machine with other load,
+compare the CPU seconds. With --hours a recording of that length, which repeats the clips, is decoded
+and split completely, and its first --windows windows are transcribed: its peak memory is that of the service and the decoder.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def report(name: str, truth: list[tuple[Path, str]], texts: list[str], seconds: 
 
 
 def ours(args: argparse.Namespace, files: list[Path], *more: str) -> tuple[list[dict], float, float, int]:
-    """What was heard, wall and CPU seconds, and the peak memory of all processes together, in MB."""
+    """The transcript, wall and CPU seconds, and the peak memory of all processes together, in MB."""
     target, began, before = Path(args.target), time.monotonic(), cpu()
     command = [target / "examples" / "hear", target / "carrel", args.model, Path(args.models) / args.model, *more, *files]
     running = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
@@ -91,7 +91,7 @@ def peak(pid: int) -> int:
     return int(found.group(1)) if found else 0
 
 
-def beside(args: argparse.Namespace, truth: list[tuple[Path, str]], seconds: float) -> None:
+def compare_with_faster_whisper(args: argparse.Namespace, truth: list[tuple[Path, str]], seconds: float) -> None:
     code = (
         "import json,sys\nfrom faster_whisper import WhisperModel\n"
         "model=WhisperModel(sys.argv[1],device='cpu',compute_type=sys.argv[2],cpu_threads=2)\n"
@@ -137,7 +137,7 @@ def main() -> None:
     report(args.model, truth, [one["text"] for one in told], seconds, wall, spent)
     print(f"{'':28} peak memory {memory} MB, languages {sorted({one['language'] for one in told})}")
     if args.ct2:
-        beside(args, truth, seconds)
+        compare_with_faster_whisper(args, truth, seconds)
     if args.hours:
         with tempfile.TemporaryDirectory() as folder:
             (one,), wall, _, memory = ours(args, [long_recording(truth, args.hours, folder)], "--windows", str(args.windows))

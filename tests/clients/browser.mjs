@@ -1,4 +1,4 @@
-// A browser on the pages of sign-in and consent: it sends their forms as they stand, with what a person types.
+// A browser on the pages of sign-in and consent: it submits their forms unchanged, with the typed fields filled in.
 import assert from 'node:assert/strict';
 
 /** Signs in, leaves every tick where it is and allows. With these parameters the application is called back. */
@@ -20,7 +20,7 @@ async function submit(page, typed, cookie = '') {
     return answer;
 }
 
-/** Where a form goes, and the fields that a person leaves alone. */
+/** The action of a form, and the fields that the user does not change. */
 function read(html) {
     const form = /<form method="post" action="([^"]*)">(.*?)<\/form>/s.exec(html);
     assert.ok(form, `no form in ${html}`);

@@ -1,11 +1,11 @@
-"""A browser on the pages of sign-in and consent: it sends their forms as they stand, with what a person types."""
+"""A browser on the pages of sign-in and consent: it submits their forms unchanged, with the typed fields filled in."""
 
 from html.parser import HTMLParser
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 
 def allow(http, address, email, password):
-    """Signs in, leaves every tick where it is and allows. With these parameters the application is called back."""
+    """Signs in, keeps the selected permissions and allows. Returns the parameters of the redirect to the application."""
     signed_in = submit(http, http.get(address), {"email": email, "password": password})
     consent = http.get(signed_in.headers["location"])
     back = submit(http, consent, {"decision": "allow"})
@@ -13,7 +13,7 @@ def allow(http, address, email, password):
 
 
 def submit(http, page, typed):
-    """Sends the form of a page, which must lead on."""
+    """Submits the form of a page, which must redirect."""
     form = Form(page.text)
     origin = "{0.scheme}://{0.netloc}".format(urlsplit(str(page.url)))
     headers = {
@@ -28,7 +28,7 @@ def submit(http, page, typed):
 
 
 class Form(HTMLParser):
-    """Where the form of a page goes, and the fields that a person leaves alone."""
+    """The action of the form of a page, and the fields that the user does not change."""
 
     def __init__(self, html):
         super().__init__()
@@ -37,7 +37,7 @@ class Form(HTMLParser):
         assert self.action is not None, f"no form in {html}"
 
     def handle_starttag(self, tag, attrs):
-        """Takes what is hidden or ticked."""
+        """Collects hidden and checked fields."""
         attributes = dict(attrs)
         if tag == "form":
             self.action = attributes["action"]

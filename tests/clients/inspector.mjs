@@ -1,5 +1,5 @@
-// The command line of the MCP Inspector with the key in CARREL_SECRET, in both eras: the list of tools, whose schemas
-// must hold nothing that it warns of, and a call.
+// The command line of the MCP Inspector with the key in CARREL_SECRET, in both protocol generations: the list of tools, whose
+// schemas must cause no warnings, and a call.
 //
 //     node inspector.mjs BASE_URL
 import assert from 'node:assert/strict';
@@ -13,7 +13,7 @@ const server = [`${base}/mcp`, '--transport', 'http', '--header', `Authorization
 function inspect(...words) {
     const asked = [program, '--cli', ...server, '--format', 'json', ...words];
     const { status, stdout, stderr } = spawnSync(process.execPath, asked, { encoding: 'utf8' });
-    // What it only warns of stands there too.
+    // stderr also has its warnings.
     assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
     return JSON.parse(stdout).result;
 }

@@ -1,4 +1,4 @@
-// Puts a page and a project into a library, for the clients to find.
+// Saves a page and creates a project, which the clients then find.
 //
 //     node library.mjs BASE_URL EMAIL PASSWORD
 import assert from 'node:assert/strict';

@@ -1,5 +1,5 @@
-"""The MCP SDK for Python, 1.x or 2.x, as an assistant that has never been here: discovery, registration, sign-in and
-consent, every tool, and another pair of tokens once the access token's hour is over.
+"""The MCP SDK for Python, 1.x or 2.x, as an unregistered assistant: discovery, registration, sign-in and consent, every
+tool, and a refresh of its tokens when the access token has expired.
 
     python python.py 1|2 BASE_URL EMAIL PASSWORD
 """
@@ -21,12 +21,12 @@ from tools import use, use_all
 MAJOR, BASE, EMAIL, PASSWORD = sys.argv[1:]
 NAME = f"Python SDK {MAJOR}"
 REVISION = {"1": "2025-11-25", "2": "2026-07-28"}[MAJOR]
-# Each SDK stands on one of its own.
+# Each SDK uses a different HTTP library.
 HTTP = importlib.import_module({"1": "httpx", "2": "httpx2"}[MAJOR])
 
 
 class Keeper:
-    """What the SDK asks of whoever keeps its secrets and opens a browser for it."""
+    """The storage of secrets and the browser that the SDK requires."""
 
     def __init__(self):
         self.tokens = self.client = self.back = None
@@ -45,22 +45,22 @@ class Keeper:
         self.client = client
 
     async def redirect(self, address):
-        """Where a person would see the pages."""
+        """Signs in and consents in place of a browser."""
         self.sign_ins += 1
         with HTTP.Client() as http:
             self.back = allow(http, address, EMAIL, PASSWORD)
-        # The first SDK does not look at it.
+        # The first SDK ignores it.
         assert self.back["iss"] == BASE, self.back
 
     async def called_back(self):
-        """What a person brings back."""
+        """The parameters of the redirect back to the client."""
         if MAJOR == "1":
             return self.back["code"], self.back["state"]
         return auth.AuthorizationCodeResult(**self.back)
 
 
 def provider(keeper):
-    """The SDK's own side of OAuth."""
+    """The OAuth client of the SDK."""
     metadata = auth.OAuthClientMetadata(
         client_name=NAME,
         redirect_uris=["http://127.0.0.1:43118/callback"],
@@ -73,7 +73,7 @@ def provider(keeper):
 
 @asynccontextmanager
 async def connected(http):
-    """A session, and the revision that it speaks."""
+    """A session, and its protocol version."""
     transport = streamable_http_client(f"{BASE}/mcp", http_client=http)
     if MAJOR == "1":
         async with transport as (read, write, _), mcp.ClientSession(read, write) as session:
@@ -84,9 +84,9 @@ async def connected(http):
 
 
 async def refreshed(keeper, oauth, session):
-    """Another pair of tokens, without a person."""
+    """A refresh of the tokens without interaction."""
     first = keeper.tokens
-    # This SDK refreshes by the clock alone: after a 401 it asks a person.
+    # This SDK refreshes only by the clock: after a 401 it starts a new sign-in.
     oauth.context.token_expiry_time = time.time() - 1
     await use(session, "search_library", {"query": "herons"})
     assert keeper.tokens.access_token != first.access_token

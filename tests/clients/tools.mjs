@@ -1,4 +1,4 @@
-// Every tool, called once in the order of the list on what library.mjs has put there.
+// Calls every tool once, in the order of the list, on the data that library.mjs has saved.
 import assert from 'node:assert/strict';
 
 /** What a tool is given, after what those before it said, and what it must say. */

@@ -1,9 +1,9 @@
-"""Every tool, called once in the order of the list on what library.mjs has put there."""
+"""Calls every tool once, in the order of the list, on the data that library.mjs has saved."""
 
 import json
 from urllib.parse import quote
 
-# What a tool is given, after what those before it said, and what it must say.
+# The arguments of each tool, which may depend on earlier results, and the expected result.
 CALLS = {
     "search_library": (
         lambda said, client: {"query": "herons"},
@@ -53,8 +53,8 @@ async def use_all(client, sdk):
 
 
 async def use(sdk, name, arguments):
-    """What a call says; both of its forms must say the same."""
-    # On the wire the names are the same in every SDK.
+    """The result of a call; its text and its structured content must be the same."""
+    # In the JSON the names are the same in every SDK.
     called = (await sdk.call_tool(name, arguments)).model_dump(by_alias=True)
     assert not called["isError"], called
     assert json.loads(called["content"][0]["text"]) == called["structuredContent"], called

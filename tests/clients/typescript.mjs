@@ -1,5 +1,5 @@
-// The MCP SDK for TypeScript, 1.x or 2.x, as an assistant that has never been here: discovery, registration, sign-in
-// and consent, every tool, and another pair of tokens once the access token is no good any more.
+// The MCP SDK for TypeScript, 1.x or 2.x, as an unregistered assistant: discovery, registration, sign-in and consent, every tool,
+// and a refresh of its tokens when the access token is no longer valid.
 //
 //     node typescript.mjs 1|2 BASE_URL EMAIL PASSWORD
 import assert from 'node:assert/strict';
@@ -18,7 +18,7 @@ const load = createRequire(process.env.CARREL_NODE_MODULES + '/');
 const loaded = parts.map((part) => load(`@modelcontextprotocol/${part}`));
 const { Client, StreamableHTTPClientTransport, UnauthorizedError } = Object.assign({}, ...loaded);
 
-/** What the SDK asks of whoever keeps its secrets and opens a browser for it. */
+/** The storage of secrets and the browser that the SDK requires. */
 class Keeper {
     redirectUrl = 'http://127.0.0.1:43117/callback';
     clientMetadata = {
@@ -42,14 +42,14 @@ class Keeper {
         this.signIns += 1;
         this.back = await allow(address, email, password);
         assert.equal(this.back.get('state'), this.state());
-        // The first SDK does not look at it.
+        // The first SDK ignores it.
         assert.equal(this.back.get('iss'), base);
     }
 }
 
 /** The first attempt is refused, and leaves a code behind. */
 async function connected(keeper) {
-    // Only the second SDK knows of this, and would speak like the first one without it.
+    // Only the second SDK has this option; without it, it uses the protocol of the first one.
     const client = new Client({ name, version: '1' }, { versionNegotiation: { mode: 'auto' } });
     const transport = new StreamableHTTPClientTransport(new URL(`${base}/mcp`), { authProvider: keeper });
     try {
@@ -63,7 +63,7 @@ async function connected(keeper) {
     return client;
 }
 
-/** Another pair of tokens, without a person. */
+/** A refresh of the tokens without interaction. */
 async function refreshed(keeper, client) {
     const first = keeper.kept;
     keeper.kept = { ...first, access_token: 'ca_of_yesterday' };

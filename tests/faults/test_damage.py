@@ -119,7 +119,7 @@ def test_doctor_finds_damage_that_requests_did_not(service: FaultyService) -> No
 
 
 def checks(service: FaultyService) -> dict[str, dict]:
-    """What the doctor says, by name. It waits for nothing that does not come."""
+    """The checks of the doctor, by name. The doctor must finish within five seconds."""
     seconds, done = timed(service.run, "doctor", "--json")
     assert done.returncode != 0 and seconds < 5, (seconds, done.stderr)
     return {check["name"]: check for check in json.loads(done.stdout)["checks"]}

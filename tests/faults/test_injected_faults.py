@@ -112,7 +112,7 @@ def test_reads_that_failed_for_a_while_stop_writes_until_verified(service: Fault
     eventually(lambda: service.readiness()[1]["storage"] == "ok", 60)
 
     log = service.log()
-    assert "no damage was found, and writes go on" in log
+    assert "no damage was found, and writes continue" in log
     # Writes that are refused in the background are not logged one by one.
     assert len(log.splitlines()) < lines + 10, log
     assert account.save(9000)[0] == 201

@@ -33,7 +33,7 @@ def replace_by_one_without_tables(database: pathlib.Path) -> None:
 
 
 def is_kept(path: pathlib.Path) -> bool:
-    """Whether it is a file, and none that a process makes while it runs."""
+    """Whether it is a file other than those that a process creates while it runs."""
     name = path.name
     is_passing = name in ("carrel.lock", "carrel.space-reserve") or name.endswith("-shm")
     return path.is_file() and not is_passing and (not name.endswith("-wal") or path.stat().st_size > 0)

@@ -1,5 +1,5 @@
-"""Whether each example of the API's description is of the shape that it stands beside, and, with a second file, whether
-each operation is named in it: examples.py DESCRIPTION [SUCCEEDED]."""
+"""Checks that each example of the API's description is valid for its schema, and, with a second file, that each operation is
+named in it: examples.py DESCRIPTION [SUCCEEDED]."""
 
 import json
 import pathlib
@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 
 def described(description):
-    """Each schema that has an example: where it stands, and both."""
+    """Each schema that has an example: its location, the schema and the example."""
     for name, response in description["components"]["responses"].items():
         for media in response["content"].values():
             yield f"component {name}", media["schema"], media["example"]
@@ -25,7 +25,7 @@ def described(description):
 
 
 def main():
-    """Says what is wrong, and fails then."""
+    """Prints the faults, and fails if there are any."""
     description = json.loads(pathlib.Path(sys.argv[1]).read_text("utf-8"))
     shapes, wrong, seen = {"components": description["components"]}, [], 0
     for where, schema, example in described(description):

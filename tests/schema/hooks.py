@@ -1,5 +1,5 @@
-"""What schemathesis is told of this API: bodies of good requests name things that the library has, as paths do by the
-configuration; requests stay within what a head may be; and every operation that succeeded once is written down."""
+"""Hooks of schemathesis for this API: bodies of valid requests refer to objects of the library, as paths do by the
+configuration; requests stay within the maximum length of a head; and every operation that succeeded is recorded."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def filter_query(context, query):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Every second good body is about things that are there."""
+    """Every second valid body refers to existing objects."""
     global calls
     calls += 1
     good = case.meta is not None and case.meta.generation.mode == GenerationMode.POSITIVE
@@ -35,7 +35,7 @@ def before_call(context, case, kwargs):
 
 
 def named(operation, body):
-    """The same body about things of the library."""
+    """The same body with ids of existing objects."""
     there = known("", body)
     if operation == "POST /rest/v1/bookmarks/{id}/highlights":
         there |= {"text": "Ants", "startOffset": 0, "endOffset": 4}
@@ -45,7 +45,7 @@ def named(operation, body):
 
 
 def known(name, value):
-    """A member's value; a list's items are named by what they are."""
+    """The value for a member; the items of a list are named by their kind."""
     if isinstance(value, list):
         return [known(name, item) for item in value]
     if isinstance(value, dict):
@@ -55,7 +55,7 @@ def known(name, value):
 
 @schemathesis.check
 def batch_tells_of_each(context, response, case):
-    """A batch as such may be good where one of its operations is not: then the answer has to say so of that one."""
+    """A batch may be valid although one of its operations is not: then the response has to report that operation."""
     bad = case.meta is not None and case.meta.generation.mode == GenerationMode.NEGATIVE
     if bad and case.operation.label == BATCH and response.status_code == 200:
         assert not all(result["ok"] for result in response.json()["data"]["results"]), "took what is not as described"
@@ -72,13 +72,13 @@ def error_code_is_described(context, response, case):
     try:
         code = response.json()["error"]["code"]
     except (ValueError, KeyError, TypeError):
-        return  # Whether the body is as described is another check.
+        return  # Another check compares the body with the description.
     assert code in component["x-error-codes"], f"{code} is not among the codes of {response.status_code}"
 
 
 @schemathesis.hook
 def after_call(context, case, response):
-    """Writes down what succeeded."""
+    """Records the operations that succeeded."""
     if 200 <= response.status_code < 300:
         with open(HOME / "succeeded", "a", encoding="utf-8") as succeeded:
             succeeded.write(case.operation.label + "\n")

@@ -1,4 +1,4 @@
-"""A small library and a key for it, and the files that tell schemathesis of both: seed.py CARREL BASE SITE HOME. SITE is
+"""Creates a small library and a key for it, and the files from which schemathesis reads both: seed.py CARREL BASE SITE HOME. SITE is
 the address of a folder of HOME that the service may fetch from."""
 
 import http.cookiejar
@@ -26,13 +26,13 @@ FEED = """<rss version="2.0"><channel><title>{title}</title><link>{site}</link><
 
 
 def carrel(*words, stdin=""):
-    """What a command of the program says."""
+    """Returns the output of a command of the program."""
     done = subprocess.run([CARREL, *words, "--json"], input=stdin, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
 def wait(what, holds):
-    """What it gives once that is something, half a minute at most."""
+    """Polls until the result is true, for at most half a minute; returns it."""
     for _ in range(300):
         if given := holds():
             return given
@@ -41,7 +41,7 @@ def wait(what, holds):
 
 
 def ready():
-    """Whether the service takes requests."""
+    """Whether the service accepts requests."""
     try:
         return urllib.request.urlopen(f"{BASE}/readyz", timeout=5).status == 200
     except OSError:
@@ -49,14 +49,14 @@ def ready():
 
 
 class Client:
-    """One way in: a key at /rest, or a session at /app/api."""
+    """An authenticated client: a key at /rest, or a session at /app/api."""
 
     def __init__(self, base, **headers):
         self.base, self.headers = base, {"Content-Type": "application/json", **headers}
         self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
 
     def __call__(self, method, path, body=None):
-        """The answer's data."""
+        """Returns the data of the response."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.base + path, data, self.headers, method=method)
         with self.opener.open(request, timeout=20) as answer:
@@ -64,7 +64,7 @@ class Client:
 
 
 def sound():
-    """Two seconds of a tone."""
+    """Two seconds of audio."""
     file = HOME / "tone.wav"
     with wave.open(str(file), "wb") as tone:
         tone.setnchannels(1), tone.setsampwidth(2), tone.setframerate(8000)
@@ -73,7 +73,7 @@ def sound():
 
 
 def upload(call):
-    """The id of an upload whose bytes are there."""
+    """Uploads a file; returns its id."""
     bytes_ = sound()
     ticket = call("POST", "/v2/uploads", {"filename": "tone.wav", "contentType": "audio/wav", "bytes": len(bytes_)})
     put = urllib.request.Request(ticket["putUrl"], bytes_, ticket["putHeaders"], method="PUT")
@@ -82,7 +82,7 @@ def upload(call):
 
 
 def follow(call, name):
-    """The id of a feed, and that of its entry."""
+    """Follows a feed; returns its id and that of its entry."""
     (HOME / "site" / f"{name}.xml").write_text(FEED.format(title=name, site=SITE), "utf-8")
     feed = call("POST", "/v1/feeds", {"url": f"{SITE}/{name}.xml"})["feed"]["feedId"]
     entries = wait("an entry", lambda: call("GET", f"/v1/entries?feedId={feed}")["entries"])
@@ -90,13 +90,13 @@ def follow(call, name):
 
 
 def save(call, name):
-    """A bookmark with a text and a highlight."""
+    """Saves a bookmark with a text and a highlight."""
     mark = call("POST", "/v1/bookmarks", {
         "url": f"https://example.com/{name}", "title": f"Text {name}", "tags": ["ants", f"of-{name}"], "notes": "A note.",
         "text": f"Ants by the name of {name} find the shortest way by scent. " * 20,
     })["bookmark"]  # fmt: skip
     path = f"/v1/bookmarks/{mark['bookmarkId']}"
-    # Readable and found: the words are marked only in a text that is there.
+    # Wait until the document has its text, because a highlight needs it.
     wait("a text", lambda: call("GET", path)["bookmark"]["status"] == "ready")
     words = {"text": "Ants", "startOffset": 0, "endOffset": 4}
     return mark | call("POST", f"{path}/highlights", words)["highlight"]
@@ -112,7 +112,7 @@ def main():
     call, app = Client(f"{BASE}/rest", Authorization=f"Bearer {key}"), Client(f"{BASE}/app/api")
     app("POST", "/session", {"email": EMAIL, "password": PASSWORD})
 
-    # What stays, and what one route takes away: then the others still find theirs.
+    # Objects that stay, and others that a route deletes, so that the other routes still find theirs.
     stays, changed, goes, back, again = (save(call, name) for name in ("stays", "changed", "goes", "back", "again"))
     call("DELETE", f"/v1/bookmarks/{back['bookmarkId']}")
     boxes = [call("POST", "/v1/collections", {"name": name})["collection"]["collectionId"] for name in ("Box", "Bag")]

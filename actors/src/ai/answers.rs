@@ -110,7 +110,7 @@ pub async fn release(db: &Db, claim: AnswerClaim) -> Result<(), Error> {
 pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
     for row in answer_claim::Entity::expired(now).limit(MAX_RELEASED_CLAIMS).all(db.read()).await? {
         release(db, AnswerClaim { id: row.id, user: row.user_id, month: row.month }).await?;
-        warn!("released an answer that was begun and never made");
+        warn!("released the claim of an answer that was not completed");
     }
     Ok(())
 }

@@ -254,7 +254,7 @@ impl WorkerActor {
                 }
             }
             Err(error) if is_reported(&error) => {}
-            Err(error) => warn!(%error, "could not look for due jobs"),
+            Err(error) => warn!(%error, "could not query the due jobs"),
         }
     }
 
@@ -264,7 +264,7 @@ impl WorkerActor {
         let record = async move { attempt::record_crash(&ctx, &job).await };
         context.spawn(record.into_actor(self).map(|recorded, _, _| {
             if let Err(error) = recorded {
-                warn!(%error, "could not give a job up; the next look finds it again");
+                warn!(%error, "could not give up a job; it is tried again with the next query of due jobs");
             }
         }));
     }

@@ -1,8 +1,8 @@
-//! The connection test: the service takes the steps of an assistant up to the list of tools, over HTTP to `server.base_url` and through
-//! any proxy there. The first step that fails says why, in words for the operator; later ones are skipped.
+//! The connection test: the service performs the steps of an assistant up to the list of tools, over HTTP to `server.base_url` and
+//! through any proxy there. The first step that fails reports the reason to the operator; later steps are skipped.
 //!
-//! The test creates an OAuth client and an MCP key, and removes both at its end, also when a step fails. If the process dies before, the
-//! key expires within two minutes, and the client is deleted like any unused one.
+//! The test creates an OAuth client and an MCP key, and removes both at its end, even if a step fails. If the process dies before
+//! that, the key expires within two minutes, and the client is deleted like any unused one.
 
 use actors::auth::caller::Caller;
 use actors::context::OperationContext;
@@ -20,15 +20,15 @@ use super::steps::{ConnectionTest, StepError, StepOutcome, StepSuccess};
 pub enum Step {
     /// The URL resolves, and is reachable from where assistants run.
     Address,
-    /// /mcp names its metadata in a 401 (RFC 9728, section 5.1). The first request: it shows that TCP and TLS work too.
+    /// /mcp names its metadata in a 401 (RFC 9728, section 5.1). This is the first request, so it also shows that TCP and TLS work.
     Challenge,
-    /// The metadata of the MCP server (RFC 9728).
+    /// The metadata of the MCP server is correct (RFC 9728).
     ResourceMetadata,
-    /// The metadata of the authorization server (RFC 8414).
+    /// The metadata of the authorization server is correct (RFC 8414).
     ServerMetadata,
-    /// The registration of a client (RFC 7591).
+    /// A client can be registered (RFC 7591).
     Registration,
-    /// The MCP handshake and the list of tools, with a key of the test.
+    /// The MCP handshake succeeds, and the tools are listed with a key of the test.
     Tools,
 }
 
@@ -41,7 +41,7 @@ const STEPS: [Step; 6] = [
     Step::Tools,
 ];
 
-/// A step and how it ended.
+/// A step with its outcome.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StepReport {
     step: Step,
@@ -52,13 +52,13 @@ pub struct StepReport {
 /// The result of a test.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TestConnectionResponse {
-    /// Every step passed, for some assistants at least.
+    /// Whether every step passed, at least for some assistants.
     passed: bool,
-    /// Each step in its order.
+    /// All steps, in their order.
     steps: Vec<StepReport>,
 }
 
-/// What the steps have come to so far.
+/// The results of the steps so far.
 #[derive(Default)]
 struct TestProgress {
     reports: Vec<StepReport>,
@@ -75,7 +75,7 @@ enum TestFailure {
 }
 
 impl TestProgress {
-    /// Reports how a step ended. Returns what later steps need of it.
+    /// Records the outcome of a step. Returns the value that later steps need.
     fn report<T>(&mut self, step: Step, result: Result<StepSuccess<T>, StepError>) -> Result<T, TestFailure> {
         let (outcome, message, next) = match result {
             Ok(StepSuccess { found, outcome, message }) => (outcome, message, Ok(found)),
@@ -86,7 +86,7 @@ impl TestProgress {
         next
     }
 
-    /// Returns all steps, with those that were not taken.
+    /// Returns all steps; those that did not run are skipped.
     fn into_reports(mut self) -> Vec<StepReport> {
         let skipped = STEPS.into_iter().skip(self.reports.len());
         let skipped =
@@ -99,7 +99,8 @@ impl TestProgress {
 /// Runs the test for a user.
 ///
 /// # Errors
-/// [`Error::Busy`] while another test runs; [`Error::Internal`] when the service itself fails. Nothing is left behind then either.
+/// [`Error::Busy`] while another test runs; [`Error::Internal`] when the service itself fails. The client and the key are removed in
+/// that case too.
 pub async fn run(ctx: &OperationContext, caller: &Caller) -> Result<TestConnectionResponse, Error> {
     let lock = ctx.grants.begin_connection_test()?;
     let probe = ProbeClient::new().map_err(Error::internal)?;

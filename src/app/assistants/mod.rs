@@ -1,4 +1,4 @@
-//! Connecting an assistant: what a user has to do for each ([`texts`]), and a test of whether one could connect
+//! Connecting an assistant: the instructions for each ([`texts`]), and a test of whether an assistant could connect
 //! ([`connection_test`]).
 
 mod connection_test;
@@ -18,7 +18,7 @@ use validation::NoFields;
 use connection_test::TestConnectionResponse;
 use texts::Assistant;
 
-/// Lists what a user does to connect each assistant.
+/// Lists the assistants with the instructions to connect them.
 #[derive(Debug)]
 pub struct ListAssistants;
 

@@ -1,4 +1,4 @@
-//! The steps of the connection test, one after the other: each uses what earlier ones found.
+//! The steps of the connection test, in order: each uses the results of earlier ones.
 
 use std::time::Duration;
 
@@ -27,12 +27,12 @@ const ENDPOINTS: [(&str, &str); 4] = [
     ("token_endpoint", "/oauth/token"),
     ("revocation_endpoint", "/oauth/revoke"),
 ];
-/// A name resolves within this time.
+/// Maximum duration of resolving a name.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 type StepResult<T> = Result<StepSuccess<T>, StepError>;
 
-/// What the steps work with.
+/// The dependencies of the steps.
 pub struct ConnectionTest<'a> {
     pub ctx: &'a OperationContext,
     pub probe: &'a ProbeClient,
@@ -40,21 +40,21 @@ pub struct ConnectionTest<'a> {
     pub client_name: &'a str,
 }
 
-/// How a step ended.
+/// The outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StepOutcome {
-    /// As it should.
+    /// The step succeeded.
     Passed,
-    /// Well, but not for every assistant.
+    /// The step succeeded, but not for every assistant.
     Limited,
-    /// Not as it should: the test ends here.
+    /// The step failed, which ends the test.
     Failed,
-    /// An earlier step failed.
+    /// The step did not run, because an earlier one failed.
     Skipped,
 }
 
-/// What a step found for later ones, and what there is to say of it.
+/// The result of a step for later ones, with a message for the operator.
 pub struct StepSuccess<T> {
     pub found: T,
     pub outcome: StepOutcome,
@@ -65,7 +65,7 @@ pub struct StepSuccess<T> {
 pub enum StepError {
     /// What is wrong and what to do, for the operator.
     Failed(String),
-    /// The service itself failed, which says nothing of the connection.
+    /// The service itself failed, which says nothing about the connection.
     Internal(Error),
 }
 
@@ -98,7 +98,7 @@ impl ConnectionTest<'_> {
         format!("{}{path}", self.ctx.core.base_url)
     }
 
-    /// Resolves the URL. One that only this machine or network knows is good for assistants there alone.
+    /// Resolves the URL. A URL that only this machine or network resolves works only for assistants there.
     pub async fn address(&self) -> StepResult<()> {
         let base = &self.ctx.core.base_url;
         let page = PageUrl::parse(base).map_err(|_| "server.base_url is not an http(s) URL")?;
@@ -116,26 +116,26 @@ impl ConnectionTest<'_> {
             ("https", true) => StepSuccess::with(
                 (),
                 &format!(
-                    "{base} is a public https address; whether a firewall lets others in cannot be seen from here"
+                    "{base} is a public https URL; this test cannot see whether a firewall blocks other clients"
                 ),
             ),
             (_, true) => limited(format!("{base} is not https: assistants that run in a cloud refuse it")),
             (_, false) => limited(format!(
-                "{base} is known on this machine or network alone: assistants that run in a cloud cannot reach it. Set \
-                 server.base_url to a public https address for them"
+                "{base} is reachable only from this machine or network: assistants that run in a cloud cannot reach it. Set \
+                 server.base_url to a public https URL for them"
             )),
         })
     }
 
-    /// Asks /mcp without a credential.
+    /// Sends a request to /mcp without a credential.
     pub async fn challenge(&self) -> StepResult<()> {
-        let asked = self.probe.post_json(self.ctx.grants.resource(), &initialize());
-        let reply = send(asked).await?.expect_status(401, "/mcp without a credential")?;
+        let request = self.probe.post_json(self.ctx.grants.resource(), &initialize());
+        let reply = send(request).await?.expect_status(401, "/mcp without a credential")?;
         let wanted = format!("resource_metadata=\"{}\"", self.url(RESOURCE));
         if reply.header("www-authenticate").unwrap_or_default().contains(&wanted) {
-            return Ok(StepSuccess::with((), "/mcp says where to sign in"));
+            return Ok(StepSuccess::with((), "/mcp names the metadata for the sign-in"));
         }
-        Err("the 401 of /mcp does not name this Carrel's metadata: a proxy in front may remove the WWW-Authenticate header"
+        Err("the 401 of /mcp does not name the metadata of this service: a proxy may remove the WWW-Authenticate header"
             .into())
     }
 
@@ -167,8 +167,8 @@ impl ConnectionTest<'_> {
         Ok(send(self.probe.get(&self.url(path))).await?.expect_status(200, path)?.json(path)?)
     }
 
-    /// Registers the client of the test. It is also looked up here: another service at the address names no client of ours, and must not
-    /// be sent the key of the next step.
+    /// Registers the client of the test, and looks it up in the database. Another service that answers at the URL returns no client of
+    /// this one, and must not receive the key of the next step.
     pub async fn registration(&self, url: &str) -> StepResult<ClientId> {
         let metadata = json!({
             "client_name": self.client_name,
@@ -187,11 +187,11 @@ impl ConnectionTest<'_> {
         let client = self.ctx.grants.find_client(id).await?;
         let client = client
             .filter(|client| client.name.as_deref() == Some(self.client_name))
-            .ok_or("another service answers at this address: it named a client that is none of this one")?;
+            .ok_or("another service answers at this URL: it returned a client that is none of this one")?;
         Ok(StepSuccess::with(client.id, "an assistant can register"))
     }
 
-    /// Lists the tools with a key that is deleted afterwards, whether that fails or not.
+    /// Lists the tools with a key that is deleted afterwards, even if the listing fails.
     pub async fn tools(&self, caller: &Caller) -> StepResult<()> {
         let (accounts, now) = (&self.ctx.core.accounts_db, self.ctx.core.clock.now());
         let (key, secret) = changes::create_test_key(accounts, caller.user, caller.plan, now).await?;
@@ -206,9 +206,9 @@ impl ConnectionTest<'_> {
         self.call(secret, &initialize()).await?.expect_status(200, "initialize")?;
         let reply = self.call(secret, &list()).await?.expect_status(200, "tools/list")?.json("tools/list")?;
         match reply.pointer("/result/tools").and_then(Value::as_array).map_or(0, Vec::len) {
-            0 => Err("tools/list named no tool".into()),
+            0 => Err("tools/list returned no tool".into()),
             tools => {
-                let message = format!("an assistant that may read the library is shown {tools} tools");
+                let message = format!("an assistant that may read the library gets {tools} tools");
                 Ok(StepSuccess::with((), &message))
             }
         }
@@ -245,7 +245,7 @@ fn expect_member(document: &Value, member: &str, wanted: &str, path: &str) -> Re
         return Ok(());
     }
     Err(StepError::Failed(format!(
-        "{path} does not have {wanted} as {member}: another service answers at this address, or this one was started with \
+        "{path} does not have {wanted} as {member}: another service answers at this URL, or this one was started with \
          another server.base_url"
     )))
 }

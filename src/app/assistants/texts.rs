@@ -1,4 +1,4 @@
-//! What a user does to connect each assistant: the contents of `assistants.toml`, which is compiled in.
+//! The instructions to connect each assistant: the contents of `assistants.toml`, which is compiled in.
 
 use std::sync::LazyLock;
 
@@ -29,13 +29,13 @@ pub struct Assistant {
     pub id: String,
     /// The name to show.
     pub name: String,
-    /// The programs that this is about.
+    /// The programs that the instructions apply to.
     pub about: String,
     /// Where the assistant runs.
     pub runs: AssistantLocation,
     /// What the user does, in order.
     pub steps: Vec<String>,
-    /// What is good to know.
+    /// Notes about limits and requirements.
     pub facts: Vec<String>,
     /// Texts to copy.
     #[serde(default, rename(deserialize = "snippet"))]
@@ -55,11 +55,11 @@ pub enum AssistantLocation {
     Here,
 }
 
-/// A text to copy; `{key}` in it is for an MCP key.
+/// A text to copy; `{key}` in it is to be replaced by an MCP key.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Snippet {
-    /// What the text is, or where it belongs.
+    /// What the text is, or the file it belongs into.
     pub label: String,
     /// `text`, `shell`, `json` or `toml`.
     pub language: String,
@@ -103,7 +103,7 @@ mod tests {
     const MCP: &str = "https://carrel.example/mcp";
 
     #[test]
-    fn texts_of_assistants_have_the_url_and_no_placeholder_but_the_key() {
+    fn texts_have_the_url_and_no_placeholder_but_the_key() {
         let all = all(MCP);
 
         assert_eq!(all.iter().map(|one| &one.id).collect::<HashSet<_>>().len(), all.len());

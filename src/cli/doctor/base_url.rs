@@ -11,10 +11,10 @@ use crate::cli::probe::{ServerAnswer, ServerState};
 use crate::settings::{BaseUrl, Settings};
 
 const NAME: &str = "base_url";
-/// How long a look-up and a connection may take.
+/// Maximum duration of a lookup and of a connection attempt.
 const MAX_WAIT: Duration = Duration::from_secs(3);
 
-/// Looks up the host of `server.base_url`; where a server runs, connects to it too.
+/// Looks up the host of `server.base_url`; if a server runs, also connects to it.
 pub async fn check(settings: &Settings, server: &ServerAnswer) -> Check {
     let Some(url) = &settings.server.base_url else {
         let found = format!(
@@ -31,13 +31,16 @@ pub async fn check(settings: &Settings, server: &ServerAnswer) -> Check {
         }
     };
     if matches!(server.state, ServerState::NotRunning | ServerState::OtherProgram) {
-        return Check::good(NAME, format!("the host of {url} is known; no server runs to be reached there"));
+        return Check::good(
+            NAME,
+            format!("the host of {url} resolves; no server is running that could be reached there"),
+        );
     }
     match connect(&addresses).await {
         Ok(()) => Check::good(NAME, format!("{url} accepts connections")),
         Err(cause) => {
             let advice = format!(
-                "forward {} to {}; where only this machine cannot reach it, all is well",
+                "forward {} to {}; if only this machine cannot reach it, nothing is wrong",
                 url.host_and_port(),
                 settings.server.listen
             );
@@ -84,7 +87,7 @@ mod tests {
 
     #[tokio::test]
     async fn base_url_that_refuses_connections_is_a_warning() {
-        // Closed again, so that the connection is refused.
+        // The listener is closed, so that connections are refused.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let settings = settings(&format!("http://{free}"));
 

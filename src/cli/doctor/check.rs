@@ -11,10 +11,10 @@ pub const SEE_DATABASE_FILES: &str = "do what `database files` says of damage; i
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckState {
-    /// As it should be.
+    /// Nothing is wrong.
     #[serde(rename = "ok")]
     Good,
-    /// The service works, with less than it could have.
+    /// The service works, with a limitation.
     Warning,
     /// The service does not work, or not safely.
     Wrong,
@@ -27,9 +27,9 @@ pub struct Check {
     pub name: &'static str,
     /// Its state.
     pub state: CheckState,
-    /// What was found.
+    /// The finding.
     pub found: String,
-    /// What to do; `None` if the state is good.
+    /// The advice; `None` if the state is good.
     pub advice: Option<String>,
 }
 
@@ -39,12 +39,12 @@ impl Check {
         Self { name, state: CheckState::Good, found: found.into(), advice: None }
     }
 
-    /// A check that found a service with less than it could have.
+    /// A check that found a limitation.
     pub fn warning(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { name, state: CheckState::Warning, found: found.into(), advice: Some(advice.into()) }
     }
 
-    /// A check that found a service that does not work, or not safely.
+    /// A check that found that the service does not work, or not safely.
     pub fn wrong(name: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { name, state: CheckState::Wrong, found: found.into(), advice: Some(advice.into()) }
     }

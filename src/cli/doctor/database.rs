@@ -1,4 +1,4 @@
-//! The database: whether it is there, can be opened, is up to date, and is not damaged.
+//! The database: whether it exists, can be opened, is up to date, and is not damaged.
 
 use std::error::Error;
 
@@ -19,15 +19,15 @@ const PUT_BACK: &str =
     "move the files of the database back to their place, or stop the service and restore a copy";
 
 /// Opens the database without a migration, or returns why it cannot be opened. `is_removed` is whether a running service reports that
-/// its files are not in their place: then the files there belong to another database.
+/// its files were moved or replaced: then the present files belong to another database.
 pub async fn open(settings: &Settings, is_removed: bool) -> Result<CoreContext, Check> {
     let lost_check = |lost: LostDatabase| {
         Check::wrong(NAME, lost.finding(), if is_removed { PUT_BACK } else { LostDatabase::ADVICE })
     };
     library_database::require_file(settings).map_err(lost_check)?;
     if is_removed {
-        // SQLite would apply the log of the service to a file that took the place of the database.
-        let found = "the service that runs says that a file of its database was removed or replaced; its log names it";
+        // SQLite would apply the write-ahead log of the service to the file that replaced the database.
+        let found = "the running service reports that a file of its database was removed or replaced; its log names the file";
         return Err(Check::wrong(NAME, found, PUT_BACK));
     }
     if library_database::is_new(settings) {
@@ -54,11 +54,11 @@ pub async fn open(settings: &Settings, is_removed: bool) -> Result<CoreContext, 
 fn access_advice(settings: &Settings) -> String {
     match settings.database_url().sqlite_file() {
         Some(file) => format!(
-            "see that the user of the service may read and write {0} and its folder, and that no other process holds it locked \
-             (`fuser {0}` names those that have it open)",
+            "make sure that the user of the service may read and write {0} and its folder, and that no other process has locked it \
+             (`fuser {0}` lists the processes that have it open)",
             file.display()
         ),
-        None => "see that the server runs, and that database.url names it with the right user and password"
+        None => "make sure that the server runs, and that database.url has its address, user and password"
             .to_owned(),
     }
 }
@@ -83,14 +83,14 @@ pub async fn check(core: &CoreContext, repairs: bool) -> Vec<Check> {
     }
 }
 
-/// Reads the whole database, so that damage is found before a request meets it.
+/// Reads the whole database, so that damage is found before a request hits it.
 async fn check_for_damage(core: &CoreContext) -> Check {
     let name = "database files";
     match core.db.full_check().await {
         Ok(()) => Check::good(name, "no damage was found"),
         Err(OpenError::Damaged(damage)) => Check::wrong(name, damage.to_string(), RESTORE),
         Err(OpenError::Database(error) | OpenError::NotWritable(error)) => {
-            let advice = "see whether the disk is full or fails (`df` and `dmesg` tell), then try again";
+            let advice = "check whether the disk is full or failing (`df`, `dmesg`), then try again";
             Check::wrong(name, format!("they could not be read: {error}"), advice)
         }
     }

@@ -10,7 +10,7 @@ use crate::cli::probe::ServerAnswer;
 use crate::settings::{FilesUrl, Settings};
 
 const NAME: &str = "disk space";
-/// So many times the floor must be free, or the disk is about to be full.
+/// With less free space than this multiple of the floor, the disk is reported as almost full.
 const AMPLE_FLOORS: u64 = 4;
 const ADVICE: &str = "free some space, or move the folder to a larger disk";
 
@@ -18,11 +18,12 @@ const ADVICE: &str = "free some space, or move the folder to a larger disk";
 #[derive(Debug, PartialEq, Eq)]
 struct CheckedFolder {
     path: PathBuf,
-    /// Whether the service sets space aside in it. What is missing of that is not for writes.
+    /// Whether the service reserves space in it. Writes cannot use the missing part of the reserve.
     has_reserve: bool,
 }
 
-/// Measures the disk of each folder that exists. Where a service runs that refuses writes for lack of space, one of the checks says so.
+/// Measures the disk of each folder that exists. If a running service refuses writes for lack of space, one of the
+/// checks reports it.
 pub fn check(settings: &Settings, server: &ServerAnswer) -> Vec<Check> {
     let floor = settings.storage.min_free_bytes;
     let folders = folders(settings).into_iter().filter(|folder| folder.path.is_dir());
@@ -30,7 +31,7 @@ pub fn check(settings: &Settings, server: &ServerAnswer) -> Vec<Check> {
     let is_refusing = server.storage.as_deref() == Some("full");
     if is_refusing && checks.iter().all(|check| check.state != CheckState::Wrong) {
         let found = format!(
-            "the service that runs saves nothing: a disk has no more than {} free (storage.min_free_bytes), no inodes, or is full",
+            "the running service refuses to save: a disk has no more than {} free (storage.min_free_bytes), has no free inodes, or is full",
             HumanBytes(floor)
         );
         checks.push(Check::wrong(NAME, found, ADVICE));
@@ -48,7 +49,7 @@ fn folders(settings: &Settings) -> Vec<CheckedFolder> {
     }
     let mut apart: Vec<CheckedFolder> = Vec::new();
     for folder in folders {
-        // What lies in a folder that is measured is on the same disk, or is a mount that its operator knows of.
+        // A folder within a measured one is on the same disk, or is a mount that the operator knows of.
         if !apart.iter().any(|known| folder.path.starts_with(&known.path)) {
             apart.push(folder);
         }
@@ -69,10 +70,10 @@ fn judge(folder: &CheckedFolder, floor: u64) -> Check {
     match level(folder, floor) {
         SpaceLevel::Full | SpaceLevel::BelowFloor => {
             let reserve =
-                if folder.has_reserve { " besides the space that the service sets aside" } else { "" };
+                if folder.has_reserve { " in addition to the space that the service reserves" } else { "" };
             let found = format!(
                 "{place} has {left} free, so nothing is saved: more than {least} (storage.min_free_bytes) must be free{reserve}, \
-                 and inodes"
+                 as well as inodes"
             );
             Check::wrong(NAME, found, ADVICE)
         }
@@ -116,9 +117,9 @@ mod tests {
     }
 
     #[test]
-    fn space_that_is_to_be_set_aside_is_not_for_writes() {
+    fn space_to_be_reserved_is_not_for_writes() {
         let folder = tempfile::tempdir().unwrap();
-        // Above the floor, but by less than what the service sets aside.
+        // Above the floor, but by less than the space that the service reserves.
         let floor = available_bytes(folder.path()).unwrap() - (8 << 20);
 
         let [with, without] = [true, false].map(|has_reserve| judge(&checked(&folder, has_reserve), floor));

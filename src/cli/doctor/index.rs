@@ -1,5 +1,5 @@
-//! The state of the passage index: as the service that runs reports it, or else as its folder and the database tell, without opening
-//! it.
+//! The state of the passage index: as the running service reports it, or else as its folder and the database show it, without opening
+//! the index.
 
 use std::fs;
 use std::io;
@@ -18,8 +18,8 @@ use crate::settings::Settings;
 
 const NAME: &str = "index";
 
-/// Reports what the service that runs says of its index. Without one, checks the folder, and compares it with the database if its tables
-/// are up to date.
+/// Reports the state of the index of the running service. If none runs, checks the folder, and compares it with the database if its
+/// tables are up to date.
 pub async fn check(settings: &Settings, core: &CoreContext, server: &ServerAnswer) -> Check {
     let folder = IndexFolder::path_in(&settings.data_dir);
     if let Some(fault) = unreadable(&folder) {
@@ -50,7 +50,7 @@ pub fn check_unopened(settings: &Settings) -> Check {
         Check::warning(
             NAME,
             found,
-            "do what `database` says; the index itself can be filled again from the database",
+            "do what `database` says; the index itself can be rebuilt from the database",
         )
     })
 }
@@ -66,28 +66,28 @@ fn with_set_aside(settings: &Settings, check: Check) -> Check {
     match (check.advice.is_some(), IndexFolder::set_aside_in(&settings.data_dir)) {
         (false, Some(aside)) => {
             let found = format!("{}; a damaged one was moved aside to {}", check.found, aside.display());
-            Check::warning(NAME, found, "remove it once search finds what it should")
+            Check::warning(NAME, found, "remove it once search works as expected")
         }
         (true, Some(_)) | (_, None) => check,
     }
 }
 
-/// Judges the index that the service which runs has open.
+/// Judges the index that the running service has open.
 fn judge_open(folder: &Path, health: &IndexHealth) -> Check {
     let place = folder.display();
     match health.completeness {
         Completeness::Unavailable => {
             let found = format!(
-                "the service that runs has no index: the disk of {place} has no space for one, so searches are refused"
+                "the running service has no index: the disk of {place} has no space for one, so searches are refused"
             );
-            Check::wrong(NAME, found, "free some space: the service then makes one and fills it by itself")
+            Check::wrong(NAME, found, "free some space: the service then creates and fills one")
         }
         Completeness::MaintainedElsewhere => {
             let found = format!("{place} is not updated: another service on the database maintains its own");
             Check::warning(NAME, found, "run one service on a database")
         }
         _ if !health.ok => {
-            let found = format!("the service that runs cannot read {place}");
+            let found = format!("the running service cannot read {place}");
             Check::wrong(NAME, found, "see its log for the cause; it replaces a damaged index by itself")
         }
         Completeness::Checking => {
@@ -107,7 +107,7 @@ fn judge_open(folder: &Path, health: &IndexHealth) -> Check {
         Completeness::Complete => match health.passages {
             Some(passages) => Check::good(
                 NAME,
-                format!("{place} is complete: the service that runs holds {passages} passages in it"),
+                format!("{place} is complete: the running service holds {passages} passages in it"),
             ),
             None => Check::good(NAME, format!("{place} is being loaded again after a failed write")),
         },
@@ -115,12 +115,11 @@ fn judge_open(folder: &Path, health: &IndexHealth) -> Check {
 }
 
 fn judge_rebuilding(folder: &Path, documents_left: u64) -> Check {
-    let found =
-        format!("{} is being filled again: {documents_left} documents are still to come", folder.display());
-    Check::warning(NAME, found, "let the service run; /readyz says how far it is")
+    let found = format!("{} is being rebuilt: {documents_left} documents remain", folder.display());
+    Check::warning(NAME, found, "let the service run; /readyz shows the progress")
 }
 
-/// What the database expects of the index; `None` if its tables are of an older version.
+/// Returns what the index should hold according to the database; `None` if its tables are of an older version.
 async fn inspect(settings: &Settings, core: &CoreContext) -> Result<Option<Inspection>, String> {
     if core.db.pending_migrations().await.map_err(|error| error.to_string())? > 0 {
         return Ok(None);
@@ -133,29 +132,29 @@ fn judge(folder: &Path, inspection: Option<Inspection>) -> Check {
     let place = folder.display();
     let Some(Inspection { audit_reason, expected_passages, lost_documents }) = inspection else {
         return if folder.exists() {
-            Check::good(NAME, format!("{place} is there"))
+            Check::good(NAME, format!("{place} exists"))
         } else {
-            Check::warning(NAME, format!("{place} is not there yet"), "the first start makes it")
+            Check::warning(NAME, format!("{place} does not exist yet"), "the first start creates it")
         };
     };
     match audit_reason {
         Some(AuditReason::Missing) if expected_passages == 0 && lost_documents == 0 => {
-            Check::warning(NAME, format!("{place} is not there yet"), "the first start makes it")
+            Check::warning(NAME, format!("{place} does not exist yet"), "the first start creates it")
         }
         Some(AuditReason::Missing) => {
             let found = format!("{place} is not there, and {expected_passages} passages should be in it");
-            let advice = "start the service: it makes a new one and fills it from the database while it \
-                          serves; one that runs does so by itself";
+            let advice = "start the service: it creates a new index and fills it from the database while it \
+                          serves; a running service does so without a restart";
             Check::warning(NAME, found, advice)
         }
         Some(reason) => {
-            let advice = "start the service: it compares the index with the database and puts in what is \
-                          missing while it serves; one that runs does so by itself";
+            let advice = "start the service: it compares the index with the database and adds what is \
+                          missing while it serves; a running service does so without a restart";
             Check::warning(NAME, format!("the index in {place} {}", reason.description()), advice)
         }
         None if lost_documents > 0 => judge_rebuilding(folder, lost_documents),
         // It is not opened here, so its passages are not counted.
-        None => Check::good(NAME, format!("{place} is there and should hold {expected_passages} passages")),
+        None => Check::good(NAME, format!("{place} exists and should hold {expected_passages} passages")),
     }
 }
 
@@ -171,8 +170,8 @@ mod tests {
     }
 
     #[test]
-    fn index_of_a_stopped_service_should_hold_what_the_database_says() {
-        assert_eq!(judge_index(WHOLE), Check::good(NAME, "/data/index is there and should hold 12 passages"));
+    fn index_of_a_stopped_service_is_judged_by_the_database() {
+        assert_eq!(judge_index(WHOLE), Check::good(NAME, "/data/index exists and should hold 12 passages"));
     }
 
     const COMPLETE: IndexHealth =
@@ -228,11 +227,14 @@ mod tests {
     }
 
     #[test]
-    fn folder_of_a_new_installation_is_made_by_the_first_start() {
+    fn index_of_a_new_installation_is_created_by_the_first_start() {
         let new =
             Inspection { audit_reason: Some(AuditReason::Missing), expected_passages: 0, lost_documents: 0 };
 
-        assert_eq!(judge_index(new).advice.as_deref(), Some("the first start makes it"));
-        assert_eq!(judge(Path::new("/data/index"), None).advice.as_deref(), Some("the first start makes it"));
+        assert_eq!(judge_index(new).advice.as_deref(), Some("the first start creates it"));
+        assert_eq!(
+            judge(Path::new("/data/index"), None).advice.as_deref(),
+            Some("the first start creates it")
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Background work of all users: how much waits, since when, and what failed.
+//! The background jobs of all users: how many wait, since when, and which failed.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use library::context::CoreContext;
 use super::check::{Check, SEE_DATABASE_FILES};
 
 const NAME: &str = "jobs";
-/// A job that waits for longer while the server runs is late.
+/// A job that waits for longer while a server runs is late.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 /// Counts the jobs.
@@ -47,7 +47,7 @@ fn judge(depths: &[Depth], failed: &[(String, i64)], now: Timestamp, server_runn
                 "see the log for failures, or raise ingest.workers, .fetches or .files",
             )
         }
-        Some(_) => Check::good(NAME, format!("{counts}; no server runs, and the next start continues")),
+        Some(_) => Check::good(NAME, format!("{counts}; no server is running, and the next start continues")),
         None => Check::good(NAME, counts),
     }
 }

@@ -1,4 +1,4 @@
-//! Whether the counted size of each library is that of its rows.
+//! Whether the stored size of each library is that of its rows.
 
 use errors::Error;
 use library::context::CoreContext;
@@ -9,7 +9,7 @@ use crate::cli::failure;
 
 const NAME: &str = "library sizes";
 
-/// Compares each account's count with its rows, and corrects it if `repairs` is set. It reads every text.
+/// Compares the stored size of each account's library with its rows, and corrects it if `repairs` is set. Reads every text.
 pub async fn check(core: &CoreContext, repairs: bool) -> Check {
     match compare(core, repairs).await {
         Ok(check) => check,
@@ -29,5 +29,5 @@ async fn compare(core: &CoreContext, repairs: bool) -> Result<Check, Error> {
     for user in users {
         library_quota::recount(&core.db, user).await?;
     }
-    Ok(Check::good(NAME, format!("{found}, and are counted anew")))
+    Ok(Check::good(NAME, format!("{found}, and are now corrected")))
 }

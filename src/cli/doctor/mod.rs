@@ -1,4 +1,4 @@
-//! `carrel doctor`: checks everything that the service depends on, and says what is wrong and what to do.
+//! `carrel doctor`: checks everything that the service depends on, and reports faults with advice.
 
 mod base_url;
 mod check;
@@ -125,13 +125,13 @@ fn check_folder(folder: &Path) -> Check {
     };
     if let Err(cause) = try_to_write(folder) {
         let found = format!("could not write to {}: {cause}", folder.display());
-        return Check::wrong(name, found, "give it to the user of the service, or make room");
+        return Check::wrong(name, found, "give it to the user of the service, or free some space");
     }
     if rights & 0o077 != 0 {
         let found = format!("{} is readable by other users (mode {rights:03o})", folder.display());
         return Check::warning(name, found, format!("chmod 700 {}", folder.display()));
     }
-    Check::good(name, format!("{} is the owner's alone and can be written", folder.display()))
+    Check::good(name, format!("{} is accessible to its owner only and is writable", folder.display()))
 }
 
 /// Creates a file in the folder and removes it: permissions, a full disk and a read-only mount each fail with a different error.
@@ -154,19 +154,14 @@ async fn check_sandbox() -> Check {
     };
     match started {
         Ok(confinement) if confinement.missing.is_empty() => {
-            Check::good(name, "pages and files are read in a confined process")
+            Check::good(name, "pages and files are parsed in a confined process")
         }
         Ok(confinement) => {
             let missing: Vec<String> = confinement.missing.iter().map(ToString::to_string).collect();
-            let found =
-                format!("the process that reads pages and files goes without: {}", missing.join("; "));
-            Check::warning(
-                name,
-                found,
-                "a newer kernel, or a container that lets landlock and seccomp through",
-            )
+            let found = format!("the process that parses pages and files lacks: {}", missing.join("; "));
+            Check::warning(name, found, "use a newer kernel, or a container that allows landlock and seccomp")
         }
-        Err(cause) => Check::wrong(name, cause, "let the service start processes of its own program"),
+        Err(cause) => Check::wrong(name, cause, "allow the service to start processes of its own program"),
     }
 }
 
@@ -177,9 +172,9 @@ fn check_server(settings: &Settings, server: &ServerAnswer) -> Check {
         ServerState::NotReady => match server.storage.as_deref() {
             Some("damaged") => {
                 let found =
-                    format!("one runs on {listen} and takes no writes: it met damage in the database");
-                let advice = "do what `database files` says of damage; if it finds none, the service takes writes again after a \
-                              check of its own, which comes within five minutes, or at once after a restart";
+                    format!("one runs on {listen} and takes no writes: it found damage in the database");
+                let advice = "do what `database files` says of damage; if it finds none, the service accepts writes again after \
+                              its next check, within five minutes, or at once after a restart";
                 Check::warning(name, found, advice)
             }
             Some("removed") => {
@@ -187,13 +182,13 @@ fn check_server(settings: &Settings, server: &ServerAnswer) -> Check {
                 Check::warning(name, found, "do what `database` says")
             }
             Some(_) | None => {
-                let advice = format!("see what http://{listen}/readyz says, and the log");
+                let advice = format!("see http://{listen}/readyz and the log");
                 Check::warning(name, format!("one runs on {listen} and is not ready"), advice)
             }
         },
         ServerState::OtherProgram => {
             let found = format!("something else answers on {listen}");
-            Check::wrong(name, found, "end it, or set server.listen to another address")
+            Check::wrong(name, found, "stop that program, or set server.listen to another address")
         }
         ServerState::NotRunning => {
             Check::good(name, format!("none runs on {listen}; `carrel serve` starts one"))

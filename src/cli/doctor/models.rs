@@ -1,4 +1,4 @@
-//! The local models: whether each one that is used is there and complete.
+//! The local models: whether each one that is used exists and is complete.
 
 use inference::models::{Catalogue, Model, Purpose, Store};
 
@@ -7,7 +7,7 @@ use crate::settings::Settings;
 
 const NAME: &str = "models";
 
-/// Checks the digests of the models that are used: a broken one is worse than none.
+/// Checks the digests of the models that are used: a damaged model is worse than a missing one.
 pub fn check(settings: &Settings) -> Vec<Check> {
     let store = Store::new(settings.model_folders());
     // An endpoint transcribes instead of the local model.
@@ -21,7 +21,7 @@ pub fn check(settings: &Settings) -> Vec<Check> {
 fn check_model(store: &Store, model: &Model) -> Check {
     match (store.find(model), store.verify(model)) {
         (None, _) => {
-            let found = format!("{} is not there: {}", model.name, consequence_of_absence(model));
+            let found = format!("{} is missing: {}", model.name, consequence_of_absence(model));
             Check::warning(NAME, found, "fetch it: `carrel models pull`")
         }
         (Some(_), Ok(place)) => Check::good(NAME, format!("{} is in {}", model.name, place.display())),
@@ -35,6 +35,6 @@ fn check_model(store: &Store, model: &Model) -> Check {
 fn consequence_of_absence(model: &Model) -> &'static str {
     match model.purpose {
         Purpose::Embedding => "search matches text only",
-        Purpose::Speech => "recordings wait for it",
+        Purpose::Speech => "recordings wait to be transcribed",
     }
 }

@@ -1,4 +1,4 @@
-//! The formats that `--format` takes, each with what `--help` says of it.
+//! The formats that `--format` accepts, with their descriptions in `--help`.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use parse::bookmarks::Format;
@@ -14,12 +14,12 @@ const FORMATS: [(&str, &str); 16] = [
     ("raindrop", "CSV of Raindrop, or any other with a column `url`"),
     ("karakeep", "JSON of Karakeep"),
     ("linkwarden", "JSON of Linkwarden"),
-    ("omnivore", "Archive of Omnivore"),
+    ("omnivore", "Omnivore archive"),
     ("objects", "JSON lists: wallabag, Pinboard, Delicious, Readability and others"),
     ("browser", "JSON bookmarks of Chrome, its relatives, and Firefox"),
     ("opml", "Feeds"),
-    ("onetab", "OneTab's list: one URL a line"),
-    ("jsonl", "One JSON object a line, with the fields of POST /bookmarks"),
+    ("onetab", "OneTab's list: one URL per line"),
+    ("jsonl", "One JSON object per line, with the fields of POST /bookmarks"),
     ("carrel", "An export of Carrel"),
 ];
 

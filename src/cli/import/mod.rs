@@ -40,7 +40,7 @@ pub struct ImportArgs {
     file: PathBuf,
 }
 
-/// Imports the file and reports what became of its rows.
+/// Imports the file and reports the outcomes of its rows.
 pub async fn run(args: ImportArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
     let owner = args.owner.find(&core).await?;
@@ -62,7 +62,7 @@ fn file_name(path: &Path) -> Option<String> {
     Some(name.to_string_lossy().into_owned())
 }
 
-/// Waits for the end of the import; `None` if it is left for the next start of a server.
+/// Waits for the end of the import; `None` if no server runs, and the next start imports it.
 async fn wait_for_end(
     core: &CoreContext,
     settings: &Settings,

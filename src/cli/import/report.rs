@@ -70,7 +70,7 @@ impl ImportReport {
         })
     }
 
-    /// Whether anything could be imported of the file.
+    /// Whether any row of the file could be imported.
     pub fn is_good(&self) -> bool {
         self.created + self.updated > 0 || self.skipped_lines == 0
     }
@@ -99,7 +99,7 @@ impl fmt::Display for ImportReport {
 }
 
 impl ImportReport {
-    /// Writes what became of the rows of the file.
+    /// Writes the outcomes of the rows of the file.
     pub fn write_rows(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { created, updated, skipped_lines, .. } = self;
         if self.dry_run {
@@ -123,7 +123,7 @@ impl ImportReport {
         }
         if let Some(UndoReport { deleted, kept, additions_kept }) = &self.undo {
             writeln!(f, "undo: deleted {deleted}, kept {kept} that were changed since or are in use")?;
-            writeln!(f, "undo: {additions_kept} rows had added to things that existed before; that stays")?;
+            writeln!(f, "undo: {additions_kept} rows had added to existing objects; the additions stay")?;
         }
         Ok(())
     }

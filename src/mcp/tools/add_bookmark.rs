@@ -11,14 +11,14 @@ request! {
     pub struct AddBookmarkArguments {
         /// The URL of the page.
         pub url: UrlText,
-        /// Tags; added to those that are there.
+        /// Tags to add; existing tags stay.
         pub tags?: TagNames,
-        /// A project to add the page to, as list_projects names it.
+        /// Id of a project to add the page to, as returned by list_projects.
         pub project_id?: Id<ProjectId>,
     }
 }
 
-/// Makes the operation from the arguments.
+/// Creates the operation from the arguments.
 pub fn read(arguments: AddBookmarkArguments) -> Result<AddBookmark, Error> {
     let tags = arguments.tags.map(|tags| tags.map(Words::into_inner)).unwrap_or_default();
     Ok(AddBookmark {

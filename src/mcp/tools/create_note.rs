@@ -5,24 +5,24 @@ use entity::id::{BookmarkId, ProjectId};
 use errors::{Error, Fault, Invalid};
 use validation::{Id, Words, request};
 
-/// The fields for the two kinds of target, of which a call names one.
+/// The fields of the two kinds of target; a call has exactly one of them.
 const TARGET_FIELDS: [&str; 2] = ["bookmarkId", "projectId"];
 
 request! {
     /// The arguments of `create_note`.
     pub struct CreateNoteArguments {
-        /// The saved item whose notes get another paragraph.
+        /// Id of the saved item to whose notes the text is appended.
         pub bookmark_id?: Id<BookmarkId>,
-        /// The project that gets another note.
+        /// Id of the project that gets a new note.
         pub project_id?: Id<ProjectId>,
-        /// The note's title; its first words when left out.
+        /// The note's title. Default: its first words.
         pub title?: NoteTitle,
         /// The note's text, as Markdown.
         pub body: NoteBody,
     }
 }
 
-/// Makes the operation from the arguments.
+/// Creates the operation from the arguments.
 pub fn read(arguments: CreateNoteArguments) -> Result<CreateNote, Error> {
     let target = match (arguments.bookmark_id, arguments.project_id) {
         (Some(bookmark), None) => NoteTarget::Bookmark(bookmark.into_inner()),

@@ -5,26 +5,26 @@ use entity::id::{BookmarkId, DocumentId};
 use errors::{Error, Fault, Invalid};
 use validation::{Id, UrlText, request};
 
-/// The fields that name a document, of which a call gives one.
+/// The fields that identify a document; a call has exactly one of them.
 const NAME_FIELDS: [&str; 3] = ["documentId", "bookmarkId", "url"];
 
 request! {
     /// The arguments of `get_document`.
     pub struct GetDocumentArguments {
-        /// The document, as search_library names it.
+        /// Id of the document, as returned by search_library.
         pub document_id?: Id<DocumentId>,
-        /// The bookmark whose text it is.
+        /// Id of the bookmark whose text to read.
         pub bookmark_id?: Id<BookmarkId>,
-        /// The URL that was saved.
+        /// The saved URL.
         pub url?: UrlText,
-        /// Offset of the page in characters: the `nextOffset` of the page before. Default 0.
+        /// Offset of the page in characters: the `nextOffset` of the previous page. Default 0.
         pub offset?: PageOffset,
         /// Maximum length of the page in characters. Default 12000.
         pub max_chars?: PageChars,
     }
 }
 
-/// Makes the operation from the arguments.
+/// Creates the operation from the arguments.
 pub fn read(arguments: GetDocumentArguments) -> Result<ReadDocument, Error> {
     let GetDocumentArguments { document_id, bookmark_id, url, offset, max_chars } = arguments;
     let document = match (document_id, bookmark_id, url) {

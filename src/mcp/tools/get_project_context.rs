@@ -9,7 +9,7 @@ use validation::{Id, Integer, Words, request};
 request! {
     /// The arguments of `get_project_context`.
     pub struct GetProjectContextArguments {
-        /// The project, as list_projects names it.
+        /// Id of the project, as returned by list_projects.
         pub project_id: Id<ProjectId>,
         /// Adds the best passages from the project's sources and notes.
         pub query?: QueryText,
@@ -18,7 +18,7 @@ request! {
     }
 }
 
-/// Makes the operation from the arguments. Assistants see the pinned notes (spec.md: MCP server).
+/// Creates the operation from the arguments. Assistants see the pinned notes (spec.md: MCP server).
 pub fn read(arguments: GetProjectContextArguments) -> Result<ReadContext, Error> {
     Ok(ReadContext {
         project: arguments.project_id.into_inner(),

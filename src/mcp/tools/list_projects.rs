@@ -15,7 +15,7 @@ request! {
     }
 }
 
-/// Makes the operation from the arguments.
+/// Creates the operation from the arguments.
 pub fn read(arguments: ListProjectsArguments) -> Result<ListProjects, Error> {
     Ok(ListProjects::first_page(arguments.status, arguments.limit))
 }

@@ -37,7 +37,7 @@ pub struct Tool {
     hints: ToolHints,
     /// A caller without these scopes neither sees nor runs the tool. The scopes of a caller are those within its plan.
     scopes: &'static [Scope],
-    /// Whether its results may contain text that others than the user wrote.
+    /// Whether its results may contain text that the user did not write.
     pub has_third_party_text: bool,
     call: for<'a> fn(ToolCall<'a>) -> LocalBoxFuture<'a, Result<Value, Error>>,
 }
@@ -65,8 +65,8 @@ pub static TOOLS: &[Tool] = &[
         name: "search_library",
         title: "Search the library",
         description: "Searches the user's personal library of saved pages, PDFs, recordings, notes and feed entries, by \
-                      meaning and by words. Answers with the best-matching passages, each with the title and URL of its \
-                      source and, where there is one, the page of the PDF or the seconds in the recording. Read on with \
+                      meaning and by words. Returns the best-matching passages, each with the title and URL of its \
+                      source and, if known, the page of the PDF or the seconds in the recording. Read on with \
                       get_document and the documentId of a result. `degraded` is `lexical` while only text matching is \
                       available.",
         input: schema::input::<search_library::SearchLibraryArguments>,
@@ -80,7 +80,7 @@ pub static TOOLS: &[Tool] = &[
         name: "get_document",
         title: "Read a document",
         description: "Reads the text of one document of the user's library, with the user's tags, notes and highlights. \
-                      Name it by exactly one of documentId, bookmarkId and url. A long text comes in pages: while \
+                      Give exactly one of documentId, bookmarkId and url. A long text is returned in pages: while \
                       nextOffset is not null, call again with offset set to it.",
         input: schema::input::<get_document::GetDocumentArguments>,
         output: schema::output::<ReadDocument>,
@@ -104,9 +104,9 @@ pub static TOOLS: &[Tool] = &[
     Tool {
         name: "get_project_context",
         title: "Read a project",
-        description: "Reads what there is to know before working on a project: the user's instructions, what was decided, \
-                      pinned notes and the sources. With a query it adds the best passages from the project's sources and \
-                      notes. What finds no room in maxChars is left out and `truncated` is true: sources go first, then \
+        description: "Reads the context for working on a project: the user's instructions, the decisions, pinned notes \
+                      and the sources. With a query it adds the best passages from the project's sources and \
+                      notes. What exceeds maxChars is left out and `truncated` is true: sources are dropped first, then \
                       passages, notes and decisions.",
         input: schema::input::<get_project_context::GetProjectContextArguments>,
         output: schema::output::<ReadContext>,
@@ -118,8 +118,8 @@ pub static TOOLS: &[Tool] = &[
     Tool {
         name: "add_bookmark",
         title: "Save a page",
-        description: "Saves a web page to the user's library, where it is fetched and becomes searchable. An address that is \
-                      saved already only gets the tags, and `created` is false. With a projectId the page also becomes a \
+        description: "Saves a web page to the user's library, where it is fetched and becomes searchable. A URL that is \
+                      already saved only gets the tags, and `created` is false. With a projectId the page also becomes a \
                       source of that project.",
         input: schema::input::<add_bookmark::AddBookmarkArguments>,
         output: schema::output::<AddBookmark>,
@@ -131,7 +131,7 @@ pub static TOOLS: &[Tool] = &[
     Tool {
         name: "create_note",
         title: "Write a note",
-        description: "Writes a note that becomes searchable. Name exactly one place: with a bookmarkId the text is appended \
+        description: "Writes a note that becomes searchable. Give exactly one of two ids: with a bookmarkId the text is appended \
                       to the notes of that saved item, with a projectId it becomes a pinned note of that project.",
         input: schema::input::<create_note::CreateNoteArguments>,
         output: schema::output::<CreateNote>,

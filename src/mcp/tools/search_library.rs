@@ -7,14 +7,14 @@ use validation::{Integer, request};
 request! {
     /// The arguments of `search_library`.
     pub struct SearchLibraryArguments {
-        /// What to look for, in words or as a question.
+        /// What to search for: words or a question.
         pub query: QueryText,
-        /// Passages at most; 8 when left out.
+        /// Maximum number of passages. Default 8.
         pub limit?: PassageLimit,
     }
 }
 
-/// Makes the operation from the arguments.
+/// Creates the operation from the arguments.
 pub fn read(arguments: SearchLibraryArguments) -> Result<Search, Error> {
     Ok(Search {
         query: arguments.query.into_inner(),

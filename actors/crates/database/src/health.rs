@@ -139,7 +139,7 @@ impl StorageHealth {
             count(StorageFault::Removed);
             files.report_displaced();
         } else if was_displaced && !is_displaced {
-            info!("the files of the database are in their place again: writes go on");
+            info!("the files of the database are in their place again: writes continue");
             self.is_rescued.store(false, Ordering::SeqCst);
             self.has_rescue_failed.store(false, Ordering::SeqCst);
         }

@@ -121,7 +121,7 @@ impl Db {
         self.write.pool.execute_unprepared("PRAGMA user_version = 0").await?;
         if self.health.clear_damage(met) {
             let duration_ms = started.elapsed().as_millis();
-            info!(duration_ms, "the database was verified: no damage was found, and writes go on");
+            info!(duration_ms, "the database was verified: no damage was found, and writes continue");
         }
         Ok(())
     }

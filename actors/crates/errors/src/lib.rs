@@ -65,7 +65,7 @@ impl StorageFailure {
         Duration::from_secs(match self {
             // The connection that met the fault has been replaced by then.
             Self::Transient => 5,
-            // Writes go on when a check finds no damage, or the file is back in its place; searches when an operator has freed space.
+            // Writes continue when a check finds no damage, or the file is back in its place; searches when an operator has freed space.
             Self::Damaged | Self::Removed | Self::NoIndex => 60,
         })
     }
