@@ -34,12 +34,15 @@ pub enum Endpoint {
     Tool(&'static str),
 }
 
+/// Returns the status that a surface answers a result with.
+pub type StatusOf<'a, R> = &'a dyn Fn(&Result<Response<R>, Error>) -> String;
+
 /// What the activity view shows of a call whose reply is an `R`.
 pub struct ActivityEntry<'a, R> {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// Returns the status that the surface answers a result with.
-    pub status: &'a dyn Fn(&Result<Response<R>, Error>) -> String,
+    /// The status that the surface answers with.
+    pub status: StatusOf<'a, R>,
 }
 
 /// The wait for a slot for the caller's account ([`Operation::NEEDS_ANSWER_SLOT`]). It joins the queue when it is first polled.

@@ -125,7 +125,7 @@ fn variable(name: &str) -> Value {
 
 fn body(schema: Value) -> Value {
     json!({
-        "required": schema["required"].is_array(),
+        "required": schema.get("required").is_some_and(Value::is_array),
         "content": { "application/json": { "schema": schema } },
     })
 }

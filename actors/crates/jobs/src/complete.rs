@@ -165,7 +165,7 @@ pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
 }
 
 /// Puts the job back as if there had been no attempt, because the service stops. Progress since the claim counts. See
-/// [`release_all`](super::release_all) for all jobs of a process.
+/// [`release_all`] for all jobs of a process.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.

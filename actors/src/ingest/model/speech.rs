@@ -31,6 +31,8 @@ pub async fn load_speech_model(ctx: SpeechModelContext, store: Store, models: Ve
     info!(model.name, "the speech model is there: recordings are transcribed");
     match jobs::end_wait(ctx.core.db.write(), MODEL_MISSING_REASON, ctx.core.clock.now()).await {
         Ok(()) => ctx.job_signal.notify(),
-        Err(error) => warn!(%error, "could not wake the waiting recordings; they retry on their own schedule"),
+        Err(error) => {
+            warn!(%error, "could not wake the waiting recordings; they retry on their own schedule")
+        }
     }
 }
