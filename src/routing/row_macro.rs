@@ -3,7 +3,7 @@
 /// A row for a surface: `route!(Surface, GET "/pattern/{id}" as "GET /pattern/:id" => Operation)`. It may be followed by `read`
 /// and the function that makes the operation, where that is not [`FromRequest::from_request`](actors::operation::FromRequest), and
 /// then by `status` and the status of the reply, where that is not 200: `|_| StatusCode::CREATED`, or a function that chooses
-/// between 200 and 201. Doc comments before the method become [`Route::about`].
+/// between 200 and 201. Doc comments before the method become `Route::about`.
 macro_rules! route {
     (@read $op:ty) => { <$op as actors::operation::FromRequest>::from_request };
     (@read $op:ty, read $read:expr) => { $read };
