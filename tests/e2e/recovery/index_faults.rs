@@ -357,7 +357,11 @@ async fn lost_document_whose_job_was_given_up_is_not_enqueued() {
     let server = Server::start().await;
     let key = server.user(Plan::Pro).await.full_key().await;
     let (heron, kingfisher) = (save(&key, "heron").await, save(&key, "kingfisher").await);
-    let dead = job::Model { state: JobState::Dead, ..index_job(&server, &heron).await.unwrap() };
+    let done = eventually("its job has ended", async || {
+        index_job(&server, &heron).await.filter(|job| job.state == JobState::Done)
+    })
+    .await;
+    let dead = job::Model { state: JobState::Dead, ..done };
     let given_up = job::Entity::update_many().col_expr(job::Column::State, Expr::value(JobState::Dead));
     let given_up = given_up.filter(job::Column::Id.eq(dead.id)).exec(server.app().core.db.write()).await;
     assert_eq!(given_up.unwrap().rows_affected, 1);
