@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use actix_web::web::{Data, ServiceConfig};
 use actix_web::{HttpResponse, Responder, web};
-use actors::retrieval::Completeness;
+use actors::retrieval::{Completeness, IndexProbe};
 use actors::service::{Service, StorageErrorLog, StorageState};
 use jobs::Depth;
 use library::context::CoreContext;
@@ -45,6 +45,8 @@ struct StorageCheck {
     state: StorageState,
     /// The time of the last test write that succeeded, or that found the disk full.
     answered_at: Instant,
+    /// Whether the last test write that did not find the writer busy failed.
+    has_failed: bool,
 }
 
 impl StorageCheck {
@@ -55,14 +57,22 @@ impl StorageCheck {
             (StorageState::Ok | StorageState::Full, _) | (_, None) => at,
             (_, Some(last)) => last.answered_at,
         };
-        Self { at, state, answered_at }
+        let has_failed = match state {
+            StorageState::Ok | StorageState::Full => false,
+            // Says nothing about the storage.
+            StorageState::Busy => last.is_some_and(|last| last.has_failed),
+            StorageState::Damaged | StorageState::Removed | StorageState::Failed => true,
+        };
+        Self { at, state, answered_at, has_failed }
     }
 
     /// Whether requests should be sent to this service. A full disk stops writes only, and reads go on.
     fn is_ready(&self) -> bool {
         match self.state {
             StorageState::Ok | StorageState::Full => true,
-            StorageState::Busy => self.at.duration_since(self.answered_at) < MAX_WRITER_BUSY,
+            StorageState::Busy => {
+                !self.has_failed && self.at.duration_since(self.answered_at) < MAX_WRITER_BUSY
+            }
             StorageState::Damaged | StorageState::Removed | StorageState::Failed => false,
         }
     }
@@ -97,18 +107,16 @@ impl JobCounts {
 struct Dependencies {
     is_database_reachable: bool,
     storage: StorageCheck,
-    /// The index answers, or is being reloaded: then only search is refused.
-    is_index_well: bool,
-    /// The number of passages in the index; `None` while it does not answer.
-    passages: Option<u64>,
+    /// The state of the index; `None` if it is loaded and does not answer.
+    index: Option<IndexProbe>,
 }
 
-/// The state of the index in `/readyz`. A service whose index is incomplete or missing is ready: it answers what it can. `carrel doctor`
-/// reads it too.
+/// The state of the index in `/readyz`. A service whose index is incomplete, missing, or could not be loaded again after a failed
+/// write is ready: it answers what it can. `carrel doctor` reads it too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexHealth {
-    /// Whether the index answers, or is being reloaded; `false` if there is none.
+    /// Whether the index answers, or is being reloaded; `false` if there is none, or if it could not be loaded again.
     pub ok: bool,
     /// The number of its passages; `None` while it does not answer.
     pub passages: Option<u64>,
@@ -162,10 +170,8 @@ impl Readiness {
         }
         let is_database_reachable = service.is_database_reachable().await;
         let storage = self.storage().await;
-        let probed = service.context.retrieval.probe().await;
-        let is_index_well = probed.is_ok();
-        let passages = probed.ok().flatten().map(|count| count as u64);
-        let dependencies = Dependencies { is_database_reachable, storage, is_index_well, passages };
+        let index = service.context.retrieval.probe().await.ok();
+        let dependencies = Dependencies { is_database_reachable, storage, index };
         *last = Some((Instant::now(), dependencies));
         dependencies
     }
@@ -192,19 +198,22 @@ async fn alive() -> impl Responder {
 
 async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Responder {
     let actors = service.health();
-    let Dependencies { is_database_reachable, storage, is_index_well, passages } =
-        readiness.check(&service).await;
+    let Dependencies { is_database_reachable, storage, index: probed } = readiness.check(&service).await;
     let is_ready = readiness.is_set()
         && is_database_reachable
         && storage.is_ready()
-        && is_index_well
+        && probed.is_some()
         && actors.iter().all(|actor| actor.up);
     let ctx = &service.context;
     let model = ctx.retrieval.model();
     let has_index = ctx.retrieval.has_index();
+    let is_unloaded = matches!(probed, Some(IndexProbe::Unloaded(_)));
     let index = IndexHealth {
-        ok: is_index_well && has_index,
-        passages,
+        ok: has_index && probed.is_some() && !is_unloaded,
+        passages: match probed {
+            Some(IndexProbe::Loaded { passages }) => Some(passages as u64),
+            Some(IndexProbe::Reloading | IndexProbe::Unloaded(_) | IndexProbe::Missing) | None => None,
+        },
         failed_requests: ctx.retrieval.damage_failures(),
         completeness: ctx.retrieval.completeness(),
     };
@@ -214,18 +223,19 @@ async fn ready(service: Data<Service>, readiness: Data<Readiness>) -> impl Respo
         "storage": storage.state,
         "index": index,
         "model": model,
-        "search": search_state(has_index, model.is_some()),
+        "search": search_state(has_index, is_unloaded, model.is_some()),
         "speech": ctx.speech.transcriber().map(|transcriber| transcriber.model().to_owned()),
         "actors": actors,
     });
     if is_ready { HttpResponse::Ok().json(body) } else { HttpResponse::ServiceUnavailable().json(body) }
 }
 
-fn search_state(has_index: bool, has_model: bool) -> &'static str {
-    match (has_index, has_model) {
-        (false, _) => "unavailable: the disk of the index has no space for it",
-        (true, true) => "hybrid",
-        (true, false) => "lexical: the embedding model is not there yet",
+fn search_state(has_index: bool, is_unloaded: bool, has_model: bool) -> &'static str {
+    match (has_index, is_unloaded, has_model) {
+        (false, _, _) => "unavailable: the disk of the index has no space for it",
+        (true, true, _) => "unavailable: the index could not be loaded again after a failed write",
+        (true, false, true) => "hybrid",
+        (true, false, false) => "lexical: the embedding model is not there yet",
     }
 }
 
@@ -257,7 +267,8 @@ mod tests {
     async fn test_write_that_hangs_is_reported_as_busy_and_not_waited_for() {
         let readiness = Readiness::default();
         let before = Instant::now() - STORAGE_CHECK_INTERVAL - 2 * MAX_STORAGE_WAIT;
-        let last = StorageCheck { at: before, state: StorageState::Ok, answered_at: before };
+        let last =
+            StorageCheck { at: before, state: StorageState::Ok, answered_at: before, has_failed: false };
         readiness.storage.send_modify(|check| *check = Some(last));
 
         for _ in 0..100 {
@@ -294,11 +305,29 @@ mod tests {
     #[test]
     fn busy_writer_is_ready_soon_after_the_disk_was_full() {
         let long_ago = Instant::now() - 2 * MAX_WRITER_BUSY;
-        let last = StorageCheck { at: long_ago, state: StorageState::Ok, answered_at: long_ago };
+        let last =
+            StorageCheck { at: long_ago, state: StorageState::Ok, answered_at: long_ago, has_failed: false };
         assert!(!StorageCheck::after(Some(last), StorageState::Busy).is_ready());
 
         let full = StorageCheck::after(Some(last), StorageState::Full);
 
         assert!(full.is_ready() && StorageCheck::after(Some(full), StorageState::Busy).is_ready());
+    }
+
+    #[test]
+    fn busy_writer_is_not_ready_after_a_failed_test_write() {
+        let well = StorageCheck::after(None, StorageState::Ok);
+
+        for failure in [StorageState::Failed, StorageState::Damaged, StorageState::Removed] {
+            for before in [None, Some(well)] {
+                let failed = StorageCheck::after(before, failure);
+                let busy = StorageCheck::after(Some(failed), StorageState::Busy);
+                let still_busy = StorageCheck::after(Some(busy), StorageState::Busy);
+                assert!(!busy.is_ready() && !still_busy.is_ready(), "{failure:?}");
+
+                let recovered = StorageCheck::after(Some(still_busy), StorageState::Ok);
+                assert!(StorageCheck::after(Some(recovered), StorageState::Busy).is_ready());
+            }
+        }
     }
 }

@@ -47,6 +47,22 @@ pub struct Vectors {
     pub tokens: usize,
 }
 
+/// What a probe finds of the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexProbe {
+    /// It answers.
+    Loaded {
+        /// The estimated number of passages of all users.
+        passages: usize,
+    },
+    /// It is being reloaded after a failed write.
+    Reloading,
+    /// It could not be reloaded after a failed write: it fails every request.
+    Unloaded(EngineFault),
+    /// There is none.
+    Missing,
+}
+
 /// The index, the embedding model, and the worker threads for both.
 pub struct Engine {
     /// The index; `None` while its disk has no space for one.
@@ -260,21 +276,26 @@ impl Engine {
 
     /// Estimates the number of passages of all users.
     pub async fn count(&self) -> Result<usize, Error> {
-        self.probe().await?.ok_or(Error::Busy(RELOAD_RETRY_AFTER))
+        match self.probe().await? {
+            IndexProbe::Loaded { passages } => Ok(passages),
+            IndexProbe::Reloading | IndexProbe::Missing => Err(Error::Busy(RELOAD_RETRY_AFTER)),
+            IndexProbe::Unloaded(fault) => Err(Error::internal(IndexError::Unloaded(fault))),
+        }
     }
 
-    /// Estimates the number of passages of all users; `None` while the index is reloaded, or if there is none. It uses no lane, so
-    /// that a busy service still answers.
-    pub async fn probe(&self) -> Result<Option<usize>, Error> {
-        let Some(index) = self.current_index() else { return Ok(None) };
+    /// Determines whether the index answers, by an estimate of the number of passages of all users. It uses no lane, so that a busy
+    /// service still answers.
+    pub async fn probe(&self) -> Result<IndexProbe, Error> {
+        let Some(index) = self.current_index() else { return Ok(IndexProbe::Missing) };
         let shared = index.clone();
         let count = tokio::task::spawn_blocking(move || guarded(|| shared.estimate_count()));
         let count = tokio::time::timeout(PROBE_TIMEOUT, count).await;
         let count = count.map_err(|_| Error::Busy(Duration::from_secs(1)))?.map_err(Error::internal)?;
         self.note_outcome(&index, None, &count);
         match count {
-            Ok(count) => Ok(Some(count)),
-            Err(IndexError::Blocked) => Ok(None),
+            Ok(passages) => Ok(IndexProbe::Loaded { passages }),
+            Err(IndexError::Blocked) => Ok(IndexProbe::Reloading),
+            Err(IndexError::Unloaded(fault)) => Ok(IndexProbe::Unloaded(fault)),
             Err(error) => Err(Error::internal(error)),
         }
     }
@@ -456,7 +477,7 @@ mod tests {
         for refused in [searched, changed] {
             assert!(matches!(refused, Error::StorageFailed(StorageFailure::NoIndex)), "{refused:?}");
         }
-        assert!(matches!(engine.probe().await, Ok(None)));
+        assert_eq!(engine.probe().await.unwrap(), IndexProbe::Missing);
         assert!(!engine.has_index() && !engine.is_in_place() && !engine.has_damage_failures());
 
         engine.replace_index(Arc::new(EdgeIndex::open(folder.path(), None).unwrap()));

@@ -30,7 +30,7 @@ use engine::Engine;
 
 pub use actor::Put;
 pub use completeness::Completeness;
-pub use engine::Vectors;
+pub use engine::{IndexProbe, Vectors};
 
 /// Changes of the index in progress at the same time.
 const MAX_CHANGES: u32 = 32;
@@ -204,11 +204,11 @@ impl Retrieval {
         self.engine.count().await
     }
 
-    /// Estimates the number of passages for health, as [`Self::count`]; `None` while the index is reloaded, or if there is none.
+    /// Determines for health whether the index answers, by the estimate of [`Self::count`].
     ///
     /// # Errors
-    /// [`Error::Busy`] when the index does not answer within two seconds; [`Error::Internal`] when it fails.
-    pub async fn probe(&self) -> Result<Option<usize>, Error> {
+    /// [`Error::Busy`] when the index does not answer within two seconds; [`Error::Internal`] when it is loaded and fails.
+    pub async fn probe(&self) -> Result<IndexProbe, Error> {
         self.engine.probe().await
     }
 

@@ -11,12 +11,14 @@ use actors::ingest::repair::{self, IndexWatch, RepairContext};
 use actors::retrieval::{Completeness, Retrieval};
 use actors::service::index_folder;
 use database::Db;
-use entity::job;
+use entity::id::DocumentId;
 use entity::kind::JobState;
 use entity::plan::Plan;
+use entity::{document, job};
 use jobs::MAX_ATTEMPTS;
 use library::clock::Clock;
 use library::context::CoreContext;
+use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use search::index::marker::MARKER_FILE;
 use search::index::{
@@ -27,7 +29,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::index_repair::{
-    eventually_search_succeeds, is_found, list_set_aside, read_index_state, save, wait_until_complete,
+    FailingIndex, damage_error, eventually_search_succeeds, is_found, list_set_aside, read_index_state, save,
+    wait_until_complete,
 };
 use crate::support::{Key, Server, eventually};
 
@@ -305,4 +308,79 @@ async fn second_service_that_began_without_an_index_opens_one() {
     assert!(retrieval.has_index());
     assert_eq!(retrieval.completeness(), Completeness::MaintainedElsewhere);
     assert!(!second.index_watch.is_maintainer());
+}
+
+#[actix_web::test]
+async fn unloaded_index_is_replaced_soon_after_another_one() {
+    let server = Server::start().await;
+    let (key, anonymous) = (server.user(Plan::Pro).await.full_key().await, server.anonymous());
+    let (data_dir, retrieval) = (&server.app().core.data_dir, &server.app().retrieval);
+    let heron = save(&key, "heron").await;
+    retrieval.replace_index(Arc::new(FailingIndex(damage_error)));
+    eventually_search_succeeds(&key, &heron).await;
+    wait_until_complete(&anonymous, 1).await;
+    let first = list_set_aside(data_dir);
+    assert_eq!(first.len(), 1);
+
+    retrieval.replace_index(Arc::new(FailingIndex(|| IndexError::Unloaded(EngineFault::Damage))));
+    for _ in 0..3 {
+        assert_eq!(key.get("/rest/v2/search?q=heron").await.error_code(503), "OVERLOADED");
+    }
+    eventually("the service is ready without its index", async || {
+        let index = read_index_state(&anonymous).await;
+        (index["ok"] == false && index["passages"].is_null()).then_some(())
+    })
+    .await;
+    // It may fail because the index does not answer.
+    let _ = repair::check_index(&server.service().repair).await;
+    assert_eq!(list_set_aside(data_dir), first, "an index was moved aside a moment ago");
+
+    server.clock.advance(Duration::from_secs(5 * 60));
+    eventually_search_succeeds(&key, &heron).await;
+    wait_until_complete(&anonymous, 1).await;
+    let second = list_set_aside(data_dir);
+    assert!(second.len() == 1 && second != first, "{second:?}");
+}
+
+/// Records that the index lost a document, without a job that restores it.
+async fn lose_document(server: &Server, saved: &Value) {
+    let document: Uuid = saved["documentId"].as_str().unwrap().parse().unwrap();
+    let lost = document::Entity::update_many()
+        .col_expr(document::Column::IndexedVersion, Expr::value(0))
+        .col_expr(document::Column::IndexLostAt, Expr::value(Some(server.clock.now())))
+        .filter(document::Column::Id.eq(DocumentId(document)));
+    assert_eq!(lost.exec(server.app().core.db.write()).await.unwrap().rows_affected, 1);
+}
+
+#[actix_web::test]
+async fn lost_document_whose_job_was_given_up_is_not_enqueued() {
+    let server = Server::start().await;
+    let key = server.user(Plan::Pro).await.full_key().await;
+    let (heron, kingfisher) = (save(&key, "heron").await, save(&key, "kingfisher").await);
+    let done = eventually("its job has ended", async || {
+        index_job(&server, &heron).await.filter(|job| job.state == JobState::Done)
+    })
+    .await;
+    let dead = job::Model { state: JobState::Dead, ..done };
+    let given_up = job::Entity::update_many().col_expr(job::Column::State, Expr::value(JobState::Dead));
+    let given_up = given_up.filter(job::Column::Id.eq(dead.id)).exec(server.app().core.db.write()).await;
+    assert_eq!(given_up.unwrap().rows_affected, 1);
+    lose_document(&server, &heron).await;
+    lose_document(&server, &kingfisher).await;
+
+    let rebuilding = Completeness::Rebuilding { documents_left: 2, documents_total: 2 };
+    server.app().retrieval.set_completeness(rebuilding);
+    repair::check_index(&server.service().repair).await.unwrap();
+    server.clock.advance(Duration::from_secs(61));
+    repair::check_index(&server.service().repair).await.unwrap();
+
+    // Both would be enqueued at the same time.
+    eventually("the other document is restored", async || {
+        let lost = document::Entity::lost_by_index().all(server.app().core.db.read()).await.unwrap();
+        (lost.len() == 1).then_some(())
+    })
+    .await;
+    let of_heron = job::Entity::find().filter(job::Column::Subject.eq(dead.subject));
+    let of_heron = of_heron.filter(job::Column::Kind.eq("index")).all(server.app().core.db.read()).await;
+    assert_eq!(of_heron.unwrap(), [dead]);
 }

@@ -481,7 +481,7 @@ async fn count_jobs(server: &Server) -> u64 {
 }
 
 /// An index whose reads all fail with this error.
-struct FailingIndex(fn() -> IndexError);
+pub struct FailingIndex(pub fn() -> IndexError);
 
 impl FailingIndex {
     fn answer<T>(&self) -> Result<T, IndexError> {
@@ -489,7 +489,7 @@ impl FailingIndex {
     }
 }
 
-fn damage_error() -> IndexError {
+pub fn damage_error() -> IndexError {
     engine_error(EngineFault::Damage)
 }
 

@@ -124,6 +124,16 @@ pub fn subjects(kind: JobKind) -> SelectStatement {
         .to_owned()
 }
 
+/// Selects the subjects of jobs of a kind that were given up.
+pub fn subjects_given_up(kind: JobKind) -> SelectStatement {
+    Query::select()
+        .column(Column::Subject)
+        .from(Entity)
+        .and_where(Column::Kind.eq(kind.name()))
+        .and_where(Column::State.eq(JobState::Dead))
+        .to_owned()
+}
+
 /// Whether a job of this kind waits for the subject.
 ///
 /// # Errors

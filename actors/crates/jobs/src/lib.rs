@@ -52,6 +52,7 @@ pub use error::JobError;
 pub use fairness::promote;
 pub use inspect::{
     Depth, depths, failed_by_kind, has_room, is_given_up, is_waiting, others_wait, subjects, subjects_due,
+    subjects_given_up,
 };
 pub use kind::{JobKind, Priority, Track};
 pub use signal::JobSignal;

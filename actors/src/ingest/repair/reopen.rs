@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use errors::{Error, StorageFailure};
-use search::index::{AuditReason, IndexError, Marker, PassageIndex};
+use search::index::{AuditReason, EngineFault, IndexError, Marker, PassageIndex};
 use tracing::{error, info};
 
 use super::context::RepairContext;
 use super::watch::{Damage, Suspicion, WatchState, has_passed};
-use crate::retrieval::{Completeness, Retrieval};
+use crate::retrieval::{Completeness, IndexProbe, Retrieval};
 
 /// An index that could not be opened is tried again after this.
 const REOPEN_RETRY_DELAY: Duration = Duration::from_secs(30);
@@ -19,7 +19,12 @@ const MAX_FAILED_REQUESTS: u32 = 3;
 /// Shortest time between two indexes that are moved aside because of failed requests: a query that always fails must not keep the
 /// index empty.
 const MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(24 * 3600);
-/// Longest such time. It doubles while indexes that are moved aside follow each other.
+/// Shortest time between two indexes that are moved aside, if the second one is not loaded because of damage. It answers nothing, so a
+/// new one loses nothing. The time gives a new index a chance to be filled, and bounds how often a disk that damages every index has
+/// one written anew.
+const UNLOADED_MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(5 * 60);
+/// Longest time between two indexes that are moved aside because of failed requests. It doubles while indexes that are moved
+/// aside follow each other.
 const MAX_MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(4 * 24 * 3600);
 
 /// Why the index that is searched is to be replaced.
@@ -47,7 +52,7 @@ pub(super) async fn reopen_if_necessary(ctx: &RepairContext, state: &mut WatchSt
     if !has_passed(state.reopened_at, REOPEN_RETRY_DELAY, now) {
         return Ok(());
     }
-    let reason = replacement_reason(state, &ctx.retrieval, now);
+    let reason = replacement_reason(state, &ctx.retrieval, now).await;
     state.reopened_at = reason.map(|_| now);
     let Some(reason) = reason else { return Ok(()) };
     if reason != ReplacementReason::NotOpened {
@@ -73,7 +78,11 @@ pub(super) async fn reopen_if_necessary(ctx: &RepairContext, state: &mut WatchSt
     Ok(())
 }
 
-fn replacement_reason(state: &WatchState, retrieval: &Retrieval, now: Duration) -> Option<ReplacementReason> {
+async fn replacement_reason(
+    state: &WatchState,
+    retrieval: &Retrieval,
+    now: Duration,
+) -> Option<ReplacementReason> {
     if state.damage == Some(Damage::MovedAside) {
         return Some(ReplacementReason::Damaged);
     }
@@ -83,9 +92,18 @@ fn replacement_reason(state: &WatchState, retrieval: &Retrieval, now: Duration) 
     if !retrieval.is_in_place() {
         return Some(ReplacementReason::FolderGone);
     }
-    let may_move_aside = has_passed(state.moved_aside_at, state.move_aside_interval, now);
-    let is_failing = may_move_aside && retrieval.damage_failures() >= MAX_FAILED_REQUESTS;
-    (is_failing || state.damage == Some(Damage::InPlace)).then_some(ReplacementReason::Damaged)
+    let is_damaged = state.damage == Some(Damage::InPlace) || counts_as_damaged(state, retrieval, now).await;
+    is_damaged.then_some(ReplacementReason::Damaged)
+}
+
+/// Whether the index failed so many requests that it is to be moved aside, and the last one was moved aside long enough ago.
+async fn counts_as_damaged(state: &WatchState, retrieval: &Retrieval, now: Duration) -> bool {
+    if retrieval.damage_failures() < MAX_FAILED_REQUESTS {
+        return false;
+    }
+    has_passed(state.moved_aside_at, state.move_aside_interval, now)
+        || (has_passed(state.moved_aside_at, UNLOADED_MOVE_ASIDE_INTERVAL, now)
+            && matches!(retrieval.probe().await, Ok(IndexProbe::Unloaded(EngineFault::Damage))))
 }
 
 /// Resumes an index whose files are back in the folder, or opens what is in the folder now.

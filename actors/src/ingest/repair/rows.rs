@@ -95,7 +95,8 @@ fn is_unchanged(documents: &[&IndexedDocument]) -> Condition {
     })
 }
 
-/// Enqueues lost documents again that have no job. Without a model, only those that lack more than their vectors.
+/// Enqueues lost documents again that have no job. Without a model, only those that lack more than their vectors. Skips documents
+/// whose job was given up since they were lost: it would fail again.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -104,8 +105,12 @@ pub async fn enqueue_lost(db: &Db, has_model: bool, now: Timestamp) -> Result<()
     if !has_model {
         lost = lost.filter(document::Column::IndexedVersion.eq(0));
     }
+    let given_up = jobs::subjects_given_up(JobKind::Index)
+        .and_where(Expr::cust("job.finished_at >= document.index_lost_at"))
+        .to_owned();
     let lost = lost
         .filter(document::Column::Id.not_in_subquery(jobs::subjects(JobKind::Index)))
+        .filter(document::Column::Id.not_in_subquery(given_up))
         .select_only()
         .column(document::Column::UserId)
         .column(document::Column::Id)

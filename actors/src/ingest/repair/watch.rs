@@ -115,7 +115,7 @@ pub(super) struct WatchState {
     pub count_suspected_at: Option<Duration>,
     /// When an index was last moved aside because it counted as damaged.
     pub moved_aside_at: Option<Duration>,
-    /// How long after that no other index is moved aside because of failed requests.
+    /// How long after that no other index that is loaded is moved aside because of failed requests.
     pub move_aside_interval: Duration,
     /// How far the replacement of an index is that counts as damaged.
     pub damage: Option<Damage>,
