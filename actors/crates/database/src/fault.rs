@@ -11,6 +11,8 @@ const REMOVED: &str = "a file of the database was removed or replaced; writes ar
 
 /// The message of an error of a write on a connection that was opened read-only although its files can be written.
 const OPENED_READ_ONLY: &str = "file handles ran out when the database was opened for writing";
+/// The message of an error of a connection to a server of PostgreSQL that follows another one.
+const STANDBY: &str = "the server is a read-only standby";
 
 /// A fault below the database. It is independent of the statement that met it, and may have ended the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,6 +57,7 @@ impl StorageFault {
             DAMAGED => Some(Self::Corrupt),
             REMOVED => Some(Self::Removed),
             OPENED_READ_ONLY => Some(Self::NoHandles),
+            STANDBY => Some(Self::ReadOnly),
             _ => None,
         }
     }
@@ -165,6 +168,11 @@ pub(super) fn opened_read_only() -> DbErr {
     DbErr::Custom(OPENED_READ_ONLY.to_owned())
 }
 
+/// Returns the error of a connection to a server of PostgreSQL that is a standby.
+pub(super) fn standby() -> DbErr {
+    DbErr::Custom(STANDBY.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,6 +223,7 @@ mod tests {
         assert_eq!(StorageFault::of(&damaged()), Some(StorageFault::Corrupt));
         assert_eq!(StorageFault::of(&removed()), Some(StorageFault::Removed));
         assert_eq!(StorageFault::of(&opened_read_only()), Some(StorageFault::NoHandles));
+        assert_eq!(StorageFault::of(&standby()), Some(StorageFault::ReadOnly));
         assert_eq!(StorageFault::of(&DbErr::Custom("another".to_owned())), None);
         assert!(is_reported(&damaged()) && is_reported(&removed()));
     }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sea_orm::{ConnectOptions, Database, DatabaseConnection, DbErr, RuntimeErr};
-use sqlx::{Connection as _, PgConnection};
+use sqlx::{Connection as _, PgConnection, Row as _, raw_sql};
 use tokio::time::timeout;
 use tracing::log::LevelFilter;
 
 use super::Db;
 use super::account_share::AccountShares;
 use super::connection::Connection;
+use super::fault::standby;
 use super::health::StorageHealth;
 use super::session_lock::LockHolder;
 
@@ -74,8 +75,9 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
         accounts: open(url, ACCOUNT_POOLS, Opening::Lazily, &health).await?,
         jobs: open(url, JOB_POOLS, Opening::Lazily, &health).await?,
     };
-    let mut session = options(url, 1, JOB_POOLS.lock_timeout);
-    // Locks end with their connection, so it is opened when the first lock is needed and never replaced while it works.
+    let mut session = options(url, 1, JOB_POOLS.lock_timeout, &health);
+    // Locks end with their connection, so it is opened when the first lock is needed and not replaced while it works. Only a failover
+    // replaces it: a lock of the former primary excludes no process that uses the new one.
     session.connect_lazy(true).idle_timeout(None::<Duration>).max_lifetime(None::<Duration>);
     let locks = LockHolder::Session(Database::connect(session).await?);
     let Pools { read, write } = by_work.api.clone();
@@ -85,9 +87,13 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
 /// Returns why no connection can be made. A pool tries a refused one again until its time is over, and then says only that; a
 /// connection outside of it says what the system or the server does.
 async fn cause_of(url: &str, error: DbErr) -> DbErr {
-    let refused = match timeout(ACQUIRE_TIMEOUT, PgConnection::connect(url)).await {
+    let attempt = async {
+        let mut connection = PgConnection::connect(url).await?;
+        is_in_recovery(&mut connection).await
+    };
+    let refused = match timeout(ACQUIRE_TIMEOUT, attempt).await {
         Ok(Err(cause)) => cause,
-        Ok(Ok(_)) => return error,
+        Ok(Ok(is_in_recovery)) => return require_primary(is_in_recovery).err().unwrap_or(error),
         Err(_) => std::io::Error::from(std::io::ErrorKind::TimedOut).into(),
     };
     DbErr::Conn(RuntimeErr::SqlxError(refused.into()))
@@ -109,14 +115,8 @@ async fn open(
     health: &Arc<StorageHealth>,
 ) -> Result<Pools, DbErr> {
     let pool = |connections| {
-        let mut options = options(url, connections, sizes.lock_timeout);
+        let mut options = options(url, connections, sizes.lock_timeout, health);
         options.connect_lazy(opening == Opening::Lazily);
-        let lending = health.clone();
-        // Otherwise writes would be refused until the connections to the former primary have aged out, half an hour after a failover.
-        options.map_sqlx_postgres_before_acquire(move |_, connection| {
-            let is_kept = !lending.is_before_failover(connection.age);
-            Box::pin(async move { Ok(is_kept) })
-        });
         Database::connect(options)
     };
     let (write, read) = (pool(sizes.writers).await?, pool(sizes.readers).await?);
@@ -127,7 +127,12 @@ async fn open(
     })
 }
 
-fn options(url: &str, connections: u32, lock_timeout: &'static str) -> ConnectOptions {
+fn options(
+    url: &str,
+    connections: u32,
+    lock_timeout: &'static str,
+    health: &Arc<StorageHealth>,
+) -> ConnectOptions {
     let mut options = ConnectOptions::new(url);
     options
         .max_connections(connections)
@@ -139,13 +144,53 @@ fn options(url: &str, connections: u32, lock_timeout: &'static str) -> ConnectOp
                 ("lock_timeout", lock_timeout),
                 ("idle_in_transaction_session_timeout", "30s"),
             ])
+        })
+        .map_sqlx_postgres_pool_opts(|pool| {
+            pool.after_connect(|connection, _| Box::pin(refuse_standby(connection)))
         });
+    let lending = health.clone();
+    // Otherwise writes would be refused until the connections to the former primary have aged out, half an hour after a failover.
+    options.map_sqlx_postgres_before_acquire(move |_, connection| {
+        let is_kept = !lending.is_before_failover(connection.age);
+        Box::pin(async move { Ok(is_kept) })
+    });
     options
+}
+
+/// Refuses a new connection to a standby, where a stale address may lead after a failover: reads would be outdated, and a standby
+/// grants advisory locks that exclude no process of the primary.
+async fn refuse_standby(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    let is_in_recovery = is_in_recovery(connection).await?;
+    require_primary(is_in_recovery).map_err(|error| sqlx::Error::Configuration(error.into()))
+}
+
+/// Returns whether the server of a connection follows another one.
+async fn is_in_recovery(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    raw_sql("SELECT pg_is_in_recovery()").fetch_one(connection).await?.try_get(0)
+}
+
+/// Accepts only a server that is not in recovery.
+///
+/// # Errors
+/// An error that `StorageFault::of` maps to `StorageFault::ReadOnly`.
+fn require_primary(is_in_recovery: bool) -> Result<(), DbErr> {
+    if is_in_recovery { Err(standby()) } else { Ok(()) }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::StorageFault;
     use super::*;
+
+    #[test]
+    fn only_standbys_are_refused() {
+        require_primary(false).unwrap();
+
+        let refused = require_primary(true).unwrap_err();
+
+        assert_eq!(StorageFault::of(&refused), Some(StorageFault::ReadOnly));
+        assert!(refused.to_string().contains("the server is a read-only standby"), "{refused}");
+    }
 
     /// config/README.md and config/default.toml name the sum, because several services may share a server.
     #[test]

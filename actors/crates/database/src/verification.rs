@@ -117,8 +117,11 @@ impl Db {
         CheckConnection::connect(self).await?.check(depth.pragma().to_owned()).await?;
         // It was another file that was checked if this one was replaced meanwhile.
         self.health.require_files()?;
-        // A commit has every connection drop the pages in its cache: some may be what the disk returned when it failed.
-        self.write.pool.execute_unprepared("PRAGMA user_version = 0").await?;
+        // A commit has every other connection drop the pages in its cache: some may be what the disk returned when it failed. A new
+        // connection commits it, since the writer's own cache may hold such a page, which would be written to the file.
+        self.health.distrust_writer();
+        let committed = self.write.pool.execute_unprepared("PRAGMA user_version = 0").await;
+        committed.map_err(|error| self.health.record_write(error))?;
         if self.health.clear_damage(met) {
             let duration_ms = started.elapsed().as_millis();
             info!(duration_ms, "the database was verified: no damage was found, and writes continue");
@@ -173,6 +176,19 @@ mod tests {
 
         assert!(!db.health().is_damaged());
         db.write().execute_unprepared(insert).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn verification_commits_on_a_new_connection() {
+        let database = TestDatabase::new();
+        let db = database.with_numbers().await;
+        // The connection of the writer cannot commit any more.
+        db.write().execute_unprepared("PRAGMA query_only = 1").await.unwrap();
+        db.health().set_damaged();
+
+        db.verify(CheckDepth::Quick).await.unwrap();
+
+        assert!(!db.health().is_damaged());
     }
 
     #[tokio::test]

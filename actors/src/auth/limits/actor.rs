@@ -37,6 +37,8 @@ const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(300);
 /// A call on an earlier day than before may be retried after this time, once the rows of the day have been read.
 const DAY_READ_DELAY: Duration = Duration::from_secs(1);
+/// Maximum number of users that a statement names. Each is a bound value: SQLite takes 32,766 of them, and PostgreSQL 65,535.
+const MAX_STATEMENT_USERS: usize = 2_000;
 
 /// Whose calls a counter counts.
 type CounterKey = (UserId, Surface, Day);
@@ -215,7 +217,8 @@ async fn write(db: &Db, batch: &Batch) -> Result<Vec<usage_day::Model>, Error> {
     }
     let txn = db.begin().await?;
     // No row of an account that was removed is written.
-    let users = lock_existing_users(&txn, batch.keys().map(|(user, _, _)| *user).collect()).await?;
+    let users: HashSet<UserId> = batch.keys().map(|(user, _, _)| *user).collect();
+    let users = lock_existing_users(&txn, users).await?;
     let days: HashSet<Day> = batch.keys().map(|(_, _, day)| *day).collect();
     let rows =
         batch.iter().filter(|((user, _, _), _)| users.contains(user)).map(|(key, (counter, calls))| {
@@ -230,11 +233,15 @@ async fn write(db: &Db, batch: &Batch) -> Result<Vec<usage_day::Model>, Error> {
     ];
     let replace = OnConflict::columns(key).update_column(usage_day::Column::Calls).to_owned();
     insert_all::<usage_day::Entity>(&txn, rows, Some(&replace)).await?;
-    let rows = usage_day::Entity::find()
-        .filter(usage_day::Column::UserId.is_in(users.iter().copied()))
-        .filter(usage_day::Column::Day.is_in(days))
-        .all(&txn)
-        .await?;
+    let users: Vec<UserId> = users.into_iter().collect();
+    let mut rows = Vec::new();
+    // Each user is named once, so that no row is returned twice.
+    for users in users.chunks(MAX_STATEMENT_USERS) {
+        let of_users = usage_day::Entity::find()
+            .filter(usage_day::Column::UserId.is_in(users.iter().copied()))
+            .filter(usage_day::Column::Day.is_in(days.iter().copied()));
+        rows.extend(of_users.all(&txn).await?);
+    }
     txn.commit().await?;
     Ok(rows)
 }
@@ -244,8 +251,13 @@ async fn lock_existing_users(
     txn: &impl ConnectionTrait,
     users: HashSet<UserId>,
 ) -> Result<HashSet<UserId>, Error> {
-    let existing = user::Entity::find().filter(user::Column::Id.is_in(users)).lock_shared();
-    Ok(existing.all(txn).await?.into_iter().map(|row| row.id).collect())
+    let users: Vec<UserId> = users.into_iter().collect();
+    let mut existing = HashSet::new();
+    for users in users.chunks(MAX_STATEMENT_USERS) {
+        let named = user::Entity::find().filter(user::Column::Id.is_in(users.iter().copied())).lock_shared();
+        existing.extend(named.all(txn).await?.into_iter().map(|row| row.id));
+    }
+    Ok(existing)
 }
 
 impl Actor for LimitActor {
@@ -350,19 +362,23 @@ mod tests {
         usage_day::Entity::insert(row.into_active_model()).exec_without_returning(db.write()).await.unwrap();
     }
 
-    /// A database in this folder, with one user.
-    async fn database_with_user(folder: &tempfile::TempDir) -> (Db, UserId) {
-        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
-        let db = Db::open(&url).await.unwrap();
-        let owner = user::Model {
+    fn user_row(email: String) -> user::Model {
+        user::Model {
             id: UserId::new(NOON),
-            email: "a@b".to_owned(),
+            email,
             name: None,
             password_hash: "h".to_owned(),
             plan: Plan::Pro,
             disabled_at: None,
             created_at: NOON,
-        };
+        }
+    }
+
+    /// A database in this folder, with one user.
+    async fn database_with_user(folder: &tempfile::TempDir) -> (Db, UserId) {
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::open(&url).await.unwrap();
+        let owner = user_row("a@b".to_owned());
         let id = owner.id;
         user::Entity::insert(owner.into_active_model()).exec_without_returning(db.write()).await.unwrap();
         (db, id)
@@ -426,6 +442,27 @@ mod tests {
         assert_eq!(written_calls(&db, id).await, 4);
         assert_eq!(actor.counts_of(id, NOON.day()).rest, 4);
         assert!(actor.take_batch().is_empty());
+    }
+
+    #[actix::test]
+    async fn more_users_than_a_statement_binds_are_written() {
+        const SQLITE_BOUND_VALUES: usize = 32_766;
+        let folder = tempfile::tempdir().unwrap();
+        let (db, id) = database_with_user(&folder).await;
+        let others: Vec<_> = (0..SQLITE_BOUND_VALUES).map(|number| user_row(format!("{number}@b"))).collect();
+        insert_all::<user::Entity>(db.write(), others.clone(), None).await.unwrap();
+        write_row(&db, id, NOON.day(), 5).await;
+        let mut actor = LimitActor::new(db.clone(), Arc::new(TestClock::at(NOON)));
+        for user in others.iter().map(|row| row.id).chain([id]) {
+            count(&mut actor, user, 1);
+        }
+
+        write_counts(&mut actor).await;
+
+        assert!(actor.take_batch().is_empty());
+        assert_eq!(written_calls(&db, id).await, 6);
+        assert_eq!(actor.counts_of(id, NOON.day()).rest, 6);
+        assert_eq!(written_calls(&db, others[0].id).await, 1);
     }
 
     #[actix::test]
