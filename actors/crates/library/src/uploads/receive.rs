@@ -64,9 +64,10 @@ impl UploadReceiver {
     ///
     /// # Errors
     /// [`Error::UploadRefused`] for an invalid signature or an expired URL; [`Error::NotFound`] for an upload that does not exist;
-    /// [`Error::Conflict`] for a completed one, and when a newer request sends bytes for it; [`Error::TooLarge`] and [`Error::Invalid`] for another length or media type than
-    /// announced; [`Error::TooManyUploads`] when the account sends too many files at the same time; [`Error::StorageFull`] when
-    /// the disk has no room for the file; [`Error::Internal`] when the database or the store fails.
+    /// [`Error::Conflict`] for a completed one, and when a newer request sends bytes for it; [`Error::TooLarge`] and
+    /// [`Error::Invalid`] for another length or media type than announced; [`Error::TooManyUploads`] when the account
+    /// sends too many files at the same time; [`Error::StorageFull`] when the disk has no room for the file;
+    /// [`Error::Internal`] when the database or the store fails.
     pub async fn begin(
         core: &CoreContext,
         uploads: &Uploads,
