@@ -1,5 +1,7 @@
 //! POST /imports: a file in a form (multipart, RFC 7578), written to the store while it arrives and never held in memory.
 
+use std::time::Duration;
+
 use actix_multipart::{Field, Multipart, MultipartError};
 use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
@@ -16,7 +18,10 @@ use futures_util::TryStreamExt;
 use library::imports::{self, ImportFile};
 use library::stored_files::FileLease;
 use parse::bookmarks::Format;
+use runtime::KeyedMutex;
 use storage::blobs::PART_BYTES;
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::timeout;
 use validation::{NoFields, read_query};
 
 use super::handler::WebApp;
@@ -32,6 +37,8 @@ use crate::routing::{self, RouteSurface};
 const MAX_FIELD_BYTES: usize = 64;
 /// Bytes of a form for its boundaries, the headers of its parts and the fields other than the file.
 const MAX_FORM_OVERHEAD_BYTES: u64 = 4096;
+/// Longest wait for another file of the same user. It may take hours to arrive, and a request waits even if its client has left.
+const MAX_UPLOAD_WAIT: Duration = Duration::from_secs(10);
 
 /// Mounts the route.
 pub fn mount(config: &mut ServiceConfig) {
@@ -71,11 +78,28 @@ async fn begin(
     if announced > ctx.uploads.import_bytes {
         return Err(too_large(ctx));
     }
-    let _lock = ctx.upload_locks.lock(caller.user).await;
+    let _lock = lock_uploads(&ctx.upload_locks, caller.user, MAX_UPLOAD_WAIT).await?;
     imports::ensure_can_begin(&ctx.core, caller.user).await?;
     let mut reader = FormReader { ctx, user: caller.user, announced, deadline: UploadDeadline::start() };
     let parse = async |_: &Caller| reader.read(request, payload).await.into();
     pipeline::execute::<BeginImport>(ctx, &caller, None, parse).await.into_reply()
+}
+
+/// Waits until no other file of the user is being received.
+///
+/// # Errors
+/// [`Error::Conflict`] when that takes longer than `max_wait`.
+async fn lock_uploads(
+    locks: &KeyedMutex<UserId>,
+    user: UserId,
+    max_wait: Duration,
+) -> Result<OwnedMutexGuard<()>, Error> {
+    let lock = timeout(max_wait, locks.lock(user)).await;
+    lock.map_err(|_| {
+        Error::Conflict(
+            "another file to import is being uploaded for this account; try again when it has arrived",
+        )
+    })
 }
 
 fn too_large(ctx: &OperationContext) -> Error {
@@ -208,5 +232,24 @@ impl FormReader<'_> {
     async fn next<T>(&self, next: impl Future<Output = Result<T, MultipartError>>) -> Result<T, Error> {
         let next = self.deadline.wait_for(next).await?;
         next.map_err(|_| Error::invalid("body", "is not a complete multipart form"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::time::Timestamp;
+
+    use super::*;
+
+    #[actix_web::test]
+    async fn second_upload_of_a_user_is_refused_after_its_wait() {
+        let (locks, user) = (KeyedMutex::default(), UserId::new(Timestamp::from_millis(0)));
+        let first = lock_uploads(&locks, user, Duration::ZERO).await.unwrap();
+
+        let second = lock_uploads(&locks, user, Duration::from_millis(1)).await;
+
+        assert!(matches!(second, Err(Error::Conflict(_))));
+        drop(first);
+        assert!(lock_uploads(&locks, user, Duration::ZERO).await.is_ok());
     }
 }

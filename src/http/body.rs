@@ -114,16 +114,20 @@ pub async fn read(
         return Err(Error::internal("the limits of bodies are missing"));
     };
     let began = Instant::now();
+    // The client is not charged for the time of slow writes: it cannot send meanwhile.
+    let mut write_time = Duration::ZERO;
     let mut incoming = IncomingBody::new(limits, &ctx.uploads.scratch, sender, declared_length(request));
     loop {
-        let deadline = began + limits.pace.allowed(incoming.length as u64);
+        let deadline = began + limits.pace.allowed(incoming.length as u64).saturating_add(write_time);
         let next = timeout_at(deadline, payload.next()).await.map_err(|_| Error::BodyTimeout)?;
         let Some(chunk) = next else { return incoming.hand_over(request).await };
         let chunk = chunk.map_err(|_| Error::invalid("body", "ended before all of it had arrived"))?;
         if incoming.length + chunk.len() > max_bytes {
             return Err(too_large(max_bytes));
         }
+        let write_began = Instant::now();
         incoming.push(&chunk).await?;
+        write_time = write_time.saturating_add(write_began.elapsed());
     }
 }
 

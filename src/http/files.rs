@@ -48,11 +48,12 @@ async fn receive(ctx: &OperationContext, request: &HttpRequest, mut payload: Pay
     loop {
         let next = tokio::select! {
             biased;
-            next = deadline.wait_for(payload.next()) => next,
-            () = receiver.wait_until_replaced() => {
+            // First, because a body that is buffered already would otherwise be received to its end.
+            replaced = receiver.wait_until_replaced() => {
                 receiver.abort().await;
-                return Err(Error::Conflict("another request is sending this file; this one was stopped"));
+                return Err(replaced);
             }
+            next = deadline.wait_for(payload.next()) => next,
         };
         let written = match next {
             Ok(None) => return receiver.finish().await,

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
@@ -16,6 +17,7 @@ use errors::Error;
 use jobs::{ClaimOrder, ClaimedJobs, JobKind, Priority, SlotBudget, Track};
 use library::stored_files;
 use sea_orm::DbErr;
+use tokio::sync::Mutex;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tracing::warn;
@@ -100,9 +102,11 @@ pub struct WorkerActor {
     limits: ConcurrencyLimits,
     running: HashMap<JobId, RunningJob>,
     tasks: HashSet<MaintenanceTask>,
-    is_claiming: bool,
+    /// Held by the claim in progress, of which there is one at a time.
+    claim_lock: Arc<Mutex<()>>,
     claims: u64,
-    is_stopped: bool,
+    /// Set before [`Stop`] is sent, and shared by all starts of the actor: one that is restarted claims nothing either.
+    is_stopped: Arc<AtomicBool>,
 }
 
 struct RunningJob {
@@ -112,16 +116,24 @@ struct RunningJob {
 }
 
 impl WorkerActor {
-    pub(super) fn new(ctx: Arc<WorkerContext>, limits: ConcurrencyLimits) -> Self {
+    pub(super) fn new(
+        ctx: Arc<WorkerContext>,
+        limits: ConcurrencyLimits,
+        is_stopped: Arc<AtomicBool>,
+    ) -> Self {
         Self {
             ctx,
             limits,
             running: HashMap::new(),
             tasks: HashSet::new(),
-            is_claiming: false,
+            claim_lock: Arc::default(),
             claims: 0,
-            is_stopped: false,
+            is_stopped,
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::SeqCst)
     }
 
     /// Starts a maintenance task that adds data, unless the disk is below its floor.
@@ -147,7 +159,7 @@ impl WorkerActor {
     ) where
         F: Future<Output = Result<(), Error>> + 'static,
     {
-        if self.is_stopped || !self.tasks.insert(task) {
+        if self.is_stopped() || !self.tasks.insert(task) {
             return;
         }
         context.spawn(work(self.ctx.clone()).into_actor(self).map(move |done, actor, context| {
@@ -184,9 +196,10 @@ impl WorkerActor {
     /// use up the remaining space, and the index writes through mapped files, where a full disk ends the process.
     fn claim(&mut self, context: &mut Context<Self>) {
         let level = self.ctx.disk.level();
-        if self.is_claiming || self.is_stopped || level == SpaceLevel::Full {
+        if self.is_stopped() || level == SpaceLevel::Full {
             return;
         }
+        let Ok(claim_guard) = self.claim_lock.clone().try_lock_owned() else { return };
         let only_deletions = level != SpaceLevel::AboveFloor;
         let slots = |track| SlotBudget { only_deletions, ..self.slots(track) };
         let mut free: Vec<(Track, SlotBudget)> =
@@ -195,26 +208,28 @@ impl WorkerActor {
         if free.is_empty() {
             return;
         }
-        self.is_claiming = true;
         self.claims = self.claims.wrapping_add(1);
         let order = match self.claims.is_multiple_of(CLAIMS_PER_BACKLOG_CLAIM) {
             true => ClaimOrder::BacklogFirst,
             false => ClaimOrder::InteractiveFirst,
         };
-        let ctx = self.ctx.clone();
+        let (ctx, is_stopped) = (self.ctx.clone(), self.is_stopped.clone());
         let claim = async move {
             let mut all = Vec::new();
             for (track, slots) in free {
+                if is_stopped.load(Ordering::SeqCst) {
+                    break;
+                }
                 let now = ctx.core.clock.now();
                 all.push(jobs::claim(&ctx.core.db, ctx.lease_owner, track, order, now, slots).await);
             }
             all
         };
         context.spawn(claim.into_actor(self).map(|all, actor, context| {
-            actor.is_claiming = false;
             for claimed in all {
                 actor.start_claimed(claimed, context);
             }
+            drop(claim_guard);
         }));
     }
 
@@ -270,7 +285,7 @@ impl WorkerActor {
     }
 
     fn start(&mut self, job: job::Model, context: &mut Context<Self>) {
-        if self.is_stopped {
+        if self.is_stopped() {
             // It was claimed while the worker stopped.
             context.spawn(release(self.ctx.clone(), job).into_actor(self));
             return;
@@ -369,7 +384,7 @@ impl Actor for WorkerActor {
     }
 }
 
-/// Releases the running jobs and claims no more.
+/// Releases the running jobs, and those of a claim in progress. The actor claims no more since its flag is set.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Stop;
@@ -378,15 +393,22 @@ impl Handler<Stop> for WorkerActor {
     type Result = ResponseActFuture<Self, ()>;
 
     fn handle(&mut self, _: Stop, _: &mut Self::Context) -> Self::Result {
-        self.is_stopped = true;
-        let has_jobs = !self.running.is_empty();
         for (_, running) in self.running.drain() {
             running.task.abort();
         }
-        let ctx = self.ctx.clone();
+        let (ctx, claim_lock) = (self.ctx.clone(), self.claim_lock.clone());
         let release = async move {
-            if has_jobs {
+            // Even if this actor runs none: one that crashed may have left jobs under their leases.
+            let released = async {
+                let is_claiming = claim_lock.try_lock().is_err();
                 release_all(&ctx).await;
+                if is_claiming {
+                    let _claim_end = claim_lock.lock().await;
+                    release_all(&ctx).await;
+                }
+            };
+            if timeout(RELEASE_TIMEOUT, released).await.is_err() {
+                warn!("could not put the running jobs back in time; their leases will end");
             }
         };
         Box::pin(release.into_actor(self))
@@ -395,11 +417,8 @@ impl Handler<Stop> for WorkerActor {
 
 /// Releases all jobs of this process, as if there had been no attempt.
 async fn release_all(ctx: &WorkerContext) {
-    let released = jobs::release_all(&ctx.core.db, ctx.lease_owner, ctx.core.clock.now());
-    match timeout(RELEASE_TIMEOUT, released).await {
-        Ok(Ok(_)) => {}
-        Ok(Err(error)) => warn!(%error, "could not put the running jobs back; their leases will end"),
-        Err(_) => warn!("could not put the running jobs back in time; their leases will end"),
+    if let Err(error) = jobs::release_all(&ctx.core.db, ctx.lease_owner, ctx.core.clock.now()).await {
+        warn!(%error, "could not put the running jobs back; their leases will end");
     }
 }
 

@@ -64,9 +64,10 @@ impl UploadReceiver {
     ///
     /// # Errors
     /// [`Error::UploadRefused`] for an invalid signature or an expired URL; [`Error::NotFound`] for an upload that does not exist;
-    /// [`Error::Conflict`] for a completed one; [`Error::TooLarge`] and [`Error::Invalid`] for another length or media type than
-    /// announced; [`Error::TooManyUploads`] when the account sends too many files at the same time; [`Error::StorageFull`] when
-    /// the disk has no room for the file; [`Error::Internal`] when the database or the store fails.
+    /// [`Error::Conflict`] for a completed one, and when a newer request sends bytes for it; [`Error::TooLarge`] and
+    /// [`Error::Invalid`] for another length or media type than announced; [`Error::TooManyUploads`] when the account
+    /// sends too many files at the same time; [`Error::StorageFull`] when the disk has no room for the file;
+    /// [`Error::Internal`] when the database or the store fails.
     pub async fn begin(
         core: &CoreContext,
         uploads: &Uploads,
@@ -77,7 +78,7 @@ impl UploadReceiver {
         let upload = find_uncompleted(core, request.upload).await?;
         let announced_bytes = u64::try_from(upload.bytes).unwrap_or_default();
         check_headers(&upload, announced_bytes, request)?;
-        let lock = uploads.receive_locks.acquire(request.upload).await;
+        let lock = uploads.receive_locks.acquire(request.upload).await?;
         // After the lock: an older request for the same upload has given back its slot by then.
         let slot = uploads.receive_slots.try_acquire(upload.user_id)?;
         // Read again: the upload may have been completed with the former bytes while this request waited for the lock.
@@ -135,16 +136,17 @@ impl UploadReceiver {
         Ok(self.blob.write(bytes).await?)
     }
 
-    /// Waits until another request sends bytes for the same upload. This receiver must be aborted then.
-    pub async fn wait_until_replaced(&self) {
-        self.permit.lock.wait_until_replaced().await;
+    /// Waits until another request sends bytes for the same upload, and returns the error of this one. This receiver must be
+    /// aborted then.
+    pub async fn wait_until_replaced(&self) -> Error {
+        self.permit.lock.wait_until_replaced().await
     }
 
     /// Completes the file and assigns it to its upload.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when bytes are missing; [`Error::Conflict`] when the upload was completed meanwhile; those of the
-    /// database and of the store. Nothing of the file is left then.
+    /// [`Error::Invalid`] when bytes are missing; [`Error::Conflict`] when the upload was completed meanwhile, or when another
+    /// request sends bytes for it; those of the database and of the store. Nothing of the file is left then.
     pub async fn finish(mut self) -> Result<(), Error> {
         let (received, announced) = (self.received_bytes, self.announced_bytes);
         if received < announced {
@@ -157,10 +159,12 @@ impl UploadReceiver {
             return Err(error);
         }
         // The permit is kept until the file is assigned or discarded.
-        let Self { core, uploads, upload, lease, blob, digest, permit: _permit, .. } = self;
+        let Self { core, uploads, upload, lease, blob, digest, permit, .. } = self;
         let assigned = async {
             let digest = digest.await.map_err(Error::internal)?.finalize();
             blob.finish().await?;
+            // The file may have been replaced while it was written; its client has abandoned this request then.
+            permit.lock.require_newest()?;
             record_arrival(&core, &upload, &lease, base16ct::lower::encode_string(&digest)).await
         };
         let assigned = assigned.await;
@@ -273,8 +277,10 @@ mod tests {
     async fn slot_is_given_back_before_the_lock() {
         let (locks, slots, upload) =
             (ReceiveLocks::default(), ReceiveSlots::default(), UploadId(Uuid::from_u128(8)));
-        let permit =
-            ReceivePermit { _slot: slots.try_acquire(USER).unwrap(), lock: locks.acquire(upload).await };
+        let permit = ReceivePermit {
+            _slot: slots.try_acquire(USER).unwrap(),
+            lock: locks.acquire(upload).await.unwrap(),
+        };
         let _others: Vec<_> = std::iter::from_fn(|| slots.try_acquire(USER).ok()).collect();
         let probe = Arc::new(SlotProbe { slots, is_slot_free: AtomicBool::new(false) });
         let waker = Waker::from(probe.clone());

@@ -5,9 +5,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use entity::id::UploadId;
+use errors::Error;
 use runtime::{KeyedMutex, KeyedWeakMap};
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
+
+const REPLACED: Error = Error::Conflict("another request is sending this file; this one was stopped");
 
 /// A lock for each upload that receives bytes.
 #[derive(Clone, Debug, Default)]
@@ -26,8 +29,12 @@ pub struct ReceiveLock {
 }
 
 impl ReceiveLocks {
-    /// Tells the current holder of an upload's lock that it is replaced, and waits until it has released the lock.
-    pub async fn acquire(&self, upload: UploadId) -> ReceiveLock {
+    /// Tells the current holder of an upload's lock, and all that wait for it, that they are replaced, and waits until the holder
+    /// has released the lock.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] once a newer request asks for the lock of the same upload.
+    pub async fn acquire(&self, upload: UploadId) -> Result<ReceiveLock, Error> {
         let newest = self.newest.get_or_default(upload);
         let replaced = CancellationToken::new();
         let older = {
@@ -35,14 +42,68 @@ impl ReceiveLocks {
             std::mem::replace(&mut *newest, replaced.clone())
         };
         older.cancel();
-        let guard = self.locks.lock(upload).await;
-        ReceiveLock { replaced, _guard: guard, _newest: newest }
+        // A newer request may have joined the queue for the lock before this one, so the order of the queue is not enough.
+        let guard = tokio::select! {
+            biased;
+            () = replaced.cancelled() => return Err(REPLACED),
+            guard = self.locks.lock(upload) => guard,
+        };
+        let lock = ReceiveLock { replaced, _guard: guard, _newest: newest };
+        lock.require_newest()?;
+        Ok(lock)
     }
 }
 
 impl ReceiveLock {
-    /// Waits until another request has asked for the lock of the same upload.
-    pub async fn wait_until_replaced(&self) {
+    /// Waits until another request has asked for the lock of the same upload, and returns the error of this one.
+    pub async fn wait_until_replaced(&self) -> Error {
         self.replaced.cancelled().await;
+        REPLACED
+    }
+
+    /// Checks that no other request has asked for the lock of the same upload since this one did.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if one has.
+    pub fn require_newest(&self) -> Result<(), Error> {
+        if self.replaced.is_cancelled() { Err(REPLACED) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const UPLOAD: UploadId = UploadId(Uuid::from_u128(8));
+
+    #[tokio::test]
+    async fn waiting_request_that_is_replaced_gets_no_lock() {
+        let locks = ReceiveLocks::default();
+        let first = locks.acquire(UPLOAD).await.unwrap();
+        let (mut second, mut third) = (Box::pin(locks.acquire(UPLOAD)), Box::pin(locks.acquire(UPLOAD)));
+        assert!((&mut second).now_or_never().is_none());
+        assert!((&mut third).now_or_never().is_none());
+
+        // The second one is the next in the queue.
+        drop(first);
+
+        assert!(matches!(second.await, Err(Error::Conflict(_))));
+        assert!(third.await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn holder_that_is_replaced_is_not_the_newest() {
+        let locks = ReceiveLocks::default();
+        let first = locks.acquire(UPLOAD).await.unwrap();
+        assert!(first.require_newest().is_ok());
+
+        let mut second = Box::pin(locks.acquire(UPLOAD));
+        assert!((&mut second).now_or_never().is_none());
+
+        assert!(matches!(first.require_newest(), Err(Error::Conflict(_))));
+        assert!(matches!(first.wait_until_replaced().now_or_never(), Some(Error::Conflict(_))));
     }
 }
