@@ -76,6 +76,7 @@ pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
         jobs: open(url, JOB_POOLS, Opening::Lazily, &health).await?,
     };
     let mut session = options(url, 1, JOB_POOLS.lock_timeout, &health);
+    require_primary(&mut session);
     // Locks end with their connection, so it is opened when the first lock is needed and not replaced while it works. Only a failover
     // replaces it: a lock of the former primary excludes no process that uses the new one.
     session.connect_lazy(true).idle_timeout(None::<Duration>).max_lifetime(None::<Duration>);
@@ -93,7 +94,7 @@ async fn cause_of(url: &str, error: DbErr) -> DbErr {
     };
     let refused = match timeout(ACQUIRE_TIMEOUT, attempt).await {
         Ok(Err(cause)) => cause,
-        Ok(Ok(is_in_recovery)) => return require_primary(is_in_recovery).err().unwrap_or(error),
+        Ok(Ok(is_in_recovery)) => return check_primary(is_in_recovery).err().unwrap_or(error),
         Err(_) => std::io::Error::from(std::io::ErrorKind::TimedOut).into(),
     };
     DbErr::Conn(RuntimeErr::SqlxError(refused.into()))
@@ -114,12 +115,14 @@ async fn open(
     opening: Opening,
     health: &Arc<StorageHealth>,
 ) -> Result<Pools, DbErr> {
-    let pool = |connections| {
+    let options = |connections| {
         let mut options = options(url, connections, sizes.lock_timeout, health);
         options.connect_lazy(opening == Opening::Lazily);
-        Database::connect(options)
+        options
     };
-    let (write, read) = (pool(sizes.writers).await?, pool(sizes.readers).await?);
+    let mut writers = options(sizes.writers);
+    require_primary(&mut writers);
+    let (write, read) = (Database::connect(writers).await?, Database::connect(options(sizes.readers)).await?);
     let shares = AccountShares::of_pool(sizes.writers, MAX_SHARE_WAIT);
     Ok(Pools {
         read: Connection::reader(read, health.clone()),
@@ -144,9 +147,6 @@ fn options(
                 ("lock_timeout", lock_timeout),
                 ("idle_in_transaction_session_timeout", "30s"),
             ])
-        })
-        .map_sqlx_postgres_pool_opts(|pool| {
-            pool.after_connect(|connection, _| Box::pin(refuse_standby(connection)))
         });
     let lending = health.clone();
     // Otherwise writes would be refused until the connections to the former primary have aged out, half an hour after a failover.
@@ -157,11 +157,19 @@ fn options(
     options
 }
 
-/// Refuses a new connection to a standby, where a stale address may lead after a failover: reads would be outdated, and a standby
-/// grants advisory locks that exclude no process of the primary.
+/// Makes a pool refuse new connections to a standby, where a stale address may lead after a failover. It grants advisory locks that
+/// exclude no process of the primary, and a writer that stays on it would be refused until it ages out. Readers may use a standby:
+/// outdated reads are better than none.
+fn require_primary(options: &mut ConnectOptions) {
+    options.map_sqlx_postgres_pool_opts(|pool| {
+        pool.after_connect(|connection, _| Box::pin(refuse_standby(connection)))
+    });
+}
+
+/// Refuses a connection to a standby.
 async fn refuse_standby(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     let is_in_recovery = is_in_recovery(connection).await?;
-    require_primary(is_in_recovery).map_err(|error| sqlx::Error::Configuration(error.into()))
+    check_primary(is_in_recovery).map_err(|error| sqlx::Error::Configuration(error.into()))
 }
 
 /// Returns whether the server of a connection follows another one.
@@ -173,7 +181,7 @@ async fn is_in_recovery(connection: &mut PgConnection) -> Result<bool, sqlx::Err
 ///
 /// # Errors
 /// An error that `StorageFault::of` maps to `StorageFault::ReadOnly`.
-fn require_primary(is_in_recovery: bool) -> Result<(), DbErr> {
+fn check_primary(is_in_recovery: bool) -> Result<(), DbErr> {
     if is_in_recovery { Err(standby()) } else { Ok(()) }
 }
 
@@ -184,9 +192,9 @@ mod tests {
 
     #[test]
     fn only_standbys_are_refused() {
-        require_primary(false).unwrap();
+        check_primary(false).unwrap();
 
-        let refused = require_primary(true).unwrap_err();
+        let refused = check_primary(true).unwrap_err();
 
         assert_eq!(StorageFault::of(&refused), Some(StorageFault::ReadOnly));
         assert!(refused.to_string().contains("the server is a read-only standby"), "{refused}");
