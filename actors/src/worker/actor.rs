@@ -105,7 +105,7 @@ pub struct WorkerActor {
     /// Held by the claim in progress, of which there is one at a time.
     claim_lock: Arc<Mutex<()>>,
     claims: u64,
-    /// Set before [`Stop`] is sent, and shared by all starts of the actor: one that is restarted claims nothing either.
+    /// Set by [`Stop`]. An actor that is started again claims jobs again.
     is_stopped: Arc<AtomicBool>,
 }
 
@@ -116,11 +116,7 @@ struct RunningJob {
 }
 
 impl WorkerActor {
-    pub(super) fn new(
-        ctx: Arc<WorkerContext>,
-        limits: ConcurrencyLimits,
-        is_stopped: Arc<AtomicBool>,
-    ) -> Self {
+    pub(super) fn new(ctx: Arc<WorkerContext>, limits: ConcurrencyLimits) -> Self {
         Self {
             ctx,
             limits,
@@ -128,7 +124,7 @@ impl WorkerActor {
             tasks: HashSet::new(),
             claim_lock: Arc::default(),
             claims: 0,
-            is_stopped,
+            is_stopped: Arc::default(),
         }
     }
 
@@ -384,7 +380,7 @@ impl Actor for WorkerActor {
     }
 }
 
-/// Releases the running jobs, and those of a claim in progress. The actor claims no more since its flag is set.
+/// Releases the running jobs, and those of a claim in progress. The actor claims no more from then on.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Stop;
@@ -393,6 +389,7 @@ impl Handler<Stop> for WorkerActor {
     type Result = ResponseActFuture<Self, ()>;
 
     fn handle(&mut self, _: Stop, _: &mut Self::Context) -> Self::Result {
+        self.is_stopped.store(true, Ordering::SeqCst);
         for (_, running) in self.running.drain() {
             running.task.abort();
         }

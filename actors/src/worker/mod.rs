@@ -10,7 +10,6 @@ mod handlers;
 mod maintenance;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix::ArbiterHandle;
@@ -26,7 +25,6 @@ pub use context::WorkerContext;
 #[derive(Clone)]
 pub struct Worker {
     port: Port<WorkerActor>,
-    is_stopped: Arc<AtomicBool>,
 }
 
 impl Worker {
@@ -35,16 +33,12 @@ impl Worker {
         // The name is public: /readyz and the metrics report it. The only question is `Stop`, whose answer takes 5 seconds at most.
         let config = SupervisorConfig { name: "ingest", permits: 16, timeout: Duration::from_secs(8) };
         let ctx = Arc::new(ctx);
-        let is_stopped = Arc::new(AtomicBool::new(false));
-        let flag = is_stopped.clone();
-        let port = supervise(on, config, move || WorkerActor::new(ctx.clone(), limits, flag.clone()));
-        Self { port, is_stopped }
+        let port = supervise(on, config, move || WorkerActor::new(ctx.clone(), limits));
+        Self { port }
     }
 
     /// Releases the running jobs and claims no more. Takes 8 seconds at most.
     pub async fn stop(&self) {
-        // Before the question, so that an actor that crashes and is restarted meanwhile claims nothing.
-        self.is_stopped.store(true, Ordering::SeqCst);
         if self.port.ask(Stop).await.is_err() {
             warn!("could not put the running jobs back; their leases will end");
         }
