@@ -144,7 +144,8 @@ class Account:
 
     def finds(self, word: str) -> bool:
         """Whether a search for this word has results."""
-        return bool(self.rest("GET", f"/v2/search?q={word}")[1].get("data", {}).get("results"))
+        # The data of an error is null.
+        return bool((self.rest("GET", f"/v2/search?q={word}")[1].get("data") or {}).get("results"))
 
 
 class Ledger:
