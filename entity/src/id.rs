@@ -130,7 +130,7 @@ ids! {
     FileId,
     /// A data folder, as the database identifies it.
     DataFolderId,
-    /// A passage index; an index that is created anew has a new id.
+    /// A passage index. A rebuilt index gets a new id.
     IndexId,
     /// Id of an in-memory counter; identifies its row in `usage_day`.
     UsageCounterId,

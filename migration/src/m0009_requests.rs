@@ -11,7 +11,7 @@ pub const MIGRATION: SqlMigration = SqlMigration {
 /// `day` is counted from 1970-01-01, in UTC. `usage_day_day` serves the read of the current day's counters of all users, and the
 /// deletion of old days.
 ///
-/// `counter_id` is part of the key, so that each counter in the memory of a process has a row of its own, which it writes with
+/// `counter_id` is part of the key, so that each counter in the memory of a process has a separate row, which it writes with
 /// absolute numbers. When the answer to a COMMIT is lost, the row is written again and counts once. In a row that several counters
 /// share, each would have to add its calls, and a repeated write would count them twice.
 const USAGE_DAY: &str = r#"

@@ -11,8 +11,8 @@
 //! more answers in memory than the bound of its unsent bytes allows. A client that does not read its answers loses its connections
 //! by the deadlines of writing (`server::wire`), and then their bytes no longer count.
 //!
-//! Waiting accounts take turns as in a [`runtime::FairSemaphore`]. In addition each account has a bound of its own, which its
-//! unsent bytes lower to zero.
+//! Waiting accounts take turns as in a [`runtime::FairSemaphore`]. In addition each account has a limit, which its unsent bytes
+//! lower to zero.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

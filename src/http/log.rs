@@ -45,8 +45,8 @@ pub async fn request(
     Ok(answer)
 }
 
-/// The method for the log and for metrics. Unknown methods are `other`: as a label each would be a series for ever, and in the log it
-/// would be text of the client.
+/// The method for the log and for metrics. Unknown methods are `other`: each would create a permanent time series as a label, and
+/// put text of the client into the log.
 fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

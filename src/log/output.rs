@@ -129,7 +129,7 @@ impl<W: Write> Write for CountedWriter<W> {
     }
 }
 
-/// Runs `work` on a separate thread and waits for its end, but no longer than `limit`: for output that may block for ever.
+/// Runs `work` on a separate thread and waits for its end, but no longer than `limit`: for output that may block indefinitely.
 pub fn run_bounded(limit: Duration, work: impl FnOnce() + Send + 'static) {
     let (done, ended) = mpsc::channel();
     let spawned = thread::Builder::new().spawn(move || {

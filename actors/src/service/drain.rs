@@ -50,8 +50,8 @@ impl Service {
         await_part("index", until, repair::close_index(&self.repair)).await;
     }
 
-    /// Removes the row that the test writes of this process have left. A process with a data folder of its own for each start would
-    /// leave one for each start.
+    /// Removes the row of this process's test writes. Otherwise a container that gets a new data folder at each start would leave a
+    /// row per start.
     async fn remove_test_row(&self) {
         let key = ServiceStateKey::RoundTrip(self.process);
         if let Err(error) = service_state::forget(self.context.core.db.write(), key).await {

@@ -74,8 +74,8 @@ async fn statement_cancelled_by_postgres_is_busy() {
     assert!(matches!(Error::from(error), Error::Busy(_)));
 }
 
-/// PostgreSQL ends one of two transactions that wait for each other, and after a failover it refuses writes. Requests are not
-/// repeated by the service; the client is told to.
+/// PostgreSQL ends one of two transactions that wait for each other, and after a failover it refuses writes. The service
+/// does not retry a request: it answers 503 with Retry-After.
 #[actix_web::test]
 async fn deadlock_and_failover_are_answered_with_503() {
     if !has_postgres("SQLite has one writer and no standby") {

@@ -1,7 +1,7 @@
 //! The actor of rate limits: it owns the hourly buckets of keys and connections, and the counts of the day.
 //!
-//! Counts are written once a second and at the drain, each to a row of its own counter and as an absolute number: a batch whose
-//! COMMIT was not answered is written again, and counts once. The usage of a day is the sum of its rows. No call is admitted before
+//! Counts are written once a second and at the drain, each as an absolute number in the row of its counter. So a batch whose
+//! COMMIT was not answered can be written again and still counts once. The usage of a day is the sum of its rows. No call is admitted before
 //! the rows of today have been read. Each day has its own counts, so a clock that jumps back over midnight resets none
 //! ([`super::day_counts`]).
 //!

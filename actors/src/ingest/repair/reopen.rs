@@ -20,8 +20,7 @@ const MAX_FAILED_REQUESTS: u32 = 3;
 /// index empty.
 const MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 /// Shortest time between two indexes that are moved aside, if the second one is not loaded because of damage. It answers nothing, so a
-/// new one loses nothing. The time gives a new index a chance to be filled, and bounds how often a disk that damages every index has
-/// one written anew.
+/// new one loses nothing. The time lets a new index be filled, and bounds how often one is written to a disk that damages them all.
 const UNLOADED_MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(5 * 60);
 /// Longest time between two indexes that are moved aside because of failed requests. It doubles while indexes that are moved
 /// aside follow each other.
@@ -96,7 +95,7 @@ async fn replacement_reason(
     is_damaged.then_some(ReplacementReason::Damaged)
 }
 
-/// Whether the index failed so many requests that it is to be moved aside, and the last one was moved aside long enough ago.
+/// Whether the index has failed [`MAX_FAILED_REQUESTS`] requests or more, and the last one was moved aside long enough ago.
 async fn counts_as_damaged(state: &WatchState, retrieval: &Retrieval, now: Duration) -> bool {
     if retrieval.damage_failures() < MAX_FAILED_REQUESTS {
         return false;

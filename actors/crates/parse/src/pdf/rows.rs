@@ -75,7 +75,7 @@ pub fn is_prose<'a>(
     chars as f64 / count >= 14.0 && wordy && pitch(rows) < 2.0 * size && are_full(&lines, size)
 }
 
-/// Returns whether most lines are so long that the first word of the next would not have fit. Cells of a table are shorter.
+/// Returns whether most lines fill their row: the first word of the next line would not have fit. Cells of a table are shorter.
 fn are_full(lines: &[Vec<&Word>], size: f64) -> bool {
     let mut widths: Vec<f64> = lines.iter().map(|line| width(line)).collect();
     widths.sort_by(f64::total_cmp);
