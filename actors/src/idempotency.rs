@@ -53,7 +53,7 @@ const CLAIM_TIMEOUT: Duration = Duration::from_secs(60);
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const MAX_RETRIES: u32 = 8;
 
-/// The value of `running_at` of a request that is known to have ended.
+/// The value of `heartbeat_at` of a request that is known to have ended.
 const ENDED_AT: Timestamp = Timestamp::from_millis(0);
 
 /// Keys that one transaction expires, or bodies that it removes, of an account above its bounds. Other requests of the user
@@ -81,7 +81,7 @@ impl Default for AnswerBounds {
 /// An Idempotency-Key and the request that it was sent with.
 #[derive(Clone, Debug)]
 pub struct IdempotencyKey {
-    name_hash: Vec<u8>,
+    idempotency_key_hash: Vec<u8>,
     request_hash: Vec<u8>,
 }
 
@@ -99,7 +99,10 @@ impl IdempotencyKey {
             request.update(part.len().to_be_bytes());
             request.update(part);
         }
-        Ok(Self { name_hash: Sha256::digest(name).to_vec(), request_hash: request.finalize().to_vec() })
+        Ok(Self {
+            idempotency_key_hash: Sha256::digest(name).to_vec(),
+            request_hash: request.finalize().to_vec(),
+        })
     }
 }
 
@@ -188,27 +191,30 @@ impl Idempotency {
         let now = self.clock.now();
         let txn = begin_owned(&self.db, user).await?;
         // Removes an expired response, or the claim of a crashed process.
-        Entity::delete_one_of(user, key, &request_key.name_hash).filter(is_expired(now)).exec(&txn).await?;
+        Entity::delete_one_of(user, key, &request_key.idempotency_key_hash)
+            .filter(is_expired(now))
+            .exec(&txn)
+            .await?;
         let row = ActiveModel {
             key_id: Set(key),
             user_id: Set(user),
-            name_hash: Set(request_key.name_hash.clone()),
+            idempotency_key_hash: Set(request_key.idempotency_key_hash.clone()),
             request_hash: Set(request_key.request_hash.clone()),
             status: Set(None),
             body: Set(None),
             committed: Set(false),
             created_at: Set(now),
-            running_at: Set(now),
+            heartbeat_at: Set(now),
         };
-        let taken = OnConflict::columns([Column::KeyId, Column::NameHash]).do_nothing().to_owned();
+        let taken = OnConflict::columns([Column::KeyId, Column::IdempotencyKeyHash]).do_nothing().to_owned();
         let made = Entity::insert(row).on_conflict(taken).try_insert().exec_without_returning(&txn).await?;
         if matches!(made, sea_orm::TryInsertResult::Inserted(1)) {
             txn.commit().await?;
-            let id = ClaimId { user, key, name_hash: request_key.name_hash, at: now };
+            let id = ClaimId { user, key, idempotency_key_hash: request_key.idempotency_key_hash, at: now };
             return Ok(ClaimOutcome::First(self.start_heartbeat(id)));
         }
         // Another request claimed it since the look.
-        let found = Entity::one_of(user, key, &request_key.name_hash).one(&txn).await?;
+        let found = Entity::one_of(user, key, &request_key.idempotency_key_hash).one(&txn).await?;
         let row = found.ok_or(Error::StillRunning)?;
         stored_response(row, &request_key.request_hash, now).map(ClaimOutcome::Answered)
     }
@@ -250,7 +256,7 @@ impl Idempotency {
         request_key: &IdempotencyKey,
         now: Timestamp,
     ) -> Result<Option<Model>, Error> {
-        let row = Entity::one_of(user, key, &request_key.name_hash).filter(is_expired(now).not());
+        let row = Entity::one_of(user, key, &request_key.idempotency_key_hash).filter(is_expired(now).not());
         Ok(row.one(self.db.read()).await?)
     }
 
@@ -266,7 +272,7 @@ impl Idempotency {
     async fn record_heartbeat(&self, claim: &ClaimId) -> Result<(), Error> {
         claim
             .update_unanswered()
-            .col_expr(Column::RunningAt, Expr::value(self.clock.now()))
+            .col_expr(Column::HeartbeatAt, Expr::value(self.clock.now()))
             .exec(self.db.write())
             .await?;
         Ok(())
@@ -349,10 +355,10 @@ impl Idempotency {
 
     async fn read_excess(&self, db: &impl ConnectionTrait, user: UserId) -> Result<Option<Excess>, Error> {
         let Some(usage) = library_usage::Entity::owned_by(user).one(db).await? else { return Ok(None) };
-        let keys = usage.answers.saturating_sub(self.bounds.max_account_keys);
+        let keys = usage.responses.saturating_sub(self.bounds.max_account_keys);
         let excess = Excess {
             keys: u64::try_from(keys).unwrap_or(0),
-            bytes: usage.answer_bytes.saturating_sub(self.bounds.max_account_bytes).max(0),
+            bytes: usage.response_bytes.saturating_sub(self.bounds.max_account_bytes).max(0),
         };
         Ok((excess.keys > 0 || excess.bytes > 0).then_some(excess))
     }
@@ -362,9 +368,13 @@ impl Idempotency {
         let now = self.clock.now();
         let finished = Entity::owned_by(user).filter(is_finished(now));
         let mut removed = 0;
-        for (key, name_hash, _) in find_oldest(txn, finished, keys.min(MAX_FREED_PER_TRANSACTION)).await? {
-            let deleted =
-                Entity::delete_one_of(user, key, &name_hash).filter(is_finished(now)).exec(txn).await?;
+        for (key, idempotency_key_hash, _) in
+            find_oldest(txn, finished, keys.min(MAX_FREED_PER_TRANSACTION)).await?
+        {
+            let deleted = Entity::delete_one_of(user, key, &idempotency_key_hash)
+                .filter(is_finished(now))
+                .exec(txn)
+                .await?;
             removed += deleted.rows_affected;
         }
         Ok(removed)
@@ -385,7 +395,7 @@ impl Idempotency {
         let txn = begin_owned(&self.db, claim.user).await?;
         let released = claim.delete_unanswered().filter(Column::Committed.eq(false)).exec(&txn).await?;
         if released.rows_affected == 0 {
-            claim.update_unanswered().col_expr(Column::RunningAt, Expr::value(ENDED_AT)).exec(&txn).await?;
+            claim.update_unanswered().col_expr(Column::HeartbeatAt, Expr::value(ENDED_AT)).exec(&txn).await?;
         }
         Ok(txn.commit().await?)
     }
@@ -420,11 +430,11 @@ struct Excess {
 async fn remove_oldest_bodies(txn: &Transaction, user: UserId, mut excess: i64) -> Result<u64, Error> {
     let mut removed = 0;
     let with_body = Entity::owned_by(user).filter(Column::Body.is_not_null());
-    for (key, name_hash, bytes) in find_oldest(txn, with_body, MAX_FREED_PER_TRANSACTION).await? {
+    for (key, idempotency_key_hash, bytes) in find_oldest(txn, with_body, MAX_FREED_PER_TRANSACTION).await? {
         if excess <= 0 {
             break;
         }
-        let update = Entity::update_one_of(user, key, &name_hash)
+        let update = Entity::update_one_of(user, key, &idempotency_key_hash)
             .col_expr(Column::Body, Expr::value(None::<String>))
             .exec(txn)
             .await?;
@@ -444,7 +454,7 @@ async fn find_oldest(
         .order_by_asc(Column::CreatedAt)
         .limit(limit)
         .select_only()
-        .columns([Column::KeyId, Column::NameHash])
+        .columns([Column::KeyId, Column::IdempotencyKeyHash])
         .column_as(Expr::cust("CAST(COALESCE(OCTET_LENGTH(body), 0) AS BIGINT)"), "bytes")
         .into_tuple();
     Ok(oldest.all(txn).await?)
@@ -463,13 +473,13 @@ fn is_expired(now: Timestamp) -> Condition {
 /// back: without the second condition the request would count as running until the clock is there again.
 fn has_no_heartbeat(now: Timestamp) -> Condition {
     Condition::any()
-        .add(Column::RunningAt.lt(now - CLAIM_TIMEOUT))
-        .add(Column::RunningAt.gt(now + CLAIM_TIMEOUT))
+        .add(Column::HeartbeatAt.lt(now - CLAIM_TIMEOUT))
+        .add(Column::HeartbeatAt.gt(now + CLAIM_TIMEOUT))
 }
 
 /// As [`has_no_heartbeat`], for a row that was read.
-fn is_heartbeat_missing(running_at: Timestamp, now: Timestamp) -> bool {
-    running_at < now - CLAIM_TIMEOUT || running_at > now + CLAIM_TIMEOUT
+fn is_heartbeat_missing(heartbeat_at: Timestamp, now: Timestamp) -> bool {
+    heartbeat_at < now - CLAIM_TIMEOUT || heartbeat_at > now + CLAIM_TIMEOUT
 }
 
 /// Whether a row has a response, or was committed by a request that has ended.
@@ -497,7 +507,7 @@ fn stored_response(row: Model, request_hash: &[u8], now: Timestamp) -> Result<St
         (Some(_), None) => Err(Error::Conflict(
             "the request with this Idempotency-Key was refused, and its answer is not kept; send it with a new key",
         )),
-        (None, _) if row.committed && is_heartbeat_missing(row.running_at, now) => Err(Error::Conflict(
+        (None, _) if row.committed && is_heartbeat_missing(row.heartbeat_at, now) => Err(Error::Conflict(
             "the request with this Idempotency-Key was carried out at least in part, and its answer is not kept; look at the \
              result before you send it again with a new key",
         )),
@@ -520,19 +530,22 @@ mod tests {
         let db = Db::open(&url).await.unwrap();
         let now = Timestamp::from_millis(1);
         let (user, key) = (UserId(Uuid::from_u128(7)), KeyId(Uuid::from_u128(8)));
-        let id = ClaimId { user, key, name_hash: vec![1], at: now };
+        let id = ClaimId { user, key, idempotency_key_hash: vec![1], at: now };
 
         let statements = [
             Entity::one_of(user, key, &[1]).filter(is_expired(now).not()).build(DbBackend::Sqlite),
             Entity::delete_one_of(user, key, &[1]).filter(is_expired(now)).build(DbBackend::Sqlite),
-            id.update_unanswered().col_expr(Column::RunningAt, Expr::value(now)).build(DbBackend::Sqlite),
+            id.update_unanswered().col_expr(Column::HeartbeatAt, Expr::value(now)).build(DbBackend::Sqlite),
         ];
 
         for statement in statements {
             let explain = Statement { sql: format!("EXPLAIN QUERY PLAN {}", statement.sql), ..statement };
             let rows = db.read().query_all_raw(explain).await.unwrap();
             let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
-            assert!(plan.iter().any(|step| step.contains("(key_id=? AND name_hash=?)")), "{plan:#?}");
+            assert!(
+                plan.iter().any(|step| step.contains("(key_id=? AND idempotency_key_hash=?)")),
+                "{plan:#?}"
+            );
         }
     }
 }

@@ -31,7 +31,7 @@ pub struct Model {
     #[sea_orm(column_type = "Text")]
     pub title: String,
     /// Whether the user set the title, so that extraction does not overwrite it.
-    pub title_given: bool,
+    pub has_user_title: bool,
     /// Its author.
     #[sea_orm(column_type = "Text", nullable)]
     pub author: Option<String>,
@@ -55,7 +55,7 @@ pub struct Model {
     pub recording_url: Option<String>,
     /// What the text lacks, as a message for the user, such as pages of a PDF file that are pictures.
     #[sea_orm(column_type = "Text", nullable)]
-    pub lacks: Option<String>,
+    pub missing_content: Option<String>,
     /// ISO 639-1 code of its language, if it was detected.
     pub language: Option<String>,
     /// Length of the text in Unicode scalar values.
@@ -68,7 +68,7 @@ pub struct Model {
     pub indexed_version: i32,
     /// The embedding model whose vectors are in the index for that version; if the index has lost them (version 0), the model that made
     /// them.
-    pub vectors_of: Option<String>,
+    pub embedding_model: Option<String>,
     /// Number of passages in the index for that version.
     pub indexed_passages: i32,
     /// Time at which the passages of the document, or their labels, were last written to the index.
@@ -103,7 +103,7 @@ impl Model {
             project_id: None,
             url: None,
             title,
-            title_given: false,
+            has_user_title: false,
             author: None,
             site_name: None,
             description: None,
@@ -111,13 +111,13 @@ impl Model {
             published_at: None,
             canonical_url: None,
             recording_url: None,
-            lacks: None,
+            missing_content: None,
             language: None,
             total_chars: 0,
             word_count: None,
             version: 0,
             indexed_version: 0,
-            vectors_of: None,
+            embedding_model: None,
             indexed_passages: 0,
             indexed_at: None,
             index_lost_at: None,

@@ -37,7 +37,7 @@ pub struct Model {
     #[sea_orm(column_type = "Text", nullable)]
     pub summary: Option<String>,
     /// Whether the feed contains the whole text, so that the page need not be fetched.
-    pub whole: bool,
+    pub has_full_text: bool,
     /// URL of the recording enclosed with it.
     #[sea_orm(column_type = "Text", nullable)]
     pub enclosure_url: Option<String>,

@@ -14,7 +14,7 @@ pub struct Model {
     pub key_id: KeyId,
     /// SHA-256 of the value of the header.
     #[sea_orm(primary_key, auto_increment = false)]
-    pub name_hash: Vec<u8>,
+    pub idempotency_key_hash: Vec<u8>,
     /// The user who owns the key.
     pub user_id: UserId,
     /// SHA-256 of method, path and body.
@@ -30,29 +30,37 @@ pub struct Model {
     /// Time at which the request was received.
     pub created_at: Timestamp,
     /// Time of the last heartbeat of the process that executes the request.
-    pub running_at: Timestamp,
+    pub heartbeat_at: Timestamp,
 }
 
 crate::owned::owned_table!();
 
 impl Entity {
     /// Returns the row of this key and header, if it belongs to this user.
-    pub fn one_of(user: UserId, key: KeyId, name_hash: &[u8]) -> Select<Entity> {
-        Self::owned_by(user).filter(Self::is_row(key, name_hash))
+    pub fn one_of(user: UserId, key: KeyId, idempotency_key_hash: &[u8]) -> Select<Entity> {
+        Self::owned_by(user).filter(Self::is_row(key, idempotency_key_hash))
     }
 
     /// Returns an update of the row of this key and header, if it belongs to this user.
-    pub fn update_one_of(user: UserId, key: KeyId, name_hash: &[u8]) -> sea_orm::UpdateMany<Entity> {
-        Self::update_owned(user).filter(Self::is_row(key, name_hash))
+    pub fn update_one_of(
+        user: UserId,
+        key: KeyId,
+        idempotency_key_hash: &[u8],
+    ) -> sea_orm::UpdateMany<Entity> {
+        Self::update_owned(user).filter(Self::is_row(key, idempotency_key_hash))
     }
 
     /// Returns a deletion of the row of this key and header, if it belongs to this user.
-    pub fn delete_one_of(user: UserId, key: KeyId, name_hash: &[u8]) -> sea_orm::DeleteMany<Entity> {
-        Self::delete_owned(user).filter(Self::is_row(key, name_hash))
+    pub fn delete_one_of(
+        user: UserId,
+        key: KeyId,
+        idempotency_key_hash: &[u8],
+    ) -> sea_orm::DeleteMany<Entity> {
+        Self::delete_owned(user).filter(Self::is_row(key, idempotency_key_hash))
     }
 
-    fn is_row(key: KeyId, name_hash: &[u8]) -> Condition {
-        Condition::all().add(Column::KeyId.eq(key)).add(Column::NameHash.eq(name_hash))
+    fn is_row(key: KeyId, idempotency_key_hash: &[u8]) -> Condition {
+        Condition::all().add(Column::KeyId.eq(key)).add(Column::IdempotencyKeyHash.eq(idempotency_key_hash))
     }
 
     /// Returns the rows of all users that were created before `time`, for the clean-up.

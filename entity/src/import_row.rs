@@ -24,7 +24,7 @@ pub struct Model {
     /// Id of the object in the export.
     pub source_id: Option<Uuid>,
     /// Id of the object that was created or found; `None` once an undo has deleted it or has found it deleted.
-    pub made_id: Option<Uuid>,
+    pub object_id: Option<Uuid>,
     /// The reason if the row was skipped; the name of the row in a dry run; otherwise what the undo of the import and later imports
     /// of the same file need.
     #[sea_orm(column_type = "Text", nullable)]

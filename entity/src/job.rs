@@ -25,15 +25,15 @@ pub struct Model {
     /// Lower values run first: work that a user waits for runs before a backlog.
     pub priority: i16,
     /// Position among the waiting jobs of the track with this priority; `None` while it runs or waits for `run_at`.
-    pub turn: Option<i64>,
+    pub queue_position: Option<i64>,
     /// Earliest time of the next attempt.
     pub run_at: Timestamp,
     /// Number of attempts begun.
     pub attempts: i32,
     /// Number of times that the process died while working on it, since its last progress.
-    pub deaths: i32,
+    pub crashes: i32,
     /// Progress of a long job, in units that depend on its kind.
-    pub done: i32,
+    pub progress: i32,
     /// Fencing token: renewed at each claim, so that an attempt that has lost its lease can change nothing.
     pub lease_token: Option<Uuid>,
     /// The data folder of the process that claimed it last: the next process of that folder ends the lease of a dead one.
@@ -68,11 +68,11 @@ impl Model {
             state: JobState::Queued,
             track,
             priority,
-            turn: None,
+            queue_position: None,
             run_at: now,
             attempts: 0,
-            deaths: 0,
-            done: 0,
+            crashes: 0,
+            progress: 0,
             lease_token: None,
             lease_owner: None,
             lease_until: None,

@@ -106,7 +106,7 @@ kinds! {
         /// The row was skipped.
         Skipped = "skipped",
         /// An object was created for another row, such as a collection for a folder.
-        Incidental = "beside",
+        Incidental = "incidental",
     }
     /// Kind of object of a row of an import.
     ImportedKind {
@@ -175,7 +175,7 @@ kinds! {
         Upload = "upload",
     }
     /// Format of the content that was sent with a save.
-    SourceForm {
+    SourceFormat {
         /// HTML of a page.
         Html = "html",
         /// Plain text.
@@ -274,7 +274,7 @@ kinds! {
         /// The feed declares the hub.
         Offered = "offered",
         /// The subscription was requested; the hub has not verified it yet.
-        Requested = "asked",
+        Requested = "requested",
         /// The hub has verified the subscription and sends notifications.
         Active = "active",
         /// The hub has denied the subscription.

@@ -26,7 +26,7 @@ pub mod document;
 pub mod entry;
 pub mod export;
 pub mod feed;
-pub mod feed_copy;
+pub mod feed_content;
 pub mod feed_push;
 pub mod feed_source;
 pub mod highlight;

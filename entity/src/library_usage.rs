@@ -16,9 +16,9 @@ pub struct Model {
     /// Bytes of all counted texts, in UTF-8.
     pub bytes: i64,
     /// Number of stored Idempotency-Keys.
-    pub answers: i64,
+    pub responses: i64,
     /// Bytes of the responses that are stored with them.
-    pub answer_bytes: i64,
+    pub response_bytes: i64,
 }
 
 crate::owned::owned_changes!();

@@ -25,9 +25,9 @@ pub struct Model {
     pub secret_hash: Option<Vec<u8>>,
     /// URL of the client ID metadata document by which it is identified; `None` if it registered dynamically.
     #[sea_orm(column_type = "Text", nullable)]
-    pub document: Option<String>,
+    pub metadata_url: Option<String>,
     /// Time at which that document was last read.
-    pub document_read_at: Option<Timestamp>,
+    pub metadata_read_at: Option<Timestamp>,
     /// Time of the registration, or of the first use of the document.
     pub created_at: Timestamp,
     /// Time of its last request.
@@ -57,7 +57,7 @@ crate::owned::no_relations!();
 
 impl Entity {
     /// Returns the client that is identified by the metadata document at this URL.
-    pub fn by_document(url: &str) -> Select<Entity> {
-        Self::find().filter(Column::Document.eq(url))
+    pub fn by_metadata_url(url: &str) -> Select<Entity> {
+        Self::find().filter(Column::MetadataUrl.eq(url))
     }
 }

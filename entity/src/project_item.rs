@@ -21,7 +21,7 @@ pub struct Model {
     /// The kind of reference by which it was added.
     pub kind: ItemKind,
     /// Identity of the item, whatever its kind: the id of the highlight, or else of the document. Unique within the project.
-    pub thing: Uuid,
+    pub object_id: Uuid,
     /// The document with its text; for a highlight, the document that contains it.
     pub document_id: DocumentId,
     /// The highlight.

@@ -1,7 +1,7 @@
 //! The source of a document whose content was given rather than fetched. It is kept until the text is extracted.
 
 use crate::id::{DocumentId, UserId};
-use crate::kind::SourceForm;
+use crate::kind::SourceFormat;
 use sea_orm::entity::prelude::*;
 
 /// The source of a document whose content was given rather than fetched. It is kept until the text is extracted.
@@ -14,7 +14,7 @@ pub struct Model {
     /// The user who owns it.
     pub user_id: UserId,
     /// Format of the content.
-    pub form: SourceForm,
+    pub format: SourceFormat,
     /// The content as it was received.
     #[sea_orm(column_type = "Text")]
     pub body: String,

@@ -31,9 +31,9 @@ pub struct Model {
     pub path: String,
     /// Time until which a file without an owner is not removed, because it is being written. For a fetched recording: time of the last
     /// use.
-    pub held_until: Timestamp,
+    pub keep_until: Timestamp,
     /// Whether it is being removed; then it cannot be assigned to an owner.
-    pub doomed: bool,
+    pub is_being_deleted: bool,
 }
 
 crate::owned::no_relations!();
@@ -80,13 +80,16 @@ impl Entity {
         let is_needed = Condition::any()
             .add(Column::ImportId.is_not_null())
             .add(Column::ExportId.is_not_null())
-            .add(Column::HeldUntil.gt(now));
-        Self::find().filter(Column::UserId.eq(user)).filter(is_needed).filter(Column::Doomed.eq(false))
+            .add(Column::KeepUntil.gt(now));
+        Self::find()
+            .filter(Column::UserId.eq(user))
+            .filter(is_needed)
+            .filter(Column::IsBeingDeleted.eq(false))
     }
 
     /// Returns the files that have no owner and are not being written, for removal.
     pub fn unused(now: Timestamp) -> Select<Entity> {
-        Self::find().filter(Self::is_unowned()).filter(Column::HeldUntil.lt(now))
+        Self::find().filter(Self::is_unowned()).filter(Column::KeepUntil.lt(now))
     }
 
     /// Returns the condition that a file has no owner.

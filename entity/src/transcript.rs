@@ -22,7 +22,7 @@ pub struct Model {
     /// ISO 639-1 code of its language, once it was detected with certainty.
     pub language: Option<String>,
     /// Number of samples (16,000 per second) whose segments are stored.
-    pub heard_samples: i64,
+    pub transcribed_samples: i64,
     /// Number of those samples that the transcriber refused.
     pub refused_samples: i64,
     /// Number of stored segments.

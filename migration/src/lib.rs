@@ -10,6 +10,9 @@
 //! Unix epoch.
 //!
 //! A released migration is never changed: a later change of the schema is a new migration.
+//!
+//! An index is named after its table and the columns or the query that it serves. In a partial index the condition is spelled out, and
+//! queries spell it out too: a bound parameter does not prove to the planners that the index contains all the rows.
 
 pub mod library_usage;
 mod m0001_accounts;
@@ -28,7 +31,7 @@ mod sql_migration;
 
 pub use sea_orm_migration::{MigratorTrait, SchemaManager};
 
-/// All migrations, in order.
+/// The migrations in the order in which they run: a table comes after the tables to which its foreign keys refer.
 pub struct Migrator;
 
 impl MigratorTrait for Migrator {

@@ -20,8 +20,8 @@ struct CountedTable {
     columns: &'static [&'static str],
     /// The index that finds a user's rows.
     access: Access,
-    /// Whether its rows are counted by themselves too: stored idempotent answers are bounded.
-    is_answer: bool,
+    /// Whether its rows are counted too, and their bytes separately: the stored responses of a user are bounded in number and bytes.
+    is_stored_response: bool,
 }
 
 /// How a user's rows are found without reading the whole table.
@@ -36,7 +36,7 @@ const OF_DOCUMENT: Access = Access::Parent { table: "document", column: "documen
 
 impl CountedTable {
     const fn texts(table: &'static str, columns: &'static [&'static str], access: Access) -> Self {
-        Self { table, columns, access, is_answer: false }
+        Self { table, columns, access, is_stored_response: false }
     }
 
     /// SQL for the bytes of the row that a trigger names by this prefix.
@@ -91,7 +91,7 @@ const COUNTED_TABLES: [CountedTable; 16] = [
             "published_at",
             "canonical_url",
             "recording_url",
-            "lacks",
+            "missing_content",
         ],
         Access::User,
     ),
@@ -117,7 +117,7 @@ const COUNTED_TABLES: [CountedTable; 16] = [
     CountedTable::texts("upload", &["filename", "content_type"], Access::User),
     CountedTable::texts("import", &["unread_columns"], Access::User),
     CountedTable::texts("import_row", &["detail"], Access::Parent { table: "import", column: "import_id" }),
-    CountedTable { table: "idempotency", columns: &["body"], access: Access::User, is_answer: true },
+    CountedTable { table: "idempotency", columns: &["body"], access: Access::User, is_stored_response: true },
 ];
 
 /// Returns every counted column as a pair of table and column.
@@ -129,33 +129,36 @@ pub fn counted_columns() -> Vec<(&'static str, &'static str)> {
     COUNTED_TABLES.iter().flat_map(of_table).collect()
 }
 
-/// Returns the sums of every counted table as one select with the columns `user_id`, `bytes`, `answers` and `answer_bytes`, over the rows
-/// of the `FROM` clauses that `from` makes.
+/// Returns the sums of every counted table as one select with the columns `user_id`, `bytes`, `responses` and `response_bytes`,
+/// over the rows of the `FROM` clauses that `from` makes.
 fn sums_query(from: fn(&CountedTable) -> String) -> String {
     let of_table = |counted: &CountedTable| {
         let table = counted.table;
         let bytes = counted.stored_bytes(&format!("{table}."));
-        let (answers, answer_bytes) = if counted.is_answer { ("1", bytes.as_str()) } else { ("0", "0") };
+        let (responses, response_bytes) =
+            if counted.is_stored_response { ("1", bytes.as_str()) } else { ("0", "0") };
         format!(
-            "SELECT {table}.user_id AS user_id, {bytes} AS bytes, {answers} AS answers, \
-             {answer_bytes} AS answer_bytes FROM {}",
+            "SELECT {table}.user_id AS user_id, {bytes} AS bytes, {responses} AS responses, \
+             {response_bytes} AS response_bytes FROM {}",
             from(counted)
         )
     };
     let rows = COUNTED_TABLES.iter().map(of_table).collect::<Vec<_>>().join(" UNION ALL ");
+    // On PostgreSQL the sum of BIGINT is NUMERIC, which no integer of Rust decodes.
     format!(
-        "SELECT user_id, CAST(SUM(bytes) AS BIGINT) AS bytes, CAST(SUM(answers) AS BIGINT) AS answers, \
-         CAST(SUM(answer_bytes) AS BIGINT) AS answer_bytes FROM ({rows}) AS counted GROUP BY user_id"
+        "SELECT user_id, CAST(SUM(bytes) AS BIGINT) AS bytes, CAST(SUM(responses) AS BIGINT) AS responses, \
+         CAST(SUM(response_bytes) AS BIGINT) AS response_bytes FROM ({rows}) AS counted GROUP BY user_id"
     )
 }
 
-/// Returns SQL that selects by how much a user's rows differ from the kept count: `bytes`, `answers` and `answer_bytes`, each to be added
-/// to the kept number. Selects no row if there is no count for the user. The user's id is the only parameter, `$1`. Every table
-/// is read by an index.
+/// Returns SQL that selects by how much a user's rows differ from the kept count: `bytes`, `responses` and `response_bytes`, each
+/// to be added to the kept number. Selects no row if there is no count for the user. The user's id is the only parameter, `$1`.
+/// Every table is read by an index.
 pub fn difference_query() -> String {
     format!(
-        "SELECT COALESCE(sums.bytes, 0) - kept.bytes AS bytes, COALESCE(sums.answers, 0) - kept.answers AS answers,
-           COALESCE(sums.answer_bytes, 0) - kept.answer_bytes AS answer_bytes
+        "SELECT COALESCE(sums.bytes, 0) - kept.bytes AS bytes,
+           COALESCE(sums.responses, 0) - kept.responses AS responses,
+           COALESCE(sums.response_bytes, 0) - kept.response_bytes AS response_bytes
          FROM library_usage AS kept LEFT JOIN ({}) AS sums ON sums.user_id = kept.user_id
          WHERE kept.user_id = $1",
         sums_query(CountedTable::rows_of_user)
@@ -170,7 +173,8 @@ pub fn differing_users_query() -> String {
            LEFT JOIN library_usage AS kept ON kept.user_id = "user".id
            LEFT JOIN ({}) AS sums ON sums.user_id = "user".id
            WHERE kept.user_id IS NULL OR kept.bytes <> COALESCE(sums.bytes, 0)
-             OR kept.answers <> COALESCE(sums.answers, 0) OR kept.answer_bytes <> COALESCE(sums.answer_bytes, 0)
+             OR kept.responses <> COALESCE(sums.responses, 0)
+             OR kept.response_bytes <> COALESCE(sums.response_bytes, 0)
            ORDER BY "user".id"#,
         sums_query(CountedTable::every_row)
     )

@@ -26,7 +26,7 @@ CREATE TABLE session (
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL
 );
-CREATE INDEX session_of_user ON session (user_id)
+CREATE INDEX session_owner ON session (user_id)
 "#;
 
 const API_KEY: &str = r#"

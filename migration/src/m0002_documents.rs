@@ -9,8 +9,8 @@ pub const MIGRATION: SqlMigration = SqlMigration {
 };
 
 /// The ids of the bookmark, entry, feed and project to which a document belongs are no foreign keys: bookmarks, entries and
-/// notes refer to their document. `document_passages` serves the sum of the indexed passages, `document_lost` the list of
-/// documents that the passage index lost.
+/// notes refer to their document. `document_indexed_passages` serves the sum of the indexed passages, `document_lost_by_index` the
+/// list of documents that the passage index lost.
 const DOCUMENT: &str = r#"
 CREATE TABLE document (
     id UUID PRIMARY KEY,
@@ -22,7 +22,7 @@ CREATE TABLE document (
     project_id UUID,
     url TEXT,
     title TEXT NOT NULL,
-    title_given BOOLEAN NOT NULL,
+    has_user_title BOOLEAN NOT NULL,
     author TEXT,
     site_name TEXT,
     description TEXT,
@@ -30,13 +30,13 @@ CREATE TABLE document (
     published_at TEXT,
     canonical_url TEXT,
     recording_url TEXT,
-    lacks TEXT,
+    missing_content TEXT,
     language TEXT,
     total_chars INTEGER NOT NULL,
     word_count INTEGER,
     version INTEGER NOT NULL,
     indexed_version INTEGER NOT NULL,
-    vectors_of TEXT,
+    embedding_model TEXT,
     indexed_passages INTEGER NOT NULL DEFAULT 0,
     indexed_at BIGINT,
     index_lost_at BIGINT,
@@ -50,15 +50,15 @@ CREATE INDEX document_user ON document (user_id, id);
 CREATE INDEX document_bookmark ON document (bookmark_id);
 CREATE INDEX document_project ON document (project_id) WHERE project_id IS NOT NULL;
 CREATE INDEX document_feed ON document (feed_id) WHERE feed_id IS NOT NULL;
-CREATE INDEX document_passages ON document (indexed_passages) WHERE indexed_passages > 0;
-CREATE INDEX document_lost ON document (user_id, id) WHERE index_lost_at IS NOT NULL
+CREATE INDEX document_indexed_passages ON document (indexed_passages) WHERE indexed_passages > 0;
+CREATE INDEX document_lost_by_index ON document (user_id, id) WHERE index_lost_at IS NOT NULL
 "#;
 
 const SOURCE: &str = "
 CREATE TABLE source (
     document_id UUID PRIMARY KEY REFERENCES document (id) ON DELETE CASCADE,
     user_id UUID NOT NULL,
-    form TEXT NOT NULL,
+    format TEXT NOT NULL,
     body TEXT NOT NULL,
     html TEXT,
     outline TEXT
@@ -79,7 +79,7 @@ CREATE TABLE chunk (
     end_seconds DOUBLE PRECISION,
     text TEXT NOT NULL
 );
-CREATE UNIQUE INDEX chunk_place ON chunk (document_id, version, ordinal);
+CREATE UNIQUE INDEX chunk_ordinal ON chunk (document_id, version, ordinal);
 CREATE INDEX chunk_offset ON chunk (document_id, version, start_offset)
 ";
 
@@ -101,7 +101,7 @@ CREATE TABLE transcript (
     recording TEXT NOT NULL,
     model TEXT NOT NULL,
     language TEXT,
-    heard_samples BIGINT NOT NULL,
+    transcribed_samples BIGINT NOT NULL,
     refused_samples BIGINT NOT NULL DEFAULT 0,
     segments INTEGER NOT NULL,
     progress DOUBLE PRECISION NOT NULL,

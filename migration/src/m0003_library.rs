@@ -8,7 +8,7 @@ pub const MIGRATION: SqlMigration = SqlMigration {
     tables: &[BOOKMARK, BOOKMARK_TAG, HIGHLIGHT, COLLECTION, COLLECTION_BOOKMARK, NOTE],
 };
 
-/// A user has one bookmark of a URL, deleted ones not counted. `bookmark_of_document` serves the foreign key,
+/// A user has one bookmark of a URL, deleted ones not counted. `bookmark_document` serves the foreign key,
 /// `bookmark_user_document` the queries that begin with the owner.
 const BOOKMARK: &str = r#"
 CREATE TABLE bookmark (
@@ -26,11 +26,11 @@ CREATE TABLE bookmark (
     updated_at BIGINT NOT NULL,
     deleted_at BIGINT
 );
-CREATE UNIQUE INDEX bookmark_address ON bookmark (user_id, normalized_url) WHERE deleted_at IS NULL;
+CREATE UNIQUE INDEX bookmark_normalized_url ON bookmark (user_id, normalized_url) WHERE deleted_at IS NULL;
 CREATE INDEX bookmark_saved ON bookmark (user_id, saved_at, id);
 CREATE INDEX bookmark_updated ON bookmark (user_id, updated_at, id);
 CREATE INDEX bookmark_deleted ON bookmark (deleted_at) WHERE deleted_at IS NOT NULL;
-CREATE INDEX bookmark_of_document ON bookmark (document_id);
+CREATE INDEX bookmark_document ON bookmark (document_id);
 CREATE INDEX bookmark_user_document ON bookmark (user_id, document_id);
 CREATE INDEX bookmark_user_deleted ON bookmark (user_id, deleted_at) WHERE deleted_at IS NOT NULL
 "#;

@@ -6,8 +6,10 @@ use crate::sql_migration::SqlMigration;
 pub const MIGRATION: SqlMigration = SqlMigration { name: "m0004_jobs", tables: &[JOB] };
 
 /// A subject has at most one running job, and at most one queued job of each kind. `subject` is an id of a table that depends on
-/// the kind. A queued job with a `turn` is due: `job_due` orders all due jobs, `job_own` those of a user, `job_shared` those that
-/// serve several users at once. `job_later` finds queued jobs whose time comes.
+/// the kind. A queued job with a `queue_position` is due: `job_due` orders all due jobs, `job_user_due` those of a user,
+/// `job_shared_due` those that serve all followers of a feed. `job_deferred` finds queued jobs whose time comes.
+///
+/// The kinds in `job_shared_due` are those of `JobKind::serves_all_followers`; crate `jobs` spells them out too.
 const JOB: &str = r#"
 CREATE TABLE job (
     id UUID PRIMARY KEY,
@@ -17,11 +19,11 @@ CREATE TABLE job (
     state TEXT NOT NULL,
     track SMALLINT NOT NULL DEFAULT 1,
     priority SMALLINT NOT NULL,
-    turn BIGINT,
+    queue_position BIGINT,
     run_at BIGINT NOT NULL,
     attempts INTEGER NOT NULL,
-    deaths INTEGER NOT NULL DEFAULT 0,
-    done INTEGER NOT NULL DEFAULT 0,
+    crashes INTEGER NOT NULL DEFAULT 0,
+    progress INTEGER NOT NULL DEFAULT 0,
     lease_token UUID,
     lease_owner UUID,
     lease_until BIGINT,
@@ -30,14 +32,16 @@ CREATE TABLE job (
     finished_at BIGINT
 );
 CREATE INDEX job_lease ON job (lease_until) WHERE state = 'running';
-CREATE UNIQUE INDEX job_waiting ON job (kind, subject) WHERE state = 'queued';
+CREATE UNIQUE INDEX job_queued ON job (kind, subject) WHERE state = 'queued';
 CREATE INDEX job_subject ON job (subject);
 CREATE INDEX job_finished ON job (finished_at) WHERE state = 'done';
-CREATE INDEX job_due ON job (track, priority, turn, id) WHERE state = 'queued' AND turn IS NOT NULL;
-CREATE INDEX job_own ON job (user_id, track, priority, turn) WHERE state = 'queued' AND turn IS NOT NULL;
-CREATE INDEX job_later ON job (run_at) WHERE state = 'queued' AND turn IS NULL;
+CREATE INDEX job_due ON job (track, priority, queue_position, id)
+    WHERE state = 'queued' AND queue_position IS NOT NULL;
+CREATE INDEX job_user_due ON job (user_id, track, priority, queue_position)
+    WHERE state = 'queued' AND queue_position IS NOT NULL;
+CREATE INDEX job_deferred ON job (run_at) WHERE state = 'queued' AND queue_position IS NULL;
 CREATE UNIQUE INDEX job_running ON job (subject) WHERE state = 'running';
-CREATE INDEX job_under_way ON job (user_id, state) WHERE state IN ('queued', 'running');
-CREATE INDEX job_shared ON job (track, priority, turn)
-    WHERE state = 'queued' AND turn IS NOT NULL AND kind IN ('poll', 'subscribe')
+CREATE INDEX job_user_pending ON job (user_id, state) WHERE state IN ('queued', 'running');
+CREATE INDEX job_shared_due ON job (track, priority, queue_position)
+    WHERE state = 'queued' AND queue_position IS NOT NULL AND kind IN ('fetch_feed', 'subscribe')
 "#;

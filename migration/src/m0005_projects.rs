@@ -17,25 +17,25 @@ CREATE TABLE project (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL
 );
-CREATE INDEX project_active ON project (user_id, status, updated_at, id)
+CREATE INDEX project_user_status ON project (user_id, status, updated_at, id)
 "#;
 
-/// A project contains each object once. `thing` is an id of a table that depends on the kind; the item is deleted with its
-/// document or highlight.
+/// A project contains each object once. `object_id` repeats `highlight_id`, or else `document_id`, so that one index makes both
+/// unique. The item is deleted with its document or highlight.
 const PROJECT_ITEM: &str = "
 CREATE TABLE project_item (
     id UUID PRIMARY KEY,
     user_id UUID NOT NULL,
     project_id UUID NOT NULL REFERENCES project (id) ON DELETE CASCADE,
     kind TEXT NOT NULL,
-    thing UUID NOT NULL,
+    object_id UUID NOT NULL,
     document_id UUID NOT NULL REFERENCES document (id) ON DELETE CASCADE,
     highlight_id UUID REFERENCES highlight (id) ON DELETE CASCADE,
     role TEXT NOT NULL,
     pinned BOOLEAN NOT NULL,
     added_at BIGINT NOT NULL
 );
-CREATE UNIQUE INDEX project_item_thing ON project_item (project_id, thing);
+CREATE UNIQUE INDEX project_item_object ON project_item (project_id, object_id);
 CREATE INDEX project_item_document ON project_item (document_id);
 CREATE INDEX project_item_highlight ON project_item (highlight_id) WHERE highlight_id IS NOT NULL
 ";

@@ -17,13 +17,13 @@ CREATE TABLE oauth_client (
     redirect_uris TEXT NOT NULL,
     auth TEXT NOT NULL,
     secret_hash BYTES,
-    document TEXT,
-    document_read_at BIGINT,
+    metadata_url TEXT,
+    metadata_read_at BIGINT,
     created_at BIGINT NOT NULL,
     last_used_at BIGINT NOT NULL
 );
-CREATE INDEX oauth_client_used ON oauth_client (last_used_at);
-CREATE UNIQUE INDEX oauth_client_document ON oauth_client (document)
+CREATE INDEX oauth_client_last_used ON oauth_client (last_used_at);
+CREATE UNIQUE INDEX oauth_client_metadata_url ON oauth_client (metadata_url)
 ";
 
 const OAUTH_SIGN_IN: &str = "
@@ -66,7 +66,7 @@ CREATE TABLE oauth_code (
     state TEXT NOT NULL DEFAULT 'issued',
     token_family BIGINT
 );
-CREATE INDEX oauth_code_between ON oauth_code (user_id, client_id);
+CREATE INDEX oauth_code_user_client ON oauth_code (user_id, client_id);
 CREATE INDEX oauth_code_client ON oauth_code (client_id);
 CREATE INDEX oauth_code_expires ON oauth_code (expires_at)
 "#;
@@ -85,7 +85,7 @@ CREATE TABLE oauth_grant (
     last_used_at BIGINT,
     mcp_client TEXT
 );
-CREATE UNIQUE INDEX oauth_grant_between ON oauth_grant (user_id, client_id);
+CREATE UNIQUE INDEX oauth_grant_user_client ON oauth_grant (user_id, client_id);
 CREATE INDEX oauth_grant_client ON oauth_grant (client_id)
 "#;
 

@@ -4,7 +4,7 @@ use crate::sql_migration::SqlMigration;
 
 /// Feed sources with their WebSub subscriptions, followed feeds and entries.
 pub const MIGRATION: SqlMigration =
-    SqlMigration { name: "m0007_feeds", tables: &[FEED_SOURCE, FEED_COPY, FEED_PUSH, FEED, ENTRY] };
+    SqlMigration { name: "m0007_feeds", tables: &[FEED_SOURCE, FEED_CONTENT, FEED_PUSH, FEED, ENTRY] };
 
 const FEED_SOURCE: &str = "
 CREATE TABLE feed_source (
@@ -25,8 +25,8 @@ CREATE TABLE feed_source (
 CREATE INDEX feed_source_due ON feed_source (next_fetch_at) WHERE next_fetch_at IS NOT NULL
 ";
 
-const FEED_COPY: &str = "
-CREATE TABLE feed_copy (
+const FEED_CONTENT: &str = "
+CREATE TABLE feed_content (
     source_id UUID PRIMARY KEY REFERENCES feed_source (id) ON DELETE CASCADE,
     body TEXT NOT NULL
 )
@@ -74,7 +74,7 @@ CREATE TABLE entry (
     title TEXT NOT NULL,
     author TEXT,
     summary TEXT,
-    whole BOOLEAN NOT NULL,
+    has_full_text BOOLEAN NOT NULL,
     enclosure_url TEXT,
     enclosure_type TEXT,
     enclosure_bytes BIGINT,
@@ -86,7 +86,7 @@ CREATE TABLE entry (
 );
 CREATE UNIQUE INDEX entry_key ON entry (feed_id, key_hash);
 CREATE INDEX entry_user ON entry (user_id, sorted_at, id);
-CREATE INDEX entry_address ON entry (user_id, normalized_url);
+CREATE INDEX entry_normalized_url ON entry (user_id, normalized_url);
 CREATE INDEX entry_document ON entry (document_id);
 CREATE INDEX entry_user_feed ON entry (user_id, feed_id, sorted_at, id)
 "#;

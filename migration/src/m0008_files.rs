@@ -6,7 +6,7 @@ use crate::sql_migration::SqlMigration;
 pub const MIGRATION: SqlMigration =
     SqlMigration { name: "m0008_files", tables: &[UPLOAD, IMPORT, IMPORT_ROW, EXPORT, STORED_FILE] };
 
-/// A document has one upload. `upload_open` finds announced uploads that expire.
+/// A document has one upload. `upload_incomplete` finds announced uploads that expire.
 const UPLOAD: &str = r#"
 CREATE TABLE upload (
     id UUID PRIMARY KEY,
@@ -25,7 +25,7 @@ CREATE TABLE upload (
 );
 CREATE INDEX upload_user ON upload (user_id);
 CREATE UNIQUE INDEX upload_document ON upload (document_id);
-CREATE INDEX upload_open ON upload (expires_at) WHERE completed_at IS NULL
+CREATE INDEX upload_incomplete ON upload (expires_at) WHERE completed_at IS NULL
 "#;
 
 const IMPORT: &str = r#"
@@ -50,8 +50,8 @@ CREATE TABLE import (
 CREATE INDEX import_user ON import (user_id, id)
 "#;
 
-/// `import_row_line` lists the rows in the order of the file. `import_row_made` finds the rows of other imports that name the
-/// same thing.
+/// `import_row_line` lists the rows in the order of the file. `import_row_object` finds the rows of other imports that refer
+/// to the same object.
 const IMPORT_ROW: &str = "
 CREATE TABLE import_row (
     id UUID PRIMARY KEY,
@@ -61,12 +61,12 @@ CREATE TABLE import_row (
     outcome TEXT NOT NULL,
     kind TEXT,
     source_id UUID,
-    made_id UUID,
+    object_id UUID,
     detail TEXT
 );
 CREATE INDEX import_row_import ON import_row (import_id, outcome, line);
 CREATE INDEX import_row_source ON import_row (import_id, source_id) WHERE source_id IS NOT NULL;
-CREATE INDEX import_row_made ON import_row (made_id) WHERE made_id IS NOT NULL;
+CREATE INDEX import_row_object ON import_row (object_id) WHERE object_id IS NOT NULL;
 CREATE INDEX import_row_line ON import_row (import_id, line, id)
 ";
 
@@ -85,7 +85,8 @@ CREATE INDEX export_user ON export (user_id, id);
 CREATE UNIQUE INDEX export_running ON export (user_id) WHERE state = 'running'
 "#;
 
-/// The reference to a deleted owner becomes null. A periodic task removes a file that has no upload, import, export or document.
+/// The reference to a deleted owner becomes null, because the row must outlive its owner until the bytes in the store are removed. A
+/// periodic task removes a file that has no upload, import, export or document.
 const STORED_FILE: &str = r#"
 CREATE TABLE stored_file (
     id UUID PRIMARY KEY,
@@ -96,11 +97,11 @@ CREATE TABLE stored_file (
     user_id UUID REFERENCES "user" (id) ON DELETE SET NULL,
     bytes BIGINT NOT NULL DEFAULT 0,
     path TEXT NOT NULL,
-    held_until BIGINT NOT NULL,
-    doomed BOOLEAN NOT NULL
+    keep_until BIGINT NOT NULL,
+    is_being_deleted BOOLEAN NOT NULL
 );
 CREATE INDEX stored_file_upload ON stored_file (upload_id);
-CREATE INDEX stored_file_loose ON stored_file (held_until) WHERE upload_id IS NULL;
+CREATE INDEX stored_file_without_upload ON stored_file (keep_until) WHERE upload_id IS NULL;
 CREATE INDEX stored_file_import ON stored_file (import_id) WHERE import_id IS NOT NULL;
 CREATE INDEX stored_file_export ON stored_file (export_id) WHERE export_id IS NOT NULL;
 CREATE INDEX stored_file_document ON stored_file (document_id) WHERE document_id IS NOT NULL;

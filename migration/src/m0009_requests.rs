@@ -60,15 +60,15 @@ CREATE INDEX answer_claim_lease ON answer_claim (lease_until)
 const IDEMPOTENCY: &str = r#"
 CREATE TABLE idempotency (
     key_id UUID NOT NULL REFERENCES api_key (id) ON DELETE CASCADE,
-    name_hash BYTES NOT NULL,
+    idempotency_key_hash BYTES NOT NULL,
     user_id UUID NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
     request_hash BYTES NOT NULL,
     status SMALLINT,
     body TEXT,
     committed BOOLEAN NOT NULL DEFAULT FALSE,
     created_at BIGINT NOT NULL,
-    running_at BIGINT NOT NULL,
-    PRIMARY KEY (key_id, name_hash)
+    heartbeat_at BIGINT NOT NULL,
+    PRIMARY KEY (key_id, idempotency_key_hash)
 );
 CREATE INDEX idempotency_created ON idempotency (created_at);
 CREATE INDEX idempotency_user ON idempotency (user_id, created_at);

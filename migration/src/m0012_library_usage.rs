@@ -38,7 +38,7 @@ const LIBRARY_USAGE: &str = r#"
 CREATE TABLE library_usage (
     user_id UUID PRIMARY KEY REFERENCES "user" (id) ON DELETE CASCADE,
     bytes BIGINT NOT NULL,
-    answers BIGINT NOT NULL,
-    answer_bytes BIGINT NOT NULL
+    responses BIGINT NOT NULL,
+    response_bytes BIGINT NOT NULL
 )
 "#;

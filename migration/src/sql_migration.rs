@@ -27,6 +27,7 @@ impl MigrationTrait for SqlMigration {
         Ok(())
     }
 
+    // By default only PostgreSQL gets a transaction. SQLite can change its schema within one too.
     fn use_transaction(&self) -> Option<bool> {
         Some(true)
     }
@@ -36,10 +37,11 @@ impl MigrationTrait for SqlMigration {
 /// takes longer to change.
 ///
 /// # Errors
-/// When the database fails.
+/// [`DbErr`] when the database fails.
 pub async fn lift_timeouts(manager: &SchemaManager<'_>) -> Result<(), DbErr> {
     let db = manager.get_connection();
     if db.get_database_backend() == DatabaseBackend::Postgres {
+        // LOCAL: the connection goes back to the pool with its own timeouts.
         db.execute_unprepared("SET LOCAL statement_timeout = 0").await?;
         db.execute_unprepared("SET LOCAL lock_timeout = 0").await?;
     }
@@ -49,7 +51,7 @@ pub async fn lift_timeouts(manager: &SchemaManager<'_>) -> Result<(), DbErr> {
 /// Runs statements that are separated by `;`, which none of them contains. The word `BYTES` is replaced by the type of raw bytes.
 ///
 /// # Errors
-/// When the database refuses one of them.
+/// [`DbErr`] when the database refuses one of the statements.
 pub async fn run(manager: &SchemaManager<'_>, sql: &str) -> Result<(), DbErr> {
     let db = manager.get_connection();
     let bytes = if db.get_database_backend() == DatabaseBackend::Postgres { "BYTEA" } else { "BLOB" };

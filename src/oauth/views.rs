@@ -30,7 +30,7 @@ impl RequestView {
         Self {
             client: shown_name(&request.client),
             home: request.client.uri.clone(),
-            document: request.client.document.clone(),
+            document: request.client.metadata_url.clone(),
             host: shown_host(&request.redirect_uri),
             is_local: is_local(&request.redirect_uri),
             permissions: offered

@@ -187,7 +187,7 @@ def test_security_changes_go_on_when_the_disk_is_full(service: FaultyService, sm
     assert account.save(900)[0] == 507
     changes.make()
     # The released space is enough for the index too.
-    eventually(lambda: count_jobs(small_disk, "kind = 'forget' AND finished_at IS NULL") == 0)
+    eventually(lambda: count_jobs(small_disk, "kind = 'remove_from_index' AND finished_at IS NULL") == 0)
     assert account.save(901)[0] == 507
     assert_reads_work(account, ledger)
 
@@ -428,7 +428,7 @@ def test_deletions_reach_the_index_below_the_floor(
     assert account.rest("POST", "/v2/ask", {"question": "What is word1?"})[0] == 507
     assert account.rest("DELETE", f"/v1/bookmarks/{bookmark}")[0] == 200
 
-    eventually(lambda: count_jobs(small_disk, "kind = 'forget' AND finished_at IS NOT NULL") > 0)
+    eventually(lambda: count_jobs(small_disk, "kind = 'remove_from_index' AND finished_at IS NOT NULL") > 0)
     # The passages are gone from the index itself, and not only from the answers.
     eventually(lambda: service.readiness()[1]["index"]["passages"] == 0)
 

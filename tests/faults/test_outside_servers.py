@@ -168,22 +168,22 @@ def test_emails_are_sent_after_mail_servers_fail(carrel: str, tmp_path: pathlib.
         assert_others_are_served(account, 1)
         mail.behave = "busy"
         mail.gate.is_open.set()
-        due_until(lambda: any("421" in (error or "") for _, _, error in jobs(service, "letter")))
+        due_until(lambda: any("421" in (error or "") for _, _, error in jobs(service, "send_email")))
         # It is tried again: a server that is busy is no reason to give up.
-        assert {state for state, _, _ in jobs(service, "letter")} in ({"queued"}, {"running"})
+        assert {state for state, _, _ in jobs(service, "send_email")} in ({"queued"}, {"running"})
 
         mail.behave = "cut"
         due_until(lambda: mail.letters)
         mail.behave = "take"
-        due_until(lambda: {state for state, _, _ in jobs(service, "letter")} == {"done"})
+        due_until(lambda: {state for state, _, _ in jobs(service, "send_email")} == {"done"})
         # The server had accepted the e-mail before the connection broke, but the service cannot know that.
         ids = [line for letter in mail.letters for line in letter.splitlines() if line.startswith("Message-ID")]
         assert len(ids) == 2 and len(set(ids)) == 1, ids
 
         mail.behave = "refuse"
         use_first(key_with(account, "read:user"))
-        eventually(lambda: "dead" in [state for state, _, _ in jobs(service, "letter")])
-        state, attempts, error = jobs(service, "letter")[-1]
+        eventually(lambda: "dead" in [state for state, _, _ in jobs(service, "send_email")])
+        state, attempts, error = jobs(service, "send_email")[-1]
         assert (state, attempts) == ("dead", 1) and "550" in error
         service.kill()
 
@@ -205,13 +205,13 @@ def test_pages_are_fetched_after_a_name_server_hangs(carrel: str, tmp_path: path
         eventually(lambda: names.asked > 0)
 
         assert_others_are_served(account, 1)
-        eventually(lambda: any(error and attempts for _, attempts, error in jobs(service, "page")))
-        assert {state for state, _, _ in jobs(service, "page")} <= {"queued", "running"}
+        eventually(lambda: any(error and attempts for _, attempts, error in jobs(service, "fetch_page")))
+        assert {state for state, _, _ in jobs(service, "fetch_page")} <= {"queued", "running"}
         names.answers = True
 
         def all_are_read() -> bool:
             make_jobs_due(service)
-            return [state for state, _, _ in jobs(service, "page")] == ["done"] * 20
+            return [state for state, _, _ in jobs(service, "fetch_page")] == ["done"] * 20
 
         eventually(all_are_read, 60)
         assert eventually(lambda: account.finds("bird7"))
@@ -233,7 +233,7 @@ def test_feeds_due_at_once_take_turns_and_others_are_served(carrel: str, tmp_pat
             feed = {"url": f"http://127.0.1.{1 + number // 2}:{site.port}/feed?{number}"}
             status, body, _ = account.rest("POST", "/v1/feeds", feed, reader)
             assert status == 201, body
-        eventually(lambda: {state for state, _, _ in jobs(service, "poll")} <= {"done"})
+        eventually(lambda: {state for state, _, _ in jobs(service, "fetch_feed")} <= {"done"})
         with opened(database_file(service)) as connection:
             assert connection.execute("SELECT count(*) FROM feed_source").fetchone() == (FEEDS,)
             site.hits.clear()

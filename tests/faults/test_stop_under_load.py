@@ -158,7 +158,7 @@ def test_two_services_fetch_a_due_feed_once(carrel: str, tmp_path: pathlib.Path)
 
         with opened(database_file(service)) as connection:
             def is_fetched(count: int) -> bool:
-                waiting = "SELECT count(*) FROM job WHERE kind = 'poll' AND state <> 'done'"
+                waiting = "SELECT count(*) FROM job WHERE kind = 'fetch_feed' AND state <> 'done'"
                 return site.hits.total() >= count and connection.execute(waiting).fetchone() == (0,)
 
             eventually(lambda: is_fetched(1))
@@ -196,7 +196,7 @@ def test_frozen_service_does_not_overwrite_its_successor(carrel: str, tmp_path: 
                 return connection.execute(query).fetchall()
 
         def page_jobs() -> list[tuple]:
-            return rows("SELECT state, attempts FROM job WHERE kind = 'page'")
+            return rows("SELECT state, attempts FROM job WHERE kind = 'fetch_page'")
 
         texts = "SELECT version, title, total_chars FROM document WHERE content_type = 'article' AND title <> 'page 1'"
         # The frozen service still holds the index, so the text is read but cannot be found yet.

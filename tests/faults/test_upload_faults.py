@@ -94,7 +94,7 @@ def test_upload_interrupted_by_a_stop_can_be_repeated(service: FaultyService, en
     connection.close()
     # A file whose writer crashed is removed half a minute after its last renewal.
     with opened(database_file(service)) as rows:
-        rows.execute("UPDATE stored_file SET held_until = 0 WHERE upload_id IS NULL")
+        rows.execute("UPDATE stored_file SET keep_until = 0 WHERE upload_id IS NULL")
     eventually(lambda: [file.stat().st_size for file in files(store)] == [8 * MIB])
 
 

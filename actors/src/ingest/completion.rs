@@ -44,7 +44,7 @@ pub async fn store_text(
             media::supersede_other_texts(&txn, &document).await?;
         }
         if used_source.is_some() && saved::needs_page(&txn, &document).await? {
-            jobs::enqueue(&txn, job.user_id, JobKind::Page, id.0, Priority::of(job), now).await?;
+            jobs::enqueue(&txn, job.user_id, JobKind::FetchPage, id.0, Priority::of(job), now).await?;
         }
         let source = source::Entity::one_of(job.user_id, id).one(&txn).await?;
         if let Some(source) = source

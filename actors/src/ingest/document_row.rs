@@ -60,7 +60,7 @@ pub async fn replace_url_title(
 ) -> Result<(), Error> {
     let own = document::Entity::of(job.user_id).filter(document::Column::Id.eq(job.subject));
     let Some(document) = own.one(core.db.read()).await? else { return Ok(()) };
-    let url = document.url.filter(|url| *url == document.title && !document.title_given);
+    let url = document.url.filter(|url| *url == document.title && !document.has_user_title);
     let Some(title) = url.as_deref().and_then(title_of) else { return Ok(()) };
     let txn = begin_owned(&core.db, job.user_id).await?;
     document::Entity::update_owned(job.user_id)
@@ -68,7 +68,7 @@ pub async fn replace_url_title(
         .filter(document::Column::Id.eq(job.subject))
         // The user may have set a title since the row was read.
         .filter(document::Column::Title.eq(url))
-        .filter(document::Column::TitleGiven.eq(false))
+        .filter(document::Column::HasUserTitle.eq(false))
         .exec(&txn)
         .await?;
     Ok(txn.commit().await?)

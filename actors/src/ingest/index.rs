@@ -42,14 +42,14 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     let mut rows = chunk::Entity::owned_by(job.user_id)
         .filter(chunk::Column::DocumentId.eq(id))
         .filter(chunk::Column::Version.eq(document.version))
-        .filter(chunk::Column::Ordinal.gte(job.done))
+        .filter(chunk::Column::Ordinal.gte(job.progress))
         .order_by_asc(chunk::Column::Ordinal)
         .limit(TURN_PASSAGES + 1)
         .all(ctx.core.db.read())
         .await?;
     let has_more = rows.len() as u64 > TURN_PASSAGES;
     rows.truncate(TURN_PASSAGES as usize);
-    let next = rows.last().map_or(job.done, |last| last.ordinal.saturating_add(1));
+    let next = rows.last().map_or(job.progress, |last| last.ordinal.saturating_add(1));
     let labels = load_labels(&ctx.core, &document).await?;
     // Documents that the index lost are restored for search by words first: this takes milliseconds per document, vectors take
     // seconds.
@@ -80,7 +80,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     // The model may be loaded after the start of the service. If there has never been one, no vectors are expected.
     let is_awaiting_vectors = document.index_lost_at.is_some()
         && model.is_none()
-        && (!is_words_only || document.vectors_of.is_some() || ctx.retrieval.model().is_some());
+        && (!is_words_only || document.embedding_model.is_some() || ctx.retrieval.model().is_some());
     finish(ctx, job, &document, IndexedPassages { model, count: next, is_awaiting_vectors }).await
 }
 
@@ -128,7 +128,7 @@ async fn finish(
     let lost_at = document.index_lost_at.filter(|_| indexed.is_awaiting_vectors);
     let updated = document::Entity::update_owned(job.user_id)
         .col_expr(document::Column::IndexedVersion, Expr::value(document.version))
-        .col_expr(document::Column::VectorsOf, Expr::value(indexed.model))
+        .col_expr(document::Column::EmbeddingModel, Expr::value(indexed.model))
         .col_expr(document::Column::IndexedPassages, Expr::value(indexed.count))
         .col_expr(document::Column::IndexedAt, Expr::value(Some(now)))
         .col_expr(document::Column::IndexLostAt, Expr::value(lost_at))

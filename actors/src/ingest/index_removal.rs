@@ -40,7 +40,7 @@ pub async fn record_removal(
     document::Entity::update_owned(user)
         .col_expr(document::Column::IndexedVersion, Expr::value(0))
         .col_expr(document::Column::IndexedPassages, Expr::value(0))
-        .col_expr(document::Column::VectorsOf, Expr::value(None::<String>))
+        .col_expr(document::Column::EmbeddingModel, Expr::value(None::<String>))
         .col_expr(document::Column::IndexLostAt, Expr::value(None::<i64>))
         .filter(document::Column::Id.is_in(documents))
         .exec(&txn)

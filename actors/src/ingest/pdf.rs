@@ -35,12 +35,12 @@ pub async fn extract_text(ctx: &ExtractionContext, file: &Path) -> Result<Extrac
 
 fn convert(pdf: PdfText) -> ExtractedDocument {
     let (text, pages) = join_pages(pdf.pages.iter().map(String::as_str));
-    let lacks = missing_reason(&pdf.metadata, pages.len());
+    let missing_content = missing_reason(&pdf.metadata, pages.len());
     let outline = locate_headings(pdf.metadata.outline, &text, &pages);
     let cut_title = |line: String| text::cut(&line, MAX_TITLE_CHARS);
     ExtractedDocument {
         text,
-        lacks,
+        missing_content,
         outline,
         source_map: SourceMap::Pages(pages),
         title: pdf.metadata.title.map(cut_title),

@@ -29,8 +29,8 @@ pub async fn enqueue_all(db: &Db, now: Timestamp) -> Result<u64, Error> {
 /// [`Error::Internal`] when the database fails.
 pub async fn enqueue_missing_vectors(db: &Db, model: &str, now: Timestamp) -> Result<u64, Error> {
     let has_no_vectors_of_model = Condition::any()
-        .add(document::Column::VectorsOf.is_null())
-        .add(document::Column::VectorsOf.ne(model));
+        .add(document::Column::EmbeddingModel.is_null())
+        .add(document::Column::EmbeddingModel.ne(model));
     let with_text = Condition::all().add(document::Column::Version.gt(0)).add(has_no_vectors_of_model);
     enqueue_matching(db, with_text, now).await
 }

@@ -18,7 +18,7 @@ use super::file::{self, FileContent};
 use super::page::{self, DetectedContent};
 use super::{completion, media, pdf};
 
-/// Runs a job of kind [`JobKind::Text`] or [`JobKind::Page`]: reads the content that was handed over with the document, or
+/// Runs a job of kind [`JobKind::ProcessText`] or [`JobKind::FetchPage`]: reads the content that was handed over with the document, or
 /// what its URL leads to.
 ///
 /// # Errors
@@ -37,7 +37,7 @@ pub async fn run_page(ctx: &ExtractionContext, job: &job::Model) -> Result<(), J
     let text = match source.clone() {
         Some(source) => page::read_source(ctx, job, &document, source).await?,
         // Another job has read the content that was handed over.
-        None if JobKind::named(&job.kind) == Some(JobKind::Text) => {
+        None if JobKind::named(&job.kind) == Some(JobKind::ProcessText) => {
             jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
             return Ok(());
         }
@@ -65,7 +65,7 @@ async fn fetch_text(
     }
 }
 
-/// Runs a job of kind [`JobKind::File`]: reads the stored file of an upload.
+/// Runs a job of kind [`JobKind::ProcessFile`]: reads the stored file of an upload.
 ///
 /// # Errors
 /// [`JobError`], as every job.

@@ -106,7 +106,7 @@ impl ImportRowView {
             line: row.line,
             outcome: row.outcome,
             kind: row.kind,
-            id: row.made_id,
+            id: row.object_id,
             name: names.remove(&row.id),
             reason: row.detail.filter(|_| row.outcome == RowOutcome::Skipped),
         };

@@ -207,7 +207,7 @@ impl WorkView {
             reason: job.error.clone().or(document.error).filter(|_| !is_running),
             tries: Some(job.attempts),
             backlog: Priority::of(&job) == Priority::Backlog,
-            next_at: (!is_running && job.turn.is_none()).then_some(job.run_at),
+            next_at: (!is_running && job.queue_position.is_none()).then_some(job.run_at),
             work: Some(job.kind),
         }
     }
@@ -288,7 +288,7 @@ impl Operation for RetryWork {
 
 /// Returns the kind of job that extracts the text of a document.
 async fn job_kind_of(db: &impl ConnectionTrait, document: &document::Model) -> Result<JobKind, Error> {
-    let Some(id) = document.bookmark_id else { return Ok(JobKind::Page) };
+    let Some(id) = document.bookmark_id else { return Ok(JobKind::FetchPage) };
     let saved = bookmark::Entity::one_of(document.user_id, id).one(db).await?.ok_or(Error::not_found())?;
     Ok(JobKind::of_bookmark(saved.kind))
 }

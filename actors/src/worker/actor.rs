@@ -78,7 +78,7 @@ impl ConcurrencyLimits {
 /// A task that runs at an interval. Of each kind one runs at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum MaintenanceTask {
-    /// Gives turns to deferred jobs that are due.
+    /// Gives queue positions to deferred jobs that are due.
     PromoteDueJobs,
     /// Removes the passages of removed accounts from the index.
     PurgeRemovedUsers,
@@ -181,7 +181,7 @@ impl WorkerActor {
         }));
     }
 
-    /// Gives turns to deferred jobs that are due, then claims jobs.
+    /// Gives queue positions to deferred jobs that are due, then claims jobs.
     fn promote_and_claim(&mut self, context: &mut Context<Self>) {
         self.begin(MaintenanceTask::PromoteDueJobs, context, |ctx| async move {
             Ok(jobs::promote(&ctx.core.db, ctx.core.clock.now()).await?)

@@ -250,10 +250,13 @@ mod tests {
 
         let crash = || JobError::ParserCrash("it crashed".to_owned());
         assert_eq!(
-            [1, 2, 3].map(|attempts| is_dead(disposition(&running(JobKind::Page, attempts), crash()))),
+            [1, 2, 3].map(|attempts| is_dead(disposition(&running(JobKind::FetchPage, attempts), crash()))),
             [false, false, true]
         );
-        assert!(is_dead(disposition(&running(JobKind::Page, 1), JobError::Permanent("no text".to_owned()))));
+        assert!(is_dead(disposition(
+            &running(JobKind::FetchPage, 1),
+            JobError::Permanent("no text".to_owned())
+        )));
     }
 
     #[test]
@@ -273,12 +276,13 @@ mod tests {
     fn text_without_room_is_retried_after_an_hour() {
         let full = || JobError::Internal(Error::LibraryFull { used: 9, limit: 8 });
 
-        let Disposition::Retry { delay, reason } = disposition(&running(JobKind::Text, 1), full()) else {
+        let Disposition::Retry { delay, reason } = disposition(&running(JobKind::ProcessText, 1), full())
+        else {
             panic!("given up")
         };
         assert!(delay >= LIBRARY_FULL_RETRY);
         assert_eq!(reason, "the library of this account is full: 9 of 8 bytes are used");
-        let last = disposition(&running(JobKind::Text, MAX_ATTEMPTS), full());
+        let last = disposition(&running(JobKind::ProcessText, MAX_ATTEMPTS), full());
         assert!(matches!(last, Disposition::Dead { .. }));
         assert!(matches!(disposition(&running(JobKind::Import, 1), full()), Disposition::Dead { .. }));
     }

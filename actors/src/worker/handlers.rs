@@ -21,15 +21,15 @@ use crate::notices::email;
 /// [`JobError::Permanent`] when this version of the service does not know the kind; else as the handler says.
 pub(super) async fn run(ctx: &WorkerContext, job: &job::Model) -> Result<(), JobError> {
     match JobKind::named(&job.kind) {
-        Some(JobKind::Page | JobKind::Text) => sequencer::run_page(&ctx.extraction, job).await,
-        Some(JobKind::File) => sequencer::run_file(&ctx.extraction, job).await,
+        Some(JobKind::FetchPage | JobKind::ProcessText) => sequencer::run_page(&ctx.extraction, job).await,
+        Some(JobKind::ProcessFile) => sequencer::run_file(&ctx.extraction, job).await,
         Some(JobKind::Transcribe) => sequencer::run_transcription(&ctx.extraction, job).await,
         Some(JobKind::Index) => index::run(&ctx.indexing, job).await,
         Some(JobKind::UpdateLabels) => index::update_labels(&ctx.indexing, job).await,
         Some(JobKind::RemoveFromIndex) => index_removal::run(&ctx.indexing, job).await,
         Some(JobKind::FetchFeed) => feed::poll::run(&ctx.feeds, job).await,
         Some(JobKind::DeliverEntries) => feed::deliver::run(&ctx.feeds, job).await,
-        Some(JobKind::ForgetFeed) => feed::forget::run(&ctx.indexing, job).await,
+        Some(JobKind::RemoveFeed) => feed::forget::run(&ctx.indexing, job).await,
         Some(JobKind::Subscribe) => feed::websub::subscribe::run(&ctx.feeds, job).await,
         Some(JobKind::SendEmail) => email::run(&ctx.core, ctx.mail.as_deref(), job).await,
         Some(JobKind::Import) => imports::run(&ctx.imports, job).await,

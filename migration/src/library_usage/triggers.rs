@@ -20,18 +20,18 @@ pub(crate) fn trigger_statements(backend: DatabaseBackend) -> Vec<String> {
 /// earlier versions of the row.
 const SQLITE_USER: [&str; 2] = [
     r#"CREATE TRIGGER library_usage_of_user AFTER INSERT ON "user" BEGIN
-         INSERT INTO library_usage (user_id, bytes, answers, answer_bytes) VALUES (NEW.id, 0, 0, 0);
+         INSERT INTO library_usage (user_id, bytes, responses, response_bytes) VALUES (NEW.id, 0, 0, 0);
        END"#,
     r#"CREATE TRIGGER library_usage_of_deleted_user BEFORE DELETE ON "user" BEGIN
          DELETE FROM library_usage WHERE user_id = OLD.id;
        END"#,
 ];
 
-/// The same for PostgreSQL.
+/// The triggers of [`SQLITE_USER`] for PostgreSQL, where a trigger calls a function.
 const POSTGRES_USER: [&str; 4] = [
     "CREATE FUNCTION library_usage_of_user() RETURNS trigger LANGUAGE plpgsql AS $$
      BEGIN
-       INSERT INTO library_usage (user_id, bytes, answers, answer_bytes) VALUES (NEW.id, 0, 0, 0);
+       INSERT INTO library_usage (user_id, bytes, responses, response_bytes) VALUES (NEW.id, 0, 0, 0);
        RETURN NULL;
      END
      $$",
@@ -47,24 +47,25 @@ const POSTGRES_USER: [&str; 4] = [
        FOR EACH ROW EXECUTE FUNCTION library_usage_of_deleted_user()"#,
 ];
 
-/// One trigger for each of insert, update and delete.
+/// Returns one trigger for each of insert, update and delete.
 fn sqlite_triggers(counted: &CountedTable) -> Vec<String> {
-    let CountedTable { table, columns, is_answer, .. } = counted;
+    let CountedTable { table, columns, is_stored_response, .. } = counted;
     let backend = DatabaseBackend::Sqlite;
     let (new, old) = (counted.trigger_bytes(backend, "NEW."), counted.trigger_bytes(backend, "OLD."));
     let trigger = |event: &str, when: &str, bytes: &str, rows: &str, row: &str| {
         let name = event.split(' ').next().unwrap_or(event).to_lowercase();
-        let answers = if *is_answer {
-            format!(", answers = answers + {rows}, answer_bytes = answer_bytes + ({bytes})")
+        let responses = if *is_stored_response {
+            format!(", responses = responses + {rows}, response_bytes = response_bytes + ({bytes})")
         } else {
             String::new()
         };
         format!(
             "CREATE TRIGGER library_usage_{table}_{name} AFTER {event} ON {table} {when} BEGIN
-               UPDATE library_usage SET bytes = bytes + ({bytes}){answers} WHERE user_id = {row}.user_id;
+               UPDATE library_usage SET bytes = bytes + ({bytes}){responses} WHERE user_id = {row}.user_id;
              END"
         )
     };
+    // An update of other columns runs no trigger. One that keeps the number of bytes does not write the row of the count.
     let update = format!("UPDATE OF {}", columns.join(", "));
     vec![
         trigger("INSERT", "", &new, "1", "NEW"),
@@ -75,20 +76,20 @@ fn sqlite_triggers(counted: &CountedTable) -> Vec<String> {
 
 /// Returns a function for the table and three statements that call it: a transition table belongs to one event.
 fn postgres_triggers(counted: &CountedTable) -> Vec<String> {
-    let CountedTable { table, is_answer, .. } = counted;
+    let CountedTable { table, is_stored_response, .. } = counted;
     let bytes = counted.trigger_bytes(DatabaseBackend::Postgres, "");
     let added = format!("SELECT user_id, {bytes} AS bytes, 1 AS items FROM added");
     let removed = format!("SELECT user_id, -({bytes}) AS bytes, -1 AS items FROM removed");
-    let (answers, or_items) = if *is_answer {
-        let answers =
-            ", answers = kept.answers + change.items, answer_bytes = kept.answer_bytes + change.bytes";
-        (answers, " OR change.items <> 0")
+    let (responses, or_items) = if *is_stored_response {
+        let responses = ", responses = kept.responses + change.items, \
+                          response_bytes = kept.response_bytes + change.bytes";
+        (responses, " OR change.items <> 0")
     } else {
         ("", "")
     };
     let count = |rows: &str| {
         format!(
-            "UPDATE library_usage AS kept SET bytes = kept.bytes + change.bytes{answers}
+            "UPDATE library_usage AS kept SET bytes = kept.bytes + change.bytes{responses}
              FROM (SELECT user_id, SUM(bytes) AS bytes, SUM(items) AS items FROM ({rows}) AS changed
                    GROUP BY user_id) AS change
              WHERE kept.user_id = change.user_id AND (change.bytes <> 0{or_items});"
@@ -118,6 +119,7 @@ fn postgres_triggers(counted: &CountedTable) -> Vec<String> {
              FOR EACH STATEMENT EXECUTE FUNCTION library_usage_of_{table}()"
         )
     };
+    // No `UPDATE OF`: PostgreSQL refuses transition tables for a trigger with a list of columns.
     vec![
         function,
         trigger("INSERT", "NEW TABLE AS added"),

@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn failed_jobs_are_named_by_what_they_do() {
-        let failed = [("page".to_owned(), 3), ("a_later_kind".to_owned(), 1)];
+        let failed = [("fetch_page".to_owned(), 3), ("a_later_kind".to_owned(), 1)];
 
         let check = judge(&[], &failed, NOON, true);
 

@@ -371,6 +371,6 @@ async fn log_names_the_service_and_failed_jobs() {
     }
     let failed = find("fetching a page failed (attempt 1, given up)").await;
     let document = format!("document.id={}", page["documentId"].as_str().unwrap());
-    assert!(failed.contains("job.kind=page") && failed.contains(&document), "{failed}");
+    assert!(failed.contains("job.kind=fetch_page") && failed.contains(&document), "{failed}");
     running.terminate().await;
 }

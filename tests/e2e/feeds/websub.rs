@@ -121,9 +121,9 @@ async fn hub_notification_during_a_fetch_is_not_lost() {
     assert_eq!(send_notification(&server, &form, &form["hub.secret"]).await, 202);
     eventually("the fetch has ended", async || {
         use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
-        let polls = entity::job::Entity::find().filter(entity::job::Column::Kind.eq("poll"));
-        let polls = polls.all(server.app().core.db.read()).await.unwrap();
-        polls.iter().all(|poll| poll.state == entity::kind::JobState::Done).then_some(())
+        let fetches = entity::job::Entity::find().filter(entity::job::Column::Kind.eq("fetch_feed"));
+        let fetches = fetches.all(server.app().core.db.read()).await.unwrap();
+        fetches.iter().all(|fetch| fetch.state == entity::kind::JobState::Done).then_some(())
     })
     .await;
     server.clock.advance(Duration::from_secs(61));

@@ -409,7 +409,7 @@ async fn paused_import_fetches_nothing_until_resumed() {
     assert_eq!(paused["status"], "paused");
     let fetched = || (0..15).filter(|n| site.was_requested(&format!("/{n}"))).count();
     let rows = Database::connect(server.database_url()).await.unwrap();
-    let pages = job::Entity::find().filter(job::Column::Kind.eq("page"));
+    let pages = job::Entity::find().filter(job::Column::Kind.eq("fetch_page"));
     // One fetch may already be running.
     let waiting = eventually("no page is fetched", async || {
         let left = pages.clone().filter(job::Column::State.ne(JobState::Done)).all(&rows).await.unwrap();
@@ -417,7 +417,7 @@ async fn paused_import_fetches_nothing_until_resumed() {
     })
     .await;
     assert!(!waiting.is_empty(), "all were fetched before the pause");
-    assert!(waiting.iter().all(|job| job.turn.is_none()), "a page of a paused import has its turn");
+    assert!(waiting.iter().all(|job| job.queue_position.is_none()), "a page of a paused import has a queue position");
     assert_eq!(fetched() + waiting.len(), 15);
 
     assert_eq!(post_step(&session, &id, "resume").await["status"], "done");

@@ -92,7 +92,7 @@ impl Queue {
 #[actix_web::test]
 async fn job_is_claimed_again_only_after_its_lease_expires() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
     let first = queue.claim().await.unwrap();
 
     queue.clock.advance(LEASE_DURATION);
@@ -108,7 +108,7 @@ async fn job_is_claimed_again_only_after_its_lease_expires() {
 async fn leases_of_dead_owner_end_once_at_its_next_start() {
     let queue = Queue::new().await;
     let db = queue.desk.db.write();
-    queue.ask(JobKind::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
     let killed = queue.claim().await.unwrap();
 
     assert_eq!(jobs::end_leases(db, OTHER_OWNER, queue.now()).await.unwrap(), 0);
@@ -116,7 +116,7 @@ async fn leases_of_dead_owner_end_once_at_its_next_start() {
     assert_eq!(jobs::end_leases(db, OWNER, queue.now()).await.unwrap(), 1);
     let again = queue.claim().await.unwrap();
 
-    assert_eq!((again.id, again.attempts, again.deaths), (killed.id, 2, 1));
+    assert_eq!((again.id, again.attempts, again.crashes), (killed.id, 2, 1));
     assert!(!jobs::renew(db, &killed, queue.now()).await.unwrap());
     // A job that crashed twice waits for its lease: it may be the cause of the crashes.
     assert_eq!(jobs::end_leases(db, OWNER, queue.now()).await.unwrap(), 0);
@@ -126,7 +126,7 @@ async fn leases_of_dead_owner_end_once_at_its_next_start() {
 #[actix_web::test]
 async fn renewed_lease_holds() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
     let held = queue.claim().await.unwrap();
 
     for _ in 0..10 {
@@ -140,7 +140,7 @@ async fn renewed_lease_holds() {
 #[actix_web::test]
 async fn attempt_without_lease_cannot_change_its_job() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
     let stale = queue.claim().await.unwrap();
     queue.clock.advance(Duration::from_secs(13));
     let current = queue.claim().await.unwrap();
@@ -162,7 +162,7 @@ async fn attempt_without_lease_cannot_change_its_job() {
 #[actix_web::test]
 async fn job_whose_attempts_all_crash_becomes_dead() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
     let mut last = None;
     while let Some(tried) = queue.claim().await {
         last = Some(tried);
@@ -203,7 +203,7 @@ async fn sweep_keeps_the_last_dead_job_of_an_existing_document() {
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(db).await.unwrap();
     let (there, gone) = (document.id.0, Uuid::now_v7());
     for subject in [there, there, gone] {
-        queue.ask(JobKind::Page, subject).await;
+        queue.ask(JobKind::FetchPage, subject).await;
         let tried = queue.claim().await.unwrap();
         assert!(jobs::give_up(db, &tried, "not there", queue.now()).await.unwrap());
     }
@@ -223,7 +223,7 @@ async fn sweep_keeps_the_last_dead_job_of_an_existing_document() {
 #[actix_web::test]
 async fn failed_attempts_do_not_count_as_crashes() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
     let later = Deferral { counts_attempt: true, reason: Some("no answer"), delay: Duration::ZERO };
     for _ in 1..MAX_CRASHES {
         let failed = queue.claim().await.unwrap();
@@ -262,7 +262,7 @@ async fn job_that_only_waited_is_given_up_after_three_crashes() {
 #[actix_web::test]
 async fn crash_count_is_independent_of_failures_and_waits() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
     let db = queue.desk.db.write();
     let again = async |tried: bool, reason: &'static str| {
         let job = queue.claim().await.unwrap();
@@ -277,13 +277,13 @@ async fn crash_count_is_independent_of_failures_and_waits() {
     }
     assert!(jobs::release(db, &queue.claim().await.unwrap(), queue.now()).await.unwrap());
     let job = queue.claim().await.unwrap();
-    assert_eq!((job.attempts, job.deaths, job.error.as_deref()), (4, 0, Some("no answer")));
+    assert_eq!((job.attempts, job.crashes, job.error.as_deref()), (4, 0, Some("no answer")));
     // Waiting for its host between crashes does not reset the count.
     queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
     again(false, "waiting for its host").await;
-    assert_eq!(queue.claim().await.unwrap().deaths, 1);
+    assert_eq!(queue.claim().await.unwrap().crashes, 1);
     queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
-    assert_eq!(queue.claim().await.unwrap().deaths, 2);
+    assert_eq!(queue.claim().await.unwrap().crashes, 2);
     queue.clock.advance(LEASE_DURATION + Duration::from_secs(1));
     assert!(queue.claim().await.is_none());
 }
@@ -298,7 +298,7 @@ async fn shared_feed_fetches_take_turns_with_all_users() {
             .unwrap();
     }
 
-    jobs::enqueue(db, queue.user, JobKind::Page, other, Priority::Backlog, now).await.unwrap();
+    jobs::enqueue(db, queue.user, JobKind::FetchPage, other, Priority::Backlog, now).await.unwrap();
 
     let first_two = [queue.claim().await.unwrap().subject, queue.claim().await.unwrap().subject];
     assert!(first_two.contains(&other));
@@ -309,7 +309,9 @@ async fn shared_feed_fetch_does_not_wait_for_an_import() {
     let (queue, feed) = (Queue::new().await, Uuid::now_v7());
     let (db, now) = (queue.desk.db.write(), queue.now());
     for _ in 0..20 {
-        jobs::enqueue(db, queue.user, JobKind::Page, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
+        jobs::enqueue(db, queue.user, JobKind::FetchPage, Uuid::now_v7(), Priority::Backlog, now)
+            .await
+            .unwrap();
     }
 
     jobs::enqueue(db, queue.user, JobKind::FetchFeed, feed, Priority::Backlog, now).await.unwrap();
@@ -322,7 +324,7 @@ async fn shared_feed_fetch_does_not_wait_for_an_import() {
 async fn concurrent_workers_claim_each_job_once() {
     let queue = Queue::new().await;
     for _ in 0..20 {
-        queue.ask(JobKind::Page, Uuid::now_v7()).await;
+        queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
     }
 
     let mut taken = Vec::new();
@@ -351,7 +353,7 @@ async fn concurrent_workers_claim_each_job_once() {
 #[actix_web::test]
 async fn jobs_of_one_document_run_one_at_a_time() {
     let (queue, document) = (Queue::new().await, Uuid::now_v7());
-    queue.ask(JobKind::Page, document).await;
+    queue.ask(JobKind::FetchPage, document).await;
     let first = queue.claim().await.unwrap();
     queue.ask(JobKind::Index, document).await;
 
@@ -380,7 +382,7 @@ async fn job_is_enqueued_once_while_waiting_and_again_while_running() {
 #[actix_web::test]
 async fn job_released_at_shutdown_loses_no_attempt() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
     let held = queue.claim().await.unwrap();
 
     assert!(jobs::release(queue.desk.db.write(), &held, queue.now()).await.unwrap());
@@ -393,7 +395,7 @@ async fn job_released_at_shutdown_loses_no_attempt() {
 async fn all_jobs_of_a_stopping_process_are_released_together() {
     let queue = Queue::new().await;
     let (waits, replaced) = (Uuid::now_v7(), Uuid::now_v7());
-    queue.ask(JobKind::Page, waits).await;
+    queue.ask(JobKind::FetchPage, waits).await;
     queue.ask(JobKind::Index, replaced).await;
     let running = [queue.claim().await.unwrap(), queue.claim().await.unwrap()];
     // It is requested again while it runs, and waits.
@@ -417,7 +419,7 @@ async fn all_jobs_of_a_stopping_process_are_released_together() {
 #[actix_web::test]
 async fn job_with_progress_gets_its_attempts_back() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
     let (db, first) = (queue.desk.db.write(), queue.claim().await.unwrap());
     let later = Deferral { counts_attempt: true, reason: None, delay: Duration::ZERO };
     assert!(jobs::defer(db, &first, later, queue.now()).await.unwrap());
@@ -501,7 +503,7 @@ async fn long_job_yields_to_waiting_jobs_and_continues() {
 
     assert_eq!(queue.claim().await.unwrap().subject, short);
     let second = queue.claim().await.unwrap();
-    assert_eq!((second.subject, second.done, second.attempts), (long, 512, 1));
+    assert_eq!((second.subject, second.progress, second.attempts), (long, 512, 1));
     // A job that takes longer than a user would wait continues behind interactive jobs.
     let db = queue.desk.db.write();
     assert!(jobs::yield_job(db, &second, 1024, Priority::Backlog, queue.now()).await.unwrap());
@@ -511,7 +513,7 @@ async fn long_job_yields_to_waiting_jobs_and_continues() {
 #[actix_web::test]
 async fn retry_waits_for_its_delay() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::Page, Uuid::now_v7()).await;
+    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
     let failed = queue.claim().await.unwrap();
     let (db, minute) = (queue.desk.db.write(), Duration::from_secs(60));
     let later = Deferral { counts_attempt: true, reason: Some("no answer"), delay: minute };
@@ -530,10 +532,12 @@ async fn backlog_and_each_user_leave_slots_to_others() {
     let queue = Queue::new().await;
     let (db, now, other) = (queue.desk.db.write(), queue.now(), queue.other_user().await);
     for _ in 0..4 {
-        jobs::enqueue(db, queue.user, JobKind::Page, Uuid::now_v7(), Priority::Backlog, now).await.unwrap();
-        queue.ask(JobKind::Page, Uuid::now_v7()).await;
+        jobs::enqueue(db, queue.user, JobKind::FetchPage, Uuid::now_v7(), Priority::Backlog, now)
+            .await
+            .unwrap();
+        queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
     }
-    jobs::enqueue(db, other, JobKind::Page, Uuid::now_v7(), Priority::Now, now).await.unwrap();
+    jobs::enqueue(db, other, JobKind::FetchPage, Uuid::now_v7(), Priority::Now, now).await.unwrap();
     let claim = async |favour, places| {
         let jobs = jobs::claim(&queue.desk.db, OWNER, Track::Web, favour, now, places).await.unwrap().jobs;
         let backlog = jobs.iter().filter(|job| Priority::of(job) == Priority::Backlog).count();
@@ -564,8 +568,8 @@ async fn backlog_and_each_user_leave_slots_to_others() {
 #[actix_web::test]
 async fn library_track_does_not_wait_for_web_jobs() {
     let queue = Queue::new().await;
-    queue.ask(JobKind::Page, Uuid::now_v7()).await;
-    queue.ask(JobKind::Text, Uuid::now_v7()).await;
+    queue.ask(JobKind::FetchPage, Uuid::now_v7()).await;
+    queue.ask(JobKind::ProcessText, Uuid::now_v7()).await;
 
     let here = jobs::claim(
         &queue.desk.db,
@@ -579,18 +583,18 @@ async fn library_track_does_not_wait_for_web_jobs() {
     .unwrap()
     .jobs;
 
-    assert_eq!(here.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(), [JobKind::Text.name()]);
+    assert_eq!(here.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(), [JobKind::ProcessText.name()]);
 }
 
 #[actix_web::test]
 async fn index_jobs_are_left_to_the_maintainer() {
     let queue = Queue::new().await;
-    let others = [JobKind::Text, JobKind::DeliverEntries];
+    let others = [JobKind::ProcessText, JobKind::DeliverEntries];
     for work in others.into_iter().chain([
         JobKind::Index,
         JobKind::UpdateLabels,
         JobKind::RemoveFromIndex,
-        JobKind::ForgetFeed,
+        JobKind::RemoveFeed,
     ]) {
         queue.ask(work, Uuid::now_v7()).await;
     }
@@ -611,7 +615,7 @@ async fn index_jobs_are_left_to_the_maintainer() {
 
     let mut kinds: Vec<_> = without_index.iter().map(|job| job.kind.as_str()).collect();
     kinds.sort_unstable();
-    assert_eq!(kinds, [JobKind::DeliverEntries.name(), JobKind::Text.name()]);
+    assert_eq!(kinds, [JobKind::DeliverEntries.name(), JobKind::ProcessText.name()]);
     assert_eq!(claim(SlotBudget::unrestricted(9)).await.len(), 4);
 }
 
@@ -619,7 +623,7 @@ async fn index_jobs_are_left_to_the_maintainer() {
 #[actix_web::test]
 async fn only_deletions_are_claimed_below_the_disk_floor() {
     let queue = Queue::new().await;
-    for work in [JobKind::Text, JobKind::RemoveFromIndex, JobKind::ForgetFeed, JobKind::Index] {
+    for work in [JobKind::ProcessText, JobKind::RemoveFromIndex, JobKind::RemoveFeed, JobKind::Index] {
         queue.ask(work, Uuid::now_v7()).await;
     }
     let claim = async |only_deletions| {
@@ -632,6 +636,6 @@ async fn only_deletions_are_claimed_below_the_disk_floor() {
         kinds
     };
 
-    assert_eq!(claim(true).await, [JobKind::RemoveFromIndex.name(), JobKind::ForgetFeed.name()]);
-    assert_eq!(claim(false).await, [JobKind::Index.name(), JobKind::Text.name()]);
+    assert_eq!(claim(true).await, [JobKind::RemoveFromIndex.name(), JobKind::RemoveFeed.name()]);
+    assert_eq!(claim(false).await, [JobKind::Index.name(), JobKind::ProcessText.name()]);
 }

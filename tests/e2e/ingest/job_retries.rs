@@ -15,7 +15,7 @@ use crate::ingest::uploads;
 use crate::support::{Key, Reply, Server, Site, article, eventually};
 
 async fn page_job(server: &Server, bookmark: &Value) -> job::Model {
-    job_of(server, bookmark["documentId"].as_str().unwrap(), "page").await
+    job_of(server, bookmark["documentId"].as_str().unwrap(), "fetch_page").await
 }
 
 async fn job_of(server: &Server, document: &str, kind: &str) -> job::Model {
@@ -129,7 +129,7 @@ async fn file_that_crashes_its_parser_fails_after_three_attempts() {
         .await;
     for tries in 1..=3 {
         let job = eventually("it is tried", async || {
-            let job = job_of(&server, &bomb, "file").await;
+            let job = job_of(&server, &bomb, "process_file").await;
             (job.attempts == tries && job.state != JobState::Running).then_some(job)
         })
         .await;
@@ -138,7 +138,7 @@ async fn file_that_crashes_its_parser_fails_after_three_attempts() {
         server.clock.advance(Duration::from_secs(86_400));
     }
     wait_for_other_job(&key, "later").await;
-    assert_eq!(job_of(&server, &bomb, "file").await.attempts, 3);
+    assert_eq!(job_of(&server, &bomb, "process_file").await.attempts, 3);
     let work = session.get("/app/api/work").await.data(200).clone();
     assert_eq!(
         (&work["failed"], &work["work"][0]["reason"]),

@@ -159,7 +159,7 @@ async fn recording_with_job(server: &Server) -> (Key, document::Model, job::Mode
         attempts: 1,
         lease_token: Some(Uuid::now_v7()),
         lease_until: Some(now + Duration::from_secs(3600)),
-        ..job::Model::queued(user, "relabel", id.0, (1, 0), now)
+        ..job::Model::queued(user, "update_labels", id.0, (1, 0), now)
     };
     job::Entity::insert(job.clone().into_active_model())
         .exec_without_returning(app.core.db.write())
@@ -196,7 +196,7 @@ fn extraction(server: &Server) -> ExtractionContext {
 
 async fn heard(server: &Server, job: &job::Model, file: &Path) -> Result<Text, JobError> {
     let waiter = Waiter { account: job.user_id, priority: job.priority };
-    let permit = server.app().speech.acquire(waiter).await.expect("somebody hears");
+    let permit = server.app().speech.acquire(waiter).await.expect("a transcriber is free");
     let text = media::transcribe(&extraction(server), job, file, &*permit.transcriber).await?;
     Ok(text.expect("nobody else waits"))
 }
@@ -265,7 +265,11 @@ async fn long_silence_is_skipped_once_and_counts_as_progress() {
     *counting.fails_at.lock().unwrap() = Some(0);
     assert!(heard(&server, &job, file.path()).await.is_err());
     let passed = row().await;
-    assert!((300 * 16_000..=621 * 16_000).contains(&passed.heard_samples), "{}", passed.heard_samples);
+    assert!(
+        (300 * 16_000..=621 * 16_000).contains(&passed.transcribed_samples),
+        "{}",
+        passed.transcribed_samples
+    );
     assert!((0.45..1.0).contains(&passed.progress), "{}", passed.progress);
 
     *counting.fails_at.lock().unwrap() = None;
@@ -432,14 +436,16 @@ async fn upload_status(key: &Client, ticket: &Value) -> Value {
 #[actix_web::test]
 async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
     let server = Server::start().await;
-    let hears = gated_transcriber();
-    server.app().speech.set_transcriber(hears.clone());
+    let transcriber = gated_transcriber();
+    server.app().speech.set_transcriber(transcriber.clone());
     let one = server.user(Plan::Pro).await.full_key().await;
     let other = server.user(Plan::Pro).await.full_key().await;
     let bytes = |seconds| std::fs::read(wav_recording(seconds).path()).unwrap();
     let long = upload(&one, "audio/wav", &bytes(300)).await;
-    eventually("the long one is begun", async || (hears.heard.load(Ordering::SeqCst) == 1).then_some(()))
-        .await;
+    eventually("the long one is begun", async || {
+        (transcriber.heard.load(Ordering::SeqCst) == 1).then_some(())
+    })
+    .await;
 
     let short = upload(&other, "audio/wav", &bytes(2)).await;
     let read = upload(&other, "application/pdf", &pdf_with_text("A paper about herons")).await;
@@ -447,16 +453,16 @@ async fn long_recording_yields_to_other_users_and_delays_no_pdf() {
         (upload_status(&other, &read).await == "ready").then_some(())
     })
     .await;
-    assert_eq!(hears.heard.load(Ordering::SeqCst), 1);
+    assert_eq!(transcriber.heard.load(Ordering::SeqCst), 1);
 
     // A turn lasts longer when a recording is slow to open: permits are added one by one until it ends.
     eventually("the short one is heard", async || {
-        hears.permits.add_permits(1);
+        transcriber.permits.add_permits(1);
         (upload_status(&other, &short).await == "ready").then_some(())
     })
     .await;
     assert_eq!(upload_status(&one, &long).await, "processing");
-    hears.permits.add_permits(1000);
+    transcriber.permits.add_permits(1000);
     eventually("the long one goes on", async || (upload_status(&one, &long).await == "ready").then_some(()))
         .await;
 }
@@ -470,8 +476,8 @@ async fn recording_with_progress_on_each_attempt_is_not_given_up() {
     *counting.fails_at.lock().unwrap() = Some(1);
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(30).path()).unwrap()).await;
     let tries = || async {
-        let hears = job::Entity::find().filter(job::Column::Kind.eq("hear"));
-        hears.one(server.app().core.db.read()).await.unwrap().unwrap()
+        let transcriptions = job::Entity::find().filter(job::Column::Kind.eq("transcribe"));
+        transcriptions.one(server.app().core.db.read()).await.unwrap().unwrap()
     };
 
     for window in 1..=jobs::MAX_ATTEMPTS as usize + 1 {
@@ -553,9 +559,9 @@ async fn silent_host_delays_no_recording_of_other_users() {
         (upload_status(&other, &short).await == "ready").then_some(())
     })
     .await;
-    let hears = job::Entity::find().filter(job::Column::Kind.eq("hear"));
-    let hears = hears.filter(job::Column::State.eq(JobState::Running));
-    let fetched = hears.all(server.app().core.db.read()).await.unwrap();
+    let transcriptions = job::Entity::find().filter(job::Column::Kind.eq("transcribe"));
+    let transcriptions = transcriptions.filter(job::Column::State.eq(JobState::Running));
+    let fetched = transcriptions.all(server.app().core.db.read()).await.unwrap();
     assert_eq!(fetched.len(), 1, "the silent host was given up already");
 }
 
@@ -728,7 +734,7 @@ async fn with_concurrent_transcript<T>(
         recording: "a recording".to_owned(),
         model: "counting".to_owned(),
         language: None,
-        heard_samples: 1,
+        transcribed_samples: 1,
         refused_samples: 0,
         segments: 0,
         progress: 1.0,
@@ -820,7 +826,7 @@ async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize)
         recording: "another".to_owned(),
         model: "gated".to_owned(),
         language: None,
-        heard_samples: 1,
+        transcribed_samples: 1,
         refused_samples: 0,
         segments: 0,
         progress: 0.1,
@@ -834,7 +840,7 @@ async fn begin_on_other_node(server: &Server, user: UserId, key: &Key, n: usize)
         state: JobState::Running,
         lease_token: Some(Uuid::now_v7()),
         lease_until: Some(now + Duration::from_secs(3600)),
-        ..job::Model::queued(user, "hear", id.0, (1, 0), now)
+        ..job::Model::queued(user, "transcribe", id.0, (1, 0), now)
     };
     let new = job.clone().into_active_model();
     job::Entity::insert(new).exec_without_returning(app.core.db.write()).await.unwrap();
@@ -878,24 +884,24 @@ async fn fifth_recording_of_a_user_waits_and_delays_no_other_user() {
 #[actix_web::test]
 async fn deleted_recording_stops_and_resumes_on_restore() {
     let server = Server::start().await;
-    let hears = gated_transcriber();
-    server.app().speech.set_transcriber(hears.clone());
+    let transcriber = gated_transcriber();
+    server.app().speech.set_transcriber(transcriber.clone());
     let user = server.user(Plan::Pro).await;
     let key = user.full_key().await;
     let ticket = upload(&key, "audio/wav", &std::fs::read(wav_recording(60).path()).unwrap()).await;
-    eventually("it is begun", async || (hears.heard.load(Ordering::SeqCst) == 1).then_some(())).await;
+    eventually("it is begun", async || (transcriber.heard.load(Ordering::SeqCst) == 1).then_some(())).await;
     let bookmark = key.get(&uploads::path(&ticket)).await.data(200)["bookmarkId"].clone();
     let bookmark = format!("/rest/v1/bookmarks/{}", bookmark.as_str().unwrap());
 
     key.delete(&bookmark).await.data(200);
-    hears.permits.add_permits(1000);
+    transcriber.permits.add_permits(1000);
     eventually("nothing is worked on", async || {
         let open = job::Entity::owned_by(user.id())
             .filter(job::Column::State.is_in([JobState::Queued, JobState::Running]));
         open.one(server.app().core.db.read()).await.unwrap().is_none().then_some(())
     })
     .await;
-    assert_eq!(hears.heard.load(Ordering::SeqCst), 1);
+    assert_eq!(transcriber.heard.load(Ordering::SeqCst), 1);
 
     key.post(&format!("{bookmark}/restore"), json!({})).await.data(200);
     eventually("it is heard", async || (upload_status(&key, &ticket).await == "ready").then_some(())).await;
@@ -918,8 +924,8 @@ async fn busy_transcription_endpoint_is_retried() {
     // Moving the clock during an attempt would end its lease.
     let waits = async || {
         eventually("it waits", async || {
-            let hears = job::Entity::find().filter(job::Column::Kind.eq("hear"));
-            let row = hears.one(server.app().core.db.read()).await.unwrap();
+            let transcriptions = job::Entity::find().filter(job::Column::Kind.eq("transcribe"));
+            let row = transcriptions.one(server.app().core.db.read()).await.unwrap();
             row.is_some_and(|row| row.state == JobState::Queued).then_some(())
         })
         .await;

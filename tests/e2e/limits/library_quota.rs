@@ -339,7 +339,7 @@ async fn entries_over_the_limit_are_delivered_when_there_is_room() {
     site.page("/feed", [feed(&large)]);
     key.post(&refresh, json!({})).await.data(202);
     let told = eventually("the entries do not fit", async || {
-        let deliveries = job::Entity::owned_by(user.id()).filter(job::Column::Kind.eq("deliver"));
+        let deliveries = job::Entity::owned_by(user.id()).filter(job::Column::Kind.eq("deliver_entries"));
         let rows = deliveries.all(server.app().core.db.read()).await.unwrap();
         rows.into_iter().find(|row| row.error.as_deref().is_some_and(|reason| reason.contains("is full")))
     })
@@ -463,7 +463,7 @@ const INSERTS: [(&str, &str); 19] = [
     ),
     (
         "document",
-        "INSERT INTO document (id, user_id, content_type, title, url, lacks, author, title_given, total_chars, version, \
+        "INSERT INTO document (id, user_id, content_type, title, url, missing_content, author, has_user_title, total_chars, version, \
          indexed_version, status, created_at, updated_at) SELECT {id}, id, 'article', {text}, {maybe}, {maybe}, {maybe}, \
          false, 0, 0, 0, 'waiting', 1, 1 FROM \"user\" ORDER BY created_at, \"user\".id LIMIT 1 OFFSET {row}",
     ),
@@ -474,7 +474,7 @@ const INSERTS: [(&str, &str); 19] = [
     ),
     (
         "source",
-        "INSERT INTO source (document_id, user_id, form, body, html, outline) \
+        "INSERT INTO source (document_id, user_id, format, body, html, outline) \
          SELECT document.id, user_id, 'text', {text}, {maybe}, {maybe} FROM document WHERE true \
          ORDER BY document.id LIMIT 1 OFFSET {row} \
          ON CONFLICT (document_id) DO UPDATE SET body = excluded.body, html = excluded.html",
@@ -531,7 +531,7 @@ const INSERTS: [(&str, &str); 19] = [
     (
         "entry",
         "INSERT INTO entry (id, user_id, feed_id, document_id, key_hash, content_hash, url, normalized_url, title, author, \
-         summary, whole, enclosure_url, enclosure_type, sorted_at, read, starred, created_at) \
+         summary, has_full_text, enclosure_url, enclosure_type, sorted_at, read, starred, created_at) \
          SELECT {id}, feed.user_id, feed.id, document.id, {bytes}, {bytes}, {text}, {text}, {text}, {maybe}, {maybe}, false, \
          {maybe}, {maybe}, 1, false, false, 1 FROM feed JOIN document ON document.user_id = feed.user_id \
          ORDER BY document.id, feed.id LIMIT 1 OFFSET {row}",
@@ -558,7 +558,7 @@ const INSERTS: [(&str, &str); 19] = [
     ),
     (
         "idempotency",
-        "INSERT INTO idempotency (key_id, name_hash, user_id, request_hash, body, created_at, running_at) \
+        "INSERT INTO idempotency (key_id, idempotency_key_hash, user_id, request_hash, body, created_at, heartbeat_at) \
          SELECT api_key.id, {bytes}, user_id, {bytes}, {maybe}, 1, 1 FROM api_key ORDER BY api_key.id LIMIT 1 OFFSET {row}",
     ),
 ];
@@ -582,7 +582,7 @@ const GROWING_COLUMNS: [(&str, &str); 13] = [
 
 /// Columns that are set to NULL.
 const NULLABLE_COLUMNS: [(&str, &str); 8] = [
-    ("document", "lacks"),
+    ("document", "missing_content"),
     ("source", "outline"),
     ("rendition", "html"),
     ("highlight", "color"),

@@ -379,7 +379,7 @@ async fn search_is_degraded_until_lost_documents_are_restored() {
 
     model.hold(false);
     wait_until_complete(&server.anonymous(), 1).await;
-    assert_eq!(find_document(&server, owner.id()).await.vectors_of.as_deref(), Some("all-minilm-l6-v2"));
+    assert_eq!(find_document(&server, owner.id()).await.embedding_model.as_deref(), Some("all-minilm-l6-v2"));
     assert_eq!(read_degraded(&key).await, Value::Null);
 }
 

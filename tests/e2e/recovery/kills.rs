@@ -113,7 +113,7 @@ impl Step {
             () if begun("index") => Self::Indexing,
             () if document.version > 0 => Self::Written,
             () if hits > 0 => Self::PageRequested,
-            () if begun("page") => Self::Begun,
+            () if begun("fetch_page") => Self::Begun,
             () => Self::Acknowledged,
         }
     }

@@ -193,7 +193,7 @@ async fn unread_given_text_is_processed_on_restore() {
     let given = entity::source::Model {
         document_id: id,
         user_id: user,
-        form: entity::kind::SourceForm::Text,
+        format: entity::kind::SourceFormat::Text,
         body: "Words of mine.".to_owned(),
         html: None,
         outline: None,

@@ -199,7 +199,7 @@ async fn heartbeat_keeps_the_name_of_a_long_request() {
         server.clock.advance(Duration::from_secs(59));
         eventually("it has said so since", async || {
             let row = entity::idempotency::Entity::find().one(app.core.db.read()).await.unwrap().unwrap();
-            (row.running_at == app.core.clock.now()).then_some(())
+            (row.heartbeat_at == app.core.clock.now()).then_some(())
         })
         .await;
         assert_eq!(with_name(&key, "slow").post_text(&path, NOTE_JSON).await.error_code(409), "CONFLICT");

@@ -80,7 +80,7 @@ async fn waiting_job_states_its_reason() {
     })
     .await;
 
-    assert_eq!((&waiting["stage"], &waiting["work"]), (&json!("waiting"), &json!("hear")));
+    assert_eq!((&waiting["stage"], &waiting["work"]), (&json!("waiting"), &json!("transcribe")));
     assert!(waiting["nextAt"].is_string(), "{waiting}");
 }
 
@@ -100,7 +100,7 @@ async fn insert_running_job(server: &Server, user: UserId) -> Uuid {
     subject
 }
 
-/// Inserts jobs of a user that wait for their turn.
+/// Inserts jobs of a user that are due.
 async fn insert_waiting_jobs(
     server: &Server,
     user: UserId,
@@ -110,7 +110,7 @@ async fn insert_waiting_jobs(
 ) {
     let now = server.app().core.clock.now();
     let row = |n: u64| job::Model {
-        turn: Some(1_000_000),
+        queue_position: Some(1_000_000),
         ..job::Model::queued(user, &format!("{priority}-{n}"), subject, (1, priority), now)
     };
     for some in numbers.collect::<Vec<_>>().chunks(1_000) {
@@ -176,6 +176,6 @@ async fn given_up_jobs_are_counted_in_metrics() {
 
     let (_, _, metrics) = running.anonymous().download("/metrics").await;
     let metrics = String::from_utf8(metrics).unwrap();
-    assert!(metrics.contains("carrel_jobs_given_up_total{work=\"file\"} 1"), "{metrics}");
+    assert!(metrics.contains("carrel_jobs_given_up_total{work=\"process_file\"} 1"), "{metrics}");
     running.terminate().await;
 }

@@ -36,7 +36,7 @@ pub struct LeaseOwner(pub Uuid);
 /// The result of a claim.
 #[derive(Debug, Default)]
 pub struct ClaimedJobs {
-    /// Jobs to run.
+    /// Jobs to run. They are leased to the caller, who must end or renew each of them.
     pub jobs: Vec<Model>,
     /// Jobs whose last attempt crashed the process, to be given up with [`super::mark_dead`].
     pub dead: Vec<Model>,
@@ -46,13 +46,13 @@ pub struct ClaimedJobs {
 /// lease: a job holds its slot by its lease, which outlives the process, and not by a permit.
 #[derive(Clone, Debug, Default)]
 pub struct SlotBudget {
-    /// Number of free slots.
+    /// Number of slots of the track that no job uses now.
     pub free: u64,
     /// Number of free slots that jobs of the backlog may use.
     pub free_for_backlog: u64,
-    /// Maximum number of slots of one user.
+    /// Maximum number of slots that the jobs of one user may use at a time.
     pub max_per_user: u64,
-    /// Slots that each user has now.
+    /// Number of slots that running jobs of each user use now; absent users use none.
     pub used_by_user: HashMap<UserId, u64>,
     /// Whether jobs that change the index are left to another service.
     pub skips_index_jobs: bool,
@@ -61,12 +61,12 @@ pub struct SlotBudget {
 }
 
 impl SlotBudget {
-    /// Creates a budget of free slots that all jobs of all users may use.
+    /// Returns a budget of free slots that all jobs of all users may use.
     pub fn unrestricted(free: u64) -> Self {
         Self { free, free_for_backlog: free, max_per_user: free, ..Self::default() }
     }
 
-    /// Acquires a slot for a job. Returns `false` if there is none for it.
+    /// Takes a slot for a job. Returns `false` if there is none for it.
     fn try_acquire(&mut self, job: &Model) -> bool {
         let is_backlog = Priority::of(job) == Priority::Backlog;
         let used = self.used_by_user.entry(job.user_id).or_default();
@@ -90,7 +90,7 @@ impl SlotBudget {
         jobs.filter(Column::Kind.is_in(JobKind::ALL.into_iter().filter(may_claim).map(JobKind::name)))
     }
 
-    /// The users that have all their slots.
+    /// Returns the users that have all their slots.
     fn users_at_maximum(&self) -> Vec<UserId> {
         let at_maximum = self.used_by_user.iter().filter(|(_, used)| **used >= self.max_per_user);
         at_maximum.map(|(user, _)| *user).collect()
@@ -98,7 +98,7 @@ impl SlotBudget {
 }
 
 /// Claims due jobs of a track under a lease, as many as there are slots: first jobs whose lease has expired, then waiting
-/// jobs by priority and turn. Two jobs of one subject never run at the same time, because the slower one could overwrite a
+/// jobs by priority and queue position. Two jobs of one subject never run at the same time, because the slower one could overwrite a
 /// newer version with an older one.
 ///
 /// # Errors
@@ -113,7 +113,7 @@ pub async fn claim(
 ) -> Result<ClaimedJobs, DbErr> {
     let expired = slots.filter(jobs_with_expired_lease(track, now));
     let waiting = slots.filter(waiting_jobs(track, &slots.users_at_maximum()));
-    // Without a lock first: most of the time there is nothing.
+    // A read first: most of the time there is nothing to claim, and the transaction below would take the lock of the database.
     if expired.clone().one(db.read()).await?.is_none() && waiting.clone().one(db.read()).await?.is_none() {
         return Ok(ClaimedJobs::default());
     }
@@ -130,7 +130,8 @@ pub async fn claim(
         ],
     };
     match lease_jobs(db, owner, queries, now, slots).await {
-        // Another node claimed a job of the same subject at the same moment: the next claim finds what is left.
+        // The index `job_running` refused the lease: another node claimed a job of the same subject at the same moment. The
+        // transaction is rolled back, and the next claim finds what is left.
         Err(error) if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) => {
             Ok(ClaimedJobs::default())
         }
@@ -150,8 +151,11 @@ async fn lease_jobs(
     let (mut claimed, mut subjects) = (ClaimedJobs::default(), HashSet::new());
     for (query, max_jobs) in queries {
         let limit = slots.free.min(max_jobs);
+        // Another node may claim at the same time: it takes other rows instead of waiting for these. SQLite ignores the lock; there the
+        // transaction is the only one that writes.
         let jobs = query.limit(limit).lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
         for job in jobs.all(&txn).await? {
+            // The queries do not see the leases that this loop has just written.
             if subjects.contains(&job.subject) {
                 continue;
             }
@@ -168,9 +172,10 @@ async fn lease_jobs(
     Ok(claimed)
 }
 
-/// Whether a job whose last attempt crashed is given up: it crashed as many processes as it may, or has used all attempts.
+/// Returns whether a job whose last attempt crashed is given up: it crashed as many processes as it may, or used all attempts.
 fn has_no_attempts_left(job: &Model) -> bool {
-    job.deaths + 1 >= MAX_CRASHES || job.attempts >= MAX_ATTEMPTS
+    // The crash of the last attempt is counted only by the next claim, which does not happen.
+    job.crashes + 1 >= MAX_CRASHES || job.attempts >= MAX_ATTEMPTS
 }
 
 fn jobs_with_expired_lease(track: Track, now: Timestamp) -> Select<Entity> {
@@ -181,8 +186,8 @@ fn jobs_with_expired_lease(track: Track, now: Timestamp) -> Select<Entity> {
         .order_by_asc(Column::LeaseUntil)
 }
 
-/// Waiting jobs in the order of their turns, without those whose subject another job works on, and without those of users
-/// that have all their slots. A job whose worker crashed counts as running until its own track claims it again.
+/// Selects due jobs in the order of their queue positions, without those whose subject another job works on, and without those of
+/// users that have all their slots. A job whose worker crashed counts as running until its own track claims it again.
 fn waiting_jobs(track: Track, users_at_maximum: &[UserId]) -> Select<Entity> {
     let running_subjects = Query::select()
         .column(Column::Subject)
@@ -190,16 +195,16 @@ fn waiting_jobs(track: Track, users_at_maximum: &[UserId]) -> Select<Entity> {
         .and_where(has_state(JobState::Running))
         .to_owned();
     let mut waiting = Entity::find()
-        .filter(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
+        .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
         .filter(Column::Track.eq(track.number()))
         .filter(Column::Subject.not_in_subquery(running_subjects));
     if !users_at_maximum.is_empty() {
         waiting = waiting.filter(Column::UserId.is_not_in(users_at_maximum.iter().copied()));
     }
-    waiting.order_by_asc(Column::Priority).order_by_asc(Column::Turn).order_by_asc(Column::Id)
+    waiting.order_by_asc(Column::Priority).order_by_asc(Column::QueuePosition).order_by_asc(Column::Id)
 }
 
-/// Spelled out, as in the partial indexes.
+/// The state is part of the SQL text, as in the partial indexes: with a bound parameter the planners would not use them.
 fn has_state(state: JobState) -> SimpleExpr {
     Expr::cust(format!("state = '{}'", state.name()))
 }
@@ -213,13 +218,14 @@ fn has_state(state: JobState) -> SimpleExpr {
 /// # Errors
 /// [`DbErr`] when the database fails.
 pub async fn end_leases(db: &impl ConnectionTrait, owner: LeaseOwner, now: Timestamp) -> Result<u64, DbErr> {
+    // One millisecond earlier, because a lease that ends now has not expired yet.
     let expired = now - Duration::from_millis(1);
     let ended = Entity::update_many()
         .col_expr(Column::LeaseUntil, Expr::value(expired))
         .filter(has_state(JobState::Running))
         .filter(Column::LeaseUntil.gt(expired))
         .filter(Column::LeaseOwner.eq(owner.0))
-        .filter(Column::Deaths.eq(0));
+        .filter(Column::Crashes.eq(0));
     Ok(ended.exec(db).await?.rows_affected)
 }
 
@@ -231,17 +237,18 @@ async fn lease(
 ) -> Result<Model, DbErr> {
     // The reason why it waited before its first attempt no longer holds. The reason why an attempt failed is kept.
     job.error = job.error.take().filter(|_| job.attempts > 0);
-    job.deaths += i32::from(job.state == JobState::Running);
+    // A row that is still marked as running was never ended by its worker, so its process crashed or lost its database.
+    job.crashes += i32::from(job.state == JobState::Running);
     job.attempts += 1;
     job.state = JobState::Running;
-    job.turn = None;
+    job.queue_position = None;
     job.lease_token = Some(JobId::new(now).0);
     job.lease_owner = Some(owner.0);
     Entity::update_many()
         .col_expr(Column::State, Expr::value(job.state))
-        .col_expr(Column::Turn, Expr::value(job.turn))
+        .col_expr(Column::QueuePosition, Expr::value(job.queue_position))
         .col_expr(Column::Attempts, Expr::value(job.attempts))
-        .col_expr(Column::Deaths, Expr::value(job.deaths))
+        .col_expr(Column::Crashes, Expr::value(job.crashes))
         .col_expr(Column::Error, Expr::value(job.error.clone()))
         .col_expr(Column::LeaseToken, Expr::value(job.lease_token))
         .col_expr(Column::LeaseOwner, Expr::value(job.lease_owner))
@@ -275,7 +282,7 @@ mod tests {
 
         let second = queue.claim_one(after_lease(NOON)).await;
 
-        assert_eq!((second.id, second.attempts, second.deaths), (first.id, 2, 1));
+        assert_eq!((second.id, second.attempts, second.crashes), (first.id, 2, 1));
         assert_ne!(second.lease_token, first.lease_token);
     }
 
@@ -328,7 +335,7 @@ mod tests {
         assert_eq!(end_leases(db, OWNER, NOON).await.unwrap(), 1);
         let again = queue.claim_one(NOON).await;
 
-        assert_eq!((again.id, again.deaths), (job.id, 1));
+        assert_eq!((again.id, again.crashes), (job.id, 1));
         assert_eq!(end_leases(db, OWNER, NOON).await.unwrap(), 0);
     }
 

@@ -80,7 +80,7 @@ pub async fn mark_dead(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -
 /// Returns why a job is given up whose last attempt crashed the process: every attempt did, or else the reason of an earlier
 /// failure.
 pub fn crash_reason(job: &Model) -> &str {
-    let all_crashed = job.deaths + 1 >= MAX_CRASHES;
+    let all_crashed = job.crashes + 1 >= MAX_CRASHES;
     job.error.as_deref().filter(|_| !all_crashed).unwrap_or(REPEATED_CRASH)
 }
 
@@ -117,11 +117,12 @@ pub async fn defer(
 ) -> Result<bool, DbErr> {
     let queued = QueuedState {
         attempts: if deferral.counts_attempt { job.attempts } else { job.attempts - 1 },
-        deaths: job.deaths,
-        done: job.done,
+        crashes: job.crashes,
+        progress: job.progress,
         reason: deferral.reason.or(job.error.as_deref()),
         run_at: now + deferral.delay,
-        turn: None,
+        // `promote` computes it when the delay has passed: positions of other jobs advance meanwhile.
+        position: None,
         priority: job.priority,
     };
     queued.write(db, job, now).await
@@ -148,7 +149,7 @@ pub async fn end_wait(db: &impl ConnectionTrait, reason: &str, now: Timestamp) -
 fn is_deferred_with(reason: &str) -> Condition {
     Condition::all()
         .add(Column::State.eq(JobState::Queued))
-        .add(Column::Turn.is_null())
+        .add(Column::QueuePosition.is_null())
         .add(Column::Error.eq(reason))
 }
 
@@ -160,7 +161,7 @@ pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
     let renewed = Entity::update_many()
         .col_expr(Column::LeaseUntil, Expr::value(now + LEASE_DURATION))
         .col_expr(Column::Attempts, Expr::value(1))
-        .col_expr(Column::Deaths, Expr::value(0));
+        .col_expr(Column::Crashes, Expr::value(0));
     Ok(renewed.filter(is_leased(job)).exec(db).await?.rows_affected > 0)
 }
 
@@ -171,21 +172,24 @@ pub async fn advance(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> 
 /// [`DbErr`] when the database fails.
 pub async fn release(db: &impl ConnectionTrait, job: &Model, now: Timestamp) -> Result<bool, DbErr> {
     let Some(job) = &reload(db, job).await? else { return Ok(false) };
-    let turn = Some(fairness::next_turn(db, job.user_id, &job.kind, (job.track, job.priority)).await?);
+    let position =
+        Some(fairness::next_position(db, job.user_id, &job.kind, (job.track, job.priority)).await?);
     let queued = QueuedState {
+        // The claim counted the attempt.
         attempts: job.attempts - 1,
-        deaths: job.deaths,
-        done: job.done,
+        crashes: job.crashes,
+        progress: job.progress,
         reason: job.error.as_deref(),
         run_at: now,
-        turn,
+        position,
         priority: job.priority,
     };
     queued.write(db, job, now).await
 }
 
 /// Puts back all jobs that an owner has under lease, as if there had been no attempt, because its process stops. Progress since the
-/// claims counts. Returns the number of jobs that wait again; each gets its turn from the next [`promote`](super::promote).
+/// claims counts. Returns the number of jobs that wait again; each gets its queue position from the next
+/// [`promote`](super::promote).
 ///
 /// A job that was requested again meanwhile and waits is replaced by that one, and is finished.
 ///
@@ -237,26 +241,27 @@ pub async fn release_all(db: &Db, owner: LeaseOwner, now: Timestamp) -> Result<u
 pub async fn yield_job(
     db: &impl ConnectionTrait,
     job: &Model,
-    done: i32,
+    progress: i32,
     priority: Priority,
     now: Timestamp,
 ) -> Result<bool, DbErr> {
     let priority = Ord::max(job.priority, priority.number());
-    // After the jobs that are due now: at the same turn the older job, this one, would be first again.
-    let turn = fairness::next_turn(db, job.user_id, &job.kind, (job.track, priority)).await?;
-    let turn = Some(turn.saturating_add(1));
-    let queued = QueuedState { attempts: 0, deaths: 0, done, reason: None, run_at: now, turn, priority };
+    // After the jobs that are due now: at the same position the older job, this one, would be first again.
+    let position = fairness::next_position(db, job.user_id, &job.kind, (job.track, priority)).await?;
+    let position = Some(position.saturating_add(1));
+    let queued =
+        QueuedState { attempts: 0, crashes: 0, progress, reason: None, run_at: now, position, priority };
     queued.write(db, job, now).await
 }
 
-/// The columns of a job that waits again.
+/// The values that are written to the row of a job that waits again.
 struct QueuedState<'a> {
     attempts: i32,
-    deaths: i32,
-    done: i32,
+    crashes: i32,
+    progress: i32,
     reason: Option<&'a str>,
     run_at: Timestamp,
-    turn: Option<i64>,
+    position: Option<i64>,
     priority: i16,
 }
 
@@ -274,10 +279,10 @@ impl QueuedState<'_> {
         let requeued = Entity::update_many()
             .col_expr(Column::State, Expr::value(JobState::Queued))
             .col_expr(Column::Attempts, Expr::value(self.attempts))
-            .col_expr(Column::Deaths, Expr::value(self.deaths))
-            .col_expr(Column::Done, Expr::value(self.done))
+            .col_expr(Column::Crashes, Expr::value(self.crashes))
+            .col_expr(Column::Progress, Expr::value(self.progress))
             .col_expr(Column::RunAt, Expr::value(self.run_at))
-            .col_expr(Column::Turn, Expr::value(self.turn))
+            .col_expr(Column::QueuePosition, Expr::value(self.position))
             .col_expr(Column::Priority, Expr::value(self.priority))
             .col_expr(Column::LeaseUntil, Expr::value(None::<i64>))
             .col_expr(Column::Error, Expr::value(self.reason.map(str::to_owned)))
@@ -289,7 +294,7 @@ impl QueuedState<'_> {
     }
 }
 
-/// The row of a job, as long as this attempt holds its lease.
+/// Selects the row of a job as long as this attempt holds its lease: a later claim writes another token.
 fn is_leased(job: &Model) -> Condition {
     Condition::all()
         .add(Column::Id.eq(job.id))
@@ -433,7 +438,7 @@ mod tests {
         assert!(advance(queue.db.write(), &second, NOON).await.unwrap());
 
         let reloaded = reload(queue.db.read(), &second).await.unwrap();
-        assert_eq!(reloaded.map(|job| (job.attempts, job.deaths)), Some((1, 0)));
+        assert_eq!(reloaded.map(|job| (job.attempts, job.crashes)), Some((1, 0)));
     }
 
     #[tokio::test]
@@ -480,6 +485,6 @@ mod tests {
         assert!(yield_job(queue.db.write(), &job, 40, Priority::Now, NOON).await.unwrap());
 
         let claimed = queue.claim(2, NOON).await.jobs;
-        assert_eq!(claimed.iter().map(|job| job.done).collect::<Vec<_>>(), [0, 40]);
+        assert_eq!(claimed.iter().map(|job| job.progress).collect::<Vec<_>>(), [0, 40]);
     }
 }

@@ -44,33 +44,33 @@ pub async fn enqueue_all(
     if subjects.peek().is_none() {
         return Ok(());
     }
-    let first_turn = fairness::next_turn(db, user, kind.name(), (track, priority)).await?;
-    let rows = subjects.zip(first_turn..).map(|(subject, turn)| Model {
-        turn: Some(turn),
+    let first_position = fairness::next_position(db, user, kind.name(), (track, priority)).await?;
+    let rows = subjects.zip(first_position..).map(|(subject, position)| Model {
+        queue_position: Some(position),
         ..Model::queued(user, kind.name(), subject, (track, priority), now)
     });
     insert_all::<Entity>(db, rows, Some(&merge_into_waiting(db, now))).await.map(drop)
 }
 
-/// How the request changes the row of the same job that waits already.
+/// Returns how a request changes the row of the same job that waits already. The unique index `job_queued` detects it.
 fn merge_into_waiting(db: &impl ConnectionTrait, now: Timestamp) -> OnConflict {
     let smaller =
         if db.get_database_backend() == sea_orm::DatabaseBackend::Postgres { "LEAST" } else { "MIN" };
-    // Turns of two priorities do not compare: with a sooner priority comes its turn.
-    let turn =
-        "CASE WHEN job.turn IS NULL OR excluded.priority < job.priority THEN excluded.turn ELSE job.turn END";
+    // Positions of two priorities do not compare: a job that becomes more urgent takes the position that the request computed.
+    let position = "CASE WHEN job.queue_position IS NULL OR excluded.priority < job.priority \
+                    THEN excluded.queue_position ELSE job.queue_position END";
     OnConflict::columns([Column::Kind, Column::Subject])
         .target_and_where(Expr::cust("state = 'queued'"))
         .value(Column::Priority, Expr::cust(format!("{smaller}(job.priority, excluded.priority)")))
-        .value(Column::Turn, Expr::cust(turn))
+        .value(Column::QueuePosition, Expr::cust(position))
         .value(Column::RunAt, now)
         .value(Column::Attempts, 0)
-        .value(Column::Deaths, 0)
-        .value(Column::Done, 0)
+        .value(Column::Crashes, 0)
+        .value(Column::Progress, 0)
         .to_owned()
 }
 
-/// Removes a job that waits and is not necessary any more. A running job is not affected.
+/// Removes a queued job that has become unnecessary. A running job is not affected.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -134,7 +134,7 @@ mod tests {
         queue.enqueue(user, subject(2)).await;
 
         withdraw(queue.db.write(), user, JobKind::Index, subject(1)).await.unwrap();
-        withdraw(queue.db.write(), user, JobKind::Page, subject(2)).await.unwrap();
+        withdraw(queue.db.write(), user, JobKind::FetchPage, subject(2)).await.unwrap();
         withdraw(queue.db.write(), other, JobKind::Index, subject(2)).await.unwrap();
 
         assert_eq!(queue.claim_one(NOON).await.subject, subject(2));

@@ -11,26 +11,26 @@ use errors::Error;
 pub enum JobError {
     /// Another attempt may succeed.
     Transient {
-        /// The reason, for the user.
+        /// Why the attempt failed, as a sentence for the user.
         reason: String,
         /// The minimum delay that the other side asked for.
         after: Option<Duration>,
     },
     /// A parser crashed, hung or ran out of memory: another attempt may succeed when the machine is less busy, but there are few.
     ParserCrash(String),
-    /// No other attempt would succeed.
+    /// No other attempt would succeed, for this reason: the job is given up.
     Permanent(String),
     /// Something that the job needs is not available. The attempt does not count.
     Blocked {
-        /// What the job waits for, for the user.
+        /// What the job waits for, as a sentence for the user.
         reason: &'static str,
-        /// The delay until the next look.
+        /// The delay until the next attempt.
         after: Duration,
     },
     /// Other requests to the same host come first, or the host asked to be left alone. The attempt does not count, and the job
     /// waits for this long.
     HostBusy(Duration),
-    /// Another worker has claimed the job since.
+    /// Another worker has claimed the job since, so the attempt ends and changes nothing.
     LeaseLost,
     /// A failure inside the service: another attempt follows, and the cause goes to the log.
     Internal(Error),

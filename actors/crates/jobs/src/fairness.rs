@@ -1,11 +1,11 @@
-//! Fairness among users: due jobs run in the order of their turns, and the jobs of one user have successive turns.
+//! Fairness among users: due jobs run in the order of their queue positions, and the jobs of one user have successive positions.
 //!
-//! This is start-time fair queueing (Goyal, Vin, Cheng 1996) with jobs of equal size; a turn is the virtual start time. A new
-//! job gets the turn after the last waiting one of its user, but never one before the smallest turn that waits. So users with
-//! waiting jobs alternate, however many jobs one of them has, and a user without waiting jobs is served next. Jobs that serve
-//! all followers of a feed count as the jobs of one more user, whichever follower they are stored with. Turns compare within
-//! a track and a priority. Other queues of callers, such as `runtime::FairQueue`, take accounts in rotation and forget them; these
-//! turns are columns of the jobs, so that they survive a restart and hold among processes.
+//! This is start-time fair queueing (Goyal, Vin, Cheng 1996) with jobs of equal size; a queue position is the virtual start time.
+//! A new job gets the position after the last waiting job of its user, but never one before the smallest position that waits. So
+//! users with waiting jobs alternate, however many jobs one of them has, and a user without waiting jobs is served next. Jobs that
+//! serve all followers of a feed count as the jobs of one more user, whichever follower they are stored with. Positions compare
+//! within a track and a priority. Other queues of callers, such as `runtime::FairQueue`, take accounts in rotation and forget them;
+//! these positions are a column of the jobs, so that they survive a restart and hold among processes.
 
 use database::Db;
 use entity::id::UserId;
@@ -19,62 +19,66 @@ use sea_orm::{
 
 use super::JobKind;
 
-/// Jobs that one call of [`promote`] gives a turn.
+/// Maximum number of jobs to which one call of [`promote`] gives a queue position.
 const MAX_PROMOTED_JOBS: u64 = 200;
 
-/// Returns the turn of the next job of a user and kind.
-pub(crate) async fn next_turn(
+/// Returns the queue position of the next job of a user and kind.
+pub(crate) async fn next_position(
     db: &impl ConnectionTrait,
     user: UserId,
     kind: &str,
     (track, priority): (i16, i16),
 ) -> Result<i64, DbErr> {
-    let waiting = jobs_with_turn().filter(Column::Track.eq(track)).filter(Column::Priority.eq(priority));
-    let smallest = first_turn(db, waiting.clone().order_by_asc(Column::Turn)).await?.unwrap_or(0);
-    // Spelled out, as in the partial index.
+    let waiting = jobs_with_position().filter(Column::Track.eq(track)).filter(Column::Priority.eq(priority));
+    let smallest =
+        first_position(db, waiting.clone().order_by_asc(Column::QueuePosition)).await?.unwrap_or(0);
+    // Spelled out, as in the partial index `job_shared_due`.
     let own = match JobKind::named(kind).is_some_and(JobKind::serves_all_followers) {
-        true => waiting.filter(Expr::cust("kind IN ('poll', 'subscribe')")),
-        false => {
-            waiting.filter(Column::UserId.eq(user)).filter(Expr::cust("kind NOT IN ('poll', 'subscribe')"))
-        }
+        true => waiting.filter(Expr::cust("kind IN ('fetch_feed', 'subscribe')")),
+        false => waiting
+            .filter(Column::UserId.eq(user))
+            .filter(Expr::cust("kind NOT IN ('fetch_feed', 'subscribe')")),
     };
-    let last = first_turn(db, own.order_by_desc(Column::Turn)).await?;
-    Ok(last.map_or(0, |turn| turn.saturating_add(1)).max(smallest))
+    let last = first_position(db, own.order_by_desc(Column::QueuePosition)).await?;
+    Ok(last.map_or(0, |position| position.saturating_add(1)).max(smallest))
 }
 
-async fn first_turn(db: &impl ConnectionTrait, jobs: Select<Entity>) -> Result<Option<i64>, DbErr> {
-    let turn = jobs.select_only().column(Column::Turn).limit(1).into_tuple::<Option<i64>>().one(db).await?;
-    Ok(turn.flatten())
+async fn first_position(db: &impl ConnectionTrait, jobs: Select<Entity>) -> Result<Option<i64>, DbErr> {
+    let position =
+        jobs.select_only().column(Column::QueuePosition).limit(1).into_tuple::<Option<i64>>().one(db).await?;
+    Ok(position.flatten())
 }
 
-fn jobs_with_turn() -> Select<Entity> {
+fn jobs_with_position() -> Select<Entity> {
     // Spelled out as in the partial indexes, so that both databases see that these contain all the rows.
-    Entity::find().filter(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
+    Entity::find().filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
 }
 
-/// Gives a turn to deferred jobs whose time has come.
+/// Gives a queue position to deferred jobs whose time has come.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
 pub async fn promote(db: &Db, now: Timestamp) -> Result<(), DbErr> {
     let due = Entity::find()
-        .filter(Expr::cust("state = 'queued' AND turn IS NULL"))
+        .filter(Expr::cust("state = 'queued' AND queue_position IS NULL"))
         .filter(Column::RunAt.lte(now))
         .order_by_asc(Column::RunAt)
         .limit(MAX_PROMOTED_JOBS);
+    // A read first, because most of the time no job is due and a transaction would take the lock of the database.
     if due.clone().one(db.read()).await?.is_none() {
         return Ok(());
     }
     let txn = db.begin().await?;
-    // It locks jobs of many users, so it never waits for a lock: a job that is locked gets its turn at the next call.
+    // It locks jobs of many users, so it never waits for a lock: a job that is locked gets its position at the next call.
     let due = due.lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
     for job in due.all(&txn).await? {
-        let turn = next_turn(&txn, job.user_id, &job.kind, (job.track, job.priority)).await?;
+        let position = next_position(&txn, job.user_id, &job.kind, (job.track, job.priority)).await?;
         Entity::update_many()
-            .col_expr(Column::Turn, Expr::value(turn))
+            .col_expr(Column::QueuePosition, Expr::value(position))
+            // A request or a claim may have changed the row since it was read.
             .filter(Column::Id.eq(job.id))
             .filter(Column::State.eq(JobState::Queued))
-            .filter(Column::Turn.is_null())
+            .filter(Column::QueuePosition.is_null())
             .filter(Column::RunAt.lte(now))
             .exec(&txn)
             .await?;
@@ -137,10 +141,11 @@ mod tests {
         }
 
         let place = (kind.track().number(), Priority::Now.number());
-        let turn = next_turn(queue.db.read(), one, kind.name(), place).await.unwrap();
-        let turn_of_page = next_turn(queue.db.read(), one, JobKind::Page.name(), place).await.unwrap();
+        let next = next_position(queue.db.read(), one, kind.name(), place).await.unwrap();
+        let next_of_page =
+            next_position(queue.db.read(), one, JobKind::FetchPage.name(), place).await.unwrap();
 
-        assert_eq!((turn, turn_of_page), (2, 0));
+        assert_eq!((next, next_of_page), (2, 0));
     }
 
     #[tokio::test]

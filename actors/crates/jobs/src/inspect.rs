@@ -13,9 +13,9 @@ use uuid::Uuid;
 
 use super::{JobKind, MAX_WAITING_JOBS, Priority, Track};
 
-/// Whether a user may enqueue more jobs at this priority: fewer than [`MAX_WAITING_JOBS`] of them wait for their turn. At the
-/// priority of a backlog deferred jobs count too, such as those that wait for a host; that query takes longer, and is made
-/// once for many jobs.
+/// Returns whether a user may enqueue more jobs at this priority: fewer than [`MAX_WAITING_JOBS`] of the user's jobs are due. At
+/// the priority of a backlog deferred jobs count too, such as those that wait for a host. That query takes longer, and is made once
+/// for many jobs.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -23,7 +23,7 @@ pub async fn has_room(db: &impl ConnectionTrait, user: UserId, priority: Priorit
     // Spelled out, as in the partial indexes.
     let waiting = match priority {
         Priority::Now => Condition::all()
-            .add(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
+            .add(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
             .add(Column::Track.is_in(Track::ALL.map(Track::number))),
         Priority::Backlog => Condition::all()
             .add(Expr::cust("state IN ('queued', 'running')"))
@@ -42,13 +42,13 @@ pub async fn has_room(db: &impl ConnectionTrait, user: UserId, priority: Priorit
 /// The number of jobs of all users on a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Depth {
-    /// The name of the track.
+    /// The name of the track ([`Track::name`]).
     pub track: &'static str,
-    /// Jobs that wait for their turn, or that are deferred.
+    /// Number of queued jobs, including deferred ones.
     pub waiting: u64,
-    /// Jobs that run.
+    /// Number of jobs under a lease, including those whose lease has expired.
     pub running: u64,
-    /// The earliest time since which a waiting job is due.
+    /// The earliest `run_at` of the queued jobs; `None` if none is queued. It is in the future if all of them are deferred.
     pub since: Option<Timestamp>,
 }
 
@@ -134,7 +134,7 @@ pub fn subjects_given_up(kind: JobKind) -> SelectStatement {
         .to_owned()
 }
 
-/// Whether a job of this kind waits for the subject.
+/// Returns whether a job of this kind is queued for the subject.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -146,7 +146,7 @@ pub async fn is_waiting(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid)
     Ok(waiting.one(db).await?.is_some())
 }
 
-/// Whether the last job of this kind for the subject was given up, and none was requested since.
+/// Returns whether the last job of this kind for the subject was given up and none was requested since.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -157,7 +157,7 @@ pub async fn is_given_up(db: &impl ConnectionTrait, kind: JobKind, subject: Uuid
     Ok(dead.one(db).await?.is_some() && open.one(db).await?.is_none())
 }
 
-/// Whether a job of another user waits on the track of this job, or one of a sooner priority.
+/// Returns whether a job of another user, or one of a more urgent priority, is due on the track of this job. Long jobs yield then.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -166,7 +166,7 @@ pub async fn others_wait(db: &impl ConnectionTrait, job: &Model) -> Result<bool,
         .add(Column::Priority.lt(job.priority))
         .add(Column::Priority.eq(job.priority).and(Column::UserId.ne(job.user_id)));
     let waiting = Entity::find()
-        .filter(Expr::cust("state = 'queued' AND turn IS NOT NULL"))
+        .filter(Expr::cust("state = 'queued' AND queue_position IS NOT NULL"))
         .filter(Column::Track.eq(job.track))
         .filter(others);
     Ok(waiting.one(db).await?.is_some())

@@ -6,13 +6,13 @@ use entity::kind::{BookmarkKind, ContentType};
 /// What a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobKind {
-    /// Fetches a page and makes the text of its document.
-    Page,
-    /// Makes the text of a document from content that was given.
-    Text,
-    /// Makes the text of a document from its stored file.
-    File,
-    /// Transcribes a recording.
+    /// Fetches a page and extracts the text of its document.
+    FetchPage,
+    /// Extracts the text of a document from content that a client or a feed supplied.
+    ProcessText,
+    /// Extracts the text of a document from its stored file.
+    ProcessFile,
+    /// Transcribes a recording; the transcript becomes the text of its document.
     Transcribe,
     /// Puts the passages of a document into the index.
     Index,
@@ -20,13 +20,13 @@ pub enum JobKind {
     UpdateLabels,
     /// Removes a document from the index.
     RemoveFromIndex,
-    /// Fetches the source of a feed.
+    /// Fetches the source of a feed once for all its followers.
     FetchFeed,
     /// Delivers the entries of a feed to a follower.
     DeliverEntries,
     /// Removes the documents of a feed that was unfollowed.
-    ForgetFeed,
-    /// Subscribes to notifications of a feed's hub.
+    RemoveFeed,
+    /// Requests a subscription to notifications at a feed's hub (WebSub).
     Subscribe,
     /// Sends a notice by e-mail.
     SendEmail,
@@ -37,57 +37,58 @@ pub enum JobKind {
 }
 
 impl JobKind {
-    /// Every kind.
+    /// All kinds; [`JobKind::named`] finds only those that are listed here.
     pub const ALL: [JobKind; 14] = [
-        JobKind::Page,
-        JobKind::Text,
-        JobKind::File,
+        JobKind::FetchPage,
+        JobKind::ProcessText,
+        JobKind::ProcessFile,
         JobKind::Transcribe,
         JobKind::Index,
         JobKind::UpdateLabels,
         JobKind::RemoveFromIndex,
         JobKind::FetchFeed,
         JobKind::DeliverEntries,
-        JobKind::ForgetFeed,
+        JobKind::RemoveFeed,
         JobKind::Subscribe,
         JobKind::SendEmail,
         JobKind::Import,
         JobKind::Export,
     ];
 
-    /// The name in the row. Databases contain it, so it never changes.
+    /// Returns the name that the row of a job contains: a verb phrase in snake case. `/app/api/work`, the field `job.kind` of the log and
+    /// the metric `carrel_jobs_given_up_total` show it. Databases contain it, so it never changes after a release.
     pub fn name(self) -> &'static str {
         match self {
-            JobKind::Page => "page",
-            JobKind::Text => "text",
-            JobKind::File => "file",
-            JobKind::Transcribe => "hear",
+            JobKind::FetchPage => "fetch_page",
+            JobKind::ProcessText => "process_text",
+            JobKind::ProcessFile => "process_file",
+            JobKind::Transcribe => "transcribe",
             JobKind::Index => "index",
-            JobKind::UpdateLabels => "relabel",
-            JobKind::RemoveFromIndex => "forget",
-            JobKind::FetchFeed => "poll",
-            JobKind::DeliverEntries => "deliver",
-            JobKind::ForgetFeed => "forget_feed",
+            JobKind::UpdateLabels => "update_labels",
+            JobKind::RemoveFromIndex => "remove_from_index",
+            JobKind::FetchFeed => "fetch_feed",
+            JobKind::DeliverEntries => "deliver_entries",
+            JobKind::RemoveFeed => "remove_feed",
             JobKind::Subscribe => "subscribe",
-            JobKind::SendEmail => "letter",
+            JobKind::SendEmail => "send_email",
             JobKind::Import => "import",
             JobKind::Export => "export",
         }
     }
 
-    /// Describes the activity, for a log line or a report.
+    /// Describes the activity in words, to complete sentences such as "... failed" in a log line or a report.
     pub fn activity(self) -> &'static str {
         match self {
-            JobKind::Page => "fetching a page",
-            JobKind::Text => "reading a text",
-            JobKind::File => "reading a file",
+            JobKind::FetchPage => "fetching a page",
+            JobKind::ProcessText => "reading a text",
+            JobKind::ProcessFile => "reading a file",
             JobKind::Transcribe => "transcribing a recording",
             JobKind::Index => "indexing a document",
             JobKind::UpdateLabels => "updating a document in the index",
             JobKind::RemoveFromIndex => "removing a document from the index",
             JobKind::FetchFeed => "fetching a feed",
             JobKind::DeliverEntries => "delivering the entries of a feed",
-            JobKind::ForgetFeed => "removing a feed",
+            JobKind::RemoveFeed => "removing a feed",
             JobKind::Subscribe => "subscribing to a feed",
             JobKind::SendEmail => "sending an e-mail",
             JobKind::Import => "an import",
@@ -103,8 +104,8 @@ impl JobKind {
     /// Returns the kind that makes the text of the document of a bookmark.
     pub fn of_bookmark(kind: BookmarkKind) -> Self {
         match kind {
-            BookmarkKind::Page => JobKind::Page,
-            BookmarkKind::Upload => JobKind::File,
+            BookmarkKind::Page => JobKind::FetchPage,
+            BookmarkKind::Upload => JobKind::ProcessFile,
         }
     }
 
@@ -112,23 +113,26 @@ impl JobKind {
     pub fn of_file(content_type: ContentType) -> Self {
         match content_type {
             ContentType::Audio | ContentType::Video => JobKind::Transcribe,
-            ContentType::Pdf | ContentType::Article | ContentType::Note => JobKind::File,
+            ContentType::Pdf | ContentType::Article | ContentType::Note => JobKind::ProcessFile,
         }
     }
 
     /// Classifies the kind. The methods below use it, so that a new kind is classified once.
     fn effect(self) -> Effect {
         match self {
-            JobKind::Page | JobKind::Text | JobKind::File | JobKind::Transcribe => Effect::MakesText,
+            JobKind::FetchPage | JobKind::ProcessText | JobKind::ProcessFile | JobKind::Transcribe => {
+                Effect::MakesText
+            }
             JobKind::Index => Effect::IndexesDocument,
             JobKind::UpdateLabels => Effect::UpdatesIndex,
-            JobKind::RemoveFromIndex | JobKind::ForgetFeed => Effect::Deletes,
+            JobKind::RemoveFromIndex | JobKind::RemoveFeed => Effect::Deletes,
             JobKind::FetchFeed | JobKind::Subscribe => Effect::ServesFollowers,
             JobKind::DeliverEntries | JobKind::SendEmail | JobKind::Import | JobKind::Export => Effect::Other,
         }
     }
 
-    /// Whether it makes the text of a document or puts it into the index, so that its failure is recorded with the document.
+    /// Returns whether it extracts the text of a document or puts it into the index. The failure of such a job is recorded with the
+    /// document.
     pub fn makes_document(self) -> bool {
         matches!(self.effect(), Effect::MakesText | Effect::IndexesDocument)
     }
@@ -138,19 +142,19 @@ impl JobKind {
         Self::ALL.into_iter().filter(|kind| kind.makes_document()).map(Self::name)
     }
 
-    /// Whether it changes the passage index and the rows that describe its content. Only the service that maintains the index
+    /// Returns whether it changes the passage index and the rows that describe its content. Only the service that maintains the index
     /// runs such jobs.
     pub fn changes_index(self) -> bool {
         matches!(self.effect(), Effect::IndexesDocument | Effect::UpdatesIndex | Effect::Deletes)
     }
 
-    /// Whether it only deletes. Such jobs also run when the disk is below its floor.
+    /// Returns whether it only deletes. Such jobs also run when the disk is below its floor.
     pub fn only_deletes(self) -> bool {
         self.effect() == Effect::Deletes
     }
 
-    /// Whether it serves all followers of a feed, although the row has the id of one of them. (A partial index and the module
-    /// `fairness` list the names of these kinds.)
+    /// Returns whether it serves all followers of a feed, although the row has the id of one of them. The partial index `job_shared_due`
+    /// and the module `fairness` list the names of these kinds.
     pub fn serves_all_followers(self) -> bool {
         self.effect() == Effect::ServesFollowers
     }
@@ -158,15 +162,15 @@ impl JobKind {
     /// Returns the track on which the job waits.
     pub fn track(self) -> Track {
         match self {
-            JobKind::Page | JobKind::FetchFeed | JobKind::Subscribe | JobKind::SendEmail => Track::Web,
-            JobKind::File => Track::Files,
+            JobKind::FetchPage | JobKind::FetchFeed | JobKind::Subscribe | JobKind::SendEmail => Track::Web,
+            JobKind::ProcessFile => Track::Files,
             JobKind::Transcribe => Track::Recordings,
-            JobKind::Text
+            JobKind::ProcessText
             | JobKind::Index
             | JobKind::UpdateLabels
             | JobKind::RemoveFromIndex
             | JobKind::DeliverEntries
-            | JobKind::ForgetFeed => Track::Library,
+            | JobKind::RemoveFeed => Track::Library,
             JobKind::Import => Track::Imports,
             JobKind::Export => Track::Exports,
         }
@@ -176,7 +180,7 @@ impl JobKind {
 /// The effect of a job on documents and on the passage index, and for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
-    /// Makes the text of a document.
+    /// Extracts the text of a document.
     MakesText,
     /// Puts the passages of a document into the index, the last step of making a document.
     IndexesDocument,
@@ -209,11 +213,11 @@ pub enum Track {
 }
 
 impl Track {
-    /// Every track.
+    /// All tracks, in the order in which reports list them.
     pub const ALL: [Track; 6] =
         [Track::Web, Track::Library, Track::Files, Track::Imports, Track::Recordings, Track::Exports];
 
-    /// The name in metrics and reports.
+    /// Returns the name in metrics and reports.
     pub fn name(self) -> &'static str {
         match self {
             Track::Web => "web",
@@ -225,6 +229,7 @@ impl Track {
         }
     }
 
+    // The row contains the number, so a number is never given to another track.
     pub(crate) fn number(self) -> i16 {
         match self {
             Track::Web => 0,
@@ -247,7 +252,7 @@ pub enum Priority {
 }
 
 impl Priority {
-    /// Returns the priority of a job.
+    /// Returns the priority of a job. A number between the known ones counts as the less urgent priority.
     pub fn of(job: &Model) -> Self {
         if job.priority <= Priority::Now.number() { Priority::Now } else { Priority::Backlog }
     }

@@ -18,12 +18,12 @@
 //! one runs, however often it is requested. An attempt may run twice, so each step of a job is idempotent, and ends in the
 //! transaction that keeps its result: an attempt that lost its lease changes nothing ([`finish`] returns `false`).
 //!
-//! Due jobs of a [`Track`] run by [`Priority`] and, among users, by start-time fair queueing: the column `turn` holds the
-//! virtual start time of a job.
+//! Due jobs of a [`Track`] run by [`Priority`] and, among users, by start-time fair queueing: the column
+//! `queue_position` holds the virtual start time of a job.
 //!
 //! | Bound | |
 //! |---|---|
-//! | time without a sign of life after which an attempt counts as crashed | [`LEASE_DURATION`] |
+//! | time without a heartbeat after which an attempt counts as crashed | [`LEASE_DURATION`] |
 //! | waiting jobs of a user at one priority | [`MAX_WAITING_JOBS`] |
 //! | attempts | [`MAX_ATTEMPTS`], of which [`MAX_CRASHES`] may end with a crash of the process |
 //!
@@ -61,7 +61,7 @@ pub use signal::JobSignal;
 pub const LEASE_DURATION: Duration = Duration::from_secs(12);
 /// Waiting jobs of one user at one priority. Beyond this number saves are refused and imports wait.
 pub const MAX_WAITING_JOBS: u64 = 100_000;
-/// Attempts after which a job is given up.
+/// Number of attempts after which a job is given up; [`advance`] and a new request start the count again.
 pub const MAX_ATTEMPTS: i32 = 6;
-/// Attempts that crashed the process after which a job is given up.
+/// Number of attempts that crashed the process after which a job is given up: it is likely to crash it again.
 pub const MAX_CRASHES: i32 = 3;

@@ -63,18 +63,15 @@ impl TestQueue {
         claimed.jobs.into_iter().next().unwrap()
     }
 
-    /// Returns the row of a job.
     pub(crate) async fn job(&self, id: JobId) -> Option<Model> {
         Entity::find_by_id(id).one(self.db.read()).await.unwrap()
     }
 
-    /// Returns all rows.
     pub(crate) async fn jobs(&self) -> Vec<Model> {
         Entity::find().all(self.db.read()).await.unwrap()
     }
 }
 
-/// Returns the subject of this number.
 pub(crate) fn subject(number: u128) -> Uuid {
     Uuid::from_u128(number)
 }

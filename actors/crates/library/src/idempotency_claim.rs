@@ -18,7 +18,7 @@ pub struct ClaimId {
     /// The API key of the request.
     pub key: KeyId,
     /// Hash of the Idempotency-Key.
-    pub name_hash: Vec<u8>,
+    pub idempotency_key_hash: Vec<u8>,
     /// When the claim was made.
     pub at: Timestamp,
 }
@@ -37,12 +37,12 @@ impl ClaimId {
 
     /// Returns an update of the row of this claim, as long as it has no response.
     pub fn update_unanswered(&self) -> UpdateMany<Entity> {
-        Entity::update_one_of(self.user, self.key, &self.name_hash).filter(self.is_unanswered())
+        Entity::update_one_of(self.user, self.key, &self.idempotency_key_hash).filter(self.is_unanswered())
     }
 
     /// Returns a deletion of the row of this claim, as long as it has no response.
     pub fn delete_unanswered(&self) -> DeleteMany<Entity> {
-        Entity::delete_one_of(self.user, self.key, &self.name_hash).filter(self.is_unanswered())
+        Entity::delete_one_of(self.user, self.key, &self.idempotency_key_hash).filter(self.is_unanswered())
     }
 
     fn is_unanswered(&self) -> Condition {

@@ -169,7 +169,7 @@ pub async fn find_miscounted_users(db: &Db) -> Result<Vec<UserId>, Error> {
 /// # Errors
 /// [`Error::Internal`] when the database fails.
 pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
-    let nothing = Model { user_id: user, bytes: 0, answers: 0, answer_bytes: 0 };
+    let nothing = Model { user_id: user, bytes: 0, responses: 0, response_bytes: 0 };
     let is_kept = OnConflict::column(Column::UserId).do_nothing().to_owned();
     // From here on the triggers update the count.
     Entity::insert(nothing.into_active_model())
@@ -186,8 +186,8 @@ pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
         };
         Entity::update_owned(user)
             .col_expr(Column::Bytes, add(Column::Bytes, "bytes")?)
-            .col_expr(Column::Answers, add(Column::Answers, "answers")?)
-            .col_expr(Column::AnswerBytes, add(Column::AnswerBytes, "answer_bytes")?)
+            .col_expr(Column::Responses, add(Column::Responses, "responses")?)
+            .col_expr(Column::ResponseBytes, add(Column::ResponseBytes, "response_bytes")?)
             .exec(db.write())
             .await?;
     }
@@ -233,7 +233,7 @@ mod tests {
         ("api_key", &["display", "kind", "last_client", "mcp_client", "name", "scopes"]),
         ("bookmark", &["kind"]),
         ("decision", &["status"]),
-        ("document", &["content_type", "error", "language", "status", "vectors_of"]),
+        ("document", &["content_type", "embedding_model", "error", "language", "status"]),
         ("export", &["error", "state"]),
         // `unlisted_faults`: the number of reasons is bounded, and they are short. `file_name` has 255 characters at most.
         ("import", &["error", "file_name", "format", "state", "unlisted_faults"]),
@@ -247,7 +247,7 @@ mod tests {
         ("oauth_grant", &["mcp_client", "resource", "scopes", "state"]),
         ("project", &["status"]),
         ("project_item", &["kind", "role"]),
-        ("source", &["form"]),
+        ("source", &["format"]),
         // Files count by their bytes, towards `transfer_bytes`.
         ("stored_file", &["path"]),
         ("transcript", &["language", "model", "recording"]),

@@ -47,7 +47,7 @@ pub struct FileLease {
 pub async fn lease(core: &CoreContext, upload: Option<(UserId, UploadId)>) -> Result<FileLease, Error> {
     let row = new_row(core);
     Entity::insert(row.clone().into_active_model()).exec_without_returning(core.db.write()).await?;
-    mark_receiving(&core.db, upload, row.held_until).await?;
+    mark_receiving(&core.db, upload, row.keep_until).await?;
     Ok(start_lease(core, upload, row))
 }
 
@@ -64,8 +64,8 @@ pub(crate) fn new_row(core: &CoreContext) -> Model {
         user_id: None,
         bytes: 0,
         path: blob_path(id),
-        held_until: now + LEASE_DURATION,
-        doomed: false,
+        keep_until: now + LEASE_DURATION,
+        is_being_deleted: false,
     }
 }
 
@@ -84,10 +84,10 @@ pub(crate) fn start_lease(core: &CoreContext, upload: Option<(UserId, UploadId)>
 
 async fn renew_lease(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error> {
     Entity::update_many()
-        .col_expr(Column::HeldUntil, Expr::value(until))
+        .col_expr(Column::KeepUntil, Expr::value(until))
         .filter(Column::Id.eq(id))
         .filter(Entity::is_unowned())
-        .filter(Column::Doomed.eq(false))
+        .filter(Column::IsBeingDeleted.eq(false))
         .exec(db.write())
         .await?;
     Ok(())
@@ -145,9 +145,9 @@ pub async fn assign(txn: &impl ConnectionTrait, file: FileId, owner: FileOwner) 
     };
     let assigned = update
         // The file is complete: once its owner is deleted, it may be deleted without waiting for the lease.
-        .col_expr(Column::HeldUntil, Expr::value(Timestamp::from_millis(0)))
+        .col_expr(Column::KeepUntil, Expr::value(Timestamp::from_millis(0)))
         .filter(Column::Id.eq(file))
-        .filter(Column::Doomed.eq(false))
+        .filter(Column::IsBeingDeleted.eq(false))
         .exec(txn)
         .await?;
     Ok(assigned.rows_affected > 0)
@@ -164,7 +164,7 @@ pub async fn detach_from_upload(
 ) -> Result<(), Error> {
     Entity::update_many()
         .col_expr(Column::UploadId, Expr::value(None::<UploadId>))
-        .col_expr(Column::HeldUntil, Expr::value(until))
+        .col_expr(Column::KeepUntil, Expr::value(until))
         .filter(Column::UploadId.eq(upload))
         .exec(txn)
         .await?;
@@ -324,7 +324,7 @@ pub async fn sweep(core: &CoreContext, store: &dyn BlobStore) -> Result<(), Erro
 
 async fn postpone_deletion(core: &CoreContext, id: FileId) -> Result<(), Error> {
     Entity::update_many()
-        .col_expr(Column::HeldUntil, Expr::value(core.clock.now() + DELETE_RETRY_DELAY))
+        .col_expr(Column::KeepUntil, Expr::value(core.clock.now() + DELETE_RETRY_DELAY))
         .filter(Column::Id.eq(id))
         .filter(Entity::is_unowned())
         .exec(core.db.write())
@@ -333,14 +333,14 @@ async fn postpone_deletion(core: &CoreContext, id: FileId) -> Result<(), Error> 
 }
 
 async fn delete(core: &CoreContext, store: &dyn BlobStore, id: FileId, path: &str) -> Result<(), Error> {
-    // A doomed file can no longer be assigned, so its bytes may be deleted.
-    let doomed = Entity::update_many()
-        .col_expr(Column::Doomed, Expr::value(true))
+    // A file that is marked can no longer be assigned to an owner, so its bytes may be deleted.
+    let marked = Entity::update_many()
+        .col_expr(Column::IsBeingDeleted, Expr::value(true))
         .filter(Column::Id.eq(id))
         .filter(Entity::is_unowned())
         .exec(core.db.write())
         .await?;
-    if doomed.rows_affected == 0 {
+    if marked.rows_affected == 0 {
         return Ok(());
     }
     store.remove(path).await?;

@@ -93,8 +93,8 @@ impl ClientMetadata {
             redirect_uris: RedirectUris(self.redirect_uris),
             auth: self.auth.unwrap_or(ClientAuth::Basic),
             secret_hash: None,
-            document: None,
-            document_read_at: None,
+            metadata_url: None,
+            metadata_read_at: None,
             created_at: now,
             last_used_at: now,
         })
@@ -150,7 +150,7 @@ pub async fn register(
 pub async fn find(db: &impl ConnectionTrait, id: &str) -> Result<Option<oauth_client::Model>, DbErr> {
     match id.parse::<ClientId>() {
         Ok(id) => oauth_client::Entity::find_by_id(id).one(db).await,
-        Err(_) => oauth_client::Entity::by_document(id).one(db).await,
+        Err(_) => oauth_client::Entity::by_metadata_url(id).one(db).await,
     }
 }
 
@@ -165,12 +165,12 @@ pub async fn store_document(
 ) -> Result<oauth_client::Model, Error> {
     use oauth_client::Column;
     let row = oauth_client::Model {
-        document: Some(url.to_owned()),
-        document_read_at: Some(client.created_at),
+        metadata_url: Some(url.to_owned()),
+        metadata_read_at: Some(client.created_at),
         ..client
     };
-    let update = OnConflict::column(Column::Document)
-        .update_columns([Column::Name, Column::Uri, Column::RedirectUris, Column::DocumentReadAt])
+    let update = OnConflict::column(Column::MetadataUrl)
+        .update_columns([Column::Name, Column::Uri, Column::RedirectUris, Column::MetadataReadAt])
         .to_owned();
     oauth_client::Entity::insert(row.into_active_model())
         .on_conflict(update)

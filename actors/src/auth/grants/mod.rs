@@ -254,7 +254,7 @@ impl Grants {
 
     /// Returns how long ago the metadata document of a client was read.
     pub fn document_age(&self, client: &oauth_client::Model) -> DocumentAge {
-        let read = client.document_read_at.map(|read| self.ctx.clock.now().since(read));
+        let read = client.metadata_read_at.map(|read| self.ctx.clock.now().since(read));
         match read {
             Some(age) if age < DOCUMENT_FRESH => DocumentAge::Fresh,
             Some(age) if age < DOCUMENT_USABLE => DocumentAge::Usable,

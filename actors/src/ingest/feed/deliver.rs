@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use database::insert_all;
 use entity::id::{DocumentId, EntryId, FeedId};
-use entity::kind::{ContentType, SourceForm};
+use entity::kind::{ContentType, SourceFormat};
 use entity::time::Timestamp;
 use entity::{bookmark, document, entry, feed, job};
 use errors::Error;
@@ -46,7 +46,7 @@ pub struct IncomingEntry {
 pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     let own = || feed::Entity::one_of(job.user_id, FeedId(job.subject));
     let incoming = match own().one(ctx.core.db.read()).await? {
-        Some(feed) => match source::load_copy(ctx.core.db.read(), feed.source_id).await? {
+        Some(feed) => match source::load_content(ctx.core.db.read(), feed.source_id).await? {
             Some(copy) => {
                 ctx.core.workers.run(Lane::Background, move || prepare_entries(copy, &feed.url)).await?
             }
@@ -260,19 +260,19 @@ async fn update_entry(
     let fresh = entry_row(feed, row.document_id, &incoming, now);
     let updated = entry::Model {
         id: row.id,
-        whole: if is_bookmarked || is_transcribed { row.whole } else { fresh.whole },
+        has_full_text: if is_bookmarked || is_transcribed { row.has_full_text } else { fresh.has_full_text },
         published_at: fresh.published_at.or(row.published_at),
         sorted_at: row.sorted_at,
         created_at: row.created_at,
         ..fresh
     };
-    let needs_page = feed.full_text && !updated.whole && !updated.is_recording();
+    let needs_page = feed.full_text && !updated.has_full_text && !updated.is_recording();
     let mut changed = updated.into_active_model().reset_all();
     // The user may change these at the same time.
     (changed.read, changed.starred) = (NotSet, NotSet);
     if is_bookmarked || is_transcribed {
         // A transcript may have set it since the row was read.
-        changed.whole = NotSet;
+        changed.has_full_text = NotSet;
     }
     entry::Entity::update(changed).exec(txn).await?;
     if is_bookmarked {
@@ -289,7 +289,7 @@ async fn update_entry(
         // The transcript is the document's text. The text of the feed only describes the episode.
         return Ok(());
     }
-    let kind = if needs_page { JobKind::Page } else { JobKind::Text };
+    let kind = if needs_page { JobKind::FetchPage } else { JobKind::ProcessText };
     if !needs_page {
         store_texts(txn, feed, vec![(row.document_id, incoming.item)]).await?;
     }
@@ -307,8 +307,8 @@ async fn insert_entries(
     let (mut documents, mut entries, mut texts) = (Vec::new(), Vec::new(), Vec::new());
     for incoming in new {
         if let Some(document) = bookmarked.get(&incoming.normalized_url) {
-            // Whole, because the bookmark has the page already.
-            let row = entry::Model { whole: true, ..entry_row(feed, *document, &incoming, now) };
+            // The bookmark has the page already, so there is nothing to fetch.
+            let row = entry::Model { has_full_text: true, ..entry_row(feed, *document, &incoming, now) };
             share_document(txn, &row, now).await?;
             entries.push(row);
             continue;
@@ -324,7 +324,7 @@ async fn insert_entries(
     insert_all::<entry::Entity>(txn, entries, None).await?;
     store_texts(txn, feed, texts).await?;
     let ids = ids.into_iter().map(|document| document.0);
-    jobs::enqueue_all(txn, feed.user_id, JobKind::Text, ids, Priority::Backlog, now).await?;
+    jobs::enqueue_all(txn, feed.user_id, JobKind::ProcessText, ids, Priority::Backlog, now).await?;
     Ok(())
 }
 
@@ -375,7 +375,7 @@ async fn store_texts(
     items: Vec<(DocumentId, Item)>,
 ) -> Result<(), Error> {
     let content = |item: Item| SuppliedContent {
-        form: SourceForm::Text,
+        format: SourceFormat::Text,
         body: item.text,
         html: item.html,
         outline: serde_json::to_string(&item.outline).ok(),
@@ -404,7 +404,7 @@ fn entry_row(
         title: incoming.item.title.clone(),
         author: incoming.item.author.clone(),
         summary: incoming.item.summary.clone(),
-        whole: incoming.item.whole || incoming.item.url.is_none(),
+        has_full_text: incoming.item.whole || incoming.item.url.is_none(),
         enclosure_bytes: enclosure.as_ref().and_then(|enclosure| enclosure.bytes),
         enclosure_type: enclosure.as_ref().and_then(|enclosure| enclosure.media_type.clone()),
         enclosure_url: enclosure.map(|enclosure| enclosure.url),

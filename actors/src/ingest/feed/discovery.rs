@@ -131,7 +131,7 @@ async fn open(ctx: &FeedContext, url: &PageUrl) -> Result<FeedOrPage, Error> {
     ctx.fetcher.guard().check_url(url)?;
     let source = source::find_by_url(ctx.core.db.read(), &url.normalized()).await?;
     let copy = match &source {
-        Some(source) => source::load_copy(ctx.core.db.read(), source.id).await?,
+        Some(source) => source::load_content(ctx.core.db.read(), source.id).await?,
         None => None,
     };
     if let (Some(source), Some(copy)) = (&source, &copy)

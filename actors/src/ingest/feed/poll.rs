@@ -40,7 +40,7 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
             if let (Err(wait), Priority::Backlog) = (&permit, Priority::of(job)) {
                 return Err(JobError::HostBusy(*wait));
             }
-            let has_copy = source::load_copy(ctx.core.db.read(), id).await?.is_some();
+            let has_copy = source::load_content(ctx.core.db.read(), id).await?.is_some();
             let validators = if has_copy { source::validators(&source) } else { Validators::default() };
             let result = fetch::fetch(ctx, &url, validators).await;
             if let Err(FeedFetchError::Fetch(error)) = &result {
@@ -167,7 +167,7 @@ async fn store_response(
             source::enqueue_deliveries(txn, id, first, now).await
         }
         FetchedContent::Unchanged => {
-            let copy = source::load_copy(txn, row.id).await?.unwrap_or_default();
+            let copy = source::load_content(txn, row.id).await?.unwrap_or_default();
             source::record_unchanged(txn, row, &copy, now).await
         }
         FetchedContent::Page(_) => {

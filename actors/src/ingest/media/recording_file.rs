@@ -63,9 +63,9 @@ pub async fn release(db: &impl ConnectionTrait, document: DocumentId) -> Result<
     none.filter(Column::DocumentId.eq(document)).exec(db).await.map(drop)
 }
 
-/// Records that a file is used. For a file with an owner, `held_until` is the time of its last use.
+/// Records that a file is used. For a file with an owner, `keep_until` is the time of its last use.
 async fn touch(db: &impl ConnectionTrait, core: &CoreContext, file: FileId) -> Result<(), Error> {
-    let used = Entity::update_many().col_expr(Column::HeldUntil, Expr::value(core.clock.now()));
+    let used = Entity::update_many().col_expr(Column::KeepUntil, Expr::value(core.clock.now()));
     Ok(used.filter(Column::Id.eq(file)).exec(db).await.map(drop)?)
 }
 
@@ -76,6 +76,6 @@ async fn touch(db: &impl ConnectionTrait, core: &CoreContext, file: FileId) -> R
 pub async fn sweep(core: &CoreContext) -> Result<(), DbErr> {
     let none = Entity::update_many().col_expr(Column::DocumentId, Expr::value(None::<DocumentId>));
     let unused = none.filter(Column::DocumentId.is_not_null());
-    let unused = unused.filter(Column::HeldUntil.lt(core.clock.now() - UNUSED_FILE_RETENTION));
+    let unused = unused.filter(Column::KeepUntil.lt(core.clock.now() - UNUSED_FILE_RETENTION));
     unused.exec(core.db.write()).await.map(drop)
 }

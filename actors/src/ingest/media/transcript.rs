@@ -46,12 +46,12 @@ pub async fn supersede_other_texts(
 ) -> Result<(), Error> {
     let (user, id) = (document.user_id, document.id);
     entry::Entity::update_owned(user)
-        .col_expr(entry::Column::Whole, Expr::value(true))
+        .col_expr(entry::Column::HasFullText, Expr::value(true))
         .filter(entry::Column::DocumentId.eq(id))
         .exec(txn)
         .await?;
     source::Entity::delete_owned(user).filter(source::Column::DocumentId.eq(id)).exec(txn).await?;
-    for kind in [JobKind::Text, JobKind::Page] {
+    for kind in [JobKind::ProcessText, JobKind::FetchPage] {
         jobs::withdraw(txn, user, kind, id.0).await?;
     }
     Ok(recording_file::release(txn, id).await?)

@@ -61,7 +61,7 @@ impl TranscriptBuilder {
             recording,
             model: model.to_owned(),
             language: None,
-            heard_samples: 0,
+            transcribed_samples: 0,
             refused_samples: 0,
             segments: 0,
             progress: 0.0,
@@ -74,7 +74,7 @@ impl TranscriptBuilder {
 
     /// Returns the number of samples from the start that are stored as transcribed.
     pub fn done_samples(&self) -> u64 {
-        u64::try_from(self.row.heard_samples).unwrap_or_default()
+        u64::try_from(self.row.transcribed_samples).unwrap_or_default()
     }
 
     /// Stores a step and renews the lease of the job, which has all its attempts again after this progress. Returns `false`
@@ -91,7 +91,7 @@ impl TranscriptBuilder {
         let now = core.clock.now();
         let (segments, segments_end) = self.place_segments(&step);
         let mut row = self.row.clone().into_active_model();
-        row.heard_samples = Set(i64::try_from(step.done_samples).unwrap_or(i64::MAX));
+        row.transcribed_samples = Set(i64::try_from(step.done_samples).unwrap_or(i64::MAX));
         let refused = i64::try_from(step.refused_samples).unwrap_or(i64::MAX);
         row.refused_samples = Set(self.row.refused_samples.saturating_add(refused));
         row.segments = Set(self.row.segments + i32::try_from(segments.len()).unwrap_or(i32::MAX));

@@ -105,11 +105,11 @@ pub async fn transcribe(
         ));
     }
     let refused_seconds = to_seconds(u64::try_from(builder.row.refused_samples).unwrap_or_default());
-    let lacks = audio.missing_reason(&text.text, refused_seconds);
+    let missing_content = audio.missing_reason(&text.text, refused_seconds);
     // The title that a feed gives its episode is better than that of the file.
     let AudioMetadata { title, author, .. } =
         if is_entry(&ctx.core, &document).await? { AudioMetadata::default() } else { audio.metadata };
-    Ok(Some(ExtractedDocument { lacks, title, author, ..text }))
+    Ok(Some(ExtractedDocument { missing_content, title, author, ..text }))
 }
 
 async fn is_entry(core: &CoreContext, document: &document::Model) -> Result<bool, Error> {

@@ -77,7 +77,7 @@ pub async fn fetch(
 
 /// Returns the title that the user gave the document, if any.
 pub fn user_title(document: &document::Model) -> Option<String> {
-    document.title_given.then(|| document.title.clone())
+    document.has_user_title.then(|| document.title.clone())
 }
 
 async fn fetch_url(

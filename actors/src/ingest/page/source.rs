@@ -1,7 +1,7 @@
 //! Content that was handed over with a document, such as by an import or a feed, and is read in place of its page.
 
 use entity::id::DocumentId;
-use entity::kind::SourceForm;
+use entity::kind::SourceFormat;
 use entity::{document, job, source};
 use errors::Error;
 use jobs::{JobError, JobKind};
@@ -33,8 +33,8 @@ pub async fn find_readable_source(
 /// # Errors
 /// [`Error::Internal`] when the database fails.
 pub async fn has_given_up_source(db: &impl ConnectionTrait, job: &job::Model) -> Result<bool, Error> {
-    let reads_source = JobKind::named(&job.kind) == Some(JobKind::Text);
-    Ok(!reads_source && jobs::is_given_up(db, JobKind::Text, job.subject).await?)
+    let reads_source = JobKind::named(&job.kind) == Some(JobKind::ProcessText);
+    Ok(!reads_source && jobs::is_given_up(db, JobKind::ProcessText, job.subject).await?)
 }
 
 /// Reads handed-over content: plain text as it is, HTML like a page.
@@ -47,15 +47,15 @@ pub async fn read_source(
     document: &document::Model,
     source: source::Model,
 ) -> Result<ExtractedDocument, JobError> {
-    match source.form {
-        SourceForm::Text => {
+    match source.format {
+        SourceFormat::Text => {
             let source::Model { body, html, outline, .. } = source;
             let outline =
                 outline.as_deref().map(serde_json::from_str).transpose().map_err(Error::internal)?;
             let text = ctx.core.workers.run(Lane::Background, move || text::normalize_input(&body)).await?;
             Ok(ExtractedDocument { text, html, outline: outline.unwrap_or_default(), ..Default::default() })
         }
-        SourceForm::Html => {
+        SourceFormat::Html => {
             let url = document.url.clone().unwrap_or_default();
             let article = read_article(ctx, source.body, url, user_title(document)).await?;
             document_of_article(ctx, job, article).await

@@ -154,7 +154,7 @@ async fn load_expected_passages(
     let versions: HashMap<DocumentId, i32> =
         page.iter().map(|document| (document.id, document.version)).collect();
     let distinct: HashSet<i32> = versions.values().copied().collect();
-    // With the versions, so that the database finds a slice of a long document by its index `chunk_place`, without reading the
+    // With the versions, so that the database finds a slice of a long document by its index `chunk_ordinal`, without reading the
     // rest.
     let slice = Condition::all()
         .add(chunk::Column::DocumentId.is_in(versions.keys().copied()))

@@ -100,7 +100,7 @@ pub async fn many(
             image_url: document.image_url,
             published_at: document.published_at,
             canonical_url: document.canonical_url,
-            lacks: document.lacks,
+            lacks: document.missing_content,
             language: document.language,
             content_type: document.content_type,
             tags: tags.remove(&row.id).unwrap_or_default(),

@@ -155,7 +155,7 @@ async fn add_attributes(
             notes::write_on_bookmark(txn, &page.row, &body, priority, now).await?;
         }
     }
-    for kind in [JobKind::Page, JobKind::Text] {
+    for kind in [JobKind::FetchPage, JobKind::ProcessText] {
         let of_kind = pending.iter().filter(|page| text_job(&page.new) == kind);
         jobs::enqueue_all(txn, user, kind, of_kind.map(|page| page.document.id.0), priority, now).await?;
     }

@@ -92,7 +92,7 @@ pub async fn retitle(
         let (id, has_text) = (document.id, document.version > 0);
         let mut changed = document.into_active_model();
         changed.title = Set(title.to_owned());
-        changed.title_given = Set(true);
+        changed.has_user_title = Set(true);
         changed.update(txn).await?;
         if has_text {
             jobs::enqueue(txn, row.user_id, JobKind::Index, id.0, Priority::Now, now).await?;

@@ -1,7 +1,7 @@
 //! The fields of a page to be saved, as requests and lines of JSON imports have them.
 
 use entity::id::CollectionId;
-use entity::kind::SourceForm;
+use entity::kind::SourceFormat;
 use entity::time::Timestamp;
 
 use super::field_types::{BookmarkNotes, BookmarkTitle, CollectionIds, TagNames};
@@ -71,11 +71,11 @@ impl NewBookmark {
         let content = |field: Option<Content>| {
             field.map(Content::into_inner).filter(|content| !content.trim().is_empty())
         };
-        let supplied = |form, body| Some(SuppliedContent { form, body, html: None, outline: None });
+        let supplied = |format, body| Some(SuppliedContent { format, body, html: None, outline: None });
         let content = match (content(request.html), content(request.text)) {
             (Some(_), Some(_)) => return Err(Error::invalid("text", "must not be given together with html")),
-            (Some(body), None) => supplied(SourceForm::Html, body),
-            (None, Some(body)) => supplied(SourceForm::Text, body),
+            (Some(body), None) => supplied(SourceFormat::Html, body),
+            (None, Some(body)) => supplied(SourceFormat::Text, body),
             (None, None) => None,
         };
         let tags = request.tags.map(|tags| tags.map(Words::into_inner)).unwrap_or_default();

@@ -139,7 +139,7 @@ async fn save_entry(
     if let Some(title) = &new.title {
         document::Entity::update_owned(row.user_id)
             .col_expr(document::Column::Title, Expr::value(title))
-            .col_expr(document::Column::TitleGiven, Expr::value(true))
+            .col_expr(document::Column::HasUserTitle, Expr::value(true))
             .filter(document::Column::Id.eq(document.id))
             .exec(txn)
             .await?;
@@ -148,7 +148,7 @@ async fn save_entry(
     if has_content {
         // Supplied content is the whole text.
         entry::Entity::update_owned(row.user_id)
-            .col_expr(entry::Column::Whole, Expr::value(true))
+            .col_expr(entry::Column::HasFullText, Expr::value(true))
             .filter(entry::Column::Id.eq(entry.id))
             .exec(txn)
             .await?;
@@ -156,7 +156,7 @@ async fn save_entry(
     let needs_reindex = new.title.is_some() && document.version > 0;
     let kind = text_job(&new);
     add_attributes(txn, &row, &document, new, priority, now).await?;
-    if has_content || !entry.whole {
+    if has_content || !entry.has_full_text {
         jobs::enqueue(txn, row.user_id, kind, document.id.0, priority, now).await?;
     } else if needs_reindex {
         jobs::enqueue(txn, row.user_id, JobKind::Index, document.id.0, priority, now).await?;
@@ -199,7 +199,7 @@ pub(super) fn new_rows(
     let (id, title) = (BookmarkId::new(now), new.title.clone());
     let document = document::Model {
         url: Some(url.as_str().to_owned()),
-        title_given: title.is_some(),
+        has_user_title: title.is_some(),
         bookmark_id: Some(id),
         ..document::Model::pending(
             user,
@@ -228,7 +228,7 @@ pub(super) fn new_rows(
 
 /// Returns the kind of job that makes the text of a new page.
 pub(super) fn text_job(new: &NewBookmark) -> JobKind {
-    if new.content.is_some() { JobKind::Text } else { JobKind::Page }
+    if new.content.is_some() { JobKind::ProcessText } else { JobKind::FetchPage }
 }
 
 /// Inserts a bookmark unless its URL is saved. Returns whether it was inserted.

@@ -40,7 +40,7 @@ pub struct ExtractedDocument {
     /// Canonical URL that the page states.
     pub canonical_url: Option<String>,
     /// What is missing from the text, as a sentence for the user.
-    pub lacks: Option<String>,
+    pub missing_content: Option<String>,
     /// ISO 639-1 code of the language, if it is known.
     pub language: Option<String>,
     /// Where the parts of the text are in the source.
@@ -107,9 +107,9 @@ pub async fn replace_text(
     row.language = Set(new.language.or_else(|| text::language(&new.text).map(str::to_owned)));
     row.status = Set(DocumentStatus::Processing);
     row.error = Set(None);
-    row.lacks = Set(new.lacks);
+    row.missing_content = Set(new.missing_content);
     row.updated_at = Set(now);
-    if let Some(title) = new.title.filter(|_| !document.title_given) {
+    if let Some(title) = new.title.filter(|_| !document.has_user_title) {
         row.title = Set(title);
     }
     for (column, extracted) in [

@@ -2,7 +2,7 @@
 
 use database::insert_all;
 use entity::id::{DocumentId, UserId};
-use entity::kind::SourceForm;
+use entity::kind::SourceFormat;
 use entity::source;
 use sea_orm::ConnectionTrait;
 use sea_orm::sea_query::OnConflict;
@@ -13,7 +13,7 @@ use errors::Error;
 #[derive(Clone, Debug)]
 pub struct SuppliedContent {
     /// HTML or plain text.
-    pub form: SourceForm,
+    pub format: SourceFormat,
     /// The content, unchanged.
     pub body: String,
     /// The same as sanitized HTML, if that is known already.
@@ -31,12 +31,12 @@ pub async fn store_supplied_content(
     user: UserId,
     contents: impl IntoIterator<Item = (DocumentId, SuppliedContent)>,
 ) -> Result<(), Error> {
-    let rows = contents.into_iter().map(|(document_id, SuppliedContent { form, body, html, outline })| {
-        source::Model { document_id, user_id: user, form, body, html, outline }
+    let rows = contents.into_iter().map(|(document_id, SuppliedContent { format, body, html, outline })| {
+        source::Model { document_id, user_id: user, format, body, html, outline }
     });
     let replace = OnConflict::column(source::Column::DocumentId)
         .update_columns([
-            source::Column::Form,
+            source::Column::Format,
             source::Column::Body,
             source::Column::Html,
             source::Column::Outline,

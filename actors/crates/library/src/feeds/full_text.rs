@@ -21,7 +21,7 @@ pub async fn enqueue_missing_pages(
 ) -> Result<(), Error> {
     let rows = entry::Entity::owned_by(feed.user_id)
         .filter(entry::Column::FeedId.eq(feed.id))
-        .filter(entry::Column::Whole.eq(false))
+        .filter(entry::Column::HasFullText.eq(false))
         .order_by_desc(entry::Column::SortedAt)
         .limit(MAX_CATCH_UP_ENTRIES)
         .all(txn)
@@ -32,7 +32,7 @@ pub async fn enqueue_missing_pages(
         .filter(document::Column::BookmarkId.is_null())
         .filter(document::Column::Version.gt(0));
     for document in with_text.all(txn).await? {
-        jobs::enqueue(txn, feed.user_id, JobKind::Page, document.id.0, Priority::Backlog, now).await?;
+        jobs::enqueue(txn, feed.user_id, JobKind::FetchPage, document.id.0, Priority::Backlog, now).await?;
     }
     Ok(())
 }

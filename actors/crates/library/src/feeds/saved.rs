@@ -88,8 +88,8 @@ pub async fn reload_entry(
 pub async fn needs_page(txn: &impl ConnectionTrait, document: &document::Model) -> Result<bool, Error> {
     let Some(id) = document.entry_id else { return Ok(false) };
     let Some(row) = entry::Entity::one_of(document.user_id, id).one(txn).await? else { return Ok(false) };
-    if row.whole || document.bookmark_id.is_some() {
-        return Ok(!row.whole);
+    if row.has_full_text || document.bookmark_id.is_some() {
+        return Ok(!row.has_full_text);
     }
     if row.is_recording() {
         return Ok(false);

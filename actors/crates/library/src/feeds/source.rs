@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use entity::id::{FeedSourceId, UserId};
 use entity::time::Timestamp;
-use entity::{feed, feed_copy, feed_source};
+use entity::{feed, feed_content, feed_source};
 use errors::Error;
 use jobs::{JobKind, Priority};
 use parse::feed::Feed;
@@ -100,8 +100,8 @@ pub async fn get_or_create(
 ///
 /// # Errors
 /// The database fails.
-pub async fn load_copy(db: &impl ConnectionTrait, source: FeedSourceId) -> Result<Option<Feed>, Error> {
-    let row = feed_copy::Entity::find_by_id(source).one(db).await?;
+pub async fn load_content(db: &impl ConnectionTrait, source: FeedSourceId) -> Result<Option<Feed>, Error> {
+    let row = feed_content::Entity::find_by_id(source).one(db).await?;
     Ok(row.and_then(|row| serde_json::from_str(&row.body).ok()))
 }
 
@@ -122,10 +122,11 @@ pub async fn record_feed(
     now: Timestamp,
 ) -> Result<(), Error> {
     let body = serde_json::to_string(feed).map_err(Error::internal)?;
-    let row = feed_copy::Model { source_id: source.id, body };
-    let replace =
-        OnConflict::column(feed_copy::Column::SourceId).update_column(feed_copy::Column::Body).to_owned();
-    feed_copy::Entity::insert(row.into_active_model())
+    let row = feed_content::Model { source_id: source.id, body };
+    let replace = OnConflict::column(feed_content::Column::SourceId)
+        .update_column(feed_content::Column::Body)
+        .to_owned();
+    feed_content::Entity::insert(row.into_active_model())
         .on_conflict(replace)
         .exec_without_returning(txn)
         .await?;

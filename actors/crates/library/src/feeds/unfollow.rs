@@ -43,7 +43,7 @@ pub async fn unfollow(
         .filter(document::Column::FeedId.eq(id))
         .exec(txn)
         .await?;
-    jobs::enqueue(txn, user, JobKind::ForgetFeed, id.0, Priority::Now, now).await?;
+    jobs::enqueue(txn, user, JobKind::RemoveFeed, id.0, Priority::Now, now).await?;
     Ok(())
 }
 

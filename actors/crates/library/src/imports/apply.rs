@@ -229,7 +229,7 @@ impl ImportSession {
         result: RowResult,
         now: Timestamp,
     ) -> import_row::Model {
-        let made_id = result.object().map(|(_, id)| id).filter(|_| !self.import.dry_run);
+        let object_id = result.object().map(|(_, id)| id).filter(|_| !self.import.dry_run);
         // A dry run leaves no trace. Its rows store their names, because they have no object whose name could be looked up.
         let detail = |trace: &RowTrace| if self.import.dry_run { name } else { trace.to_detail() };
         let (outcome, kind, detail) = match result {
@@ -247,7 +247,7 @@ impl ImportSession {
             outcome,
             kind,
             source_id: source,
-            made_id,
+            object_id,
             detail,
         }
     }

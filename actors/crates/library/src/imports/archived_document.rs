@@ -29,7 +29,7 @@ pub fn with_metadata(document: document::Model, record: &DocumentRecord) -> docu
     document::Model {
         content_type: record.content_type,
         title: text::cut(&record.title, MAX_NAME_CHARS),
-        title_given: record.title_given,
+        has_user_title: record.title_given,
         author: cut(&record.author),
         site_name: cut(&record.site_name),
         description: record.description.as_deref().map(|words| text::cut(words, MAX_TEXT_CHARS)),
@@ -134,9 +134,15 @@ pub async fn restore_text(
     }
     let language = document.language.clone();
     let DocumentRecord { html, outline, lacks, spoken, .. } = record;
-    let lacks = lacks.map(|words| text::cut(&words, MAX_NAME_CHARS));
-    let extracted =
-        ExtractedDocument { text: body, language, html, outline, lacks, ..ExtractedDocument::default() };
+    let missing_content = lacks.map(|words| text::cut(&words, MAX_NAME_CHARS));
+    let extracted = ExtractedDocument {
+        text: body,
+        language,
+        html,
+        outline,
+        missing_content,
+        ..ExtractedDocument::default()
+    };
     let chunked = ChunkedDocument::from_pieces(extracted, pieces);
     documents::replace_text(txn, document, chunked, Priority::Backlog, now).await?;
     if !spoken.is_empty() {
@@ -177,7 +183,7 @@ async fn insert_transcript(
         recording: String::new(),
         model: String::new(),
         language: document.language.clone(),
-        heard_samples: 0,
+        transcribed_samples: 0,
         refused_samples: 0,
         segments: i32::try_from(segments.len()).unwrap_or(i32::MAX),
         progress: 1.0,

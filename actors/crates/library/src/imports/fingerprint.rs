@@ -106,7 +106,7 @@ async fn bookmark_digests(
     // A title that was not given comes with the text of the page, so it is no change. The document of the notes always has a
     // given title.
     let titled = rows_of!(document, of)
-        .filter(document::Column::TitleGiven.eq(true))
+        .filter(document::Column::HasUserTitle.eq(true))
         .filter(document::Column::ContentType.ne(ContentType::Note));
     for row in titled.all(txn).await? {
         if let Some(id) = row.bookmark_id {

@@ -85,7 +85,7 @@ async fn change(
 async fn hold_pages(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
     let postpone = job::Entity::update_many()
         .col_expr(job::Column::RunAt, Expr::value(NEVER_DUE))
-        .col_expr(job::Column::Turn, Expr::value(None::<i64>))
+        .col_expr(job::Column::QueuePosition, Expr::value(None::<i64>))
         .col_expr(job::Column::Error, Expr::value(Some(PAUSED)));
     change_pages(txn, import, postpone).await
 }

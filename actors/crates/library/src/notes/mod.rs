@@ -131,5 +131,5 @@ pub async fn retitle(
 }
 
 fn empty_document(user: UserId, title: String, now: Timestamp) -> document::Model {
-    document::Model { title_given: true, ..document::Model::pending(user, ContentType::Note, title, now) }
+    document::Model { has_user_title: true, ..document::Model::pending(user, ContentType::Note, title, now) }
 }

@@ -85,9 +85,9 @@ async fn existing_items(
     project: &project::Model,
     items: &[ResolvedItem],
 ) -> Result<HashMap<Uuid, project_item::Model>, Error> {
-    let same = project_item::Column::Thing.is_in(items.iter().map(ResolvedItem::object_id));
+    let same = project_item::Column::ObjectId.is_in(items.iter().map(ResolvedItem::object_id));
     let rows = project_item::Entity::within(project).filter(same).all(txn).await?;
-    Ok(rows.into_iter().map(|row| (row.thing, row)).collect())
+    Ok(rows.into_iter().map(|row| (row.object_id, row)).collect())
 }
 
 /// Deletes hidden items of the same objects, such as an entry whose bookmark was an item and was deleted: an object is an item once.
@@ -98,7 +98,7 @@ async fn delete_hidden_duplicates(
 ) -> Result<(), Error> {
     project_item::Entity::delete_owned(project.user_id)
         .filter(project_item::Column::ProjectId.eq(project.id))
-        .filter(project_item::Column::Thing.is_in(new.iter().map(|item| item.thing)))
+        .filter(project_item::Column::ObjectId.is_in(new.iter().map(|item| item.object_id)))
         .exec(txn)
         .await?;
     Ok(())
@@ -110,7 +110,7 @@ fn item_row(project: &project::Model, item: &ResolvedItem, now: Timestamp) -> pr
         user_id: project.user_id,
         project_id: project.id,
         kind: item.kind,
-        thing: item.object_id(),
+        object_id: item.object_id(),
         document_id: item.document,
         highlight_id: item.highlight,
         role: item.role,

@@ -131,8 +131,8 @@ fn incoming_file(row: &Model) -> stored_file::Model {
         user_id: None,
         bytes: 0,
         path: incoming_path(row.id),
-        held_until: last_arrival(row),
-        doomed: false,
+        keep_until: last_arrival(row),
+        is_being_deleted: false,
     }
 }
 

@@ -213,7 +213,7 @@ fn entry_record(row: entry::Model, bookmark: Option<Uuid>) -> EntryRecord {
         title: row.title,
         author: row.author,
         summary: row.summary,
-        whole: row.whole,
+        whole: row.has_full_text,
         enclosure_url: row.enclosure_url,
         enclosure_type: row.enclosure_type,
         enclosure_bytes: row.enclosure_bytes,

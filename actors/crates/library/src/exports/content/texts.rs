@@ -57,7 +57,7 @@ impl LibraryWriter<'_> {
         Ok(DocumentRecord {
             content_type: row.content_type,
             title: row.title,
-            title_given: row.title_given,
+            title_given: row.has_user_title,
             author: row.author,
             site_name: row.site_name,
             description: row.description,
@@ -65,7 +65,7 @@ impl LibraryWriter<'_> {
             published_at: row.published_at,
             canonical_url: row.canonical_url,
             recording_url: row.recording_url,
-            lacks: row.lacks,
+            lacks: row.missing_content,
             failed: row.error.filter(|_| row.status == DocumentStatus::Failed),
             language: row.language,
             passages: passages.into_iter().map(passage_record).collect(),

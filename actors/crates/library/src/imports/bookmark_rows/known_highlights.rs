@@ -39,7 +39,7 @@ impl KnownHighlights {
         for batch in rows.chunks(BATCH_ROWS) {
             let imported = import_row::Entity::owned_by(user)
                 .filter(import_row::Column::Kind.eq(ImportedKind::Highlight))
-                .filter(import_row::Column::MadeId.is_in(batch.iter().map(|row| row.id.0)));
+                .filter(import_row::Column::ObjectId.is_in(batch.iter().map(|row| row.id.0)));
             for row in imported.all(txn).await? {
                 known.imported.extend(RowTrace::parse(row.detail.as_deref()).fingerprint);
             }

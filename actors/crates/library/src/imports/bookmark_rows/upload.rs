@@ -80,7 +80,7 @@ pub async fn save_upload(
     }
     bookmarks::add_attributes(txn, &row, &document, new, Priority::Backlog, now).await?;
     if !archived_document::restore_text(txn, &document, text, now).await? {
-        jobs::enqueue(txn, user, JobKind::File, document.id.0, Priority::Backlog, now).await?;
+        jobs::enqueue(txn, user, JobKind::ProcessFile, document.id.0, Priority::Backlog, now).await?;
     }
     Ok(RowResult::of(ImportedKind::Bookmark, row.id.0, true))
 }

@@ -196,7 +196,7 @@ async fn preview_item(
         Some(project) => match restore::projects::resolve_item(session, db, record).await? {
             Some(item) => {
                 let items = project_item::Entity::within(&project);
-                items.filter(project_item::Column::Thing.eq(item.object_id())).one(db).await?
+                items.filter(project_item::Column::ObjectId.eq(item.object_id())).one(db).await?
             }
             None => None,
         },

@@ -34,7 +34,7 @@ pub async fn load_row_names(
         return Ok(shown.filter_map(|row| Some((row.id, row.detail.clone()?))).collect());
     }
     let mut ids: HashMap<ImportedKind, Vec<Uuid>> = HashMap::new();
-    for (kind, id) in rows.iter().filter_map(|row| row.kind.zip(row.made_id)) {
+    for (kind, id) in rows.iter().filter_map(|row| row.kind.zip(row.object_id)) {
         ids.entry(kind).or_default().push(id);
     }
     let mut names = HashMap::new();
@@ -43,7 +43,7 @@ pub async fn load_row_names(
             names.extend(load_names(db, import.user_id, kind, batch.to_vec()).await?);
         }
     }
-    let name = |row: &Model| Some((row.id, text::cut(names.get(&row.made_id?)?, MAX_SHOWN_CHARS)));
+    let name = |row: &Model| Some((row.id, text::cut(names.get(&row.object_id?)?, MAX_SHOWN_CHARS)));
     Ok(rows.iter().filter_map(name).collect())
 }
 

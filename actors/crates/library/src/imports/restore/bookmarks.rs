@@ -92,7 +92,7 @@ async fn restore_page(
         let document = archived_document::with_metadata(document, &text);
         document::Entity::update(document.clone().into_active_model().reset_all()).exec(txn).await?;
         if archived_document::restore_text(txn, &document, text, now).await? {
-            jobs::withdraw(txn, user, JobKind::Page, document.id.0).await?;
+            jobs::withdraw(txn, user, JobKind::FetchPage, document.id.0).await?;
         }
     }
     Ok(result)

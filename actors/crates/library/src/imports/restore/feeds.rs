@@ -92,7 +92,7 @@ pub async fn restore_entry(
         title: text::cut(&record.title, MAX_NAME_CHARS),
         author: record.author.map(|author| text::cut(&author, MAX_NAME_CHARS)),
         summary: record.summary.map(|words| text::cut(&words, MAX_SUMMARY_CHARS)),
-        whole: record.whole,
+        has_full_text: record.whole,
         enclosure_type: record.enclosure_type.filter(|_| enclosure_url.is_some()),
         enclosure_bytes: record.enclosure_bytes.filter(|bytes| *bytes >= 0 && enclosure_url.is_some()),
         enclosure_url,
@@ -109,7 +109,7 @@ pub async fn restore_entry(
             None => false,
         };
         if !has_text && has_own_page {
-            jobs::enqueue(txn, user, JobKind::Page, document.id.0, Priority::Backlog, now).await?;
+            jobs::enqueue(txn, user, JobKind::FetchPage, document.id.0, Priority::Backlog, now).await?;
         }
     }
     // A new entry is an addition to its feed, read or not.

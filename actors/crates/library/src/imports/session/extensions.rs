@@ -116,7 +116,7 @@ impl ImportSession {
         let import = self.import();
         // The query names only the object: with the import in it, SQLite may read all rows of the import for each object.
         let rows =
-            import_row::Entity::owned_by(import.user_id).filter(Column::MadeId.eq(id)).all(txn).await?;
+            import_row::Entity::owned_by(import.user_id).filter(Column::ObjectId.eq(id)).all(txn).await?;
         let created = |row: &import_row::Model| {
             row.import_id == import.id && row.kind == Some(kind) && row.has_created()
         };

@@ -28,7 +28,7 @@ impl ImportSession {
             .filter(import_row::Column::SourceId.eq(id))
             .one(txn)
             .await?;
-        Ok(row.and_then(|row| row.kind.zip(row.made_id)))
+        Ok(row.and_then(|row| row.kind.zip(row.object_id)))
     }
 
     /// Returns what a line of this import became, if it is of this kind.
@@ -60,7 +60,7 @@ impl ImportSession {
         }
         let row = import_row::Entity::within(self.import.user_id, self.import.id)
             .filter(import_row::Column::Kind.eq(kind))
-            .filter(import_row::Column::MadeId.eq(id));
+            .filter(import_row::Column::ObjectId.eq(id));
         Ok(row.one(db).await?.is_some())
     }
 

@@ -79,7 +79,7 @@ async fn delete_batch(
     let left: Vec<CollectionId> = left.into_tuple().all(txn).await?;
     let left_ids: HashSet<Uuid> = left.iter().map(|id| id.0).collect();
     let mut decisions = BatchDecisions::default();
-    for row in rows.iter().filter(|row| row.made_id.is_some_and(|id| !left_ids.contains(&id))) {
+    for row in rows.iter().filter(|row| row.object_id.is_some_and(|id| !left_ids.contains(&id))) {
         decisions.record(row.id, RowDecision::Deleted);
     }
     decisions.store(txn, import.user_id).await?;
@@ -94,7 +94,7 @@ async fn rows_that_created(
 ) -> Result<Vec<import_row::Model>, Error> {
     let rows = import_row::Entity::owned_by(import.user_id)
         .filter(import_row::Column::Kind.eq(ImportedKind::Collection))
-        .filter(import_row::Column::MadeId.is_in(ids.iter().map(|id| id.0)));
+        .filter(import_row::Column::ObjectId.is_in(ids.iter().map(|id| id.0)));
     let rows = rows.all(txn).await?.into_iter();
     Ok(rows.filter(|row| row.import_id == import.id && row.has_created()).collect())
 }
@@ -118,7 +118,7 @@ async fn lock_unchanged(
         current.contains_key(id)
             && current.get(id) == RowTrace::parse(row.detail.as_deref()).fingerprint.as_ref()
     };
-    let same = rows.iter().filter_map(|row| row.made_id.filter(|id| is_unchanged(row, id)));
+    let same = rows.iter().filter_map(|row| row.object_id.filter(|id| is_unchanged(row, id)));
     Ok(same.map(CollectionId).collect())
 }
 

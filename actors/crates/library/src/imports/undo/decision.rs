@@ -47,7 +47,7 @@ impl BatchDecisions {
             decided(self.retained).exec(txn).await?;
         }
         if !self.deleted.is_empty() {
-            let deleted = decided(self.deleted).col_expr(Column::MadeId, Expr::value(None::<Uuid>));
+            let deleted = decided(self.deleted).col_expr(Column::ObjectId, Expr::value(None::<Uuid>));
             deleted.exec(txn).await?;
         }
         Ok(())

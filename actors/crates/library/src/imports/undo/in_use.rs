@@ -106,10 +106,10 @@ async fn has_others(
     is_match: impl Fn(&Model) -> bool,
 ) -> Result<bool, Error> {
     for batch in objects.chunks(BATCH_ROWS) {
-        let rows = Entity::owned_by(row.user_id).filter(Column::MadeId.is_in(batch.iter().copied()));
+        let rows = Entity::owned_by(row.user_id).filter(Column::ObjectId.is_in(batch.iter().copied()));
         let rows = rows.all(txn).await?.into_iter();
         let own = rows.filter(|own| own.import_id == row.import_id && is_match(own));
-        let own: HashSet<Uuid> = own.filter_map(|own| own.made_id).collect();
+        let own: HashSet<Uuid> = own.filter_map(|own| own.object_id).collect();
         if batch.iter().any(|object| !own.contains(object)) {
             return Ok(true);
         }

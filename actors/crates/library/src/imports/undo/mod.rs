@@ -164,7 +164,7 @@ async fn next_batch(
 ) -> Result<Vec<import_row::Model>, Error> {
     let rows = import_row::Entity::within(import.user_id, import.id)
         .filter(import_row::Column::Line.lt(before))
-        .filter(import_row::Column::MadeId.is_not_null())
+        .filter(import_row::Column::ObjectId.is_not_null())
         .filter(import_row::Column::Detail.is_not_null())
         .filter(import_row::Column::Kind.is_in(phase.kinds().iter().copied()))
         .order_by_desc(import_row::Column::Line)
@@ -181,7 +181,7 @@ async fn lock_bookmarks(
 ) -> Result<(), Error> {
     let of_bookmarks =
         batch.iter().filter(|row| row.kind == Some(ImportedKind::Bookmark) && row.has_created());
-    let ids = of_bookmarks.filter_map(|row| row.made_id);
+    let ids = of_bookmarks.filter_map(|row| row.object_id);
     let rows = bookmark::Entity::owned_by(user).filter(bookmark::Column::Id.is_in(ids));
     bookmarks::lock(txn, rows).await.map(drop)
 }

@@ -26,7 +26,7 @@ pub async fn delete_if_unchanged(
     row: &Model,
     now: Timestamp,
 ) -> Result<RowDecision, Error> {
-    let (Some(kind), Some(id), user) = (row.kind, row.made_id, row.user_id) else {
+    let (Some(kind), Some(id), user) = (row.kind, row.object_id, row.user_id) else {
         return Ok(RowDecision::Deleted);
     };
     in_use::lock(txn, user, kind, id).await?;

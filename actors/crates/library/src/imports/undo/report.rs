@@ -58,8 +58,8 @@ pub async fn load_undo_report(
         .clone()
         .filter(Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Incidental]))
         .filter(Column::Kind.is_in(DELETED_KINDS));
-    let deleted = created.clone().filter(Column::MadeId.is_null());
-    let kept = created.filter(Column::MadeId.is_not_null()).filter(Column::Detail.is_null());
+    let deleted = created.clone().filter(Column::ObjectId.is_null());
+    let kept = created.filter(Column::ObjectId.is_not_null()).filter(Column::Detail.is_null());
     let additions = rows
         .filter(Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Updated]))
         .filter(Column::Detail.starts_with(ADDITION));

@@ -5,7 +5,7 @@ use sea_orm::entity::prelude::*;
 
 /// The content of a feed from its last successful fetch.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
-#[sea_orm(table_name = "feed_copy")]
+#[sea_orm(table_name = "feed_content")]
 pub struct Model {
     /// The source.
     #[sea_orm(primary_key, auto_increment = false)]
