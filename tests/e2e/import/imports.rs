@@ -417,7 +417,10 @@ async fn paused_import_fetches_nothing_until_resumed() {
     })
     .await;
     assert!(!waiting.is_empty(), "all were fetched before the pause");
-    assert!(waiting.iter().all(|job| job.queue_position.is_none()), "a page of a paused import has a queue position");
+    assert!(
+        waiting.iter().all(|job| job.queue_position.is_none()),
+        "a page of a paused import has a queue position"
+    );
     assert_eq!(fetched() + waiting.len(), 15);
 
     assert_eq!(post_step(&session, &id, "resume").await["status"], "done");
