@@ -14,7 +14,7 @@ pub struct Model {
     pub id: ActivityId,
     /// The user whose library was called.
     pub user_id: UserId,
-    /// Time of the call.
+    /// Time of the call; the view lists the latest calls first.
     pub at: Timestamp,
     /// The API that was called: REST or MCP.
     pub surface: Surface,

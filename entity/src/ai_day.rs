@@ -7,10 +7,10 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "ai_day")]
 pub struct Model {
-    /// The UTC day.
+    /// The UTC day on which the tokens were spent.
     #[sea_orm(primary_key, auto_increment = false)]
     pub day: Day,
-    /// Number of tokens.
+    /// Tokens of all users on this day. Once they reach the daily allowance, the AI pauses until midnight UTC.
     pub tokens: i64,
 }
 

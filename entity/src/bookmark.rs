@@ -11,7 +11,7 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "bookmark")]
 pub struct Model {
-    /// The bookmark.
+    /// Id of the bookmark; it does not change when the bookmark is deleted and restored.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: BookmarkId,
     /// The user who owns it.
@@ -28,7 +28,7 @@ pub struct Model {
     pub normalized_url: String,
     /// Whether it is a favourite.
     pub favorite: bool,
-    /// Whether it is archived.
+    /// Whether the user has archived it.
     pub archived: bool,
     /// Reading progress, 0 to 1.
     pub progress: f64,
@@ -49,6 +49,9 @@ crate::owned::owned_changes!();
 
 impl Entity {
     /// Sets `updated_at` of the bookmark of a document: clients that synchronise ask for what changed since a time.
+    ///
+    /// # Errors
+    /// [`DbErr`] when the database fails.
     pub async fn touch_for_document(
         db: &impl ConnectionTrait,
         user: UserId,
@@ -66,7 +69,7 @@ impl Entity {
     /// Records that bookmarks of a user changed now.
     ///
     /// # Errors
-    /// The database fails.
+    /// [`DbErr`] when the database fails.
     pub async fn touch(
         db: &impl ConnectionTrait,
         user: UserId,
@@ -81,7 +84,7 @@ impl Entity {
             .map(drop)
     }
 
-    /// The bookmarks of one user that are not deleted.
+    /// Returns the bookmarks of a user that are not deleted.
     pub fn owned_by(user: UserId) -> Select<Entity> {
         Self::with_deleted(user).filter(Column::DeletedAt.is_null())
     }

@@ -7,7 +7,7 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "bookmark_tag")]
 pub struct Model {
-    /// The bookmark.
+    /// The tagged bookmark. The row is deleted with it.
     #[sea_orm(primary_key, auto_increment = false)]
     pub bookmark_id: BookmarkId,
     /// The tag as the user wrote it.

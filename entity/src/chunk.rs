@@ -10,7 +10,7 @@ pub struct Model {
     /// The id of the passage, which is also the id of its point in the index.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ChunkId,
-    /// The document.
+    /// The document whose text contains the passage.
     pub document_id: DocumentId,
     /// The user who owns it.
     pub user_id: UserId,
@@ -28,7 +28,7 @@ pub struct Model {
     pub start_seconds: Option<f64>,
     /// End time in a recording.
     pub end_seconds: Option<f64>,
-    /// The text.
+    /// The text of the document from the start offset to the end offset.
     #[sea_orm(column_type = "Text")]
     pub text: String,
 }

@@ -8,19 +8,19 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "collection")]
 pub struct Model {
-    /// The collection.
+    /// Id of the collection; lists are sorted by it.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: CollectionId,
     /// The user who owns it.
     pub user_id: UserId,
     /// Its name; names may repeat.
     pub name: String,
-    /// Its description.
+    /// Description by the user, if there is one.
     #[sea_orm(column_type = "Text", nullable)]
     pub description: Option<String>,
-    /// The parent collection.
+    /// The collection that contains it; `None` at the top level.
     pub parent_id: Option<CollectionId>,
-    /// Creation time.
+    /// Time at which it was created.
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,

@@ -8,10 +8,10 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "collection_bookmark")]
 pub struct Model {
-    /// The collection.
+    /// The collection that contains the bookmark.
     #[sea_orm(primary_key, auto_increment = false)]
     pub collection_id: CollectionId,
-    /// The bookmark.
+    /// The bookmark, which may be in several collections.
     #[sea_orm(primary_key, auto_increment = false)]
     pub bookmark_id: BookmarkId,
     /// The user who owns both.

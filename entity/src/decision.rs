@@ -10,14 +10,14 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "decision")]
 pub struct Model {
-    /// The decision.
+    /// Id of the decision within the whole service.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: DecisionId,
     /// The user who owns it.
     pub user_id: UserId,
-    /// The project.
+    /// The project for which it was taken; the row is deleted with it.
     pub project_id: ProjectId,
-    /// Its title.
+    /// What was decided, in one line.
     pub title: String,
     /// The decision and its reasons.
     #[sea_orm(column_type = "Text")]
@@ -26,7 +26,7 @@ pub struct Model {
     pub status: DecisionStatus,
     /// Time since which the decision holds; `None` unless its status is decided.
     pub decided_at: Option<Timestamp>,
-    /// Creation time.
+    /// Time at which it was recorded, whatever its status.
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,

@@ -9,7 +9,7 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "document")]
 pub struct Model {
-    /// The document.
+    /// Id of the document; it is the same for every version of the text.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: DocumentId,
     /// The user who owns it.
@@ -27,15 +27,15 @@ pub struct Model {
     /// Its URL; `None` for uploads and notes, whose URL is their page in the web app.
     #[sea_orm(column_type = "Text", nullable)]
     pub url: Option<String>,
-    /// Its title.
+    /// Title that is shown: set by the user, or extracted from the source.
     #[sea_orm(column_type = "Text")]
     pub title: String,
-    /// Whether the user set the title, so that extraction does not overwrite it.
+    /// Whether the user set the title. Extraction does not overwrite such a title.
     pub has_user_title: bool,
-    /// Its author.
+    /// Names of the authors, if the source states them.
     #[sea_orm(column_type = "Text", nullable)]
     pub author: Option<String>,
-    /// Name of the site.
+    /// Name of the site, if the page states it.
     #[sea_orm(column_type = "Text", nullable)]
     pub site_name: Option<String>,
     /// Description from the metadata of the page.
@@ -53,7 +53,8 @@ pub struct Model {
     /// URL of its recording, if that differs from the URL of the document and of the entry.
     #[sea_orm(column_type = "Text", nullable)]
     pub recording_url: Option<String>,
-    /// What the text lacks, as a message for the user, such as pages of a PDF file that are pictures.
+    /// What is missing from the text, as a message for the user, such as pages of a PDF file that are pictures. `None` if the text is
+    /// complete. The API calls it `lacks`.
     #[sea_orm(column_type = "Text", nullable)]
     pub missing_content: Option<String>,
     /// ISO 639-1 code of its language, if it was detected.
@@ -66,8 +67,8 @@ pub struct Model {
     pub version: i32,
     /// The version whose passages are in the index; 0 if none are.
     pub indexed_version: i32,
-    /// The embedding model whose vectors are in the index for that version; if the index has lost them (version 0), the model that made
-    /// them.
+    /// The embedding model whose vectors are in the index for that version. If the index has lost them (version 0), it is the model
+    /// that computed them. `None` if the passages are indexed by their words only.
     pub embedding_model: Option<String>,
     /// Number of passages in the index for that version.
     pub indexed_passages: i32,
@@ -75,14 +76,14 @@ pub struct Model {
     pub indexed_at: Option<Timestamp>,
     /// Time at which passages or vectors were found to be missing from the index; `None` once both are restored.
     pub index_lost_at: Option<Timestamp>,
-    /// Processing state.
+    /// Whether the text is being processed, is readable, or could not be extracted.
     pub status: DocumentStatus,
     /// Why the last attempt failed, as a message for the user.
     #[sea_orm(column_type = "Text", nullable)]
     pub error: Option<String>,
     /// Time since which it is hidden because its bookmark was deleted.
     pub hidden_at: Option<Timestamp>,
-    /// Creation time.
+    /// Time at which the document was created, before any text was extracted.
     pub created_at: Timestamp,
     /// Time of the last change of the text.
     pub updated_at: Timestamp,

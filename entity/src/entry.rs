@@ -8,7 +8,7 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "entry")]
 pub struct Model {
-    /// The entry.
+    /// Id of the entry for this follower.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: EntryId,
     /// The user who owns it.
@@ -21,7 +21,7 @@ pub struct Model {
     pub key_hash: Vec<u8>,
     /// SHA-256 of the content that the feed gave last, so that updates are detected.
     pub content_hash: Vec<u8>,
-    /// URL of its page.
+    /// URL of its page, as the feed gives it.
     #[sea_orm(column_type = "Text")]
     pub url: String,
     /// The normalised URL, by which entries are compared; empty if the entry has no page.
@@ -30,13 +30,14 @@ pub struct Model {
     /// Its title in the feed.
     #[sea_orm(column_type = "Text")]
     pub title: String,
-    /// Its author.
+    /// Names of the authors, if the feed states them.
     #[sea_orm(column_type = "Text", nullable)]
     pub author: Option<String>,
     /// Short summary in plain text.
     #[sea_orm(column_type = "Text", nullable)]
     pub summary: Option<String>,
-    /// Whether the feed contains the whole text, so that the page need not be fetched.
+    /// Whether the document has the full text without the page: from the feed, a transcript, or content that was sent with a
+    /// bookmark. Otherwise the text is only the summary of the feed, until the page is fetched.
     pub has_full_text: bool,
     /// URL of the recording enclosed with it.
     #[sea_orm(column_type = "Text", nullable)]

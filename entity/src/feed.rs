@@ -8,10 +8,10 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "feed")]
 pub struct Model {
-    /// The feed.
+    /// Id of the feed for this follower.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: FeedId,
-    /// The follower.
+    /// The user who follows the feed.
     pub user_id: UserId,
     /// The source that is fetched for it; a user follows a source at most once.
     pub source_id: FeedSourceId,

@@ -7,10 +7,10 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "feed_content")]
 pub struct Model {
-    /// The source.
+    /// The source from which it was fetched.
     #[sea_orm(primary_key, auto_increment = false)]
     pub source_id: FeedSourceId,
-    /// The feed as JSON.
+    /// The parsed feed, as JSON of the type `Feed` of crate parse.
     #[sea_orm(column_type = "Text")]
     pub body: String,
 }

@@ -9,13 +9,13 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "feed_source")]
 pub struct Model {
-    /// The source.
+    /// Id of the source; users see only the ids of their own feeds.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: FeedSourceId,
     /// The normalised URL, by which sources are compared and which is fetched.
     #[sea_orm(column_type = "Text", unique)]
     pub url: String,
-    /// Title of the feed.
+    /// Title that the feed states about itself.
     #[sea_orm(column_type = "Text", nullable)]
     pub title: Option<String>,
     /// URL of the site to which the feed belongs.

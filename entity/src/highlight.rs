@@ -8,26 +8,26 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "highlight")]
 pub struct Model {
-    /// The highlight.
+    /// Id of the highlight; a project may refer to it.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: HighlightId,
     /// The user who owns it.
     pub user_id: UserId,
-    /// The bookmark.
+    /// The bookmark in whose document it is.
     pub bookmark_id: BookmarkId,
-    /// The highlighted text.
+    /// The highlighted text, as it was when it was highlighted.
     #[sea_orm(column_type = "Text")]
     pub text: String,
     /// The user's note on the highlight.
     #[sea_orm(column_type = "Text", nullable)]
     pub note: Option<String>,
-    /// Name of its colour.
+    /// Name of its colour, if the user chose one.
     pub color: Option<String>,
     /// Start offset in the text of the document, in Unicode scalar values.
     pub start_offset: i32,
     /// End offset in the text of the document, in Unicode scalar values.
     pub end_offset: i32,
-    /// Creation time.
+    /// Time at which the text was highlighted.
     pub created_at: Timestamp,
 }
 

@@ -76,9 +76,9 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A user account.
+    /// A user account, the owner of a library.
     UserId,
-    /// A signed-in browser.
+    /// A session of a signed-in browser.
     SessionId,
     /// An API key; it does not change when the secret is rotated.
     KeyId,
@@ -94,27 +94,27 @@ ids! {
     ChunkId,
     /// A highlight in a document.
     HighlightId,
-    /// A collection of bookmarks.
+    /// A collection of bookmarks, possibly within another one.
     CollectionId,
     /// A note: on a bookmark, or of a project.
     NoteId,
-    /// A followed feed.
+    /// A feed as one user follows it.
     FeedId,
     /// A feed source, shared by all followers.
     FeedSourceId,
     /// An entry of a followed feed.
     EntryId,
-    /// A project.
+    /// A project with its items, notes and decisions.
     ProjectId,
     /// An item of a project.
     ProjectItemId,
     /// A decision of a project.
     DecisionId,
-    /// A durable background job.
+    /// A durable background job; see crate `jobs`.
     JobId,
     /// A row of the activity view.
     ActivityId,
-    /// An in-app notice.
+    /// An in-app notice about a connection or a key.
     NoticeId,
     /// An import of a file.
     ImportId,
@@ -122,9 +122,9 @@ ids! {
     ImportRowId,
     /// An export of a library.
     ExportId,
-    /// An answer in progress.
+    /// An answer of a model that is in progress.
     AnswerId,
-    /// An announced upload.
+    /// An upload, from its announcement on.
     UploadId,
     /// A file in the blob store.
     FileId,

@@ -9,7 +9,7 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "import")]
 pub struct Model {
-    /// The import.
+    /// Id of the import, by which its progress is read.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ImportId,
     /// The user who owns it.
@@ -17,7 +17,7 @@ pub struct Model {
     /// Name of the file as it was uploaded, without its folders.
     #[sea_orm(column_type = "Text", nullable)]
     pub file_name: Option<String>,
-    /// Processing state.
+    /// Where the import, or its undo, stands.
     pub state: ImportState,
     /// Whether it is a dry run, which reports the result and changes nothing.
     pub dry_run: bool,
@@ -26,13 +26,13 @@ pub struct Model {
     /// Columns of a table that are ignored, as a JSON list.
     #[sea_orm(column_type = "Text", nullable)]
     pub unread_columns: Option<String>,
-    /// Number of processed rows.
+    /// Number of rows that were processed, with any result. The import continues after them.
     pub done: i64,
-    /// Number of created objects.
+    /// Number of objects that it created.
     pub created: i32,
     /// Number of existing objects that were updated.
     pub updated: i32,
-    /// Number of skipped rows.
+    /// Number of rows that could not be imported.
     pub skipped: i32,
     /// Skipped rows that are not stored one by one, as JSON: their number by reason.
     #[sea_orm(column_type = "Text", nullable)]
@@ -42,7 +42,7 @@ pub struct Model {
     /// Why it failed, as a message for the user.
     #[sea_orm(column_type = "Text", nullable)]
     pub error: Option<String>,
-    /// Time of the request.
+    /// Time at which the user requested it.
     pub created_at: Timestamp,
     /// Time at which it ended.
     pub finished_at: Option<Timestamp>,

@@ -8,16 +8,16 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "import_row")]
 pub struct Model {
-    /// The row.
+    /// Id of the row in this table; the file does not contain it.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ImportRowId,
-    /// The import.
+    /// The import to which the row belongs.
     pub import_id: ImportId,
     /// The user who owns it.
     pub user_id: UserId,
     /// Line in the file, from 1.
     pub line: i64,
-    /// The result.
+    /// What the import did with the row.
     pub outcome: RowOutcome,
     /// Kind of the object; `None` if the row was skipped.
     pub kind: Option<ImportedKind>,

@@ -9,7 +9,7 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "job")]
 pub struct Model {
-    /// The job.
+    /// Id of the job; the spread of retry delays depends on it.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: JobId,
     /// The user for whom it runs.
@@ -18,19 +18,20 @@ pub struct Model {
     pub kind: String,
     /// Id of the object of the work, such as a document or an import.
     pub subject: Uuid,
-    /// State in the queue.
+    /// Whether it is queued, under a lease, finished, or given up.
     pub state: JobState,
     /// The track on which it waits; the `jobs` crate declares the numbers.
     pub track: i16,
     /// Lower values run first: work that a user waits for runs before a backlog.
     pub priority: i16,
-    /// Position among the waiting jobs of the track with this priority; `None` while it runs or waits for `run_at`.
+    /// Virtual start time among the due jobs of the track with this priority, for fairness among users: the lowest runs first.
+    /// `None` while the job runs or waits for `run_at`.
     pub queue_position: Option<i64>,
     /// Earliest time of the next attempt.
     pub run_at: Timestamp,
-    /// Number of attempts begun.
+    /// Number of attempts that were begun since the last progress or request.
     pub attempts: i32,
-    /// Number of times that the process died while working on it, since its last progress.
+    /// Number of attempts since the last progress during which the process crashed.
     pub crashes: i32,
     /// Progress of a long job, in units that depend on its kind.
     pub progress: i32,
@@ -43,7 +44,7 @@ pub struct Model {
     /// Why the last attempt failed, as a message for the user.
     #[sea_orm(column_type = "Text", nullable)]
     pub error: Option<String>,
-    /// Time of the request.
+    /// Time at which it was first requested.
     pub created_at: Timestamp,
     /// Time at which it ended, with or without success.
     pub finished_at: Option<Timestamp>,

@@ -78,7 +78,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// State of an import.
+    /// State of an import and of its undo.
     ImportState {
         /// Its rows are being imported.
         Running = "running",
@@ -86,11 +86,11 @@ kinds! {
         DryRunDone = "checked",
         /// Paused, together with the fetching of its pages, until it is resumed.
         Paused = "paused",
-        /// Every row was imported.
+        /// Every row was processed; some may have been skipped.
         Done = "done",
-        /// It failed.
+        /// It stopped before the end and can be resumed.
         Failed = "failed",
-        /// It is being undone.
+        /// Its objects are being deleted again.
         Undoing = "undoing",
         /// Its undo stopped before the end and can be started again.
         HalfUndone = "half_undone",
@@ -99,28 +99,28 @@ kinds! {
     }
     /// Result of a row of an import.
     RowOutcome {
-        /// An object was created.
+        /// The row created an object.
         Created = "created",
         /// An existing object was updated.
         Updated = "updated",
-        /// The row was skipped.
+        /// The row was not imported; its detail is the reason.
         Skipped = "skipped",
         /// An object was created for another row, such as a collection for a folder.
         Incidental = "incidental",
     }
     /// Kind of object of a row of an import.
     ImportedKind {
-        /// A bookmark.
+        /// A saved page or an uploaded file.
         Bookmark = "bookmark",
-        /// A collection.
+        /// A collection of bookmarks.
         Collection = "collection",
-        /// A followed feed.
+        /// A feed that the user follows.
         Feed = "feed",
         /// An entry of a feed.
         Entry = "entry",
-        /// A highlight.
+        /// A highlight in a bookmark.
         Highlight = "highlight",
-        /// A project.
+        /// A project without its contents.
         Project = "project",
         /// A decision of a project.
         Decision = "decision",
@@ -129,31 +129,31 @@ kinds! {
         /// An item of a project.
         Item = "item",
     }
-    /// State of an export.
+    /// State of an export; a user has one running export at most.
     ExportState {
         /// The file is being written.
         Running = "running",
-        /// The file is complete.
+        /// The file is complete and can be downloaded.
         Done = "done",
         /// It failed.
         Failed = "failed",
     }
     /// The two kinds of API key.
     KeyKind {
-        /// For the REST API.
+        /// For the REST API; the MCP server refuses it.
         Rest = "rest",
         /// For the MCP server; carries the scope `mcp`.
         Mcp = "mcp",
     }
     /// Kind of source of a document (contract.md, section 1).
     ContentType {
-        /// A web page.
+        /// A web page, or a text that was supplied.
         Article = "article",
-        /// A PDF file.
+        /// A PDF file, fetched or uploaded.
         Pdf = "pdf",
-        /// An audio recording.
+        /// An audio recording, whose text is its transcript.
         Audio = "audio",
-        /// A video.
+        /// A video, whose text is the transcript of its sound.
         Video = "video",
         /// A note of the user.
         Note = "note",
@@ -162,26 +162,26 @@ kinds! {
     DocumentStatus {
         /// Extraction or indexing is not finished.
         Processing = "processing",
-        /// Readable and searchable.
+        /// The text is readable and searchable.
         Ready = "ready",
         /// The last attempt failed; a later attempt may still succeed.
         Failed = "failed",
     }
-    /// Kind of a bookmark.
+    /// What a bookmark was created from.
     BookmarkKind {
-        /// A saved URL.
+        /// A URL that the user saved.
         Page = "page",
         /// A file uploaded by the user.
         Upload = "upload",
     }
     /// Format of the content that was sent with a save.
     SourceFormat {
-        /// HTML of a page.
+        /// HTML, from which the article is extracted.
         Html = "html",
-        /// Plain text.
+        /// Plain text, which is taken as it is.
         Text = "text",
     }
-    /// Status of a project.
+    /// Whether a project can be changed.
     ProjectStatus {
         /// It accepts items, notes and decisions.
         Active = "active",
@@ -205,48 +205,48 @@ kinds! {
     ItemRole {
         /// A source that the project is about.
         Source = "source",
-        /// Background information.
+        /// Background information, which the project is not about.
         Background = "background",
     }
-    /// Status of a decision.
+    /// How far a decision has been taken.
     DecisionStatus {
         /// Proposed and not decided yet.
         Proposed = "proposed",
-        /// In force.
+        /// Decided and in force.
         Decided = "decided",
-        /// Rejected.
+        /// Rejected, and kept as a record.
         Rejected = "rejected",
     }
     /// State of a durable job.
     JobState {
-        /// Due at its `run_at`.
+        /// Waits for its `run_at`, or for a free slot of its track.
         Queued = "queued",
         /// Claimed by a worker, until its lease ends.
         Running = "running",
-        /// Finished.
+        /// Finished; the row is removed after some time.
         Done = "done",
         /// Failed permanently; kept with its reason.
         Dead = "dead",
     }
     /// The two APIs whose calls are counted and logged.
     Surface {
-        /// REST v1 and v2.
+        /// The REST API, v1 and v2.
         Rest = "rest",
-        /// The MCP server.
+        /// The MCP server, whose tool calls are counted.
         Mcp = "mcp",
     }
     /// Client authentication method at the token endpoint (RFC 7591, section 2).
     ClientAuth {
-        /// None: a public client.
+        /// None: a public client, which has no secret.
         None = "none",
         /// A secret in the request body.
         Post = "client_secret_post",
         /// A secret in the `Authorization` header.
         Basic = "client_secret_basic",
     }
-    /// State of a connection.
+    /// State of the connection of a user and an application.
     GrantState {
-        /// Its tokens are valid.
+        /// Connected: its tokens are valid until they expire.
         Connected = "connected",
         /// Ended by the user, or because the account ended.
         Disconnected = "disconnected",
@@ -255,16 +255,16 @@ kinds! {
     }
     /// State of an authorization code. A code can be presented once, whether that succeeds or not.
     CodeState {
-        /// Not presented yet.
+        /// Issued and not presented yet.
         Issued = "issued",
-        /// Presented without success.
+        /// Presented without success, so it is invalid.
         Spent = "spent",
-        /// Exchanged for a connection.
+        /// Exchanged for the tokens of a connection.
         Redeemed = "redeemed",
     }
     /// State of a token. An access token stays `Issued`: it ends when it expires or its connection ends.
     TokenState {
-        /// Not exchanged yet.
+        /// Issued and not exchanged for others.
         Issued = "issued",
         /// A refresh token that was exchanged for the next pair.
         Spent = "spent",
@@ -296,11 +296,11 @@ kinds! {
     }
     /// Groups of the AI budget (contract.md, section 4).
     BudgetGroup {
-        /// Answers to questions.
+        /// Answers to questions about the library.
         Chat = "chat",
         /// Embedding of passages and queries.
         Embedding = "embedding",
-        /// Transcription of recordings.
+        /// Transcription of recordings to text.
         Transcription = "transcription",
     }
 }

@@ -15,7 +15,7 @@ pub struct Model {
     pub user_id: UserId,
     /// Bytes of all counted texts, in UTF-8.
     pub bytes: i64,
-    /// Number of stored Idempotency-Keys.
+    /// Number of stored Idempotency-Keys, with or without a stored response.
     pub responses: i64,
     /// Bytes of the responses that are stored with them.
     pub response_bytes: i64,

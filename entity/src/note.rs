@@ -8,7 +8,7 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "note")]
 pub struct Model {
-    /// The note.
+    /// Id of the note; its document has a separate id.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: NoteId,
     /// The user who owns it.
@@ -19,14 +19,14 @@ pub struct Model {
     pub bookmark_id: Option<BookmarkId>,
     /// The project to which it belongs.
     pub project_id: Option<ProjectId>,
-    /// Its title.
+    /// Title, which is also the title of its document.
     pub title: String,
-    /// Its text, as Markdown.
+    /// Text as Markdown, from which the document text is made.
     #[sea_orm(column_type = "Text")]
     pub body: String,
     /// Whether it is listed first and included in the context for assistants.
     pub pinned: bool,
-    /// Creation time.
+    /// Time at which it was written.
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,

@@ -12,17 +12,17 @@ pub struct Model {
     /// The notice; ids sort by creation time.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: NoticeId,
-    /// The recipient.
+    /// The user to whom it is shown.
     pub user_id: UserId,
-    /// Kind of event.
+    /// Kind of the event that it reports.
     pub kind: NoticeKind,
-    /// Title, one line.
+    /// Title in one line; also the subject of the e-mail.
     pub title: String,
     /// Body, one or two sentences.
     pub body: String,
     /// Name of the client that caused the event.
     pub client: Option<String>,
-    /// Creation time.
+    /// Time of the event; the latest notices are listed first.
     pub created_at: Timestamp,
     /// Time at which the user read it.
     pub read_at: Option<Timestamp>,

@@ -9,7 +9,7 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "oauth_client")]
 pub struct Model {
-    /// The `client_id`.
+    /// The `client_id` of a client that registered dynamically. A client with a metadata document uses its URL instead.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ClientId,
     /// Name that the client gave itself; it is not verified.

@@ -6,14 +6,14 @@ use crate::scope::Scopes;
 use crate::time::Timestamp;
 use sea_orm::entity::prelude::*;
 
-/// An authorization code.
+/// An authorization code (RFC 6749, section 4.1.2). It can be presented once.
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "oauth_code")]
 pub struct Model {
-    /// SHA-256 of the code.
+    /// SHA-256 of the code; the code itself is not stored.
     #[sea_orm(primary_key, auto_increment = false)]
     pub hash: Vec<u8>,
-    /// The user who consented.
+    /// The user who consented to the connection.
     pub user_id: UserId,
     /// The client to which it was issued.
     pub client_id: ClientId,
@@ -21,13 +21,13 @@ pub struct Model {
     pub redirect_uri: String,
     /// PKCE challenge: SHA-256 of the code verifier, in base64url.
     pub challenge: String,
-    /// The granted scopes.
+    /// The scopes to which the user consented.
     pub scopes: Scopes,
-    /// Time of issue.
+    /// Time at which it was issued.
     pub issued_at: Timestamp,
-    /// Expiry time.
+    /// Time after which it is refused.
     pub expires_at: Timestamp,
-    /// Whether it was used.
+    /// Whether it was presented, and with what result.
     pub state: CodeState,
     /// Token family of the connection for which it was exchanged; `None` until then.
     pub token_family: Option<i64>,

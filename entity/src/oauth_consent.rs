@@ -24,7 +24,7 @@ pub struct Model {
     pub state: String,
     /// PKCE challenge: SHA-256 of the code verifier, in base64url.
     pub challenge: String,
-    /// The offered scopes.
+    /// The scopes that the page offers; the user may decline some.
     pub scopes: Scopes,
     /// Expiry time of the page.
     pub expires_at: Timestamp,

@@ -15,7 +15,7 @@ pub struct Model {
     pub id: GrantId,
     /// The user who connected it.
     pub user_id: UserId,
-    /// The connected application.
+    /// The application that the user connected.
     pub client_id: ClientId,
     /// Whether it is still connected.
     pub state: GrantState,

@@ -10,22 +10,22 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "oauth_token")]
 pub struct Model {
-    /// SHA-256 of the token.
+    /// SHA-256 of the token; the token itself is not stored.
     #[sea_orm(primary_key, auto_increment = false)]
     pub hash: Vec<u8>,
-    /// The connection.
+    /// The connection for which it was issued.
     pub grant_id: GrantId,
     /// Token family of the connection when it was issued; the token is invalid once the connection has a later one.
     pub token_family: i64,
-    /// Access or refresh token.
+    /// Whether it is an access or a refresh token.
     pub kind: TokenKind,
     /// Its scopes; an access token may have fewer than its connection.
     pub scopes: Scopes,
-    /// Time of issue.
+    /// Time at which it was issued.
     pub issued_at: Timestamp,
-    /// Expiry time.
+    /// Time after which it is refused.
     pub expires_at: Timestamp,
-    /// Whether it was exchanged.
+    /// Whether it was exchanged for the next pair of tokens.
     pub state: TokenState,
 }
 

@@ -24,7 +24,7 @@ pub enum Plan {
 }
 
 impl Plan {
-    /// All plans, smallest first.
+    /// All plans, the one with the lowest limits first.
     pub const ALL: [Plan; 3] = [Plan::Free, Plan::Pro, Plan::Research];
 
     /// Returns whether the plan includes the REST API.

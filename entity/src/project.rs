@@ -9,14 +9,14 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "project")]
 pub struct Model {
-    /// The project.
+    /// Id of the project within the whole service.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ProjectId,
     /// The user who owns it.
     pub user_id: UserId,
     /// Its name; names may repeat.
     pub name: String,
-    /// Its description.
+    /// Description by the user, if there is one.
     #[sea_orm(column_type = "Text", nullable)]
     pub description: Option<String>,
     /// Instructions for assistants; may be empty.
@@ -24,7 +24,7 @@ pub struct Model {
     pub instructions: String,
     /// Whether it is active or archived.
     pub status: ProjectStatus,
-    /// Creation time.
+    /// Time at which it was created.
     pub created_at: Timestamp,
     /// Time of the last change of the project or its contents; lists are sorted by it.
     pub updated_at: Timestamp,

@@ -11,12 +11,12 @@ use sea_orm::{Condition, JoinType, QuerySelect, RelationDef};
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "project_item")]
 pub struct Model {
-    /// The item.
+    /// Id of the item; the object that it refers to has a separate id.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ProjectItemId,
     /// The user who owns it.
     pub user_id: UserId,
-    /// The project.
+    /// The project to which the item belongs.
     pub project_id: ProjectId,
     /// The kind of reference by which it was added.
     pub kind: ItemKind,
@@ -24,7 +24,7 @@ pub struct Model {
     pub object_id: Uuid,
     /// The document with its text; for a highlight, the document that contains it.
     pub document_id: DocumentId,
-    /// The highlight.
+    /// The highlight, if the item is one.
     pub highlight_id: Option<HighlightId>,
     /// Its role in the project.
     pub role: ItemRole,

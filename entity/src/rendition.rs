@@ -7,7 +7,7 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "rendition")]
 pub struct Model {
-    /// The document.
+    /// The document that is displayed.
     #[sea_orm(primary_key, auto_increment = false)]
     pub document_id: DocumentId,
     /// The user who owns it.
@@ -15,7 +15,7 @@ pub struct Model {
     /// The text as sanitised HTML; `None` if the source had no markup.
     #[sea_orm(column_type = "Text", nullable)]
     pub html: Option<String>,
-    /// Its headings, as JSON.
+    /// Headings with their levels and offsets, as JSON.
     #[sea_orm(column_type = "Text")]
     pub outline: String,
 }

@@ -33,7 +33,7 @@ macro_rules! scopes {
 scopes! {
     /// Using the key with the MCP server.
     Mcp = "mcp",
-    /// Search, documents, chunks, transcripts.
+    /// Searching, and reading documents with their chunks and transcripts.
     ReadLibrary = "read:library",
     /// Questions that are answered by a model.
     AskLibrary = "ask:library",
@@ -41,13 +41,13 @@ scopes! {
     ReadProjects = "read:projects",
     /// Adding items and notes to projects.
     WriteProjects = "write:projects",
-    /// Uploads.
+    /// Announcing and completing uploads.
     WriteUploads = "write:uploads",
     /// Reading bookmarks through REST v1.
     ReadBookmarks = "read:bookmarks",
     /// Changing bookmarks through REST v1; the tool add_bookmark.
     WriteBookmarks = "write:bookmarks",
-    /// The tool create_note.
+    /// Writing notes with the MCP tool create_note.
     WriteNotes = "write:notes",
     /// Reading collections through REST v1.
     ReadCollections = "read:collections",

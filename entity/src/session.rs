@@ -8,14 +8,14 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "session")]
 pub struct Model {
-    /// The session.
+    /// Id of the session; the cookie contains a secret instead.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: SessionId,
     /// The user who is signed in.
     pub user_id: UserId,
     /// SHA-256 of the secret in the cookie; unique.
     pub secret_hash: Vec<u8>,
-    /// Time of the sign-in.
+    /// Time at which the user signed in.
     pub created_at: Timestamp,
     /// Expiry time, unless the session is used again.
     pub expires_at: Timestamp,

@@ -8,12 +8,12 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "source")]
 pub struct Model {
-    /// The document.
+    /// The document whose text is extracted from it.
     #[sea_orm(primary_key, auto_increment = false)]
     pub document_id: DocumentId,
     /// The user who owns it.
     pub user_id: UserId,
-    /// Format of the content.
+    /// Whether the content is HTML or plain text.
     pub format: SourceFormat,
     /// The content as it was received.
     #[sea_orm(column_type = "Text")]

@@ -11,7 +11,7 @@ use sea_orm::sea_query::{Query, SelectStatement};
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "stored_file")]
 pub struct Model {
-    /// The file.
+    /// Id of the file, from which its path is derived.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: FileId,
     /// The upload whose content this is; `None` while it is received, and once it is no longer needed.
@@ -29,8 +29,8 @@ pub struct Model {
     /// Its path in the store, derived from the id alone.
     #[sea_orm(column_type = "Text")]
     pub path: String,
-    /// Time until which a file without an owner is not removed, because it is being written. For a fetched recording: time of the last
-    /// use.
+    /// Time before which a file without an owner is not removed, because it is being written or its removal failed. For a fetched
+    /// recording it is the time of the last use.
     pub keep_until: Timestamp,
     /// Whether it is being removed; then it cannot be assigned to an owner.
     pub is_being_deleted: bool,

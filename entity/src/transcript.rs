@@ -7,7 +7,7 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "transcript")]
 pub struct Model {
-    /// The document.
+    /// The document whose recording is transcribed.
     #[sea_orm(primary_key, auto_increment = false)]
     pub document_id: DocumentId,
     /// The version of the text that it will be.
@@ -17,17 +17,17 @@ pub struct Model {
     pub user_id: UserId,
     /// Identity of the recording: a transcription is continued only with the recording with which it was begun.
     pub recording: String,
-    /// Name of the model.
+    /// Name of the transcription model; empty for a transcript that was imported.
     pub model: String,
     /// ISO 639-1 code of its language, once it was detected with certainty.
     pub language: Option<String>,
     /// Number of samples (16,000 per second) whose segments are stored.
     pub transcribed_samples: i64,
-    /// Number of those samples that the transcriber refused.
+    /// Number of those samples in windows that the transcription service refused. They have no text.
     pub refused_samples: i64,
-    /// Number of stored segments.
+    /// Number of segments that are stored so far.
     pub segments: i32,
-    /// Progress, 0 to 1.
+    /// Share of the recording that is transcribed, 0 to 1.
     pub progress: f64,
     /// Whether the whole recording is transcribed.
     pub finished: bool,

@@ -9,7 +9,7 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "upload")]
 pub struct Model {
-    /// The upload.
+    /// Id of the upload, which is part of its signed URL.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: UploadId,
     /// The user who owns it.
@@ -17,12 +17,12 @@ pub struct Model {
     /// File name given by the user; never part of a path.
     #[sea_orm(column_type = "Text")]
     pub filename: String,
-    /// The announced media type.
+    /// Media type that the client announced.
     #[sea_orm(column_type = "Text")]
     pub content_type: String,
     /// The announced length in bytes.
     pub bytes: i64,
-    /// Time of the announcement.
+    /// Time at which the client announced it.
     pub created_at: Timestamp,
     /// Expiry time of the upload URL.
     pub expires_at: Timestamp,
@@ -34,9 +34,9 @@ pub struct Model {
     pub sha256: Option<String>,
     /// Time at which its document and bookmark were created.
     pub completed_at: Option<Timestamp>,
-    /// The document.
+    /// The document that was created from it; `None` before it is completed.
     pub document_id: Option<DocumentId>,
-    /// The bookmark.
+    /// The bookmark that was created for it; `None` before it is completed.
     pub bookmark_id: Option<BookmarkId>,
 }
 

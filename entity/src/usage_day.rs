@@ -10,10 +10,10 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "usage_day")]
 pub struct Model {
-    /// The user.
+    /// The user whose calls are counted.
     #[sea_orm(primary_key, auto_increment = false)]
     pub user_id: UserId,
-    /// The UTC day.
+    /// The UTC day of the calls.
     #[sea_orm(primary_key, auto_increment = false)]
     pub day: Day,
     /// The API that was called: REST or MCP.

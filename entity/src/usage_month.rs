@@ -9,10 +9,10 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "usage_month")]
 pub struct Model {
-    /// The user.
+    /// The user who spent the budget.
     #[sea_orm(primary_key, auto_increment = false)]
     pub user_id: UserId,
-    /// The UTC month.
+    /// The UTC month in which it was spent.
     #[sea_orm(primary_key, auto_increment = false)]
     pub month: Month,
     /// The group of the budget.
@@ -20,7 +20,7 @@ pub struct Model {
     pub budget_group: BudgetGroup,
     /// Number of uses, such as answers or recordings.
     pub times: i64,
-    /// Number of tokens.
+    /// Number of tokens, as counted towards the AI budget.
     pub tokens: i64,
 }
 

@@ -9,20 +9,20 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
 #[sea_orm(table_name = "user")]
 pub struct Model {
-    /// The user.
+    /// Id of the account, to which every owned row refers.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: UserId,
     /// E-mail address, in lower case; unique.
     pub email: String,
-    /// Display name.
+    /// Display name, if the account has one.
     pub name: Option<String>,
     /// Argon2id hash of the password, as a PHC string.
     pub password_hash: String,
-    /// Its plan.
+    /// The plan, which determines scopes and limits.
     pub plan: Plan,
     /// Time at which an operator disabled the account; `None` if it is enabled.
     pub disabled_at: Option<Timestamp>,
-    /// Creation time.
+    /// Time at which the account was created.
     pub created_at: Timestamp,
 }
 

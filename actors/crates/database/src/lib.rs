@@ -105,7 +105,7 @@ const MAX_STATEMENT_VALUES: usize = 32_766;
 /// given where it skips some.
 ///
 /// # Errors
-/// A statement fails; rows of the statements before it are inserted.
+/// [`DbErr`] when a statement fails. Outside of a transaction the rows of the statements before it stay inserted.
 pub async fn insert_all<E: EntityTrait>(
     db: &impl ConnectionTrait,
     rows: impl IntoIterator<Item = E::Model>,
@@ -114,11 +114,11 @@ pub async fn insert_all<E: EntityTrait>(
 where
     E::Model: IntoActiveModel<E::ActiveModel>,
 {
-    let at_once = MAX_STATEMENT_VALUES / E::Column::iter().count().max(1);
+    let rows_per_statement = MAX_STATEMENT_VALUES / E::Column::iter().count().max(1);
     let mut rows = rows.into_iter().map(IntoActiveModel::into_active_model).peekable();
     let mut made = 0;
     while rows.peek().is_some() {
-        let mut insert = E::insert_many(rows.by_ref().take(at_once));
+        let mut insert = E::insert_many(rows.by_ref().take(rows_per_statement));
         if let Some(conflict) = conflict {
             insert = insert.on_conflict(conflict.clone());
         }
@@ -233,7 +233,7 @@ impl Db {
         }
     }
 
-    /// Returns the connections for reads.
+    /// Returns the connections for reads, which continue while writes are stopped.
     pub fn read(&self) -> &Connection {
         &self.read
     }
@@ -243,7 +243,7 @@ impl Db {
         &self.write
     }
 
-    /// Returns the state of the storage.
+    /// Returns the state of the storage, which all clones share.
     pub fn health(&self) -> &StorageHealth {
         &self.health
     }
@@ -324,7 +324,7 @@ impl Db {
         }
     }
 
-    /// Brings the tables up to date.
+    /// Applies the migrations that were not applied yet.
     ///
     /// # Errors
     /// The database takes no writes, or a migration fails; on SQLite nothing is changed then.
@@ -336,6 +336,7 @@ impl Db {
             return txn.commit().await;
         }
         let jobs = self.for_jobs();
+        // The lock belongs to this transaction. The migrations run on another connection of the pool, each in its own transaction.
         let guard = jobs.write.pool.begin().await?;
         // The migration of another node, and this one, may take longer than any request.
         for timeout in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
@@ -343,14 +344,15 @@ impl Db {
         }
         guard.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")).await?;
         let done = Migrator::up(&jobs.write.pool, None).await;
+        // Releases the lock, also after a failure.
         guard.commit().await?;
         done
     }
 }
 
 async fn sqlite(url: &str) -> Result<Db, DbErr> {
-    // The writer comes first: it makes the file and turns the write-ahead log on. Its commits reach the disk before
-    // they are acknowledged (synchronous FULL).
+    // The writer comes first: it creates the file and turns the write-ahead log on. Its commits reach the disk before they are
+    // acknowledged (synchronous FULL).
     let health = Arc::new(StorageHealth::default());
     let writer = || guarded(pool(url, 1, "FULL"), &health);
     let reader = || checking_files(pool(url, MAX_READERS, "NORMAL"), &health);
@@ -423,7 +425,9 @@ fn pool(url: &str, connections: u32, synchronous: &'static str) -> ConnectOption
                 .pragma("journal_mode", "WAL")
                 .pragma("synchronous", synchronous)
                 .pragma("foreign_keys", "ON")
+                // Deleted texts are overwritten with zeros, so that a copy of the file does not contain them.
                 .pragma("secure_delete", "ON")
+                // 64 MiB: a log that a long read let grow is truncated to this size after a checkpoint.
                 .pragma("journal_size_limit", "67108864")
                 .busy_timeout(BUSY_TIMEOUT)
         });

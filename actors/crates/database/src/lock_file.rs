@@ -19,9 +19,9 @@ use super::with_suffix;
 enum LockState {
     /// Unknown: the file could not be opened or locked yet.
     Unknown,
-    /// Another process has it.
+    /// Another process has the lock.
     Elsewhere,
-    /// This process has it, as long as the file is open.
+    /// This process has the lock, as long as the file is open.
     Held(File),
 }
 
@@ -92,6 +92,7 @@ impl LockFile {
     fn make(&self) -> io::Result<File> {
         let database = fs::metadata(&self.database)?;
         let writers = database.mode() & 0o222;
+        // A lock needs the right to read (`0o4`), which is one bit left of the right to write (`0o2`).
         let rights = 0o600 | writers | (writers << 1);
         let file = File::options().read(true).write(true).create_new(true).mode(rights).open(&self.path)?;
         if let Err(cause) = give_to(&file, rights, &database) {

@@ -25,11 +25,11 @@ const COMPANIONS: [&str; 2] = [LOG_SUFFIX, "-shm"];
 /// The state of the path of an open database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DatabasePath {
-    /// The open file.
+    /// The path leads to the open file.
     Own,
-    /// No file.
+    /// There is no file at the path.
     Free,
-    /// Another file.
+    /// Another file is at the path.
     Taken,
 }
 
@@ -139,6 +139,7 @@ impl Db {
         let files = OpenFiles::of(&database).map_err(|cause| {
             DbErr::Custom(format!("could not inspect the file {}: {cause}", database.display()))
         })?;
+        // From here on a new connection must find the file that is open now.
         self.create_no_more();
         self.health.note_files(files);
         Ok(())

@@ -56,18 +56,19 @@ pub(super) struct PoolsByWork {
 }
 
 impl PoolsByWork {
-    /// Returns every pool.
+    /// Returns the pools of all kinds of work, to close them.
     pub fn all(&self) -> Vec<DatabaseConnection> {
         let pools = [&self.api, &self.accounts, &self.jobs];
         pools.into_iter().flat_map(|pools| [pools.read.pool.clone(), pools.write.pool.clone()]).collect()
     }
 }
 
-/// Opens the database.
+/// Opens the pools of all kinds of work. Only the pools for requests connect now; the others connect on demand.
 pub(super) async fn connect(url: &str) -> Result<Db, DbErr> {
     let health = Arc::default();
     let api = match open(url, API_POOLS, Opening::AtOnce, &health).await {
         Ok(pools) => pools,
+        // The pool reports only a timeout, whatever the server answered.
         Err(error) => return Err(cause_of(url, error).await),
     };
     let by_work = PoolsByWork {

@@ -19,8 +19,8 @@ const COPY_SUFFIX: &str = ".rescued";
 const MAX_COPIES: u32 = 99;
 
 impl Db {
-    /// Preserves the content of the open files: copies the database if its file is not at its path, then truncates the log. Returns false if it
-    /// should be tried again.
+    /// Preserves the content of the open files: copies the database if its file is not at its path, then truncates the log. Returns
+    /// `false` if it should be tried again.
     pub(super) async fn rescue(&self) -> bool {
         let path = self.health.database_path();
         let is_kept = path == DatabasePath::Own || self.health.is_rescued() || self.write_copy().await;
@@ -50,6 +50,7 @@ impl Db {
 
     async fn try_write_copy(&self) -> Result<PathBuf, DbErr> {
         let (draft, copy) = self.copy_paths().map_err(failed)?;
+        // The copy must not fill the disk: below this bound a write of the index ends the process.
         let needed = self.page_bytes().await?.saturating_add(MIN_FREE_TO_ADD_BYTES);
         let free = draft.parent().map_or(Ok(0), available_bytes).map_err(failed)?;
         if free < needed {
@@ -57,6 +58,7 @@ impl Db {
         }
         let into = format!("VACUUM INTO '{}'", draft.display().to_string().replace('\'', "''"));
         let written = self.read.pool.execute_raw(Statement::from_string(DatabaseBackend::Sqlite, into)).await;
+        // Renamed when it is complete, so that a crash leaves no file that looks like a complete copy.
         let placed = match written {
             Ok(_) => fs::rename(&draft, &copy).map_err(failed),
             Err(error) => Err(error),

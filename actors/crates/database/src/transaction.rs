@@ -26,11 +26,11 @@ pub struct Transaction {
 
 /// The first failure of a transaction, in a form that can be returned for each later statement.
 enum Failure {
-    /// The driver reported it.
+    /// The driver reported it, with a code by which it is classified.
     Driver(Arc<sqlx::Error>),
     /// An error without a cause in the driver, whose message may denote a storage fault.
     Own(String),
-    /// Another error.
+    /// Another error, of which only the message is kept.
     Other(String),
 }
 
@@ -70,7 +70,7 @@ impl Transaction {
         &self.inner
     }
 
-    /// Makes the changes durable.
+    /// Commits the transaction. Once this returns, its changes outlive a crash of the machine.
     ///
     /// # Errors
     /// A statement of the transaction failed before: nothing of it is kept. Or the commit failed: nothing of it is visible,
@@ -101,6 +101,7 @@ impl Transaction {
             if let Some(share) = &self.share {
                 share.record(&error);
             }
+            // Only the first failure is kept: the later ones follow from it.
             let _ = self.failure.set((&error).into());
             error
         })

@@ -23,6 +23,8 @@ impl Ledger {
     /// Sets the result of a measurement; `None` if it failed. `written_before` are the written bytes when it began.
     pub fn set_free(&mut self, free_bytes: Option<u64>, written_before: u64) {
         self.free_bytes = free_bytes;
+        // What was written while the disk was measured may or may not be in the result. It stays counted, which errs towards less
+        // room.
         self.written_bytes = self.written_bytes.saturating_sub(written_before);
     }
 
@@ -35,6 +37,7 @@ impl Ledger {
 
     /// Announces bytes if there is room for them or the free space is unknown. Returns whether they were announced.
     pub fn announce(&mut self, bytes: u64, min_free_bytes: u64) -> bool {
+        // A disk that cannot be measured counts as one with space, as in `DiskSpace::level`.
         let is_announced = self.free_bytes.is_none() || self.has_room_for(bytes, min_free_bytes);
         if is_announced {
             self.announced_bytes = self.announced_bytes.saturating_add(bytes);

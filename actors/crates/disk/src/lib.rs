@@ -60,11 +60,11 @@ pub struct StorageFull;
 /// The free space of the fullest disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SpaceLevel {
-    /// Less than deletions need.
+    /// Less than [`MIN_FREE_TO_DELETE_BYTES`]: not even passages may be removed from the index.
     Full,
-    /// Less than the floor.
+    /// The floor or less: only work that deletes may run.
     BelowFloor,
-    /// More than the floor.
+    /// More than the floor: all work may run.
     AboveFloor,
 }
 
@@ -99,8 +99,8 @@ impl Default for DiskSpace {
 }
 
 impl DiskSpace {
-    /// Creates the disks of these folders, each disk once, and measures them. The floor in bytes applies to all; 0 means no floor. Announced
-    /// bytes count for the first disk.
+    /// Creates the disks of these folders, each disk once, and measures them. The floor in bytes applies to all; 0 means no floor.
+    /// Announced bytes count for the first disk.
     pub fn new(folders: Vec<PathBuf>, min_free_bytes: u64) -> Self {
         let volumes = folders.into_iter().map(|folder| Volume::new(folder, None, min_free_bytes));
         Self::from_volumes(volumes, min_free_bytes)
@@ -149,8 +149,8 @@ impl DiskSpace {
         volume
     }
 
-    /// Measures the disks four times a second until it is aborted, each independently: a disk that does not answer keeps its last level.
-    /// Releases and refills the space that is set aside.
+    /// Measures the disks four times a second until it is aborted, each independently: a disk that does not answer keeps its last
+    /// level. Releases and refills the space that is set aside.
     pub async fn watch(self) {
         let watched = self.0.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
         join_all(watched.into_iter().map(Volume::watch)).await;
@@ -159,13 +159,13 @@ impl DiskSpace {
     /// Releases the space that is set aside, if a disk has too little left to open the database and the index.
     ///
     /// # Errors
-    /// When the disk cannot be measured or the space cannot be released.
+    /// [`io::Error`] when a disk cannot be measured or its space cannot be released.
     pub fn release_reserves_to_start(&self) -> io::Result<()> {
         self.0.volumes.iter().try_for_each(|volume| volume.release_to_start())
     }
 
-    /// Returns the level of the fullest disk, from the last measurement. A disk that cannot be measured counts as one with space: if it
-    /// has none, its writes fail.
+    /// Returns the level of the fullest disk, from the last measurement. A disk that cannot be measured counts as one with space: if
+    /// it has none, its writes fail.
     pub fn level(&self) -> SpaceLevel {
         self.0.volumes.iter().map(|volume| volume.level()).min().unwrap_or(SpaceLevel::AboveFloor)
     }
@@ -178,7 +178,7 @@ impl DiskSpace {
     /// Checks that there is space for work that adds data.
     ///
     /// # Errors
-    /// [`StorageFull`] below the floor.
+    /// [`StorageFull`] when a disk has no more than its floor.
     pub fn require_room(&self) -> Result<(), StorageFull> {
         if self.has_room() { Ok(()) } else { Err(StorageFull) }
     }
@@ -201,10 +201,10 @@ impl DiskSpace {
     }
 }
 
-/// Bytes of a folder's disk that this process may still take.
+/// Measures the bytes of a folder's disk that this process may still take. Blocks: a network file system may be slow to answer.
 ///
 /// # Errors
-/// The folder is not there, or its disk cannot be measured.
+/// [`io::Error`] when the folder does not exist or its disk cannot be measured.
 pub fn available_bytes(folder: &Path) -> io::Result<u64> {
     Space::measure(folder).map(|space| space.free_bytes)
 }

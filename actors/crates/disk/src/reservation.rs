@@ -19,12 +19,13 @@ impl DiskReservation {
         Self { disk, left_bytes: 0 }
     }
 
-    /// Must be called before `bytes` are written. Announces more if fewer are announced.
+    /// Ensures that this many bytes are announced, and announces more if necessary. Call it before they are written.
     ///
     /// # Errors
     /// [`io::ErrorKind::StorageFull`] when a disk is or would be below its floor.
     pub fn require(&mut self, bytes: u64) -> io::Result<()> {
         let missing = bytes.saturating_sub(self.left_bytes);
+        // Near the floor a whole step may not fit although these bytes do.
         let is_announced = missing == 0 || self.announce(missing.max(STEP_BYTES)) || self.announce(missing);
         self.require_room(is_announced)
     }
@@ -35,7 +36,7 @@ impl DiskReservation {
         self.require_room(is_announced)
     }
 
-    /// Must be called after `bytes` were written.
+    /// Records that announced bytes are on the disk, where the next measurement finds them. Call it after the write.
     pub fn record_written(&mut self, bytes: u64) {
         let written = bytes.min(self.left_bytes);
         self.left_bytes -= written;
@@ -53,6 +54,7 @@ impl DiskReservation {
     }
 
     fn require_room(&self, is_announced: bool) -> io::Result<()> {
+        // The level too, because other processes may have filled a disk since, also one that is not the target.
         if is_announced && self.disk.has_room() { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
     }
 }

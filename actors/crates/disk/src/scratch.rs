@@ -26,7 +26,7 @@ impl Scratch {
     /// Creates the folder, or empties it: it is used by one process at a time, so files in it are left over from a crash.
     ///
     /// # Errors
-    /// The folder can be neither emptied nor created.
+    /// [`io::Error`] when the folder can be neither emptied nor created.
     pub fn open(folder: PathBuf, disk: DiskSpace) -> io::Result<Self> {
         match std::fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -39,7 +39,7 @@ impl Scratch {
     /// Announces a file that is about to be written, with its length in bytes if that is known.
     ///
     /// # Errors
-    /// [`io::ErrorKind::StorageFull`] where it would take a disk of the service below its floor.
+    /// [`io::ErrorKind::StorageFull`] when it would take a disk of the service below its floor.
     pub fn reserve(&self, length: Option<u64>) -> io::Result<DiskReservation> {
         self.disk.reserve(length)
     }
@@ -47,7 +47,7 @@ impl Scratch {
     /// Creates an empty file that only the account of this process can read and write.
     ///
     /// # Errors
-    /// The file cannot be created.
+    /// [`io::Error`] when the file cannot be created.
     pub fn file(&self) -> io::Result<(ScratchFile, std::fs::File)> {
         let path = self.folder.join(Uuid::new_v4().to_string());
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
@@ -57,7 +57,8 @@ impl Scratch {
     /// Creates a file that is written from its beginning to its end, with its length in bytes if that is known.
     ///
     /// # Errors
-    /// The file cannot be created; [`io::ErrorKind::StorageFull`] where it would take a disk of the service below its floor.
+    /// [`io::Error`] when the file cannot be created; [`io::ErrorKind::StorageFull`] when it would take a disk of the service below
+    /// its floor.
     pub fn writer(&self, length: Option<u64>) -> io::Result<ScratchWriter> {
         let reservation = self.reserve(length)?;
         let (scratch_file, file) = self.file()?;
@@ -100,7 +101,7 @@ impl ScratchWriter {
     /// Adds bytes at the end.
     ///
     /// # Errors
-    /// [`io::ErrorKind::StorageFull`] where a disk of the service has reached its floor; nothing more can be added then.
+    /// [`io::ErrorKind::StorageFull`] when a disk of the service has reached its floor; nothing more can be added then.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let length = bytes.len() as u64;
         self.reservation.require(self.buffered_bytes + length)?;
@@ -112,13 +113,13 @@ impl ScratchWriter {
     /// Writes what is still buffered, and returns the file.
     ///
     /// # Errors
-    /// The last bytes cannot be written.
+    /// [`io::Error`] when the last bytes cannot be written.
     pub async fn finish(mut self) -> io::Result<ScratchFile> {
         self.flush().await?;
         Ok(self.scratch_file)
     }
 
-    /// Bytes count as announced until the disk has them.
+    // Bytes count as announced until the disk has them, because a measurement does not see what is still in the buffer.
     async fn flush(&mut self) -> io::Result<()> {
         self.file.flush().await?;
         self.reservation.record_written(self.buffered_bytes);

@@ -26,7 +26,7 @@ impl Space {
     /// Measures the disk of a folder.
     ///
     /// # Errors
-    /// When the folder does not exist or its disk cannot be measured.
+    /// [`io::Error`] when the folder does not exist or its disk cannot be measured.
     pub fn measure(folder: &Path) -> io::Result<Self> {
         let disk = statvfs(folder)?;
         Ok(Self {

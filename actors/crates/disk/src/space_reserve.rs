@@ -47,7 +47,7 @@ impl SpaceReserve {
     /// Releases all space. Returns whether there was any.
     ///
     /// # Errors
-    /// When the file cannot be removed.
+    /// [`io::Error`] when the file cannot be removed.
     pub fn remove(&self) -> io::Result<bool> {
         match fs::remove_file(&self.path) {
             Ok(()) => Ok(true),
@@ -59,7 +59,7 @@ impl SpaceReserve {
     /// Releases the space that is not kept for a start. Returns whether there was any.
     ///
     /// # Errors
-    /// When the file cannot be truncated.
+    /// [`io::Error`] when the file cannot be truncated.
     pub fn shrink(&self) -> io::Result<bool> {
         if self.length().unwrap_or(0) <= START_BYTES {
             return Ok(false);
@@ -68,10 +68,10 @@ impl SpaceReserve {
         Ok(true)
     }
 
-    /// Sets all space aside.
+    /// Sets all space aside, also what was released before.
     ///
     /// # Errors
-    /// When the file cannot be written; then no additional space is set aside.
+    /// [`io::Error`] when the file cannot be written; then no additional space is set aside.
     pub fn fill(&self) -> io::Result<()> {
         let before = self.length().unwrap_or(0);
         let mut file =
@@ -80,6 +80,7 @@ impl SpaceReserve {
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(&mut file, self.bytes),
             filled => filled.map_err(Into::into),
         };
+        // `write_zeros` may have filled the disk up to its last byte before it failed.
         if filled.is_err() {
             let _ = file.set_len(before);
         }
@@ -96,7 +97,8 @@ fn reserve_bytes(disk_bytes: u64) -> u64 {
     (disk_bytes / DISK_PARTS).clamp(START_BYTES, RESERVE_BYTES)
 }
 
-/// Writes zeros, for file systems without `fallocate`. A sparse file would reserve nothing; on a compressing file system zeros do not either.
+/// Writes zeros, for file systems without `fallocate`. A sparse file would reserve nothing. On a compressing file system zeros
+/// reserve nothing either.
 fn write_zeros(file: &mut File, bytes: u64) -> io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
     io::copy(&mut io::repeat(0).take(bytes), file)?;

@@ -16,9 +16,11 @@ use super::{SpaceLevel, available_bytes};
 
 /// Interval between measurements of a disk.
 const MEASUREMENT_INTERVAL: Duration = Duration::from_millis(250);
-/// Number of measurements between attempts to refill the reserve. Not each one, because a disk may fill up again soon after space was freed.
+/// Number of measurements between attempts to refill the reserve. Not each one, because a disk may fill up again soon after space
+/// was freed.
 const MEASUREMENTS_PER_REFILL: u64 = 20;
-/// Free space in addition to the reserve and the floor that is required for a refill; with less the reserve would soon be released again.
+/// Free space in addition to the reserve and the floor that is required for a refill. With less the reserve would soon be released
+/// again.
 const MIN_FREE_BESIDES_RESERVE_BYTES: u64 = 8 << 20;
 
 /// The disk of a folder with its last measurement.
@@ -30,7 +32,7 @@ pub struct Volume {
     min_free_bytes: u64,
     /// The space that is set aside on it.
     reserve: Option<SpaceReserve>,
-    /// A [`SpaceLevel`].
+    /// The last [`SpaceLevel`] as a number, so that requests read it without a lock.
     level: AtomicU8,
     /// Whether the last measurement failed.
     is_unknown: AtomicBool,
@@ -77,7 +79,7 @@ impl Volume {
     /// Releases all space that is set aside, if too little is left to open the database and the index.
     ///
     /// # Errors
-    /// When the disk cannot be measured or the space cannot be released.
+    /// [`io::Error`] when the disk cannot be measured or the space cannot be released.
     pub fn release_to_start(&self) -> io::Result<()> {
         let Some(reserve) = &self.reserve else { return Ok(()) };
         if available_bytes(&self.folder)? < START_BYTES && reserve.remove()? {
@@ -92,6 +94,7 @@ impl Volume {
     pub async fn watch(self: Arc<Self>) {
         for round in 0_u64.. {
             let volume = self.clone();
+            // `statvfs` blocks for as long as a network file system does not answer.
             let _ = tokio::task::spawn_blocking(move || volume.check(round)).await;
             tokio::time::sleep(MEASUREMENT_INTERVAL).await;
         }

@@ -110,7 +110,7 @@ pub enum Error {
     /// The library holds as many bytes as the plan allows, or would hold more with this.
     #[error("the library of this account is full: {used} of {limit} bytes are used")]
     LibraryFull {
-        /// Bytes in use.
+        /// Bytes that the library holds already.
         used: u64,
         /// Bytes that the plan allows (`plans.<plan>.library_bytes`).
         limit: u64,
@@ -122,7 +122,7 @@ pub enum Error {
          a week after it was begun"
     )]
     TransfersFull {
-        /// Bytes in use.
+        /// Bytes that the stored files take up already.
         used: u64,
         /// Bytes that the plan allows (`plans.<plan>.transfer_bytes`).
         limit: u64,
@@ -190,7 +190,7 @@ pub enum Error {
     /// Bytes were sent to an upload URL that is not ours, or that has expired.
     #[error("{0}")]
     UploadRefused(&'static str),
-    /// The disk of the database, the index or the files is full.
+    /// The disk of the database, the index or the files is full, so nothing was written.
     #[error(
         "the disk is full and nothing was written; reading and searching still work; try again when the operator has \
          freed space"
@@ -204,7 +204,7 @@ pub enum Error {
     TooLarge {
         /// The body or the file, as a noun phrase.
         what: &'static str,
-        /// Bytes that are allowed.
+        /// Greatest number of bytes that is allowed.
         limit: u64,
     },
     /// The body arrived too slowly.
@@ -245,7 +245,7 @@ impl From<UrlRejection> for Error {
 /// An error as a member of a JSON answer.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct ErrorBody {
-    /// The stable code.
+    /// Code of the error, which stays the same when the message changes.
     pub code: String,
     /// What is wrong and what to do, in words.
     pub message: String,
@@ -270,7 +270,7 @@ impl From<&Error> for ErrorBody {
 pub struct Wait {
     /// Requests that the limit allows.
     pub limit: u32,
-    /// What the limit counts.
+    /// What the limit counts: the requests of an hour or of a day.
     pub window: RateWindow,
     /// Time until one more request is allowed.
     pub retry_after: Duration,

@@ -21,7 +21,7 @@ use url::Url;
 /// A server that has not accepted the e-mail within this time is given up.
 const SEND_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How e-mail is sent.
+/// How e-mail is sent, from the setting `mail.url`.
 #[derive(Clone)]
 pub enum MailTransport {
     /// A `smtp://` or `smtps://` URL, credentials included.
@@ -42,7 +42,7 @@ impl fmt::Debug for MailTransport {
 /// The settings `mail.url` and `mail.from`, and the host of the service.
 #[derive(Clone, Debug)]
 pub struct MailSettings {
-    /// From `mail.url`.
+    /// The server or the folder, from `mail.url`.
     pub transport: MailTransport,
     /// The sender: an address, or a name and an address (`Carrel <carrel@example.org>`).
     pub from: String,
@@ -57,9 +57,9 @@ pub struct Email {
     pub id: String,
     /// E-mail address of the recipient.
     pub to: String,
-    /// Subject, on one line.
+    /// Subject, which must contain no line break.
     pub subject: String,
-    /// Plain text.
+    /// Body of the e-mail in plain text.
     pub text: String,
     /// Time of the `Date` header.
     pub written_at: Timestamp,
@@ -74,12 +74,12 @@ pub enum SendError {
     /// A later attempt may succeed.
     #[error("the mail server did not accept the e-mail: {0}")]
     Transient(String),
-    /// No attempt will succeed.
+    /// No attempt will succeed, so the e-mail is given up.
     #[error("the e-mail cannot be sent: {0}")]
     Permanent(String),
 }
 
-/// Sends e-mail.
+/// Sends e-mail through one transport, one e-mail at a time.
 pub struct Mailer {
     sender: Sender,
     from: Mailbox,

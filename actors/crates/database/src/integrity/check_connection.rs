@@ -46,7 +46,7 @@ impl CheckConnection {
         self.check(format!("PRAGMA quick_check('{}')", table.replace('\'', "''"))).await
     }
 
-    /// Runs a check.
+    /// Runs a pragma that checks for damage and reports `ok` or what is wrong.
     ///
     /// # Errors
     /// The damage that SQLite found, or its own error: of damage that it could not read past, or of an interrupt.

@@ -47,7 +47,7 @@ pub fn has_pages(log: &Path, pages: RangeInclusive<u64>) -> io::Result<bool> {
     Ok(missing.is_empty())
 }
 
-/// Reads big-endian words.
+/// Reads consecutive big-endian words of 32 bits, as the write-ahead log contains them.
 fn read_words<const WORDS: usize>(file: &File, offset: u64) -> io::Result<[u32; WORDS]> {
     let mut words = [0; WORDS];
     for (word, at) in words.iter_mut().zip((offset..).step_by(WORD_BYTES)) {

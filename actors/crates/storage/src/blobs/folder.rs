@@ -101,6 +101,7 @@ impl FolderWriter {
 #[async_trait]
 impl BlobWriter for FolderWriter {
     async fn write(&mut self, part: Bytes) -> Result<(), BlobError> {
+        // At most one part is being written while the caller fills the next.
         self.finish_part().await?;
         let bytes = part.len() as u64;
         let mut reservation = self.disk.reserve(Some(bytes))?;
@@ -111,6 +112,7 @@ impl BlobWriter for FolderWriter {
     }
 
     async fn finish(mut self: Box<Self>) -> Result<(), BlobError> {
+        // A failure of the last part is known only now.
         self.finish_part().await?;
         self.upload.complete().await?;
         let Self { file, folder, .. } = *self;
@@ -136,6 +138,7 @@ fn chown_to_owner(folder: &Path, file: &Path) -> io::Result<()> {
     }
     let mut at = std::fs::File::open(folder)?;
     let owner = at.metadata()?;
+    // Folder by folder from an open one: a path would be resolved again for each call, and a link put in between would be followed.
     for name in file.strip_prefix(folder).map_err(io::Error::other)? {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         at = openat(&at, name, flags, Mode::empty())?.into();

@@ -25,7 +25,7 @@ pub use s3::{S3Settings, S3Store};
 /// one that is being written.
 pub const PART_BYTES: usize = 1 << 20;
 
-/// A store of files.
+/// A store of files by paths that are derived from ids ([`blob_path`], [`incoming_path`]).
 #[async_trait]
 pub trait BlobStore: Send + Sync {
     /// Begins a file that this service writes, of this length in bytes if it is known. No space is reserved for the file: each part
@@ -54,7 +54,7 @@ pub trait BlobStore: Send + Sync {
 /// A file that is being written. If it is dropped before [`BlobWriter::finish`], no file appears in the store.
 #[async_trait]
 pub trait BlobWriter: Send {
-    /// Appends bytes.
+    /// Appends bytes. They may still be in memory when this returns, so a failure may be reported by a later call.
     ///
     /// # Errors
     /// [`BlobError::Full`] when they do not fit above the floor of a disk; otherwise any [`BlobError`]. Nothing more can be
@@ -67,14 +67,14 @@ pub trait BlobWriter: Send {
     /// Any [`BlobError`]; the file does not exist then.
     async fn finish(self: Box<Self>) -> Result<(), BlobError>;
 
-    /// Removes what was written.
+    /// Removes what was written. A failure is not reported: [`BlobStore::remove`] and rules of the bucket clean up what is left.
     async fn abort(self: Box<Self>);
 }
 
 /// An object that a client sent to a presigned URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedObject {
-    /// Its length in bytes.
+    /// Length in bytes, as the store counts it.
     pub bytes: u64,
     /// The content type that the client declared.
     pub content_type: Option<String>,
@@ -93,7 +93,7 @@ pub trait PresignedUploads: Send + Sync {
     /// Returns what is at a path by now; `None` when there is nothing.
     ///
     /// # Errors
-    /// Any [`BlobError`] but [`BlobError::Missing`].
+    /// Any [`BlobError`] other than [`BlobError::Missing`].
     async fn head(&self, path: &str) -> Result<Option<ReceivedObject>, BlobError>;
 
     /// Copies an object within the store.
@@ -140,7 +140,7 @@ pub enum BlobError {
     /// Clients send the bytes of uploads to this store themselves, not to the service.
     #[error("the store receives uploads by presigned URLs only")]
     PresignedOnly,
-    /// Any other failure.
+    /// Any other failure, with the cause that the store reported.
     #[error("the store of files could not be read or written")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

@@ -21,15 +21,15 @@ use super::{BlobError, BlobStore, BlobWriter, LocalFile, PresignedUploads, Recei
 /// and in the credentials of the machine (instance metadata).
 #[derive(Clone)]
 pub struct S3Settings {
-    /// `s3://BUCKET/PREFIX`.
+    /// The bucket, and the prefix of all keys: `s3://BUCKET/PREFIX`.
     pub url: String,
-    /// Endpoint of a store that is not Amazon's.
+    /// URL of a store that is not Amazon's; plain HTTP only if it begins with `http://`.
     pub endpoint: Option<String>,
-    /// Region of the bucket.
+    /// Region of the bucket, which requests are signed for.
     pub region: Option<String>,
-    /// Access key id.
+    /// Id of the access key that signs requests.
     pub access_key: Option<String>,
-    /// Secret access key.
+    /// Secret of that access key; never logged.
     pub secret_key: Option<String>,
 }
 
@@ -118,6 +118,7 @@ struct S3Writer(WriteMultipart);
 #[async_trait]
 impl BlobWriter for S3Writer {
     async fn write(&mut self, part: Bytes) -> Result<(), BlobError> {
+        // Waits while a part is being sent. Otherwise a fast caller would fill the memory with parts.
         self.0.wait_for_capacity(1).await?;
         self.0.put(part);
         Ok(())
@@ -144,6 +145,7 @@ impl PresignedUploads for S3Store {
     ) -> Result<String, BlobError> {
         let content_type =
             HeaderValue::from_str(content_type).map_err(|error| BlobError::Failed(Box::new(error)))?;
+        // The header is signed too, so the bucket refuses an upload of another type.
         let name = HeaderName::from_static("content-type");
         let options = SignedUrlOptions::new().with_signed_header(name, content_type);
         Ok(self.store.signed_url_opts(Method::PUT, &self.key(path), valid, &options).await?.into())
