@@ -151,11 +151,11 @@ async fn lease_jobs(
     let (mut claimed, mut subjects) = (ClaimedJobs::default(), HashSet::new());
     for (query, max_jobs) in queries {
         let limit = slots.free.min(max_jobs);
-        // Another node may claim at the same time: it takes other rows instead of waiting for these. SQLite ignores the lock; there the
-        // transaction is the only one that writes.
+        // Another node may claim at the same time: it takes other rows instead of waiting for these. On SQLite, which
+        // has no row locks, only one transaction writes at a time.
         let jobs = query.limit(limit).lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
         for job in jobs.all(&txn).await? {
-            // The queries do not see the leases that this loop has just written.
+            // The jobs of one result were selected before any of them was leased.
             if subjects.contains(&job.subject) {
                 continue;
             }
