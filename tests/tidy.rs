@@ -22,17 +22,19 @@ mod sources;
 use sources::{Crate, File, all_files, read_crate, root, rust_files};
 
 /// The folders of the workspace's crates, with the workspace crates that each may depend on.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("entity", &[]),
     ("migration", &[]),
-    ("actors/crates/database", &["disk", "entity", "migration", "runtime"]),
+    ("actors/crates/concurrency", &[]),
+    ("actors/crates/database", &["concurrency", "disk", "entity", "migration"]),
     ("actors/crates/disk", &[]),
-    ("actors/crates/errors", &["database", "disk", "entity", "runtime", "storage", "web"]),
-    ("actors/crates/inference", &["web"]),
+    ("actors/crates/errors", &["concurrency", "database", "disk", "entity", "storage", "web"]),
+    ("actors/crates/inference", &["concurrency", "web"]),
     ("actors/crates/jobs", &["database", "entity", "errors"]),
     (
         "actors/crates/library",
         &[
+            "concurrency",
             "database",
             "disk",
             "entity",
@@ -40,7 +42,6 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "jobs",
             "migration",
             "parse",
-            "runtime",
             "sandbox",
             "storage",
             "text",
@@ -49,8 +50,8 @@ const ARROWS: [(&str, &[&str]); 18] = [
         ],
     ),
     ("actors/crates/parse", &["entity", "text"]),
-    ("actors/crates/runtime", &[]),
-    ("actors/crates/sandbox", &["parse"]),
+    ("actors/crates/runtime", &["concurrency"]),
+    ("actors/crates/sandbox", &["concurrency", "parse"]),
     ("actors/crates/search", &["disk", "entity", "inference", "text"]),
     ("actors/crates/storage", &["disk", "entity"]),
     ("actors/crates/text", &[]),
@@ -59,6 +60,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     (
         "actors",
         &[
+            "concurrency",
             "database",
             "disk",
             "entity",
@@ -80,6 +82,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
         ".",
         &[
             "actors",
+            "concurrency",
             "database",
             "disk",
             "entity",
@@ -88,7 +91,6 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "jobs",
             "library",
             "parse",
-            "runtime",
             "sandbox",
             "search",
             "storage",

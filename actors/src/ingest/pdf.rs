@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use concurrency::Lane;
 use errors::Error;
 use jobs::JobError;
 use library::documents::{ExtractedDocument, PageSpan, SourceMap, parser_job_error};
 use parse::html::Heading;
 use parse::pdf::{OutlineEntry, PdfMetadata};
-use runtime::Lane;
 use sandbox::PdfText;
 
 use super::document_row::MAX_TITLE_CHARS;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix::Arbiter;
+use concurrency::{KeyedMutex, Workers};
 use errors::Error;
 use inference::transcriber::{Endpoint, EndpointSettings, SpeechService, Transcriber};
 use jobs::{JobSignal, LeaseOwner};
@@ -11,7 +12,6 @@ use library::context::CoreContext;
 use library::exports::ExportContext;
 use library::imports::ImportContext;
 use library::uploads::{ReceiveLocks, ReceiveSlots, Uploads, UrlSigner};
-use runtime::{KeyedMutex, Workers};
 use sandbox::Sandbox;
 use tracing::{info, warn};
 use web::{Fetcher, HostThrottle};

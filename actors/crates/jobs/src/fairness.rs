@@ -4,7 +4,7 @@
 //! job gets the turn after the last waiting one of its user, but never one before the smallest turn that waits. So users with
 //! waiting jobs alternate, however many jobs one of them has, and a user without waiting jobs is served next. Jobs that serve
 //! all followers of a feed count as the jobs of one more user, whichever follower they are stored with. Turns compare within
-//! a track and a priority. Other queues of callers, such as `runtime::FairQueue`, take accounts in rotation and forget them; these
+//! a track and a priority. Other queues of callers, such as `concurrency::FairQueue`, take accounts in rotation and forget them; these
 //! turns are columns of the jobs, so that they survive a restart and hold among processes.
 
 use database::Db;

@@ -6,23 +6,10 @@ use std::time::Duration;
 
 use actix::dev::ToEnvelope;
 use actix::{Actor, Addr, Context, Handler, MailboxError, Message};
+use concurrency::AskError;
 use tokio::sync::Semaphore;
 
 use super::health::Health;
-
-/// Why a question got no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AskError {
-    /// The actor has as many questions in progress as it may have, or is being restarted.
-    #[error("the actor is busy")]
-    Busy,
-    /// No answer came within the timeout of the port. The work's own deadline is shorter, so this is rare.
-    #[error("the actor did not answer in time")]
-    Timeout,
-    /// The actor crashed while it answered. Questions until it is restarted get [`AskError::Busy`].
-    #[error("the actor crashed while it answered")]
-    Crashed,
-}
 
 /// A handle of one actor. Clones share permits and address; the supervisor swaps the address when it restarts the actor.
 ///

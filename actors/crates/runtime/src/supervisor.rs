@@ -136,8 +136,8 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use actix::{Handler, Message, ResponseFuture};
+    use concurrency::AskError;
 
-    use super::super::port::AskError;
     use super::*;
 
     struct Counter(u32);
