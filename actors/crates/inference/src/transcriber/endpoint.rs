@@ -29,9 +29,9 @@ const FORM_BOUNDARY: &str = "carrel-4b1c0f5e7d2a49a8-window";
 /// The endpoint and how to authenticate.
 #[derive(Clone)]
 pub struct EndpointSettings {
-    /// `ai.transcription.url`; `/audio/transcriptions` is appended.
+    /// Base URL (`ai.transcription.url`), to which `/audio/transcriptions` is appended.
     pub url: String,
-    /// `ai.transcription.model`.
+    /// Name of the model that each request asks for (`ai.transcription.model`).
     pub model: String,
     /// `ai.transcription.key`, sent as a bearer token.
     pub key: Option<Zeroizing<String>>,
@@ -61,7 +61,7 @@ impl Endpoint {
     /// Creates the client; nothing is sent yet. The clock is read when a response asks to be retried at a date.
     ///
     /// # Errors
-    /// [`EndpointSetupError`].
+    /// [`EndpointSetupError`] when the client cannot be created, or the key is not valid in a header.
     pub fn new(settings: EndpointSettings, clock: WallClock) -> Result<Self, EndpointSetupError> {
         let mut headers = HeaderMap::new();
         headers.insert(
