@@ -22,17 +22,19 @@ mod sources;
 use sources::{Crate, File, all_files, read_crate, root, rust_files};
 
 /// The folders of the workspace's crates, with the workspace crates that each may depend on.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("entity", &[]),
     ("migration", &[]),
-    ("actors/crates/database", &["disk", "entity", "migration", "runtime"]),
+    ("actors/crates/concurrency", &[]),
+    ("actors/crates/database", &["concurrency", "disk", "entity", "migration"]),
     ("actors/crates/disk", &[]),
-    ("actors/crates/errors", &["database", "disk", "entity", "runtime", "storage", "web"]),
-    ("actors/crates/inference", &["web"]),
+    ("actors/crates/errors", &["concurrency", "database", "disk", "entity", "storage", "web"]),
+    ("actors/crates/inference", &["concurrency", "web"]),
     ("actors/crates/jobs", &["database", "entity", "errors"]),
     (
         "actors/crates/library",
         &[
+            "concurrency",
             "database",
             "disk",
             "entity",
@@ -40,7 +42,6 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "jobs",
             "migration",
             "parse",
-            "runtime",
             "sandbox",
             "storage",
             "text",
@@ -49,8 +50,8 @@ const ARROWS: [(&str, &[&str]); 18] = [
         ],
     ),
     ("actors/crates/parse", &["entity", "text"]),
-    ("actors/crates/runtime", &[]),
-    ("actors/crates/sandbox", &["parse"]),
+    ("actors/crates/runtime", &["concurrency"]),
+    ("actors/crates/sandbox", &["concurrency", "parse"]),
     ("actors/crates/search", &["disk", "entity", "inference", "text"]),
     ("actors/crates/storage", &["disk", "entity"]),
     ("actors/crates/text", &[]),
@@ -59,6 +60,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     (
         "actors",
         &[
+            "concurrency",
             "database",
             "disk",
             "entity",
@@ -80,6 +82,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
         ".",
         &[
             "actors",
+            "concurrency",
             "database",
             "disk",
             "entity",
@@ -88,7 +91,6 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "jobs",
             "library",
             "parse",
-            "runtime",
             "sandbox",
             "search",
             "storage",
@@ -106,12 +108,10 @@ const ACTIX_CRATES: [&str; 3] = ["actors/crates/runtime", "actors", "."];
 const ACTIX_SOURCES: [&str; 4] = ["actors/crates/runtime/", "actors/src/", "src/", "tests/"];
 
 /// What a part of the tree does not speak of, and which files are excepted.
-const ABSENT: [(&str, &str, &[&str]); 7] = [
+const ABSENT: [(&str, &str, &[&str]); 5] = [
     ("actors", "actix_web", &[]),
     // The log silences a module of it by its name.
     ("src", "sea_orm", &["src/log.rs"]),
-    ("actors", "SystemTime::now", &["actors/crates/library/src/clock.rs"]),
-    ("src", "SystemTime::now", &[]),
     ("actors", "Uuid::now_v7", &[]),
     // Routes outside the tables of operations declare which requests they serve on a full disk (`disk_floor::resource`). Excepted are
     // routes that write nothing, that check the disk later, or that require a credential first.
@@ -130,6 +130,14 @@ const ABSENT: [(&str, &str, &[&str]); 7] = [
     ),
     ("src", "config.route(", &["src/http/health.rs", "src/oauth/page.rs", "src/start_page.rs"]),
 ];
+
+/// Calls that read the time of day. Only the clock may make them, so that tests can set the time. `Instant::now`, which measures
+/// durations, is allowed.
+const CLOCK_READS: [&str; 6] =
+    ["SystemTime::now", "UNIX_EPOCH.elapsed", "DateTime::now", "now_utc(", "now_local(", "Utc::now"];
+
+/// The file that may read the time of day.
+const CLOCK_FILE: &str = "actors/crates/library/src/clock.rs";
 
 /// Tables whose rows belong to users. Their rows are found and changed only by functions of the entity, which begin with the owner
 /// or say in their names why not.
@@ -288,6 +296,35 @@ fn forbidden_texts_are_absent() {
         wrong.extend(found.map(|file| format!("{}: {word}", file.name)));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Names of the sources, except those of tests, that read the time of day.
+fn clock_readers(files: Vec<File>) -> Vec<String> {
+    let reads = |file: &File| CLOCK_READS.iter().any(|read| file.content.contains(read));
+    let found = files.into_iter().filter(|file| !file.name.starts_with("tests/") && reads(file));
+    found.map(|file| file.name).collect()
+}
+
+#[test]
+fn only_the_clock_reads_the_time_of_day() {
+    assert_eq!(clock_readers(rust_files()), [CLOCK_FILE], "pass the time in from the caller's clock");
+}
+
+#[test]
+fn reads_of_the_time_of_day_are_found_in_every_spelling() {
+    let reads = [
+        "time::OffsetDateTime::now_utc()",
+        "UtcDateTime::now()",
+        "std::time::SystemTime::now()",
+        "Utc::now()",
+    ];
+    for read in reads {
+        let file = |name: &str| File { name: name.to_owned(), content: format!("let now = {read};") };
+
+        assert_eq!(clock_readers(vec![file("src/a.rs"), file("tests/a.rs")]), ["src/a.rs"], "{read}");
+    }
+    let duration = File { name: "src/a.rs".to_owned(), content: "Instant::now()".to_owned() };
+    assert!(clock_readers(vec![duration]).is_empty());
 }
 
 /// Whether a source calls one of these functions on the entity of an owned table.

@@ -1,9 +1,9 @@
 //! Limits the batches of one account that are in progress: the response of each can grow to 10 MB while its changes wait for the
 //! database. Other accounts do not wait for them.
 
+use concurrency::KeyedSemaphore;
 use entity::id::UserId;
 use errors::Error;
-use runtime::KeyedSemaphore;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// Batches of one account that are in progress at the same time. More would not be faster: an account's changes wait for each other.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use concurrency::KeyedMutex;
 use disk::DiskSpace;
 use entity::id::UserId;
 use entity::plan::Plan;
@@ -10,7 +11,6 @@ use inference::transcriber::SpeechService;
 use jobs::JobSignal;
 use library::context::CoreContext;
 use library::uploads::Uploads;
-use runtime::KeyedMutex;
 
 use crate::activity::Activity;
 use crate::answerer::Answerer;

@@ -25,6 +25,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use concurrency::Heartbeat;
 use database::{Db, Transaction};
 use entity::id::{KeyId, UserId};
 use entity::idempotency::{ActiveModel, Column, Entity, Model};
@@ -34,7 +35,6 @@ use errors::{Error, Invalid};
 use library::clock::Clock;
 use library::idempotency_claim::ClaimId;
 use library::owned_transaction::begin_owned;
-use runtime::Heartbeat;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{

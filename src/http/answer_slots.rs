@@ -11,7 +11,7 @@
 //! more answers in memory than the bound of its unsent bytes allows. A client that does not read its answers loses its connections
 //! by the deadlines of writing (`server::wire`), and then their bytes no longer count.
 //!
-//! Waiting accounts take turns as in a [`runtime::FairSemaphore`]. In addition each account has a limit, which its unsent bytes
+//! Waiting accounts take turns as in a [`concurrency::FairSemaphore`]. In addition each account has a limit, which its unsent bytes
 //! lower to zero.
 
 use std::collections::HashMap;
@@ -23,9 +23,9 @@ use actix_web::{HttpMessage, HttpRequest};
 use actors::auth::caller::Caller;
 use actors::operation::Operation;
 use actors::pipeline::SlotWait;
+use concurrency::{FairQueue, QUEUE_RETRY_AFTER};
 use entity::id::UserId;
 use errors::Error;
-use runtime::{FairQueue, QUEUE_RETRY_AFTER};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 

@@ -41,9 +41,9 @@ use actix_web::web::{Bytes, Data};
 use actix_web::{Error, HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder};
 use actors::context::OperationContext;
 use brotli::CompressorWriter;
+use concurrency::Lane;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use runtime::Lane;
 use tracing::warn;
 
 /// A shorter body is sent as it is: it fits into one packet anyway.

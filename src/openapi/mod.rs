@@ -15,7 +15,7 @@ use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use actors::context::OperationContext;
 
-pub use codes::{CODES, Code};
+pub use codes::{CODES, Code, codes_of_route};
 pub use document::document;
 
 use crate::http::compression::SharedDocument;

@@ -61,7 +61,7 @@ pub fn describe(
         all.insert(status.as_u16().to_string(), success(*status, reply, description));
     }
     let mut by_status: BTreeMap<u16, Vec<&Code>> = BTreeMap::new();
-    for code in codes::of_route(route) {
+    for code in codes::codes_of_route(route) {
         by_status.entry(code.status).or_default().push(code);
     }
     for (status, codes) in by_status {

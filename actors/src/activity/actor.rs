@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, ActorFutureExt, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
+use concurrency::BatchBuffer;
 use database::{Db, insert_all};
 use disk::DiskSpace;
 use entity::id::UserId;
 use entity::{activity, user};
 use errors::Error;
 use library::clock::Clock;
-use runtime::BatchBuffer;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use tracing::warn;

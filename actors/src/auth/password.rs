@@ -89,7 +89,7 @@ struct HashMemory(Mutex<Option<Vec<Block>>>);
 
 impl HashMemory {
     /// Runs `work` on this number of blocks, whose content does not matter. At most two hashes are made at the same time
-    /// ([`runtime::Workers`]); the second one allocates, and afterwards the memory of one of them is kept.
+    /// ([`concurrency::Workers`]); the second one allocates, and afterwards the memory of one of them is kept.
     fn with<T>(&self, blocks: usize, work: impl FnOnce(&mut [Block]) -> T) -> T {
         let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut memory = spare.unwrap_or_default();

@@ -1,5 +1,6 @@
 //! How a job ends that extracts the text of a document: with the text stored, or handed on to a job that transcribes it.
 
+use concurrency::Lane;
 use entity::id::DocumentId;
 use entity::{bookmark, document, job, source};
 use jobs::{JobError, JobKind, Priority};
@@ -7,7 +8,6 @@ use library::documents::{ChunkedDocument, ExtractedDocument, replace_text};
 use library::feeds::saved;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
-use runtime::Lane;
 use sea_orm::{ColumnTrait, ModelTrait, QueryFilter, QuerySelect};
 
 use super::extraction::ExtractionContext;

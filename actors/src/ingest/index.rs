@@ -1,5 +1,6 @@
 //! Puts the passages of a document into the index. A document is ready once they are in it.
 
+use concurrency::Lane;
 use entity::id::{DocumentId, UserId};
 use entity::kind::{BudgetGroup, DocumentStatus};
 use entity::{bookmark, chunk, collection_bookmark, document, job};
@@ -7,7 +8,6 @@ use errors::Error;
 use jobs::{JobError, JobKind, Priority};
 use library::context::CoreContext;
 use library::owned_transaction::begin_owned;
-use runtime::Lane;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect};
 use search::index::{Labels, Language, Point, Source};

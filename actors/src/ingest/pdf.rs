@@ -2,13 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::time::Duration;
 
+use concurrency::Lane;
+use entity::time::Timestamp;
 use errors::Error;
 use jobs::JobError;
 use library::documents::{ExtractedDocument, PageSpan, SourceMap, parser_job_error};
 use parse::html::Heading;
 use parse::pdf::{OutlineEntry, PdfMetadata};
-use runtime::Lane;
 use sandbox::PdfText;
 
 use super::document_row::MAX_TITLE_CHARS;
@@ -19,6 +21,7 @@ const PAGE_SEPARATOR: &str = "\n\n";
 /// A title and a line match by their beginnings only from this length on, in bytes of their keys: shorter ones are the
 /// beginning of too many others.
 const MIN_PREFIX_BYTES: usize = 8;
+const ONE_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Lines of a page on which a title is looked for.
 const MAX_PAGE_LINES: usize = 1_000;
 
@@ -29,11 +32,12 @@ const MAX_PAGE_LINES: usize = 1_000;
 pub async fn extract_text(ctx: &ExtractionContext, file: &Path) -> Result<ExtractedDocument, JobError> {
     let mut file = tokio::fs::File::open(file).await.map_err(Error::internal)?;
     let pdf = ctx.sandbox.read_pdf(&mut file).await.map_err(parser_job_error)?;
+    let now = ctx.core.clock.now();
     // Joining the pages of a long book blocks for a noticeable time.
-    Ok(ctx.core.workers.run(Lane::Background, move || convert(pdf)).await?)
+    Ok(ctx.core.workers.run(Lane::Background, move || convert(pdf, now)).await?)
 }
 
-fn convert(pdf: PdfText) -> ExtractedDocument {
+fn convert(pdf: PdfText, now: Timestamp) -> ExtractedDocument {
     let (text, pages) = join_pages(pdf.pages.iter().map(String::as_str));
     let missing_content = missing_reason(&pdf.metadata, pages.len());
     let outline = locate_headings(pdf.metadata.outline, &text, &pages);
@@ -46,10 +50,16 @@ fn convert(pdf: PdfText) -> ExtractedDocument {
         title: pdf.metadata.title.map(cut_title),
         author: pdf.metadata.author.map(cut_title),
         description: pdf.metadata.subject,
-        published_at: pdf.metadata.created_on,
+        published_at: pdf.metadata.created_on.filter(|day| has_begun(day, now)),
         language: pdf.metadata.language,
         ..ExtractedDocument::default()
     }
+}
+
+/// Returns whether a day (`YYYY-MM-DD`) has begun: the clocks of some programs are wrong.
+fn has_begun(day: &str, now: Timestamp) -> bool {
+    // In some time zones it is tomorrow already. Times of RFC 3339 in UTC have the order of their texts.
+    *day < *(now + ONE_DAY).to_string()
 }
 
 /// Says which pages are missing in the text, for the user; none if all of them are in it.
@@ -163,6 +173,15 @@ mod tests {
         assert_eq!(text, "One é.\n\nThree.");
         let spans: Vec<_> = spans.iter().map(|span| (span.start, span.end)).collect();
         assert_eq!(spans, [(0, 8), (8, 8), (8, 14)]);
+    }
+
+    #[test]
+    fn created_date_after_tomorrow_is_dropped() {
+        let now = Timestamp::parse("2026-12-31T23:59:59Z").unwrap();
+
+        assert!(has_begun("1999-05-06", now));
+        assert!(has_begun("2027-01-01", now), "begun in some time zone");
+        assert!(!has_begun("2027-01-02", now));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder};
 use serde::{Deserialize, Serialize};
 
-use super::page::{CursorText, ListPage, PageLimit, PageRequest};
+use super::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
@@ -120,9 +120,11 @@ impl Operation for ListActivity {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListActivityResponse, Error> {
         use activity::Column as C;
-        let surface = self.surface.map(Surface::name);
-        let list = format!("activity:{:?}:{:?}:{surface:?}", self.key, self.app);
-        let list = self.page.of_list(ctx, caller, list);
+        let name = ListName::new("activity")
+            .with("keyId", self.key)
+            .with("appId", self.app)
+            .with("surface", self.surface);
+        let list = self.page.of_list(ctx, caller, name);
         let before: Option<ActivityPosition> = list.position()?;
         let older = before.map(|last| {
             let same_time = Condition::all().add(C::At.eq(last.at)).add(C::Id.lt(last.id));

@@ -10,7 +10,7 @@ use sea_orm::ConnectionTrait;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::page::{CursorText, ListPage, PageRequest};
+use super::page::{CursorText, ListName, ListPage, PageRequest};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
@@ -130,8 +130,8 @@ impl Operation for ListImportRows {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListImportRowsResponse, Error> {
         let import = imports::find(&ctx.core, caller.user, self.import).await?;
-        let list = format!("import rows {} {:?}", import.id.0, self.outcome);
-        let list = self.page.of_list(ctx, caller, list);
+        let name = ListName::new("import rows").with("import", Some(import.id)).with("outcome", self.outcome);
+        let list = self.page.of_list(ctx, caller, name);
         let after: Option<(i64, ImportRowId)> = list.position()?;
         let query = RowQuery { outcome: self.outcome, after, limit: list.fetch_limit() };
         let rows = imports::list_rows(&ctx.core, &import, query).await?;

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use concurrency::{Lane, Workers};
 use entity::id::{ChunkId, DocumentId, UserId};
 use errors::{Error, StorageFailure};
 use inference::embedder::{Embedder, PASSAGE_TOKENS, WordPieceCounts};
 use library::clock::Clock;
-use runtime::{Lane, Workers};
 use search::fusion::{self, DenseWeight};
 use search::index::{EngineFault, IndexError, IndexQuery, PassageIndex, PassagePage, Tenant};
 use search::lexical;

@@ -13,13 +13,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
+use concurrency::{FairSemaphore, Workers};
 use database::Db;
 use entity::document;
 use entity::id::{ChunkId, DocumentId, UserId};
 use errors::Error;
 use inference::embedder::Embedder;
 use library::clock::Clock;
-use runtime::{FairSemaphore, Port, SupervisorConfig, Workers, supervise};
+use runtime::{Port, SupervisorConfig, supervise};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use search::index::{Filter, Labels, PassageIndex, PassagePage};
 use uuid::Uuid;

@@ -1,8 +1,10 @@
 //! The start of the service.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::Arbiter;
+use concurrency::{KeyedMutex, Workers};
 use errors::Error;
 use inference::transcriber::{Endpoint, EndpointSettings, SpeechService, Transcriber};
 use jobs::{JobSignal, LeaseOwner};
@@ -11,10 +13,9 @@ use library::context::CoreContext;
 use library::exports::ExportContext;
 use library::imports::ImportContext;
 use library::uploads::{ReceiveLocks, ReceiveSlots, Uploads, UrlSigner};
-use runtime::{KeyedMutex, Workers};
 use sandbox::Sandbox;
 use tracing::{info, warn};
-use web::{Fetcher, HostThrottle};
+use web::{Fetcher, HostThrottle, WallClock};
 
 use super::{Service, ServiceConfig};
 use crate::activity::Activity;
@@ -84,11 +85,11 @@ impl Service {
         let index_watch = Arc::new(IndexWatch::begin(&db, &retrieval, config.index, &*clock).await?);
 
         let job_signal = JobSignal::default();
-        let fetcher = Fetcher::new(config.fetch).map_err(Error::internal)?;
+        let fetcher = Fetcher::new(config.fetch, wall_clock(clock.clone())).map_err(Error::internal)?;
         let host_throttle = HostThrottle::default();
         let sandbox = Sandbox::new(config.sandbox, config.sandbox_settings);
         let push = config.feed_push.then(|| Push::new(&core.base_url, signing_key));
-        let speech = SpeechService::new(transcriber(config.transcription)?);
+        let speech = SpeechService::new(transcriber(config.transcription, clock.clone())?);
         let uploads = Uploads {
             store: config.blobs,
             scratch: config.scratch,
@@ -187,9 +188,20 @@ impl Service {
     }
 }
 
-fn transcriber(settings: Option<EndpointSettings>) -> Result<Option<Arc<dyn Transcriber>>, Error> {
-    let endpoint = settings.map(Endpoint::new).transpose().map_err(Error::internal)?;
+fn transcriber(
+    settings: Option<EndpointSettings>,
+    clock: Arc<dyn Clock>,
+) -> Result<Option<Arc<dyn Transcriber>>, Error> {
+    let endpoint = settings
+        .map(|settings| Endpoint::new(settings, wall_clock(clock)))
+        .transpose()
+        .map_err(Error::internal)?;
     Ok(endpoint.map(|endpoint| Arc::new(endpoint) as Arc<dyn Transcriber>))
+}
+
+/// Returns the clock as the time since the Unix epoch, for crates that do not know [`Clock`].
+fn wall_clock(clock: Arc<dyn Clock>) -> WallClock {
+    Arc::new(move || Duration::from_millis(u64::try_from(clock.now().millis()).unwrap_or_default()))
 }
 
 /// Returns the configured endpoint, or else the embedded answerer.

@@ -92,7 +92,7 @@ impl Connections {
         self.open().all < self.max
     }
 
-    /// Counts a connection of this peer; `None` if the peer already has the maximum. Unlike in a `runtime::KeyedSemaphore`,
+    /// Counts a connection of this peer; `None` if the peer already has the maximum. Unlike in a `concurrency::KeyedSemaphore`,
     /// connections of trusted proxies are counted without a bound.
     pub fn try_acquire(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<ConnectionPermit> {
         let peer = peer.map(|address| address.to_canonical());

@@ -1,5 +1,6 @@
 //! An HTTP client and the responses that it receives.
 
+use carrel::{openapi, rest};
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
@@ -101,11 +102,15 @@ impl Client {
     }
 
     async fn with_text(&self, method: Method, path: &str, body: Option<String>) -> reqwest::Result<Response> {
-        let mut request = self.request(method, path);
+        let mut request = self.request(method.clone(), path);
         if let Some(body) = body {
             request = request.header(CONTENT_TYPE, "application/json").body(body);
         }
-        Response::receive(request).await
+        let response = Response::receive(request).await?;
+        if response.status == 402 {
+            assert_error_is_described(&method, path, &response);
+        }
+        Ok(response)
     }
 
     /// Posts a URL-encoded form.
@@ -167,6 +172,27 @@ impl Client {
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         self.http.request(method, format!("{}{path}", self.base)).headers(self.headers.clone())
     }
+}
+
+/// Asserts that the API description lists the error of a response among those of its REST route. Other paths are ignored.
+fn assert_error_is_described(method: &Method, path: &str, response: &Response) {
+    let path = path.split('?').next().unwrap();
+    let tables = [("/rest/v1", rest::V1), ("/rest/v2", rest::V2)];
+    let route = tables.into_iter().find_map(|(mounted, routes)| {
+        let path = path.strip_prefix(mounted)?;
+        routes.iter().find(|route| route.method.as_str() == method.as_str() && matches(route.pattern, path))
+    });
+    let Some(route) = route else { return };
+    let code = response.body["error"]["code"].as_str().unwrap_or_default();
+    let is_described = openapi::codes_of_route(route).any(|described| described.name == code);
+    assert!(is_described, "src/openapi/codes.rs does not give {code} to {}", route.name);
+}
+
+/// Returns whether a path is one of a route's pattern.
+fn matches(pattern: &str, path: &str) -> bool {
+    let is_parameter = |part: &str| part.starts_with('{');
+    pattern.split('/').count() == path.split('/').count()
+        && pattern.split('/').zip(path.split('/')).all(|(part, given)| is_parameter(part) || part == given)
 }
 
 /// A multipart form with these fields and a file.

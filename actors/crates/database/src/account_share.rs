@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
+use concurrency::KeyedSemaphore;
 use entity::id::UserId;
-use runtime::KeyedSemaphore;
 use sea_orm::{ConnAcquireErr, DbErr};
 use tokio::sync::OwnedSemaphorePermit;
 

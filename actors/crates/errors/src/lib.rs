@@ -22,10 +22,10 @@ mod spec;
 use std::borrow::Cow;
 use std::time::Duration;
 
+use concurrency::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError, error_chain};
 use database::StorageFault;
 use disk::StorageFull;
 use entity::scope::Scope;
-use runtime::{AskError, PermitError, QUEUE_RETRY_AFTER, QueueFull, WorkError, error_chain};
 use sea_orm::{DbErr, RuntimeErr, SqlErr};
 use serde_json::{Map, Value, json};
 use storage::blobs::BlobError;

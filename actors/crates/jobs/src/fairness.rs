@@ -4,7 +4,7 @@
 //! A new job gets the position after the last waiting job of its user, but never one before the smallest position that waits. So
 //! users with waiting jobs alternate, however many jobs one of them has, and a user without waiting jobs is served next. Jobs that
 //! serve all followers of a feed count as the jobs of one more user, whichever follower they are stored with. Positions compare
-//! within a track and a priority. Other queues of callers, such as `runtime::FairQueue`, take accounts in rotation and forget them;
+//! within a track and a priority. Other queues of callers, such as `concurrency::FairQueue`, take accounts in rotation and forget them;
 //! these positions are a column of the jobs, so that they survive a restart and hold among processes.
 
 use database::Db;

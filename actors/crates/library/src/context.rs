@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use concurrency::Workers;
 use database::Db;
 use entity::document;
 use entity::plan::Plans;
-use runtime::Workers;
 
 use crate::clock::Clock;
 

@@ -5,12 +5,12 @@
 use std::path::Path;
 use std::time::Duration;
 
+use concurrency::Heartbeat;
 use database::Db;
 use entity::id::{DocumentId, ExportId, FileId, ImportId, UploadId, UserId};
 use entity::stored_file::{Column, Entity, Model};
 use entity::time::Timestamp;
 use entity::upload;
-use runtime::Heartbeat;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 use storage::blobs::{BlobError, BlobStore, BlobWriter, PART_BYTES, blob_path};

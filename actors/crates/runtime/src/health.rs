@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Counters that an actor's supervisor and its port keep. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Health {
-    /// The actor's name.
+    /// The name of the actor ([`SupervisorConfig::name`](crate::SupervisorConfig::name)).
     pub name: &'static str,
     pub(super) up: Arc<AtomicBool>,
     pub(super) starts: Arc<AtomicU64>,
@@ -17,11 +17,11 @@ pub struct Health {
 /// The health of one actor at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct HealthReport {
-    /// The actor's name.
+    /// The name of the actor ([`SupervisorConfig::name`](crate::SupervisorConfig::name)).
     pub name: &'static str,
-    /// Whether it runs.
+    /// Whether it runs now. It does not between a crash and the restart, nor after it was left down.
     pub up: bool,
-    /// Number of restarts.
+    /// Number of restarts since the start of the service.
     pub restarts: u64,
     /// Number of messages refused because it was busy or not running.
     pub refused: u64,
@@ -38,7 +38,7 @@ impl Health {
         }
     }
 
-    /// Returns the health now.
+    /// Returns the counters as they are now. They are read one after the other, so a restart may come between them.
     pub fn report(&self) -> HealthReport {
         HealthReport {
             name: self.name,

@@ -6,23 +6,10 @@ use std::time::Duration;
 
 use actix::dev::ToEnvelope;
 use actix::{Actor, Addr, Context, Handler, MailboxError, Message};
+use concurrency::AskError;
 use tokio::sync::Semaphore;
 
 use super::health::Health;
-
-/// Why a question got no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AskError {
-    /// The actor has as many questions in progress as it may have, or is being restarted.
-    #[error("the actor is busy")]
-    Busy,
-    /// No answer came within the timeout of the port. The work's own deadline is shorter, so this is rare.
-    #[error("the actor did not answer in time")]
-    Timeout,
-    /// The actor crashed while it answered. Questions until it is restarted get [`AskError::Busy`].
-    #[error("the actor crashed while it answered")]
-    Crashed,
-}
 
 /// A handle of one actor. Clones share permits and address; the supervisor swaps the address when it restarts the actor.
 ///
@@ -52,8 +39,8 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
     /// Sends a message and waits for the answer.
     ///
     /// # Errors
-    /// [`AskError::Busy`] at once when there is no permit or the actor is being restarted; [`AskError::Timeout`];
-    /// [`AskError::Crashed`].
+    /// [`AskError::Busy`] at once when there is no permit or the actor is being restarted; [`AskError::Timeout`] when no answer came in
+    /// time; [`AskError::Crashed`] when the actor ended before it answered.
     pub async fn ask<M>(&self, message: M) -> Result<M::Result, AskError>
     where
         M: Message + Send + 'static,
@@ -70,8 +57,8 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
         })
     }
 
-    /// Sends a message without waiting. Returns `false` when the mailbox is full or the actor is being restarted; such refusals are
-    /// counted.
+    /// Sends a message without waiting. Returns `false`, and counts a refusal, when the mailbox is full or the actor is being
+    /// restarted.
     pub fn tell<M>(&self, message: M) -> bool
     where
         M: Message + Send + 'static,
@@ -92,6 +79,7 @@ impl<A: Actor<Context = Context<A>>> Port<A> {
     /// Waits until all questions in progress have an answer, and refuses further ones with [`AskError::Busy`].
     pub async fn drain(&self) {
         if let Ok(all) = self.state.permits.acquire_many(self.state.max_permits).await {
+            // Released permits would let questions in before the close.
             all.forget();
         }
         self.state.permits.close();

@@ -69,6 +69,7 @@ where
             let _ = exit.await;
         }
         state.health.up.store(false, Ordering::Relaxed);
+        // Drained, because the service stops: the end of the actor is no crash.
         if state.permits.is_closed() {
             return;
         }
@@ -100,6 +101,7 @@ where
     A: Actor<Context = Context<A>>,
 {
     let (alive, exit) = oneshot::channel::<()>();
+    // Without this a panic in `make` would end the task that restarts the actor.
     let actor = catch_unwind(AssertUnwindSafe(make)).ok()?;
     let mut context = Context::new();
     context.set_mailbox_capacity(config.permits as usize);
@@ -110,6 +112,7 @@ where
             #[cfg(debug_assertions)]
             panic_when_notified(&crash).await;
             std::future::pending::<()>().await;
+            // Never reached. It moves the sender into this future, so that the end of the context drops it.
             drop(alive);
         }
         .into_actor(&actor)
@@ -136,8 +139,8 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use actix::{Handler, Message, ResponseFuture};
+    use concurrency::AskError;
 
-    use super::super::port::AskError;
     use super::*;
 
     struct Counter(u32);

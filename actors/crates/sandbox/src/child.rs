@@ -13,6 +13,7 @@ use std::{
     thread,
 };
 
+use concurrency::lower_thread_priority;
 use parse::{feed, html, pdf};
 use serde::Serialize;
 
@@ -52,23 +53,12 @@ fn start(handler: TaskHandler) -> Result<(), WireError> {
     panic::set_hook(Box::new(|_| {}));
     let mut parent = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let (setup, _) = wire::read::<Setup>(&mut parent, 0)?;
-    lower_priority();
+    // A child has no log, so nothing reports a failure; its results are the same at full priority.
+    lower_thread_priority(NICE_INCREMENT);
     let (confinement, meter) = confinement::confine(setup.memory_bytes, setup.cpu_seconds);
     let thread = thread::Builder::new().stack_size(STACK_BYTES);
     let thread = thread.spawn(move || serve_mode(parent, &setup, confinement, meter, handler))?;
     thread.join().unwrap_or_else(|_| Err(io::Error::other("a parser panicked").into()))
-}
-
-/// Lowers the priority of the calling thread and of those that it starts. Does nothing on systems other than Linux, where nice values
-/// belong to processes.
-///
-/// The crates `runtime` and `inference` have similar functions. The child does not use them: it must start without actix or models, it
-/// has no log to write a failure to, and a higher priority does not change its result.
-fn lower_priority() {
-    if cfg!(target_os = "linux") {
-        // A failure is ignored: the work is also correct at full priority.
-        let _ = rustix::process::nice(NICE_INCREMENT);
-    }
 }
 
 fn serve_mode(

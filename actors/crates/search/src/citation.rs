@@ -20,7 +20,7 @@ use quotation::FoldedText;
 /// An answer with its citations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CitedAnswer {
-    /// Plain text with markers.
+    /// Plain text with markers `[n]`, whose numbers begin at 1.
     pub text: String,
     /// `citations[n - 1]` belongs to the marker `[n]`.
     pub citations: Vec<Citation>,
@@ -76,7 +76,7 @@ enum QuotedText {
     Found(Range<usize>),
     /// The passage does not contain it. Range in bytes of the answer.
     Invented(Range<usize>),
-    /// There is no quotation.
+    /// No quotation stands before the marker.
     None,
 }
 

@@ -37,9 +37,9 @@ const MIN_PIECES_OF_UNKNOWN_WORDS: f32 = 4.0;
 /// A passage in a ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankedPassage {
-    /// The chunk's id.
+    /// Id of the chunk, which is the passage in the database.
     pub id: Uuid,
-    /// Id of its document.
+    /// Id of the document that the passage is part of.
     pub document: Uuid,
     /// Fused score from 0 to 1, descending along the ranking.
     pub score: f32,

@@ -90,7 +90,7 @@ fn to_sparse_vector(weights: BTreeMap<u32, f32>) -> SparseVector {
 
 /// The analysers of a language.
 struct Analyzer {
-    /// Keeps all words.
+    /// Keeps all words with their accents.
     exact: EdgeBm25,
     /// Keeps all words, and removes accents.
     folded: EdgeBm25,

@@ -48,7 +48,7 @@ fn collapse_whitespace(passage: &str) -> String {
 /// A word of the passage, or the text between two words.
 struct Word<'a> {
     text: &'a str,
-    /// Its byte offset.
+    /// Offset of its first byte in the passage.
     byte: usize,
     /// Its range in scalar values.
     from: usize,

@@ -32,7 +32,7 @@ pub mod probe;
 pub use fetch::{
     BodyPolicy, ClientSetupError, ContentType, FetchError, FetchOutcome, FetchRequest, FetchSettings,
     FetchedPage, Fetcher, HostLookup, HostPermit, HostThrottle, MAX_REDIRECTS, ResponseHeaders, SystemLookup,
-    retry_after, service_client,
+    WallClock, retry_after, service_client,
 };
 pub use guard::{Guard, is_local_name};
 pub use page_url::{MAX_URL_CHARS, PageUrl, UrlRejection};

@@ -9,11 +9,11 @@ mod gate;
 mod pick;
 mod words;
 
+use concurrency::{Lane, Workers};
 use errors::Error;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use inference::embedder::{EmbedError, Embedder};
-use runtime::{Lane, Workers};
 
 use super::{AnswerError, Answerer, Draft, Question, SourcePassage};
 use crate::retrieval::Retrieval;

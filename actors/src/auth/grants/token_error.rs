@@ -1,7 +1,7 @@
 //! Errors of the token endpoint. The OAuth endpoints answer them with a code of RFC 6749, section 5.2.
 
+use concurrency::AskError;
 use errors::Error;
-use runtime::AskError;
 use sea_orm::DbErr;
 
 use super::lifecycle::TransitionError;

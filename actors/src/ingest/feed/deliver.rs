@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use concurrency::Lane;
 use database::insert_all;
 use entity::id::{DocumentId, EntryId, FeedId};
 use entity::kind::{ContentType, SourceFormat};
@@ -15,7 +16,6 @@ use library::feeds::source;
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_owned;
 use parse::feed::{Feed, Item};
-use runtime::Lane;
 use sea_orm::ActiveValue::NotSet;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{

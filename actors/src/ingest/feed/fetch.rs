@@ -1,9 +1,9 @@
 //! Fetches a URL once and parses the feed there in the sandbox.
 
+use concurrency::Lane;
 use errors::Error;
 use library::feeds::source::Validators;
 use parse::feed::{Feed, FeedDocument, FeedLink};
-use runtime::Lane;
 use sandbox::SandboxError;
 use web::{FetchError, FetchRequest, FetchedPage, PageUrl};
 

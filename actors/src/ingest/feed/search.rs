@@ -6,10 +6,10 @@
 
 use std::time::{Duration, Instant};
 
+use concurrency::{FairPermit, FairSemaphore, KeyedMutex, QUEUE_RETRY_AFTER};
 use entity::id::UserId;
 use errors::Error;
 use parse::feed::FeedLink;
-use runtime::{FairPermit, FairSemaphore, KeyedMutex, QUEUE_RETRY_AFTER};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 use web::PageUrl;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use concurrency::Lane;
 use entity::id::{DocumentId, UserId};
 use entity::{document, entry, job, transcript};
 use errors::Error;
@@ -13,7 +14,6 @@ use jobs::JobError;
 use library::context::CoreContext;
 use library::documents::{ExtractedDocument, SourceMap, SpokenSegment, parser_job_error};
 use parse::audio::AudioMetadata;
-use runtime::Lane;
 use sea_orm::{ColumnTrait, QueryFilter};
 
 use super::decoded_audio::{DecodedAudio, decode_to_end, open_audio, skip_samples, to_seconds};

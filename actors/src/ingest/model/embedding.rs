@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use concurrency::Lane;
 use errors::Error;
 use inference::embedder::MiniLm;
 use inference::models::{Model, Store};
-use runtime::Lane;
 use tracing::{info, warn};
 
 use super::await_model;

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use concurrency::Lane;
 use disk::ScratchFile;
 use entity::kind::ContentType;
 use entity::{document, job};
@@ -10,7 +11,6 @@ use library::documents::ExtractedDocument;
 use library::notes::derive_title;
 use library::owned_transaction::begin_owned;
 use library::uploads::MediaType;
-use runtime::Lane;
 use storage::blobs::BlobError;
 use web::ContentType as ContentTypeHeader;
 use web::{BodyPolicy, FetchOutcome, FetchRequest, FetchedPage, PageUrl};

@@ -16,7 +16,7 @@ use super::view::{self, BookmarkView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
-use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::operations::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::target::Target;
 use errors::Error;
 use library::bookmarks::TagName;
@@ -34,7 +34,7 @@ pub struct ListBookmarks {
     filter: Filter,
 }
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default)]
 struct Filter {
     words: Option<String>,
     tag: Option<String>,
@@ -173,8 +173,7 @@ impl Operation for ListBookmarks {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListBookmarksResponse, Error> {
         let user = caller.user;
-        // Cursors are bound to this name, and so to the Debug forms of sort and filter.
-        let list = self.page.of_list(ctx, caller, format!("bookmarks:{:?}:{:?}", self.sort, self.filter));
+        let list = self.page.of_list(ctx, caller, self.filter.list_name(self.sort));
         let after: Option<BookmarkPosition> = list.position()?;
         if let Some(id) = self.filter.collection {
             collection::Entity::one_of(user, id).one(ctx.core.db.read()).await?.ok_or(Error::not_found())?;
@@ -231,6 +230,36 @@ async fn deleted(
 }
 
 impl Filter {
+    fn list_name(&self, sort: Sort) -> ListName {
+        // Without `..`, so that a filter that is not part of the name does not compile.
+        let Self {
+            words,
+            tag,
+            collection,
+            archived,
+            favorite,
+            unread,
+            content_type,
+            saved_after,
+            saved_before,
+            updated_since,
+            include_deleted,
+        } = self;
+        ListName::new("bookmarks")
+            .with("sort", Some(sort.name()))
+            .with("q", words.as_deref())
+            .with("tag", tag.as_deref())
+            .with("collectionId", *collection)
+            .with("archived", *archived)
+            .with("favorite", *favorite)
+            .with("unread", *unread)
+            .with("contentType", *content_type)
+            .with("savedAfter", *saved_after)
+            .with("savedBefore", *saved_before)
+            .with("updatedSince", *updated_since)
+            .with("includeDeleted", Some(*include_deleted))
+    }
+
     fn apply(&self, query: Select<bookmark::Entity>, user: UserId) -> Select<bookmark::Entity> {
         use bookmark::Column as C;
         let mut all = Condition::all();
@@ -297,6 +326,17 @@ impl From<BookmarkSort> for Sort {
 }
 
 impl Sort {
+    /// Returns the name of the order in requests ([`BookmarkSort`]).
+    fn name(self) -> &'static str {
+        match self {
+            Sort::SavedAt(Direction::Up) => "savedAt",
+            Sort::SavedAt(Direction::Down) => "-savedAt",
+            Sort::Title => "title",
+            Sort::UpdatedAt(Direction::Up) => "updatedAt",
+            Sort::UpdatedAt(Direction::Down) => "-updatedAt",
+        }
+    }
+
     fn order(self, query: Select<bookmark::Entity>) -> Select<bookmark::Entity> {
         let (column, order) = match self {
             Sort::SavedAt(direction) => (bookmark::Column::SavedAt.into_expr(), direction.order()),

@@ -16,7 +16,7 @@ use super::view::{self, EntryResponse, EntryView};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
-use crate::operations::page::{CursorText, ListPage, PageLimit, PageRequest};
+use crate::operations::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use crate::target::Target;
 
 /// Entries of a page if the request names no limit.
@@ -114,13 +114,15 @@ impl Operation for ListEntries {
 }
 
 impl EntryFilter {
-    /// Returns the name of the list, with which cursors are signed: a cursor continues only the list that it was made for.
-    /// Cursors that clients hold become invalid if it changes.
-    fn list_name(&self) -> String {
+    fn list_name(&self) -> ListName {
+        // Without `..`, so that a filter that is not part of the name does not compile.
         let Self { feed, unread, starred, after, before } = self;
-        format!(
-            "entries:Filter {{ feed: {feed:?}, unread: {unread:?}, starred: {starred:?}, after: {after:?}, before: {before:?} }}"
-        )
+        ListName::new("entries")
+            .with("feedId", *feed)
+            .with("unread", *unread)
+            .with("starred", *starred)
+            .with("after", *after)
+            .with("before", *before)
     }
 
     fn condition(&self) -> Condition {

@@ -1,11 +1,11 @@
 //! Follows a feed (contract.md, section 6: POST /feeds).
 
+use concurrency::Lane;
 use entity::scope::Scope;
 use errors::Error;
 use library::feeds::{self, NewFeed};
 use library::library_quota::LibraryRoom;
 use library::owned_transaction::begin_request;
-use runtime::Lane;
 use schemars::JsonSchema;
 use serde::Serialize;
 use validation::{Flag, UrlText, request};

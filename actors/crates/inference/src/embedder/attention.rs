@@ -10,9 +10,8 @@ use super::EmbedError;
 /// The layout of queries, keys and values in a row: the queries of all heads, then all keys, then all values.
 #[derive(Clone, Copy)]
 pub(super) struct Heads {
-    /// Number of heads.
     pub count: usize,
-    /// Width of one head.
+    /// Floats of one head in a query, a key or a value.
     pub width: usize,
 }
 

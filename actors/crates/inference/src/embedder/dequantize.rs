@@ -14,7 +14,7 @@ pub(super) struct Dequantize<'a> {
     pub scale: Scale,
     /// Sum of the weights of each column: what a zero point of one adds to a sum.
     pub weights: &'a [f32],
-    /// Factors of the columns.
+    /// Factor of each column, from the quantization of the weights.
     pub columns: &'a [f32],
     pub bias: &'a [f32],
     pub add: bool,

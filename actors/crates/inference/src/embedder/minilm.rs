@@ -27,7 +27,7 @@ use super::{
 /// Options for running a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The number format.
+    /// Number format of the weights and of the products with them.
     pub precision: Precision,
     /// Number of threads for batches; queries use one more.
     pub threads: usize,
@@ -67,7 +67,7 @@ pub enum OpenError {
     Nameless,
 }
 
-/// An open model.
+/// A BERT encoder with mean pooling, with its tokenizer and its threads, ready to embed.
 pub struct MiniLm {
     name: String,
     tokenizer: WordPieceTokenizer,
@@ -88,7 +88,7 @@ impl MiniLm {
     /// Opens a model as [`MiniLm::open`] does, with the given options.
     ///
     /// # Errors
-    /// See [`MiniLm::open`].
+    /// [`OpenError`] for the same reasons as in [`MiniLm::open`].
     pub fn open_with(folder: &Path, options: Options) -> Result<Self, OpenError> {
         let name = folder.file_name().ok_or(OpenError::Nameless)?.to_string_lossy().into_owned();
         let config = Config::read(&folder.join("config.json"))?;
@@ -106,6 +106,7 @@ impl MiniLm {
     /// Embeds one group after the other until all are embedded or a pool has failed.
     fn embed_groups(&self, batch: &Batch<'_>) {
         let mut scratch = LayerScratch::new(QuantPasses::Single);
+        // Relaxed, because the counter only hands out groups; the mutex orders the results.
         while let Some(group) = batch.groups.get(batch.next.fetch_add(1, Ordering::Relaxed)) {
             let texts: Vec<&[u32]> =
                 group.iter().filter_map(|number| batch.texts.get(*number)).map(Vec::as_slice).collect();

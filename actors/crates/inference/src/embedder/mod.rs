@@ -76,7 +76,7 @@ pub struct WordPieceCounts {
 /// Why a text was not embedded. Contains nothing of the text.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
-    /// The tokenizer failed.
+    /// The tokenizer could not split the text into tokens.
     #[error("could not split the text into tokens")]
     Tokenizer(#[source] Box<dyn Error + Send + Sync>),
 

@@ -28,10 +28,10 @@ pub enum WeightsError {
     Length {
         /// Bytes declared by the header.
         declared: u64,
-        /// Bytes in the file.
+        /// Length of the file in bytes.
         found: u64,
     },
-    /// A tensor is missing.
+    /// The file has no tensor of this name.
     #[error("the weights file has no tensor `{0}`")]
     Missing(String),
     /// A tensor does not have the expected shape or is not of 32-bit floats.
@@ -39,7 +39,7 @@ pub enum WeightsError {
     Shape(String),
 }
 
-/// An open safetensors file.
+/// A safetensors file of which the header has been read and checked against the length of the file.
 pub(super) struct Weights {
     file: File,
     /// Offset of the first tensor.

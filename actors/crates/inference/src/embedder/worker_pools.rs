@@ -3,9 +3,10 @@
 //! Each thread is a separate pool, because the kernels split a product over all threads of their pool, and it is faster to embed
 //! whole texts in parallel than to split products.
 
+use concurrency::lower_thread_priority;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-use crate::priority::lower_thread_priority;
+use crate::BACKGROUND_NICE;
 
 pub(super) struct WorkerPools {
     query: ThreadPool,
@@ -16,7 +17,9 @@ impl WorkerPools {
     /// Starts `count` threads for batches (at least one) and one for queries.
     pub(super) fn new(count: usize) -> Result<Self, ThreadPoolBuildError> {
         let batch = (0..count.max(1)).map(|number| {
-            single_thread_pool(format!("embed-{number}")).start_handler(|_| lower_thread_priority()).build()
+            single_thread_pool(format!("embed-{number}"))
+                .start_handler(|_| lower_thread_priority(BACKGROUND_NICE))
+                .build()
         });
         Ok(Self {
             query: single_thread_pool("embed-query".to_owned()).build()?,

@@ -27,7 +27,7 @@ pub struct Model {
     pub name: String,
     /// The part of the service that uses it.
     pub purpose: Purpose,
-    /// Description for users.
+    /// What the model does, in words for the operator.
     pub about: String,
     /// SPDX name of its licence.
     pub licence: String,
@@ -66,9 +66,9 @@ pub enum Purpose {
 pub struct ModelFile {
     /// Name in the folder of the model.
     pub name: String,
-    /// Length in bytes.
+    /// Length in bytes that the content must have.
     pub bytes: u64,
-    /// Expected SHA-256.
+    /// SHA-256 that the content must have before it is used.
     pub sha256: Digest,
     /// The pieces into which packages split it, in order; empty if they contain it whole.
     #[serde(default)]
@@ -79,9 +79,9 @@ pub struct ModelFile {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Piece {
-    /// Length in bytes.
+    /// Length in bytes that the content must have.
     pub bytes: u64,
-    /// Expected SHA-256.
+    /// SHA-256 that the content must have before it is used.
     pub sha256: Digest,
 }
 
@@ -89,7 +89,7 @@ pub struct Piece {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Package {
-    /// Its name.
+    /// Name of the package in the index.
     pub name: String,
     /// The version that is downloaded.
     pub version: String,
@@ -104,7 +104,7 @@ impl Catalogue {
         &BUILT_IN
     }
 
-    /// Returns all models.
+    /// Returns all models in the order of `models.toml`.
     #[must_use]
     pub fn models(&self) -> &[Model] {
         &self.models

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A SHA-256 digest.
+/// A SHA-256 digest, read from and shown as 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Digest([u8; 32]);

@@ -28,19 +28,19 @@ pub enum DownloadError {
     /// The server responded with an error status.
     #[error("could not download {file}: the server answered with status {status}")]
     Status {
-        /// The file's name.
+        /// Name of the file in the catalogue.
         file: String,
-        /// The HTTP status.
+        /// HTTP status, neither 200 nor a 206 that continues the part.
         status: StatusCode,
     },
     /// The length differs from the expected one.
     #[error("could not download {file}: it has {found} bytes instead of {expected}")]
     Length {
-        /// The file's name.
+        /// Name of the file in the catalogue.
         file: String,
-        /// Number of received bytes.
+        /// Bytes of the part, those of earlier attempts included.
         found: u64,
-        /// Expected number of bytes.
+        /// Length of the file in the catalogue.
         expected: u64,
     },
     /// The file cannot be written.
@@ -91,6 +91,7 @@ pub(super) async fn download(
         }
         match continue_download(client, url, file, part, before, received).await {
             Ok(()) => return Ok(()),
+            // Only after progress: a server that breaks every connection at once would be asked without end.
             Err(DownloadError::Http(_)) if part_length(part).await? > before => {}
             Err(cause) => return Err(cause),
         }
@@ -106,6 +107,7 @@ async fn continue_download(
     received: &(dyn Fn(u64) + Sync),
 ) -> Result<(), DownloadError> {
     let mut request = client.get(url);
+    // A part that is longer than the file cannot be its beginning; without a range the download starts over and truncates it.
     if (1..file.bytes).contains(&before) {
         request = request.header(header::RANGE, format!("bytes={before}-"));
     }

@@ -16,18 +16,18 @@ const PIP_COMMANDS: [&[&str]; 3] = [&["pip3"], &["pip"], &["python3", "-m", "pip
 /// Why a package was not downloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
-    /// `pip` is not installed.
+    /// None of the commands for `pip` is installed.
     #[error("pip is not installed")]
     NoPip,
-    /// `pip` cannot be run.
+    /// A command for `pip` exists, but cannot be started.
     #[error("could not run pip")]
     Run(#[source] io::Error),
-    /// `pip` failed.
+    /// `pip` ended with an error, such as a version that the index does not have.
     #[error("pip could not download {package}: {message}")]
     Pip {
-        /// Name and version.
+        /// The package as `pip` takes it: `name==version`.
         package: String,
-        /// Its last error message.
+        /// The last error line of `pip`, or its exit status.
         message: String,
     },
     /// The downloaded files cannot be read.
@@ -36,9 +36,9 @@ pub enum PackageError {
     /// The downloaded archive has another digest.
     #[error("the SHA-256 of {package} is {found}, which is not the expected one")]
     Digest {
-        /// Name and version.
+        /// The package as `pip` takes it: `name==version`.
         package: String,
-        /// The actual digest.
+        /// SHA-256 of the archive that `pip` downloaded.
         found: Digest,
     },
 }

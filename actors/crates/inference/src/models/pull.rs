@@ -23,16 +23,16 @@ pub enum PullSource {
     Package,
 }
 
-/// Progress of a download.
+/// Progress of a download, for the log or the terminal.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// A source is tried.
+    /// A download from this source begins.
     Trying(PullSource),
     /// A part of a file was received.
     Received {
-        /// The file's name.
+        /// Name of the file in the catalogue.
         file: &'a str,
-        /// Received bytes.
+        /// Bytes received so far, those of an interrupted download included.
         bytes: u64,
         /// Length of the file in bytes.
         of: u64,
@@ -47,10 +47,10 @@ pub enum PullError {
     /// The store has no folder.
     #[error("could not fetch the model: no folder for models is set")]
     NoFolder,
-    /// All sources failed.
+    /// Every source of the model was tried and failed.
     #[error("could not fetch the model `{model}`: {}", .failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     AllSourcesFailed {
-        /// Name of the model.
+        /// Name of the model in the catalogue.
         model: String,
         /// The failure of each source, in the order in which they were tried.
         failures: Vec<SourceFailure>,
@@ -58,7 +58,7 @@ pub enum PullError {
     /// The files of the model cannot be stored.
     #[error("could not put the model into its folder")]
     Stage(#[from] StageError),
-    /// The program is stopping.
+    /// A blocking step ended without a result, as when the program is stopping.
     #[error("fetching the model was stopped")]
     Stopped(#[from] JoinError),
 }
@@ -66,16 +66,16 @@ pub enum PullError {
 /// A failed attempt to download a model from a source.
 #[derive(Debug)]
 pub struct SourceFailure {
-    /// The source.
+    /// The source that was tried.
     pub source: PullSource,
-    /// The cause.
+    /// Why it did not yield the model.
     pub cause: SourceError,
 }
 
 /// Why a model was not downloaded from a source.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The download failed.
+    /// A file could not be downloaded from the URL of the model.
     #[error(transparent)]
     Download(#[from] DownloadError),
     /// The package was not downloaded.
@@ -90,7 +90,7 @@ pub enum SourceError {
     /// A file of the model is in none of the packages.
     #[error("the package has no file {0}")]
     MissingFile(String),
-    /// The program is stopping.
+    /// A blocking step ended without a result, as when the program is stopping.
     #[error("the download was stopped")]
     Stopped(#[from] JoinError),
 }

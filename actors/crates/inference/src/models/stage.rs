@@ -23,9 +23,9 @@ pub enum StageError {
     /// A folder or file cannot be written.
     #[error("could not write {}", path.display())]
     Write {
-        /// Its path.
+        /// The file or folder that cannot be written.
         path: PathBuf,
-        /// The cause.
+        /// The error of the operating system.
         #[source]
         cause: io::Error,
     },
@@ -35,9 +35,9 @@ pub enum StageError {
     /// A file has the expected length but another digest.
     #[error("the SHA-256 of {file} is {found}, which is not the expected one")]
     Digest {
-        /// The file's name.
+        /// Name of the file or of its piece in the catalogue.
         file: String,
-        /// The actual digest.
+        /// SHA-256 of the bytes that were received.
         found: Digest,
     },
 }
@@ -59,6 +59,7 @@ impl Stage {
     pub(super) fn open(root: &Path, model: &Model) -> Result<Self, StageError> {
         let folder = root.join(format!(".pull-{}", model.name));
         fs::create_dir_all(&folder).map_err(write_error(&folder))?;
+        // Beside the folder, not in it: the folder is moved when the model is complete.
         let path = root.join(format!(".pull-{}.lock", model.name));
         let lock = File::create(&path).map_err(write_error(&path))?;
         match lock.try_lock() {
@@ -134,6 +135,8 @@ impl Stage {
         // An existing folder is incomplete or damaged; otherwise nothing would have been downloaded.
         let old = self.root.join(format!(".old-{}", self.model.name));
         remove_folder(&old)?;
+        // A process that is killed between the two renames leaves no model, but a complete staging folder: the next download has
+        // nothing to fetch and ends here.
         if self.target.exists() {
             fs::rename(&self.target, &old).map_err(write_error(&self.target))?;
         }

@@ -19,19 +19,19 @@ pub struct Store {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelStatus {
-    /// Its name.
+    /// Name of the model in the catalogue.
     pub name: String,
     /// The part of the service that uses it.
     pub purpose: Purpose,
-    /// Description for users.
+    /// What the model does, for the operator.
     pub about: String,
     /// SPDX name of its licence.
     pub licence: String,
     /// Whether it is downloaded only when it is requested by name.
     pub optional: bool,
-    /// Whether it is complete.
+    /// Whether a folder has all of its files with the expected lengths; digests are not verified.
     pub present: bool,
-    /// Its folder.
+    /// The first folder that has all of its files; `None` if there is none.
     pub path: Option<PathBuf>,
     /// Total length of its files in bytes, whether present or not.
     pub bytes: u64,
@@ -46,22 +46,22 @@ pub enum VerifyError {
     /// A file cannot be read.
     #[error("could not read {file} of the model `{model}`")]
     Read {
-        /// The model's name.
+        /// Name of the model in the catalogue.
         model: String,
-        /// The file's name.
+        /// Name of the file in the catalogue.
         file: String,
-        /// The cause.
+        /// The error of the operating system.
         #[source]
         cause: io::Error,
     },
     /// A file has the expected length but another digest.
     #[error("the SHA-256 of {file} of the model `{model}` is {found}, which is not the expected one")]
     Digest {
-        /// The model's name.
+        /// Name of the model in the catalogue.
         model: String,
-        /// The file's name.
+        /// Name of the file in the catalogue.
         file: String,
-        /// The actual digest.
+        /// SHA-256 of the file in the folder.
         found: Digest,
     },
 }

@@ -15,9 +15,9 @@ pub enum UnpackError {
     /// A file cannot be read, or an archive is damaged.
     #[error("could not read {}", path.display())]
     Read {
-        /// Its path.
+        /// The folder or the archive, not the file in it.
         path: PathBuf,
-        /// The cause.
+        /// The error of the operating system or of the decoder.
         #[source]
         cause: io::Error,
     },

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use reqwest::Client;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue};
 use serde::Deserialize;
-use web::{retry_after, service_client};
+use web::{WallClock, retry_after, service_client};
 use zeroize::Zeroizing;
 
 use super::{SAMPLE_RATE_HZ, Segment, TranscribeError, Transcriber, Transcription, clean_segment};
@@ -29,9 +29,9 @@ const FORM_BOUNDARY: &str = "carrel-4b1c0f5e7d2a49a8-window";
 /// The endpoint and how to authenticate.
 #[derive(Clone)]
 pub struct EndpointSettings {
-    /// `ai.transcription.url`; `/audio/transcriptions` is appended.
+    /// Base URL (`ai.transcription.url`), to which `/audio/transcriptions` is appended.
     pub url: String,
-    /// `ai.transcription.model`.
+    /// Name of the model that each request asks for (`ai.transcription.model`).
     pub model: String,
     /// `ai.transcription.key`, sent as a bearer token.
     pub key: Option<Zeroizing<String>>,
@@ -54,14 +54,15 @@ pub struct Endpoint {
     url: String,
     model: String,
     headers: HeaderMap,
+    clock: WallClock,
 }
 
 impl Endpoint {
-    /// Creates the client; nothing is sent yet.
+    /// Creates the client; nothing is sent yet. The clock is read when a response asks to be retried at a date.
     ///
     /// # Errors
-    /// [`EndpointSetupError`].
-    pub fn new(settings: EndpointSettings) -> Result<Self, EndpointSetupError> {
+    /// [`EndpointSetupError`] when the client cannot be created, or the key is not valid in a header.
+    pub fn new(settings: EndpointSettings, clock: WallClock) -> Result<Self, EndpointSetupError> {
         let mut headers = HeaderMap::new();
         headers.insert(
             CONTENT_TYPE,
@@ -77,6 +78,7 @@ impl Endpoint {
             url: format!("{}/audio/transcriptions", settings.url.trim_end_matches('/')),
             model: settings.model,
             headers,
+            clock,
         })
     }
 }
@@ -100,6 +102,7 @@ impl Transcriber for Endpoint {
         language: Option<String>,
     ) -> BoxFuture<'static, Result<Transcription, TranscribeError>> {
         let body = form(&self.model, language.as_deref(), &window);
+        let clock = self.clock.clone();
         let request = self.client.post(&self.url).headers(self.headers.clone()).body(body);
         #[expect(clippy::cast_precision_loss, reason = "a window is short")]
         let seconds = window.len() as f64 / f64::from(SAMPLE_RATE_HZ);
@@ -109,7 +112,7 @@ impl Transcriber for Endpoint {
             if status != 200 {
                 return Err(TranscribeError::Refused {
                     status,
-                    retry_after: retry_after(response.headers()),
+                    retry_after: retry_after(response.headers(), clock()),
                 });
             }
             let body = read(response).await;

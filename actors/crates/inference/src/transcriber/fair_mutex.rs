@@ -1,5 +1,5 @@
 //! A mutex whose waiters take turns: the most urgent first, and no account twice in a row while others wait. It differs from
-//! `runtime::FairSemaphore` in that priority, and in that its holder can ask whether it should yield. Jobs wait in it, whose
+//! `concurrency::FairSemaphore` in that priority, and in that its holder can ask whether it should yield. Jobs wait in it, whose
 //! number is bounded already.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

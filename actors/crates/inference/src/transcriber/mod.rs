@@ -20,7 +20,7 @@ pub const SAMPLE_RATE_HZ: u32 = 16_000;
 
 /// Transcribes speech, one window of a recording at a time.
 pub trait Transcriber: Send + Sync {
-    /// Name of the model.
+    /// Returns the name of the model, which is stored with each transcript.
     fn model(&self) -> &str;
 
     /// Maximum length of a window, in samples.
@@ -61,14 +61,14 @@ pub struct Segment {
     pub start: f64,
     /// When they end, in seconds.
     pub end: f64,
-    /// The words.
+    /// The words, with single spaces between them.
     pub text: String,
 }
 
 /// Why a window was not transcribed. The messages may be shown to the user and contain nothing of what was said.
 #[derive(Debug, thiserror::Error)]
 pub enum TranscribeError {
-    /// The local model failed.
+    /// The local model could not be loaded or run, or its thread could not be started.
     #[error("the speech model failed")]
     Model,
     /// The service did not respond, or its response is not valid.
@@ -77,7 +77,7 @@ pub enum TranscribeError {
     /// The service responded with an error status.
     #[error("the transcription service answered with status {status}")]
     Refused {
-        /// The HTTP status.
+        /// HTTP status of the response, any but 200.
         status: u16,
         /// `Retry-After`, at most a day.
         retry_after: Option<Duration>,
@@ -98,10 +98,9 @@ pub struct SpeechService<K> {
     mutex: FairMutex<K>,
 }
 
-/// The permit to transcribe one recording. It is released when it is dropped: the model is unloaded, and the next recording gets
-/// it.
+/// The permit to transcribe one recording. When it is dropped, the model is unloaded and the next recording gets the permit.
 pub struct TranscriptionPermit<K> {
-    /// The transcriber.
+    /// The transcriber at the time when the permit was acquired.
     pub transcriber: Arc<dyn Transcriber>,
     _guard: FairMutexGuard<K>,
 }
@@ -143,6 +142,7 @@ impl<K: Copy + Eq> SpeechService<K> {
     pub async fn acquire(&self, waiter: Waiter<K>) -> Option<TranscriptionPermit<K>> {
         self.transcriber()?;
         let guard = self.mutex.lock(waiter).await;
+        // Read again, because another transcriber may have been set during the wait.
         Some(TranscriptionPermit { transcriber: self.transcriber()?, _guard: guard })
     }
 }

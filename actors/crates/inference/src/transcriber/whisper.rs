@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
+use concurrency::lower_thread_priority;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
@@ -14,7 +15,7 @@ use whisper_rs::{
 };
 
 use super::{SAMPLE_RATE_HZ, Segment, TranscribeError, Transcriber, Transcription, clean_segment};
-use crate::priority::lower_thread_priority;
+use crate::BACKGROUND_NICE;
 
 /// The model processes 30 s at once; a second is left for the padding that it appends.
 const MAX_WINDOW_SAMPLES: usize = 29 * SAMPLE_RATE_HZ as usize;
@@ -83,7 +84,7 @@ impl Transcriber for Whisper {
     ) -> BoxFuture<'static, Result<Transcription, TranscribeError>> {
         let (inner, (sender, receiver)) = (self.inner.clone(), oneshot::channel());
         let work = move || {
-            lower_thread_priority();
+            lower_thread_priority(BACKGROUND_NICE);
             // The receiver is gone when the service is stopping.
             let _ = sender.send(inner.transcribe(&window, language.as_deref()));
         };

@@ -1,6 +1,6 @@
 //! The text of a note.
 
-use runtime::Lane;
+use concurrency::Lane;
 
 use crate::context::CoreContext;
 use crate::documents::{ChunkedDocument, ExtractedDocument};

@@ -1,12 +1,12 @@
 //! One request at a time writes the bytes of an upload, so that the store never holds more than the announced file and the one
 //! that it replaces. The newest request wins: a client that sends the file again has abandoned its last connection, even if the
-//! service has not noticed that yet. In that this differs from [`runtime::KeyedMutex`], which it adds to.
+//! service has not noticed that yet. In that this differs from [`concurrency::KeyedMutex`], which it adds to.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use concurrency::{KeyedMutex, KeyedWeakMap};
 use entity::id::UploadId;
 use errors::Error;
-use runtime::{KeyedMutex, KeyedWeakMap};
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 

@@ -1,9 +1,9 @@
 //! Bounds the uploads of one account that receive bytes at the same time. Each has an open connection, an open file and parts of the
 //! file in memory, and its client may be slow.
 
+use concurrency::KeyedSemaphore;
 use entity::id::UserId;
 use errors::Error;
-use runtime::KeyedSemaphore;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// Uploads of one account that receive bytes at the same time. A browser sends at most six over HTTP/1.1.

@@ -3,7 +3,7 @@
 use hayro_syntax::Pdf;
 use hayro_syntax::object::{DateTime, Dict, String as PdfString};
 use serde::{Deserialize, Serialize};
-use time::{Date, Month, OffsetDateTime};
+use time::{Date, Month};
 
 use super::outline::OutlineEntry;
 use super::strings;
@@ -25,7 +25,8 @@ pub struct PdfMetadata {
     pub author: Option<String>,
     /// Its subject.
     pub subject: Option<String>,
-    /// The date of creation, as in RFC 3339.
+    /// The date of creation as a full-date of RFC 3339, from 1993 on, when PDF appeared. It may lie in the future, because the
+    /// clocks of some programs are wrong.
     pub created_on: Option<String>,
     /// Its language, ISO 639-1.
     pub language: Option<String>,
@@ -63,13 +64,11 @@ fn clean_line(bytes: &[u8]) -> Option<String> {
     text.chars().any(char::is_alphanumeric).then_some(text)
 }
 
-/// Returns a date if it is between 1993, when PDF appeared, and tomorrow: programs write zeros, and clocks are wrong.
+/// Returns a date if it is valid and not before 1993, when PDF appeared: programs write zeros.
 fn day(date: &DateTime) -> Option<String> {
     let month = Month::try_from(date.month).ok()?;
     let day = Date::from_calendar_date(date.year.into(), month, date.day).ok()?;
-    // In some time zones it is tomorrow already.
-    let tomorrow = OffsetDateTime::now_utc().date().next_day()?;
-    ((1993..).contains(&day.year()) && day <= tomorrow).then(|| day.to_string())
+    (1993..).contains(&day.year()).then(|| day.to_string())
 }
 
 /// Returns whether a title is not a placeholder set by a program.

@@ -33,7 +33,7 @@ enum LineState {
     Start,
     /// Text that begins with a bracket.
     Bracket,
-    /// Any other text.
+    /// Text that does not begin with a bracket.
     Text,
 }
 

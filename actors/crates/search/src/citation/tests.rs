@@ -20,7 +20,7 @@ fn quotation_before_a_marker_is_verified() {
     assert_eq!(cited.citations[0].range, 0..24);
 }
 
-/// Threat table (row I3).
+/// Covers the threat table (row I3).
 #[test]
 fn invented_quotation_gets_the_nearest_sentence() {
     let cited = cite("\"It was the first of its kind\" [1]", &[QUAGGA]);
@@ -119,7 +119,7 @@ fn adjacent_markers_each_verify_their_own_quotation() {
     assert_eq!(cited.citations.iter().map(|c| c.verified).collect::<Vec<_>>(), [false, true]);
 }
 
-/// Threat table (row I1).
+/// Covers the threat table (row I1).
 #[test]
 fn markup_that_a_page_would_load_is_disabled() {
     let said = "See ![x](https://evil.example/?q) <img src=x> [1](https://a.example)\n[r]: https://evil.example\n2 < 3 [1]";

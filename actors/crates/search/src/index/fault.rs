@@ -5,7 +5,7 @@
 const ENVIRONMENT_ERRNOS: [i32; 7] = [1, 12, 13, 16, 23, 24, 30];
 /// `ENOSPC` and `EDQUOT` of Linux.
 const NO_SPACE_ERRNOS: [i32; 2] = [28, 122];
-/// `EIO` of Linux.
+/// `EIO` of Linux: the device failed a read or a write.
 const DISK_FAILURE_ERRNOS: [i32; 1] = [5];
 
 /// The kind of a failure of the engine.

@@ -50,7 +50,7 @@ pub struct IndexFolder {
 
 /// An index that was opened, with what its markers tell.
 pub struct OpenedIndex {
-    /// The index.
+    /// The index, which may be a new and empty one.
     pub index: Arc<dyn PassageIndex>,
     /// Why it must be compared with the database; `None` if it is the one that the service left.
     pub audit_reason: Option<AuditReason>,
@@ -60,7 +60,7 @@ pub struct OpenedIndex {
 
 /// The index of a data folder with which a service starts.
 pub struct InitialIndex {
-    /// Its folder.
+    /// The folder of the index, also for later attempts to open it.
     pub folder: IndexFolder,
     /// The marker that the database recorded.
     pub recorded: Option<Marker>,
@@ -73,7 +73,7 @@ impl InitialIndex {
     /// the service.
     ///
     /// # Errors
-    /// As [`IndexFolder::open_on_thread`], except [`IndexError::NoSpace`].
+    /// The same as [`IndexFolder::open_on_thread`], except [`IndexError::NoSpace`].
     pub async fn open(
         folder: IndexFolder,
         recorded: Option<Marker>,
@@ -204,7 +204,7 @@ impl IndexFolder {
     /// stop, the thread is not waited for, and the process does not count as one that crashed while it opened the index.
     ///
     /// # Errors
-    /// As [`Self::open`], and [`IndexError::Panicked`].
+    /// The same as [`Self::open`]; [`IndexError::Panicked`] when the thread panicked.
     pub async fn open_on_thread(
         &self,
         recorded: Option<Marker>,
@@ -235,6 +235,7 @@ impl IndexFolder {
     pub fn set_aside(&self, cause: &str, now: Timestamp) -> Result<(), IndexError> {
         let (path, time) = (self.path(), now.to_string().replace(':', "-"));
         self.require_space_to_create(&path)?;
+        // Listed before the move, so that the index that is moved aside now is not removed with the older ones.
         let before = set_aside_folders(&self.data_dir);
         let target = self.data_dir.join(format!("{SET_ASIDE_PREFIX}{time}"));
         fs::rename(&path, &target).map_err(|source| IndexError::SetAside { folder: path, source })?;

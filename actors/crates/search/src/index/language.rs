@@ -3,42 +3,28 @@
 
 /// A language with special rules: stems, stop words, or writing without spaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "most variants are named after their only language")]
 pub enum Language {
-    /// Arabic.
     Arabic,
     /// Chinese, simplified or traditional.
     Chinese,
-    /// Dutch.
     Dutch,
     /// English, and text that is too short to tell.
     English,
-    /// French.
     French,
-    /// German.
     German,
-    /// Greek.
     Greek,
-    /// Hindi.
     Hindi,
-    /// Italian.
     Italian,
-    /// Japanese.
     Japanese,
-    /// Korean.
     Korean,
-    /// Portuguese.
     Portuguese,
     /// Russian, and other languages in Cyrillic letters.
     Russian,
-    /// Spanish.
     Spanish,
-    /// Swedish.
     Swedish,
-    /// Thai.
     Thai,
-    /// Turkish.
     Turkish,
-    /// Vietnamese.
     Vietnamese,
     /// Any other language: words are indexed as they are written.
     Other,

@@ -42,7 +42,7 @@ pub struct Marker {
 pub struct FileStamp {
     /// Its path within the folder.
     pub path: String,
-    /// Its length.
+    /// Length of the file in bytes.
     pub bytes: u64,
     /// Time of the last write, in seconds and nanoseconds since the Unix epoch. A network file system may change it, and a copy has a
     /// different one.

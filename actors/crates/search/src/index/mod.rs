@@ -42,7 +42,7 @@ impl Tenant {
 /// The half of a library that a passage belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// Bookmarks, uploads and notes.
+    /// Bookmarks, uploads and notes: what the user has saved.
     Bookmarks,
     /// Feed entries that are not bookmarked.
     Feeds,
@@ -80,17 +80,17 @@ pub struct Labels {
 /// A passage of one version of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// The chunk's id.
+    /// Id of the chunk, which is the passage in the database.
     pub id: Uuid,
-    /// Id of its document.
+    /// Id of the document that the passage is part of.
     pub document: Uuid,
     /// Version of the document's text.
     pub version: i64,
-    /// Attributes for filters.
+    /// Attributes of its document, for filters.
     pub labels: Labels,
     /// The language in which `sparse` was analysed.
     pub language: Language,
-    /// Its words.
+    /// Its words with their BM25 term weights.
     pub sparse: SparseVector,
     /// Its embedding, as long as the vectors of the index's model. `None` while there is no model; then the passage is upserted again
     /// once there is one.
@@ -102,9 +102,9 @@ pub struct Point {
 pub struct Filter {
     /// In this half of the library.
     pub source: Option<Source>,
-    /// In this collection.
+    /// Passages of documents in this collection.
     pub collection: Option<Uuid>,
-    /// Of this feed.
+    /// Passages of entries of this feed.
     pub feed: Option<Uuid>,
     /// Of one of these documents. An empty list matches nothing.
     pub documents: Option<Vec<Uuid>>,
@@ -117,7 +117,7 @@ pub struct IndexQuery {
     pub sparse: SparseVector,
     /// The embedding of the query; `None` leaves the dense leg out.
     pub dense: Option<Vec<f32>>,
-    /// Restricts both legs.
+    /// The filter that the hits of both legs match.
     pub filter: Filter,
     /// Maximum number of hits of each leg.
     pub depth: usize,
@@ -126,9 +126,9 @@ pub struct IndexQuery {
 /// A passage that a leg found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// The chunk's id.
+    /// Id of the chunk, which is the passage in the database.
     pub id: Uuid,
-    /// Id of its document.
+    /// Id of the document that the passage is part of.
     pub document: Uuid,
     /// BM25 in the lexical leg (above 0), cosine similarity in the dense one (-1 to 1).
     pub score: f32,
@@ -152,7 +152,7 @@ pub enum IndexError {
     /// Another process has the folder open.
     #[error("the passage index in {} is open in another process; stop that process", .folder.display())]
     InUse {
-        /// The folder.
+        /// Folder of the index in the data folder.
         folder: PathBuf,
     },
     /// The index cannot be opened for a reason that lies outside of its files, so they were left as they are.
@@ -161,7 +161,7 @@ pub enum IndexError {
         .folder.display()
     )]
     Environment {
-        /// The folder.
+        /// Folder of the index in the data folder.
         folder: PathBuf,
         /// The error of the engine or of the operating system.
         #[source]
@@ -170,7 +170,7 @@ pub enum IndexError {
     /// The disk has no space to open the index or to create one. Its files were left as they are.
     #[error("the passage index in {} cannot be opened or created: make room on its disk", .folder.display())]
     NoSpace {
-        /// The folder.
+        /// Folder of the index in the data folder.
         folder: PathBuf,
         /// How much space there is, or the error of the engine or of the operating system.
         #[source]
@@ -182,7 +182,7 @@ pub enum IndexError {
          one from the database", .folder.display()
     )]
     SetAside {
-        /// The folder.
+        /// Folder of the index in the data folder.
         folder: PathBuf,
         /// The error of the operating system.
         #[source]
@@ -191,7 +191,7 @@ pub enum IndexError {
     /// The index was abandoned, because its folder was removed, replaced or moved aside.
     #[error("the passage index was abandoned: its folder was removed, replaced or moved aside")]
     Abandoned,
-    /// The engine panicked.
+    /// The engine panicked, which it does on some damage.
     #[error("the engine of the passage index panicked")]
     Panicked,
     /// The engine refused a request, or failed.
@@ -255,7 +255,7 @@ impl IndexError {
 /// A page of the passages of an index, in the order of their ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassagePage {
-    /// Ids of the passages.
+    /// Ids of the passages in ascending order.
     pub ids: Vec<Uuid>,
     /// Id of the first passage of the next page; `None` on the last page.
     pub next: Option<Uuid>,

@@ -1,11 +1,15 @@
 //! The headers of a response that callers use: validators, links, and when to retry.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{DATE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED, LINK, RETRY_AFTER};
 use time::format_description::StaticFormatDescription;
 use time::macros::format_description;
 use time::{OffsetDateTime, PrimitiveDateTime};
+
+/// Reads the caller's clock: the time since the Unix epoch.
+pub type WallClock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// A longer `Retry-After` is reduced to this.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
@@ -21,8 +25,6 @@ pub struct ResponseHeaders {
     pub etag: Option<String>,
     /// `Last-Modified`, to be sent as `If-Modified-Since`.
     pub last_modified: Option<String>,
-    /// `Retry-After` as by [`retry_after`]: at most a day.
-    pub retry_after: Option<Duration>,
     /// Every `Link` header as sent (RFC 8288), for example the hub and the own URL of a feed.
     pub link: Vec<String>,
 }
@@ -34,7 +36,6 @@ impl ResponseHeaders {
         Self {
             etag: text(headers, ETAG).map(str::to_owned),
             last_modified: text(headers, LAST_MODIFIED).map(str::to_owned),
-            retry_after: retry_after(headers),
             link,
         }
     }
@@ -45,25 +46,23 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 }
 
 /// Returns how long `Retry-After` asks to wait, at most a day. A date counts from the response's own `Date`, so that no clock
-/// matters, or from the clock of this machine if there is none.
-pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+/// matters; if there is none, it counts from `now`, the time since the Unix epoch.
+pub fn retry_after(headers: &HeaderMap, now: Duration) -> Option<Duration> {
     let value = text(headers, RETRY_AFTER)?;
     let wait = match value.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => {
-            let now = || {
-                let now = OffsetDateTime::now_utc();
-                PrimitiveDateTime::new(now.date(), now.time())
-            };
-            let wait = date(value)? - text(headers, DATE).and_then(date).unwrap_or_else(now);
-            Duration::try_from(wait).unwrap_or_default()
+            let sent_at = text(headers, DATE).and_then(unix_time).unwrap_or(now);
+            unix_time(value)?.saturating_sub(sent_at)
         }
     };
     Some(wait.min(MAX_RETRY_AFTER))
 }
 
-fn date(value: &str) -> Option<PrimitiveDateTime> {
-    PrimitiveDateTime::parse(value, HTTP_DATE).ok()
+/// Parses a date as the time since the Unix epoch; an earlier one is zero.
+fn unix_time(value: &str) -> Option<Duration> {
+    let date = PrimitiveDateTime::parse(value, HTTP_DATE).ok()?.assume_utc();
+    Some(Duration::try_from(date - OffsetDateTime::UNIX_EPOCH).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -72,14 +71,20 @@ mod tests {
 
     use super::*;
 
+    /// 2026-01-02T03:04:05Z.
+    const NOW: Duration = Duration::from_secs(1_767_323_045);
+
+    fn header_map(pairs: &[(HeaderName, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()
+    }
+
     fn headers(pairs: &[(HeaderName, &'static str)]) -> ResponseHeaders {
-        let map = pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
-        ResponseHeaders::from_map(&map)
+        ResponseHeaders::from_map(&header_map(pairs))
     }
 
     fn wait(value: &'static str) -> Option<u64> {
         let date = (DATE, "Fri, 02 Jan 2026 03:04:05 GMT");
-        headers(&[(RETRY_AFTER, value), date]).retry_after.map(|wait| wait.as_secs())
+        retry_after(&header_map(&[(RETRY_AFTER, value), date]), Duration::ZERO).map(|wait| wait.as_secs())
     }
 
     #[test]
@@ -90,10 +95,17 @@ mod tests {
         assert_eq!(wait("99999999999"), Some(86_400), "at most a day");
         assert_eq!(wait("Fri, 02 Jan 2036 03:00:00 GMT"), Some(86_400));
         assert_eq!(wait("soon"), None);
-        let undated = headers(&[(RETRY_AFTER, "Fri, 02 Jan 2099 03:04:05 GMT")]);
-        assert_eq!(undated.retry_after, Some(MAX_RETRY_AFTER));
         assert_eq!(wait("-5"), None);
         assert_eq!(wait("99999999999999999999999"), None);
+    }
+
+    #[test]
+    fn retry_after_without_a_date_header_counts_from_now() {
+        let undated = |value| retry_after(&header_map(&[(RETRY_AFTER, value)]), NOW);
+
+        assert_eq!(undated("Fri, 02 Jan 2026 03:05:05 GMT"), Some(Duration::from_secs(60)));
+        assert_eq!(undated("Fri, 02 Jan 2026 03:00:00 GMT"), Some(Duration::ZERO));
+        assert_eq!(undated("Fri, 02 Jan 2099 03:04:05 GMT"), Some(MAX_RETRY_AFTER));
     }
 
     #[test]

@@ -34,7 +34,7 @@ use crate::page_url::{PageUrl, UrlRejection};
 pub use client::service_client;
 pub use content_type::ContentType;
 pub use error::{ClientSetupError, FetchError};
-pub use headers::{ResponseHeaders, retry_after};
+pub use headers::{ResponseHeaders, WallClock, retry_after};
 pub use host_throttle::{HostPermit, HostThrottle};
 pub use resolve::{HostLookup, SystemLookup};
 
@@ -159,6 +159,7 @@ pub enum FetchOutcome {
 pub struct Fetcher {
     guard: Arc<Guard>,
     client: Client,
+    clock: WallClock,
     timeout: Duration,
     max_bytes: u64,
     file_timeout: Duration,
@@ -185,12 +186,12 @@ enum Exchange {
 }
 
 impl Fetcher {
-    /// Creates a fetcher that uses the resolver of the system.
+    /// Creates a fetcher that uses the resolver of the system. The clock is read when a response asks to be retried at a date.
     ///
     /// # Errors
     /// The client cannot be created, most likely because the certificates of the system cannot be read.
-    pub fn new(settings: FetchSettings) -> Result<Self, ClientSetupError> {
-        Self::with_lookup(settings, Arc::new(SystemLookup))
+    pub fn new(settings: FetchSettings, clock: WallClock) -> Result<Self, ClientSetupError> {
+        Self::with_lookup(settings, clock, Arc::new(SystemLookup))
     }
 
     /// Creates a fetcher that uses another resolver; the IP addresses from it are checked in the same way.
@@ -199,13 +200,14 @@ impl Fetcher {
     /// As [`Fetcher::new`].
     pub fn with_lookup(
         settings: FetchSettings,
+        clock: WallClock,
         lookup: Arc<dyn HostLookup>,
     ) -> Result<Self, ClientSetupError> {
         let FetchSettings { timeout, max_bytes, file_timeout, max_file_bytes, allow_private, own_url } =
             settings;
         let guard = Arc::new(Guard::new(allow_private, own_url.as_ref()));
         let client = client::build(resolve::GuardedResolver::new(lookup, guard.clone()))?;
-        Ok(Self { guard, client, timeout, max_bytes, file_timeout, max_file_bytes })
+        Ok(Self { guard, client, clock, timeout, max_bytes, file_timeout, max_file_bytes })
     }
 
     /// Returns the rules of where fetches may go, for a check of a URL before it is fetched.
@@ -238,7 +240,7 @@ impl Fetcher {
         let timed_out = || FetchError::Timeout(self.timeout);
         let follow = async {
             let last = self.follow(url, &request).await?;
-            require_success(&last.response)?;
+            self.require_success(&last.response)?;
             Ok(last)
         };
         let last = timeout_at(deadline, follow).await.unwrap_or_else(|_| Err(timed_out()))?;
@@ -265,7 +267,7 @@ impl Fetcher {
         let send = async {
             self.guard.check_url(url)?;
             let response = self.client.post(url.url().clone()).form(form).send().await;
-            require_success(&response.map_err(FetchError::from_exchange)?)
+            self.require_success(&response.map_err(FetchError::from_exchange)?)
         };
         within(self.timeout, send).await
     }
@@ -312,12 +314,24 @@ impl Fetcher {
         let headers = ResponseHeaders::from_map(response.headers());
         let unchanged = status == StatusCode::NOT_MODIFIED && request.is_conditional();
         if !unchanged {
-            require_success(&response)?;
+            self.require_success(&response)?;
         }
         let content_type = ContentType::from_headers(response.headers());
         let max_bytes = request.max_bytes.unwrap_or(self.max_bytes);
         let body = if unchanged { Vec::new() } else { body::read(response, max_bytes).await? };
         Ok(FetchedPage { url, redirected_permanently, status: status.as_u16(), content_type, headers, body })
+    }
+
+    /// Fails unless the status is 200 to 299.
+    fn require_success(&self, response: &Response) -> Result<(), FetchError> {
+        let status = response.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        let retry_after = retry_after(response.headers(), (self.clock)());
+        let url = PageUrl::parse(response.url().as_str());
+        let host = url.map_or_else(|_| String::new(), |url| host_throttle::site_key(&url));
+        Err(FetchError::Status { status: status.as_u16(), retry_after, host })
     }
 }
 
@@ -326,18 +340,6 @@ async fn within<T>(
     fetch: impl Future<Output = Result<T, FetchError>>,
 ) -> Result<T, FetchError> {
     tokio::time::timeout(timeout, fetch).await.unwrap_or(Err(FetchError::Timeout(timeout)))
-}
-
-/// Fails unless the status is 200 to 299.
-fn require_success(response: &Response) -> Result<(), FetchError> {
-    let status = response.status();
-    if status.is_success() {
-        return Ok(());
-    }
-    let retry_after = retry_after(response.headers());
-    let url = PageUrl::parse(response.url().as_str());
-    let host = url.map_or_else(|_| String::new(), |url| host_throttle::site_key(&url));
-    Err(FetchError::Status { status: status.as_u16(), retry_after, host })
 }
 
 fn is_redirect(status: StatusCode) -> bool {

@@ -12,7 +12,7 @@ const HALF_PRECISION: u8 = 4;
 pub struct Variable<'a> {
     /// Sizes of the dimensions, of which the first `rank` count: one for a vector, two for a matrix, three for a convolution.
     pub shape: [usize; 3],
-    /// Number of dimensions.
+    /// Number of dimensions that count, at most 3.
     pub rank: usize,
     /// The values in row-major order.
     pub halves: &'a [u8],
@@ -63,7 +63,7 @@ impl<'a> Variables<'a> {
     }
 }
 
-/// Parses the file.
+/// Parses a model file of CTranslate2 without copying its values.
 pub fn read(bytes: &[u8]) -> Result<Variables<'_>, ConvertError> {
     let mut reader = ByteReader(bytes);
     let (_version, _kind, _revision) = (reader.number()?, reader.text()?, reader.number()?);

@@ -6,7 +6,7 @@ use super::ConvertError;
 use super::ctranslate2::{Variable, Variables};
 use super::mel;
 
-/// "ggml" in ASCII.
+/// The first bytes of the file: "ggml" in ASCII, as a number.
 const MAGIC: i32 = 0x6767_6d6c;
 /// Type number of half precision.
 const HALF_PRECISION: i32 = 1;
@@ -26,7 +26,7 @@ enum ArrayFormat {
     Column,
 }
 
-/// Writes the whole model.
+/// Writes the whole model: the header with `words` as its vocabulary, then all arrays.
 pub fn write(from: &Variables<'_>, words: &[Vec<u8>], out: &mut impl Write) -> Result<(), ConvertError> {
     let mut to = Writer { from, out };
     to.header(words)?;

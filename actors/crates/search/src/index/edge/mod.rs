@@ -35,7 +35,7 @@ use super::{HybridHits, IndexError, IndexQuery, Labels, Language, PassageIndex, 
 pub struct VectorModel {
     /// Its name, of letters, digits, `-` and `.`. Each name has a separate vector in a point.
     pub name: String,
-    /// Length of its vectors.
+    /// Number of floats in each of its vectors.
     pub dimensions: usize,
 }
 
@@ -56,7 +56,7 @@ fn identity_of(folder: &Path) -> Identity {
         .map(|name| std::fs::symlink_metadata(folder.join(name)).ok().as_ref().map(FileIdentity::from))
 }
 
-/// The embedded passage index.
+/// The passage index in a folder of this machine, run by qdrant-edge in this process.
 pub struct EdgeIndex {
     shard: Shard,
     folder: PathBuf,

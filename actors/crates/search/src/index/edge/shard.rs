@@ -65,7 +65,7 @@ impl Shard {
         }
     }
 
-    /// Changes the shard.
+    /// Changes the shard; `action` names the change in an error.
     ///
     /// # Errors
     /// As [`Self::read`], and [`IndexError::Panicked`]. Unless the engine merely refused the operation, the shard is blocked afterwards.
@@ -76,7 +76,7 @@ impl Shard {
     /// Writes all changes to the disk.
     ///
     /// # Errors
-    /// As [`Self::update`].
+    /// The same as [`Self::update`], and the shard is blocked in the same way.
     pub fn flush(&self) -> Result<(), IndexError> {
         self.write(|| self.read("commit", EdgeShard::flush))
     }
@@ -84,7 +84,7 @@ impl Shard {
     /// Moves grown segments from memory to the disk, and frees the space of deleted points. Returns whether there was anything to do.
     ///
     /// # Errors
-    /// As [`Self::update`], and [`IndexError::Blocked`].
+    /// The same as [`Self::update`]; [`IndexError::Blocked`] when a write failed before.
     pub fn optimize(&self) -> Result<bool, IndexError> {
         if self.is_blocked() {
             return Err(IndexError::Blocked);

@@ -45,7 +45,7 @@ async fn private_address_is_rejected_without_a_connection() {
 #[tokio::test]
 async fn private_networks_are_rejected_by_default() {
     let web = web().await;
-    let fetcher = Fetcher::new(FetchSettings { allow_private: Vec::new(), ..settings() }).unwrap();
+    let fetcher = Fetcher::new(FetchSettings { allow_private: Vec::new(), ..settings() }, clock()).unwrap();
 
     assert_eq!(rejection(get_error(&fetcher, &web.url("/page")).await), UrlRejection::Private);
     assert!(web.heads().is_empty());
@@ -125,7 +125,8 @@ async fn rebinding_name_reaches_only_the_checked_address() {
     let canary = TestServer::canary(&web).await;
     let answers = HashMap::from([("rebind.test".to_owned(), vec![vec![web.ip()], vec![canary.ip()]])]);
     let fetcher =
-        Fetcher::with_lookup(settings(), Arc::new(ScriptedLookup { answers: Mutex::new(answers) })).unwrap();
+        Fetcher::with_lookup(settings(), clock(), Arc::new(ScriptedLookup { answers: Mutex::new(answers) }))
+            .unwrap();
     let url = web.named("rebind.test", "/page");
 
     assert_eq!(get(&fetcher, &url).await.unwrap().text(), "a page");
@@ -138,7 +139,7 @@ async fn rebinding_name_reaches_only_the_checked_address() {
 async fn own_origin_is_rejected_also_after_a_redirect() {
     let (web, service) = (web().await, TestServer::start(|_| ok("text/html", "the service")).await);
     let (own, metrics) = (service.url("/"), service.url("/metrics"));
-    let fetcher = Fetcher::new(FetchSettings { own_url: Some(own), ..settings() }).unwrap();
+    let fetcher = Fetcher::new(FetchSettings { own_url: Some(own), ..settings() }, clock()).unwrap();
 
     assert_eq!(rejection(get_error(&fetcher, &metrics).await), UrlRejection::Own);
     assert_eq!(rejection(get_error(&fetcher, &web.url(&format!("/302/{metrics}"))).await), UrlRejection::Own);

@@ -9,7 +9,7 @@ use super::*;
 const HTML: (&str, &str) = ("Content-Type", "text/html");
 
 fn impatient() -> Fetcher {
-    Fetcher::new(FetchSettings { timeout: Duration::from_millis(300), ..settings() }).unwrap()
+    Fetcher::new(FetchSettings { timeout: Duration::from_millis(300), ..settings() }, clock()).unwrap()
 }
 
 async fn server_with(answer: impl Fn() -> Answer + Send + Sync + 'static) -> TestServer {

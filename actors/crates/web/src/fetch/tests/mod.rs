@@ -29,8 +29,12 @@ fn settings() -> FetchSettings {
     }
 }
 
+fn clock() -> WallClock {
+    Arc::new(Duration::default)
+}
+
 fn fetcher() -> Fetcher {
-    Fetcher::new(settings()).unwrap()
+    Fetcher::new(settings(), clock()).unwrap()
 }
 
 /// A fetcher that resolves these names only.
@@ -39,7 +43,8 @@ fn fetcher_with_names(
     names: impl IntoIterator<Item = (&'static str, Vec<IpAddr>)>,
 ) -> Fetcher {
     let answers = names.into_iter().map(|(name, found)| (name.to_owned(), vec![found])).collect();
-    Fetcher::with_lookup(settings, Arc::new(ScriptedLookup { answers: Mutex::new(answers) })).unwrap()
+    Fetcher::with_lookup(settings, clock(), Arc::new(ScriptedLookup { answers: Mutex::new(answers) }))
+        .unwrap()
 }
 
 async fn get(fetcher: &Fetcher, url: &PageUrl) -> Result<FetchedPage, FetchError> {

@@ -9,11 +9,14 @@ use std::time::Duration;
 use tokio::sync::{AcquireError, Semaphore, oneshot};
 
 use super::fair_semaphore::{FairSemaphore, PermitError};
-use super::priority::{PASSWORD_NICE, lower_thread_priority};
+use super::priority::lower_thread_priority;
 
 /// Most password hashes at the same time; on a machine with one core it is one. Each takes 19 MiB and a core for tens of
 /// milliseconds, so strangers can take 38 MiB and two cores at most, however many sign-ins they send.
 const MAX_PASSWORD_HASHES: usize = 2;
+/// Added to the nice value of the thread of a password hash. Next to a busy thread of normal priority a hash gets a quarter of the
+/// core.
+const PASSWORD_NICE: i32 = 5;
 /// Longest wait for a password hash. On an idle machine 40 sign-ins at once are served in 4 seconds where a hash takes 200 ms; beside
 /// requests that use every core a hash gets a quarter of one, and callers past this get 503.
 const MAX_PASSWORD_WAIT: Duration = Duration::from_secs(10);
@@ -42,8 +45,8 @@ pub enum Lane {
     Foreground,
     /// No caller waits, and it takes milliseconds: to clean a text, to split it into passages.
     Background,
-    /// No caller waits, and it takes seconds: the vectors of passages, the maintenance of the index. Short work is not queued behind
-    /// it.
+    /// No caller waits, and it takes seconds: the vectors of passages, the maintenance of the index. It has permits of its own, so
+    /// short work is not queued behind it.
     Long,
 }
 
@@ -72,7 +75,7 @@ impl Workers {
     /// Runs the work once its lane has a permit. A panic in it is an error of this caller only.
     ///
     /// # Errors
-    /// [`WorkError::Panicked`].
+    /// [`WorkError::Panicked`] when the work panicked. There is no timeout: the caller waits until its lane has a permit.
     pub async fn run<T: Send + 'static>(
         &self,
         lane: Lane,
@@ -93,12 +96,12 @@ impl Workers {
     }
 
     /// Hashes a password, or compares one with a hash, for a caller at this network address; `None` is one more address.
-    /// Addresses take turns, so one that sends many passwords delays itself and not the others. Other requests go first: a hash takes
-    /// a whole core.
+    /// Addresses take turns, so one that sends many passwords delays itself and not the others. A hash takes a whole core, so it runs
+    /// at a lower priority than other requests.
     ///
     /// # Errors
-    /// [`WorkError::NoPermit`] when the caller has waited for 10 seconds, or when too many wait already; [`WorkError::NoThread`];
-    /// [`WorkError::Panicked`].
+    /// [`WorkError::NoPermit`] when the caller has waited for 10 seconds, or when too many wait already; [`WorkError::NoThread`] when
+    /// the thread cannot be started; [`WorkError::Panicked`] when the work panicked.
     pub async fn run_password_hash<T: Send + 'static>(
         &self,
         address: Option<IpAddr>,
@@ -125,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// Fault table (row 31).
+    /// Covers the fault table (row 31).
     #[tokio::test]
     async fn password_hashes_run_two_at_a_time() {
         let workers = Workers::new(8);
@@ -145,7 +148,7 @@ mod tests {
         assert!((1..=MAX_PASSWORD_HASHES).contains(&most.load(Ordering::SeqCst)));
     }
 
-    /// Fault table (row 31).
+    /// Covers the fault table (row 31).
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn password_hash_alone_runs_at_a_lower_priority() {

@@ -7,8 +7,8 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use super::keyed_weak_map::KeyedWeakMap;
 
 /// One lock for each key, with a value. Callers that wait for the lock of one key get it in the order of their arrival, and do not
-/// delay those of other keys. The value exists while a caller holds the lock or waits for it, and begins with the default. Clones
-/// share the locks.
+/// delay those of other keys. The value exists while a caller holds the lock or waits for it, and begins with the default. The locks
+/// are shared by all clones.
 #[derive(Debug)]
 pub struct KeyedMutex<K, T = ()>(KeyedWeakMap<K, Mutex<T>>);
 

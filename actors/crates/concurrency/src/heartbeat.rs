@@ -12,8 +12,8 @@ use crate::error_chain;
 pub struct Heartbeat(AbortHandle);
 
 impl Heartbeat {
-    /// Runs `action` once in every period, the first time after one. A failure is logged with `purpose`, and the next period tries
-    /// again.
+    /// Runs `action` once in every period, the first time after one. A failure is logged with `purpose`; the action is run again in
+    /// the next period.
     pub fn every<F, E>(
         period: Duration,
         purpose: &'static str,

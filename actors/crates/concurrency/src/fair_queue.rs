@@ -44,6 +44,7 @@ impl<K: Copy + Eq + Hash, P> FairQueue<K, P> {
     /// # Errors
     /// [`QueueFull`] when there is no room.
     pub fn push(&mut self, account: K) -> Result<oneshot::Receiver<P>, QueueFull> {
+        // Callers that gave up keep their room until it is needed: to find them takes time in the length of the queue.
         if !self.has_room(account) {
             self.remove_cancelled();
         }

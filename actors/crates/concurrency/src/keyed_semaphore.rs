@@ -8,8 +8,8 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use super::keyed_weak_map::KeyedWeakMap;
 
 /// The same number of permits for each key. Callers that wait for a permit of one key get it in the order of their arrival, and do
-/// not delay those of other keys. A semaphore exists while a caller holds a permit of its key or waits for one. Clones share the
-/// permits.
+/// not delay those of other keys. A semaphore exists while a caller holds a permit of its key or waits for one. The permits are
+/// shared by all clones.
 #[derive(Debug)]
 pub struct KeyedSemaphore<K> {
     permits: usize,

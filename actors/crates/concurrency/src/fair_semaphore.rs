@@ -55,7 +55,7 @@ impl<K: Copy + Eq + Hash> FairSemaphore<K> {
         Self { inner: Arc::new(Inner { max_wait, state: Mutex::new(state) }) }
     }
 
-    /// Waits for a permit.
+    /// Waits for a permit for at most the time that the semaphore allows. Callers of one account wait in the order of their arrival.
     ///
     /// # Errors
     /// [`PermitError`] when none became available in time, or when too many callers are waiting.
@@ -68,6 +68,7 @@ impl<K: Copy + Eq + Hash> FairSemaphore<K> {
             }
             state.queue.push(account)?
         };
+        // A permit that is sent just when the time is up is dropped with the receiver, and so passed on.
         match tokio::time::timeout(self.inner.max_wait, turn).await {
             Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) => Err(QueueFull.into()),

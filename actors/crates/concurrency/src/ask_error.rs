@@ -1,0 +1,16 @@
+//! Why an actor gave no answer.
+
+// Not beside the actor handles of crate `runtime`: the crate `errors` converts it, and would compile actix with it.
+/// Why a question to an actor got no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// The actor has as many questions in progress as its permits allow, or it is being restarted.
+    #[error("the actor is busy")]
+    Busy,
+    /// No answer came within the timeout of the actor's port. The work's own deadline is shorter, so this is rare.
+    #[error("the actor did not answer in time")]
+    Timeout,
+    /// The actor crashed while it answered. Questions until it is restarted get [`AskError::Busy`].
+    #[error("the actor crashed while it answered")]
+    Crashed,
+}
