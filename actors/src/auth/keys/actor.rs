@@ -1,9 +1,11 @@
-//! The actor of API keys: reads rows for the cache, changes and revokes keys, and writes last uses in batches. A change advances the
-//! cache epoch before it is answered, so no row that was cached before counts any more; in the actor it does so even if its caller is
-//! gone meanwhile. The creation of a key changes no row that may be cached, and is a function.
+//! The actor of API keys: changes and revokes keys, checks the generation of the database, and writes last uses in batches. A change
+//! advances the cache epoch before it is answered, so no row that was cached before counts any more.
 //!
-//! After a crash the cache refills from the table. At most one unwritten batch of last uses is lost. A first use without a notice
-//! causes one at the next use, because the row of the key still says that it is new.
+//! The creation of a key changes no row that may be cached, and a look-up needs only the shared cache and epoch: both are functions
+//! of [`super::Keys`].
+//!
+//! While the actor restarts after a crash, keys are read from the table. At most one unwritten batch of last uses is lost. A first use
+//! without a notice causes one at the next use, because the row of the key still says that it is new.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,21 +16,20 @@ use actix::{
     WrapFuture, fut::ready,
 };
 use database::{Db, is_reported};
+use entity::api_key;
 use entity::id::{KeyId, UserId};
 use entity::plan::Plan;
 use entity::time::Timestamp;
-use entity::{api_key, user};
 use errors::Error;
 use library::clock::Clock;
-use moka::sync::Cache;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
 
 use super::cache_epoch::CacheEpoch;
-use super::{KeyChanges, KeyRow, changes};
+use super::{KeyChanges, changes};
 use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
-use crate::auth::secret::{Secret, SecretHash};
+use crate::auth::secret::Secret;
 use crate::notices::{FirstUse, Notices};
 use crate::service_state::{self, ServiceStateKey};
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
@@ -40,7 +41,6 @@ const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 pub struct KeyActor {
     db: Db,
     clock: Arc<dyn Clock>,
-    cache: Cache<SecretHash, Arc<KeyRow>>,
     cache_epoch: Arc<CacheEpoch>,
     notices: Notices,
     uses: LastUseBuffer<KeyId>,
@@ -51,19 +51,12 @@ pub struct KeyActor {
 }
 
 impl KeyActor {
-    pub(super) fn new(
-        db: Db,
-        clock: Arc<dyn Clock>,
-        cache: Cache<SecretHash, Arc<KeyRow>>,
-        cache_epoch: Arc<CacheEpoch>,
-        notices: Notices,
-    ) -> Self {
+    pub(super) fn new(db: Db, clock: Arc<dyn Clock>, cache_epoch: Arc<CacheEpoch>, notices: Notices) -> Self {
         let (uses, notified) = (LastUseBuffer::default(), HashSet::new());
         let client_info_throttle = ClientInfoThrottle::default();
         Self {
             db,
             clock,
-            cache,
             cache_epoch,
             notices,
             uses,
@@ -165,34 +158,9 @@ impl Actor for KeyActor {
     }
 }
 
-/// Reads the key with this hash for the cache.
-#[derive(Message)]
-#[rtype(result = "Result<Option<Arc<KeyRow>>, Error>")]
-pub struct KeyLookup(pub SecretHash);
-
-impl Handler<KeyLookup> for KeyActor {
-    type Result = ResponseActFuture<Self, Result<Option<Arc<KeyRow>>, Error>>;
-
-    fn handle(&mut self, KeyLookup(hash): KeyLookup, _: &mut Self::Context) -> Self::Result {
-        let (db, epoch) = (self.db.clone(), self.cache_epoch.current());
-        let read = async move {
-            let found = api_key::Entity::by_hash(hash.bytes()).one(db.read()).await?;
-            let Some(key) = found else { return Ok(None) };
-            let owner = user::Entity::find_by_id(key.user_id).one(db.read()).await?;
-            let plan = owner.filter(|owner| owner.disabled_at.is_none()).map(|owner| owner.plan);
-            Ok(plan.map(|plan| (hash, Arc::new(KeyRow { key, plan, epoch }))))
-        };
-        // The row has the epoch from before the read: a change meanwhile makes it outdated at once.
-        Box::pin(read.into_actor(self).map(
-            |found: Result<Option<(SecretHash, Arc<KeyRow>)>, Error>, actor, _| {
-                Ok(found?.map(|(hash, row)| {
-                    actor.cache.insert(hash, row.clone());
-                    row
-                }))
-            },
-        ))
-    }
-}
+// The three messages below touch no state of the actor. They are messages because the actor completes a message even if its sender is
+// gone: the future of a request is dropped when its client disconnects, possibly between the COMMIT and the change of the epoch. The
+// old row would then stay current until the next check of the generation.
 
 /// Changes a key.
 #[derive(Message)]
