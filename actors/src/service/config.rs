@@ -22,9 +22,9 @@ use crate::worker::ConcurrencyLimits;
 pub struct ServiceConfig {
     /// Access to the web, to child processes, to stored files and to the transcriber.
     pub adapters: AdapterConfig,
-    /// Settings of the operations.
+    /// Settings of sign-up, failed authentications and the answers of the AI.
     pub operations: OperationSettings,
-    /// The passage index.
+    /// The passage index, opened before; without one, searches are refused until its disk has space.
     pub index: InitialIndex,
     /// How long entries of the activity view are kept.
     pub activity_retention: Duration,
@@ -48,7 +48,7 @@ pub struct AdapterConfig {
     pub sandbox: SandboxCommand,
     /// The resources that a child process may use.
     pub sandbox_settings: SandboxSettings,
-    /// The store of files.
+    /// The store of uploaded, imported and exported files.
     pub blobs: Arc<dyn BlobStore>,
     /// The folder for files that are worked on.
     pub scratch: Scratch,

@@ -25,11 +25,11 @@ pub use health::{StorageErrorLog, StorageState};
 pub struct Service {
     /// The context of operations, for the surfaces.
     pub context: OperationContext,
-    /// Background jobs.
+    /// The worker, which claims and runs background jobs.
     pub worker: Worker,
     /// Indexing, for the models that are loaded while the service runs.
     pub indexing: IndexingContext,
-    /// Repair of the index.
+    /// Repair of the index, which the drain uses to close it.
     pub repair: RepairContext,
     /// The name of this process in the database.
     process: LeaseOwner,

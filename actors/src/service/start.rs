@@ -146,7 +146,7 @@ fn worker_context(
     }
 }
 
-/// Returns the context of operations. It shares the index, the disks and the job signal with the repair, but not its database
+/// Returns the context of operations. It shares the index, the disks and the job signal with the repair, but has other database
 /// connections.
 ///
 /// # Errors

@@ -31,7 +31,6 @@ use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// The actor of connections.
 pub struct GrantActor {
     ctx: GrantContext,
     uses: LastUseBuffer<GrantId>,
@@ -189,9 +188,9 @@ impl Handler<Disconnection> for GrantActor {
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
 pub struct GrantUse {
-    /// The connection.
+    /// The connection that was used.
     pub grant: GrantId,
-    /// When it was used.
+    /// The time of the use, which its row gets as the last one.
     pub at: Timestamp,
     /// Name and version that the client stated in an MCP `initialize`.
     pub mcp_client: Option<String>,

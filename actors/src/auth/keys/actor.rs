@@ -34,10 +34,10 @@ use crate::notices::{FirstUse, Notices};
 use crate::service_state::{self, ServiceStateKey};
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
+// One check may fail or be late: a row stays current for 1,000 ms after the last check.
 const CHECK_INTERVAL: Duration = Duration::from_millis(400);
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The actor of API keys.
 pub struct KeyActor {
     db: Db,
     clock: Arc<dyn Clock>,
@@ -68,6 +68,7 @@ impl KeyActor {
 
     /// Reads the generation of the database. If it changed, another process changed keys, users or plans.
     fn check_generation(&mut self, context: &mut Context<Self>) {
+        // The time from before the read: another process may change the generation while it is read.
         let (db, since) = (self.db.clone(), self.clock.elapsed());
         let read = async move { service_state::read(db.read(), ServiceStateKey::Generation).await };
         context.spawn(read.into_actor(self).map(move |read, actor, _| match read {
@@ -117,6 +118,7 @@ impl WriteBehind for KeyActor {
     }
 
     fn on_written(&mut self, uses: Self::Batch, (): ()) {
+        // Calls get the stated name from the cached row. Its time of the last use is never read.
         if uses.has_client_info() {
             self.cache_epoch.bump();
         }
@@ -158,11 +160,10 @@ impl Actor for KeyActor {
     }
 }
 
-// The three messages below touch no state of the actor. They are messages because the actor completes a message even if its sender is
-// gone: the future of a request is dropped when its client disconnects, possibly between the COMMIT and the change of the epoch. The
-// old row would then stay current until the next check of the generation.
+// The three messages below touch no state of the actor. They are messages because the actor completes a message even if its sender
+// is gone: the future of a request is dropped when its client disconnects, possibly between the COMMIT and the change of the epoch.
+// The old row would then stay current until the next check of the generation.
 
-/// Changes a key.
 #[derive(Message)]
 #[rtype(result = "Result<api_key::Model, Error>")]
 pub struct KeyChange {
@@ -186,7 +187,6 @@ impl Handler<KeyChange> for KeyActor {
     }
 }
 
-/// Gives a key a new secret.
 #[derive(Message)]
 #[rtype(result = "Result<(api_key::Model, Secret), Error>")]
 pub struct KeyRegeneration {
@@ -207,7 +207,6 @@ impl Handler<KeyRegeneration> for KeyActor {
     }
 }
 
-/// Removes a key.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
 pub struct KeyRevocation {
@@ -232,15 +231,15 @@ impl Handler<KeyRevocation> for KeyActor {
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
 pub struct KeyUse {
-    /// The key.
+    /// The key that was used.
     pub key: KeyId,
-    /// Its owner.
+    /// The owner of the key, who gets the notice of a first use.
     pub user: UserId,
     /// The name that the user gave the key.
     pub name: String,
     /// Whether no use of the key has been written down yet.
     pub first: bool,
-    /// When it was used.
+    /// The time of the use, which the row of the key gets as the last one.
     pub at: Timestamp,
     /// The name by which the client identified itself.
     pub client: Option<String>,
@@ -250,6 +249,7 @@ pub struct KeyUse {
 
 impl KeyActor {
     fn record(&mut self, used: KeyUse, context: &mut Context<Self>) {
+        // Cached rows say that a key is new until its row is read again, so one notice is begun per key and process.
         if used.first && self.notified.insert(used.key) {
             self.notify_first_use(&used, context);
         }

@@ -63,6 +63,7 @@ pub async fn create(
         mcp_client: None,
     };
     api_key::Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+    // Without a new generation: no process has cached the key, because unknown secrets are not cached.
     txn.commit().await?;
     Ok((row, secret))
 }

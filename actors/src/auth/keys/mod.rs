@@ -42,7 +42,7 @@ const CACHE_IDLE: Duration = Duration::from_secs(600);
 /// A key whose secret was presented.
 #[derive(Clone, Debug)]
 pub struct KeyRow {
-    /// The key.
+    /// The row of the key. Its times of use may be out of date.
     pub key: api_key::Model,
     /// The plan of its owner.
     pub plan: Plan,
@@ -52,7 +52,7 @@ pub struct KeyRow {
 /// The attributes of a new key.
 #[derive(Clone, Debug)]
 pub struct NewKey {
-    /// The name.
+    /// The name by which the user recognises the key.
     pub name: String,
     /// Whether the key is for REST or MCP.
     pub kind: KeyKind,
@@ -67,9 +67,9 @@ pub struct NewKey {
 /// Changes of a key; `None` leaves an attribute as it is.
 #[derive(Clone, Debug, Default)]
 pub struct KeyChanges {
-    /// The new name.
+    /// The new name of the key.
     pub name: Option<String>,
-    /// The new scopes.
+    /// The new scopes, which replace all former ones.
     pub scopes: Option<Scopes>,
     /// The new hourly limit; `Some(None)` for the plan's maximum.
     pub hourly_limit: Option<Option<i32>>,
@@ -135,7 +135,7 @@ impl Keys {
     /// Creates a key. Its secret cannot be read again.
     ///
     /// # Errors
-    /// As [`changes::create`].
+    /// The errors of [`changes::create`].
     pub async fn create(
         &self,
         user: UserId,
@@ -146,10 +146,10 @@ impl Keys {
         changes::create(&self.db, user, plan, limits, new, self.clock.now()).await
     }
 
-    /// Changes a key.
+    /// Changes a key. Requests that begin after this returns are checked against the changed key.
     ///
     /// # Errors
-    /// As [`changes::change`].
+    /// The errors of [`changes::change`]; [`Error::Busy`] when the actor does not answer in time.
     pub async fn change(
         &self,
         user: UserId,
@@ -163,7 +163,7 @@ impl Keys {
     /// Gives a key a new secret. The old one no longer works when this returns.
     ///
     /// # Errors
-    /// As [`changes::regenerate`].
+    /// The errors of [`changes::regenerate`]; [`Error::Busy`] when the actor does not answer in time.
     pub async fn regenerate(&self, user: UserId, key: KeyId) -> Result<(api_key::Model, Secret), Error> {
         self.port.ask(KeyRegeneration { user, key }).await?
     }
@@ -171,7 +171,7 @@ impl Keys {
     /// Revokes a key. Its secret no longer works when this returns.
     ///
     /// # Errors
-    /// As [`changes::revoke`].
+    /// The errors of [`changes::revoke`]; [`Error::Busy`] when the actor does not answer in time.
     pub async fn revoke(&self, user: UserId, key: KeyId) -> Result<(), Error> {
         self.port.ask(KeyRevocation { user, key }).await?
     }
