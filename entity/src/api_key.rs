@@ -21,7 +21,10 @@ pub struct Model {
     pub kind: KeyKind,
     /// SHA-256 of the secret; unique.
     pub secret_hash: Vec<u8>,
-    /// `pk_`, four characters, `...`, four characters; empty for the key of a connection test, which is never listed.
+    /// Whether a connection test created the key. Such a key is not listed and does not count towards the limit of the plan. A test
+    /// deletes its key, which expires after two minutes in case the test is interrupted.
+    pub connection_test: bool,
+    /// `pk_`, the first four characters, `...` and the last four characters, so that the user recognises the key.
     pub display: String,
     /// Scopes selected by the user; those that the plan does not include are ignored.
     pub scopes: Scopes,
@@ -47,12 +50,13 @@ impl Entity {
     /// Returns the keys that a user has created, without keys of connection tests. They are listed, and count towards the limit of
     /// the plan.
     pub fn created_by(user: UserId) -> Select<Entity> {
-        Self::owned_by(user).filter(Column::Display.ne(""))
+        Self::owned_by(user).filter(Column::ConnectionTest.eq(false))
     }
 
     /// Returns the expired keys of connection tests of all users, for the clean-up.
     pub fn expired_tests(now: Timestamp) -> Select<Entity> {
-        Self::find().filter(Column::Display.eq("")).filter(Column::ExpiresAt.lte(now))
+        // The column itself, not a comparison with `true`: SQLite uses a partial index only if the query repeats its condition.
+        Self::find().filter(Column::ConnectionTest.into_expr()).filter(Column::ExpiresAt.lte(now))
     }
 
     /// Returns the key with this id, whatever its owner: the operator identifies keys by id alone.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use actors::answerer::ChatSettings;
 use actors::auth::grants::GrantSettings;
 use actors::auth::grants::redirect::RedirectRules;
-use actors::service::{ServiceConfig, index_folder, scratch_folder};
+use actors::service::{AdapterConfig, OperationSettings, ServiceConfig, index_folder, scratch_folder};
 use actors::service_state::{self, ServiceStateKey};
 use actors::worker::ConcurrencyLimits;
 use disk::{DiskSpace, Scratch};
@@ -66,23 +66,31 @@ pub fn service_config(
     let scratch = Scratch::open(folder.clone(), disk.clone())
         .map_err(|cause| format!("could not create or empty the folder {}: {cause}", folder.display()))?;
     Ok(ServiceConfig {
-        fetch: FetchSettings {
-            timeout: settings.fetch.timeout,
-            max_bytes: settings.fetch.max_bytes,
-            file_timeout: settings.fetch.file_timeout,
-            max_file_bytes: settings.fetch.max_file_bytes,
-            allow_private: settings.fetch.allow_private.clone(),
-            own_url: PageUrl::parse(base_url).ok(),
+        adapters: AdapterConfig {
+            fetch: fetch_settings(settings, base_url),
+            sandbox: overrides.sandbox,
+            sandbox_settings: SandboxSettings::default(),
+            blobs: blobs(settings, &scratch, disk.clone())?,
+            scratch,
+            upload_url_lifetime: settings.uploads.put,
+            max_import_bytes: settings.uploads.import_bytes,
+            transcription: transcription(settings),
+            feed_push: match settings.feeds.push {
+                Push::Always => true,
+                Push::Never => false,
+                Push::Auto => base_url.starts_with("https://"),
+            },
         },
-        sandbox: overrides.sandbox,
-        sandbox_settings: SandboxSettings::default(),
-        blobs: blobs(settings, &scratch, disk.clone())?,
-        scratch,
-        upload_url_lifetime: settings.uploads.put,
-        max_import_bytes: settings.uploads.import_bytes,
-        transcription: transcription(settings),
+        operations: OperationSettings {
+            auth_failures_per_minute: settings.auth.failures_per_minute,
+            signup: match settings.accounts.signup {
+                Access::Open => Some(settings.accounts.default_plan),
+                Access::Closed => None,
+            },
+            chat: chat(settings),
+            daily_tokens: settings.ai.daily_tokens,
+        },
         index,
-        auth_failures_per_minute: settings.auth.failures_per_minute,
         activity_retention: settings.activity.retention,
         concurrency: ConcurrencyLimits {
             web: settings.ingest.fetches,
@@ -91,20 +99,20 @@ pub fn service_config(
         },
         lease_owner,
         grants: grants(&settings.oauth),
-        signup: match settings.accounts.signup {
-            Access::Open => Some(settings.accounts.default_plan),
-            Access::Closed => None,
-        },
-        chat: chat(settings),
-        feed_push: match settings.feeds.push {
-            Push::Always => true,
-            Push::Never => false,
-            Push::Auto => base_url.starts_with("https://"),
-        },
-        daily_tokens: settings.ai.daily_tokens,
         mail: mail(settings, base_url)?,
         disk,
     })
+}
+
+fn fetch_settings(settings: &Settings, base_url: &str) -> FetchSettings {
+    FetchSettings {
+        timeout: settings.fetch.timeout,
+        max_bytes: settings.fetch.max_bytes,
+        file_timeout: settings.fetch.file_timeout,
+        max_file_bytes: settings.fetch.max_file_bytes,
+        allow_private: settings.fetch.allow_private.clone(),
+        own_url: PageUrl::parse(base_url).ok(),
+    }
 }
 
 /// The floor for the disks of the index and of an SQLite database, and what is set aside on them.

@@ -29,11 +29,11 @@ pub struct NewAccount {
     pub name: Option<String>,
     /// The password in plain text.
     pub password: String,
-    /// The plan.
+    /// The plan, which decides which scopes and limits the account has.
     pub plan: Plan,
 }
 
-/// Creates an account.
+/// Creates an account. No session begins.
 ///
 /// # Errors
 /// [`Error::Invalid`] for the e-mail address or the password; [`Error::Conflict`] if there is an account with this address;
@@ -249,6 +249,7 @@ fn is_email_address(email: &str) -> bool {
     !local.is_empty()
         && !domain.contains('@')
         && !domain.is_empty()
+        // A path has at most 256 octets, with its angle brackets (RFC 5321, section 4.5.3.1.3).
         && email.len() <= 254
         && !domain.starts_with('.')
         && !domain.ends_with('.')

@@ -27,11 +27,11 @@ pub struct RequestInfo {
 /// Authenticates API keys and access tokens.
 #[derive(Clone, Copy)]
 pub struct Authenticator<'a> {
-    /// The clock, and the plans.
+    /// The clock, and the plans with their limits.
     pub core: &'a CoreContext,
-    /// API keys.
+    /// The keys of REST and MCP clients.
     pub keys: &'a Keys,
-    /// Connected applications.
+    /// The access tokens of connected applications.
     pub grants: &'a Grants,
     /// Failed authentications, by IP address.
     pub failures: &'a AuthFailures,
@@ -117,8 +117,7 @@ impl Authenticator<'_> {
         }
     }
 
-    /// Records a use with the name that the client stated in an MCP `initialize`. From then on, calls that do not state a name have
-    /// this one.
+    /// Records a use with the name that the client stated in an MCP `initialize`. Later calls that do not state a name have this one.
     ///
     /// # Errors
     /// [`Error::Busy`] or [`Error::Internal`] if the name could not be written.

@@ -23,16 +23,15 @@ pub enum Credential {
 /// How the caller authenticated: by an API key, an OAuth connection, or a browser session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Principal {
-    /// An API key.
+    /// An API key, by which REST and MCP clients authenticate.
     Key(KeyId),
     /// An application connected by OAuth.
     App(GrantId),
-    /// A signed-in browser.
+    /// A signed-in browser, which only the web app serves.
     Session(SessionId),
 }
 
-/// An authenticated caller. Only the modules of [`crate::auth`] that check a credential can create one, so having one is the proof
-/// of that check.
+/// An authenticated caller. Only the modules of [`crate::auth`] that check a credential can create one, so a value proves that check.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The user whose library the request is about.
@@ -41,7 +40,7 @@ pub struct Caller {
     pub plan: Plan,
     /// The scopes that were granted, as far as the plan allows them.
     pub scopes: Scopes,
-    /// How the caller authenticated.
+    /// How the caller authenticated; its hourly limit counts by this.
     pub principal: Principal,
     /// The API key, if one was used.
     pub key: Option<CallerKey>,

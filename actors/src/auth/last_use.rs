@@ -34,7 +34,6 @@ impl<Id: Clone + Hash + Eq> ClientInfoThrottle<Id> {
 /// A use of a key or connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LastUse {
-    /// When it was used.
     pub at: Timestamp,
     /// The name by which the client identified itself in the request.
     pub client: Option<String>,
@@ -49,7 +48,8 @@ impl LastUse {
     }
 }
 
-/// The last use of each id. They are written in the order of their ids, or two nodes could wait for each other's rows.
+/// The last use of each id.
+// A map in the order of the ids: uses are written in this order, so two processes lock rows in the same order and cannot deadlock.
 #[derive(Clone, Debug)]
 pub struct LastUseBuffer<Id>(BTreeMap<Id, LastUse>);
 

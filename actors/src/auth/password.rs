@@ -126,7 +126,7 @@ mod tests {
         assert!(!verify("correct horse battery 8!", &stored));
     }
 
-    /// Of the threat table (row A6).
+    /// Covers the threat table (row A6).
     #[test]
     fn argon2_crate_verifies_own_hashes() {
         let stored = hash("correct horse battery 7!").unwrap();

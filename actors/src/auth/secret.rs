@@ -24,7 +24,7 @@ pub struct RandomSourceError(#[source] getrandom::Error);
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Creates an API key.
+    /// Creates an API key, in the form that the module documentation describes.
     ///
     /// # Errors
     /// The system returned no random bytes.
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(Secret::parse_key(key.expose()).unwrap().hash(), key.hash());
     }
 
-    /// Of the threat table (row A5).
+    /// Covers the threat table (row A5).
     #[test]
     fn checksum_is_crc32_in_base62() {
         // As Python's zlib.crc32 gives it.
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(Secret::parse_key(&key).unwrap().display(), format!("pk_0123...{}", &key[48..]));
     }
 
-    /// Of the threat table (row L2).
+    /// Covers the threat table (row L2).
     #[test]
     fn debug_output_hides_secrets() {
         assert_eq!(format!("{:?} {:?}", key(), key().hash()), "Secret(..) SecretHash(..)");
@@ -263,7 +263,7 @@ mod tests {
         assert!(counts.values().all(|count| (1_017..=1_757).contains(count)), "{counts:?}");
     }
 
-    /// Of the threat table (row A4).
+    /// Covers the threat table (row A4).
     #[test]
     fn hash_is_sha256_of_the_whole_secret() {
         let hash = Secret::joined(&["abc"]).hash();
@@ -275,7 +275,7 @@ mod tests {
     }
 
     proptest! {
-        /// Of the threat table (row A5).
+        /// Covers the threat table (row A5).
         #[test]
         fn key_with_one_changed_character_is_refused(at in 0usize..52, c in "[0-9A-Za-z_-]") {
             let key = fixed_key();

@@ -29,8 +29,8 @@ const MAX_ACCOUNT_FAILURES: usize = 5;
 /// Failed sign-ins of all accounts from one IP address. The users of an office or a school may share one.
 const MAX_ADDRESS_FAILURES: usize = 100;
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
-/// A hash that no password has. To verify against it takes as long as against a real one, so the response time does not tell whether
-/// an account exists.
+/// A hash that no password has. Verification against it takes as long as against a real one, so the response time does not reveal
+/// whether an account exists.
 const UNMATCHABLE_HASH: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$Zm9vYmFyZm9vYmFyZm9vYmFyZm9vYmFyZm9vYmFyMDE";
 
@@ -38,8 +38,8 @@ const UNMATCHABLE_HASH: &str =
 ///
 /// # Errors
 /// [`Error::WrongPassword`] for an unknown e-mail address, a wrong password and a disabled account alike;
-/// [`Error::TooManyFailures`] after five failures of an account from one IP address within 15 minutes, even with the right
-/// password (contract.md, section 11).
+/// [`Error::TooManyFailures`] after five failures of an account from one IP address within 15 minutes, even with the right password
+/// (contract.md, section 11); [`Error::Busy`] when too many password checks wait; [`Error::Internal`] when the database fails.
 pub async fn check_sign_in(
     core: &CoreContext,
     sign_ins: &SignIns,
@@ -64,8 +64,7 @@ pub async fn check_sign_in(
     }
 }
 
-/// Returns whether a password has this hash. An attempt whose password was not compared, such as when too many wait, does not count
-/// as failed.
+/// Returns whether a password has this hash. An attempt whose password was not compared, such as when too many wait, is not a failure.
 async fn is_right_password(
     core: &CoreContext,
     sign_ins: &SignIns,
@@ -195,7 +194,7 @@ async fn confirm_password(
     Ok(())
 }
 
-/// Removes expired sessions.
+/// Removes expired sessions of all users.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -294,7 +293,7 @@ fn check_limit(times: &mut Vec<Duration>, limit: usize, now: Duration) -> Result
 mod tests {
     use super::*;
 
-    /// Of the threat table (row A7).
+    /// Covers the threat table (row A7).
     #[test]
     fn sixth_attempt_waits_until_the_first_failure_is_old() {
         let sign_ins = SignIns::default();
@@ -328,7 +327,7 @@ mod tests {
         assert!(sign_ins.begin(&here, start).is_err());
     }
 
-    /// Of the threat table (row A7).
+    /// Covers the threat table (row A7).
     #[test]
     fn failures_of_many_accounts_block_their_network() {
         let sign_ins = SignIns::default();

@@ -56,7 +56,7 @@ impl Handler<FirstUse> for NoticeActor {
     type Result = AtomicResponse<Self, Result<(), Error>>;
 
     fn handle(&mut self, first: FirstUse, _: &mut Self::Context) -> Self::Result {
-        // Atomic, so that notices are written one after another and a flush waits for all earlier ones.
+        // A message that touches no state, and atomic: notices are written one after another, and a flush waits for all earlier ones.
         let write = write_first_use(self.db.clone(), first, self.clock.now());
         AtomicResponse::new(Box::pin(wrap_future(write)))
     }

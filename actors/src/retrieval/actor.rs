@@ -67,6 +67,9 @@ pub struct Put {
     pub last: bool,
 }
 
+// The two messages below touch no state of the actor. They are messages because the actor completes a message even if its sender is
+// gone, and because a drain of its port waits for them: the index is closed only then.
+
 /// Changes the index. The change is durable when the request returns.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]

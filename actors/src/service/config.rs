@@ -20,13 +20,35 @@ use crate::worker::ConcurrencyLimits;
 
 /// The settings and opened resources that the service is started with, apart from its [core](library::context::CoreContext).
 pub struct ServiceConfig {
+    /// Access to the web, to child processes, to stored files and to the transcriber.
+    pub adapters: AdapterConfig,
+    /// Settings of sign-up, failed authentications and the answers of the AI.
+    pub operations: OperationSettings,
+    /// The passage index, opened before; without one, searches are refused until its disk has space.
+    pub index: InitialIndex,
+    /// How long entries of the activity view are kept.
+    pub activity_retention: Duration,
+    /// Settings of connections by OAuth.
+    pub grants: GrantSettings,
+    /// Jobs that run at the same time.
+    pub concurrency: ConcurrencyLimits,
+    /// The owner under whose name this process claims jobs.
+    pub lease_owner: LeaseOwner,
+    /// The sender of e-mail; `None` sends none.
+    pub mail: Option<Mailer>,
+    /// The free-space floor of the disks.
+    pub disk: DiskSpace,
+}
+
+/// The settings and opened resources of the adapters to the outside: operations and background work share them.
+pub struct AdapterConfig {
     /// Settings of the HTTP client that fetches pages, files and feeds.
     pub fetch: FetchSettings,
     /// The command that starts child processes which parse foreign bytes.
     pub sandbox: SandboxCommand,
     /// The resources that a child process may use.
     pub sandbox_settings: SandboxSettings,
-    /// The store of files.
+    /// The store of uploaded, imported and exported files.
     pub blobs: Arc<dyn BlobStore>,
     /// The folder for files that are worked on.
     pub scratch: Scratch,
@@ -36,30 +58,20 @@ pub struct ServiceConfig {
     pub max_import_bytes: u64,
     /// The endpoint that transcribes recordings; `None` for the local model, when it is there.
     pub transcription: Option<EndpointSettings>,
-    /// The passage index.
-    pub index: InitialIndex,
+    /// Whether hubs of feeds can reach this service.
+    pub feed_push: bool,
+}
+
+/// Settings that only operations use.
+pub struct OperationSettings {
     /// Failed authentications of an IP address within a minute, beyond which further failures are answered with 429.
     pub auth_failures_per_minute: u32,
-    /// How long entries of the activity view are kept.
-    pub activity_retention: Duration,
-    /// Settings of connections by OAuth.
-    pub grants: GrantSettings,
-    /// Jobs that run at the same time.
-    pub concurrency: ConcurrencyLimits,
-    /// The owner under whose name this process claims jobs.
-    pub lease_owner: LeaseOwner,
     /// The plan of new accounts; `None` if sign-up is closed.
     pub signup: Option<Plan>,
     /// The endpoint that answers questions; `None` for the embedded answerer.
     pub chat: Option<ChatSettings>,
     /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
     pub daily_tokens: u64,
-    /// Whether hubs of feeds can reach this service.
-    pub feed_push: bool,
-    /// The sender of e-mail; `None` sends none.
-    pub mail: Option<Mailer>,
-    /// The free-space floor of the disks.
-    pub disk: DiskSpace,
 }
 
 /// Returns the folder for files that are worked on.

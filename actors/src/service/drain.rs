@@ -23,14 +23,15 @@ impl Service {
     }
 
     /// Ends the service by the deadline: writes buffered data and closes the index and the database. The worker and the HTTP servers
-    /// have stopped before. A part that cannot finish in time, such as a write while another process holds the lock of the
-    /// database, is given up.
+    /// must have stopped before. A part that does not finish in time is given up, such as a write while another process holds the
+    /// lock of the database.
     pub async fn drain(&self, deadline: Instant) {
         let ctx = &self.context;
         let parts_end = deadline.checked_sub(CLOSE_TIME).unwrap_or(deadline);
         // At the same time: each of them may wait as long as the others for the same lock.
         let test_row = await_part("test row", parts_end, self.remove_test_row());
         join3(self.close_index(parts_end), self.flush_buffers(parts_end), test_row).await;
+        // Ports are closed after the flush, which needs them.
         await_part("limits", parts_end, ctx.limits.port().drain()).await;
         await_part("keys", parts_end, ctx.keys.port().drain()).await;
         await_part("grants", parts_end, ctx.grants.port().drain()).await;
@@ -45,14 +46,15 @@ impl Service {
     }
 
     async fn close_index(&self, until: Instant) {
+        // From the top: the worker's tasks use retrieval, whose changes must end before the index is closed.
         await_part("ingest", until, self.worker.port().drain()).await;
         await_part("retrieval", until, self.context.retrieval.port().drain()).await;
         await_part("index", until, repair::close_index(&self.repair)).await;
     }
 
-    /// Removes the row of this process's test writes. Otherwise a container that gets a new data folder at each start would leave a
-    /// row per start.
+    /// Removes the row of this process's test writes.
     async fn remove_test_row(&self) {
+        // Otherwise a container that gets a new data folder at each start would leave a row per start.
         let key = ServiceStateKey::RoundTrip(self.process);
         if let Err(error) = service_state::forget(self.context.core.db.write(), key).await {
             warn!(%error, "could not remove the row of the test writes");

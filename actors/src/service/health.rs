@@ -94,10 +94,7 @@ impl Service {
         }
     }
 
-    /// Makes a test write.
-    ///
-    /// # Errors
-    /// The cause of [`StorageState::Failed`].
+    /// Makes a test write; an error counts as [`StorageState::Failed`].
     async fn write_test_row(&self) -> Result<StorageState, Error> {
         let db = &self.context.core.db;
         if !db.health().are_files_in_place() {

@@ -1,9 +1,9 @@
 //! The running service: starts every actor with what it needs, reports how they are doing, and ends them in order.
 //!
-//! [`Service::start`] builds from the bottom up: the handles of the actors, then the contexts of background work, then the
-//! [worker](crate::worker) that runs it, and the [context of operations](crate::context) beside it. Nothing is started before what
-//! it uses.
+//! [`Service::start`] builds from the bottom up: the handles of the actors, the adapters to the outside, the contexts of background
+//! work and [of operations](crate::context), and the [worker](crate::worker). Nothing is started before what it uses.
 
+mod adapters;
 mod config;
 mod drain;
 mod health;
@@ -17,7 +17,7 @@ use crate::ingest::indexing::IndexingContext;
 use crate::ingest::repair::RepairContext;
 use crate::worker::Worker;
 
-pub use config::{ServiceConfig, index_folder, scratch_folder};
+pub use config::{AdapterConfig, OperationSettings, ServiceConfig, index_folder, scratch_folder};
 pub use health::{StorageErrorLog, StorageState};
 
 /// A running service. Clones share it.
@@ -25,11 +25,11 @@ pub use health::{StorageErrorLog, StorageState};
 pub struct Service {
     /// The context of operations, for the surfaces.
     pub context: OperationContext,
-    /// Background jobs.
+    /// The worker, which claims and runs background jobs.
     pub worker: Worker,
     /// Indexing, for the models that are loaded while the service runs.
     pub indexing: IndexingContext,
-    /// Repair of the index.
+    /// Repair of the index, which the drain uses to close it.
     pub repair: RepairContext,
     /// The name of this process in the database.
     process: LeaseOwner,

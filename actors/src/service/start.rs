@@ -3,25 +3,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::Arbiter;
+use actix::{Arbiter, ArbiterHandle};
 use concurrency::{KeyedMutex, Workers};
+use disk::DiskSpace;
 use errors::Error;
-use inference::transcriber::{Endpoint, EndpointSettings, SpeechService, Transcriber};
 use jobs::{JobSignal, LeaseOwner};
 use library::clock::Clock;
 use library::context::CoreContext;
-use library::exports::ExportContext;
-use library::imports::ImportContext;
-use library::uploads::{ReceiveLocks, ReceiveSlots, Uploads, UrlSigner};
-use sandbox::Sandbox;
+use storage::mail::Mailer;
 use tracing::{info, warn};
-use web::{Fetcher, HostThrottle, WallClock};
 
-use super::{Service, ServiceConfig};
+use super::Service;
+use super::adapters::Adapters;
+use super::config::{OperationSettings, ServiceConfig};
 use crate::activity::Activity;
 use crate::ai::Pause;
 use crate::answerer::{Answerer, Chat, ChatSettings, Extractive};
-use crate::auth::grants::Grants;
+use crate::auth::grants::{GrantSettings, Grants};
 use crate::auth::keys::Keys;
 use crate::auth::limits::{AuthFailures, IpRateLimiter, Limits};
 use crate::auth::secret::{Secret, SecretHash};
@@ -30,9 +28,6 @@ use crate::batch_slots::BatchSlots;
 use crate::context::OperationContext;
 use crate::cursor::Cursors;
 use crate::idempotency::Idempotency;
-use crate::ingest::extraction::ExtractionContext;
-use crate::ingest::feed::context::FeedContext;
-use crate::ingest::feed::push::Push;
 use crate::ingest::feed::search::FeedSearches;
 use crate::ingest::indexing::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
@@ -53,155 +48,146 @@ impl Service {
         let signing_key = load_signing_key(&core).await?;
         end_stale_leases(&core, config.lease_owner).await;
         let (short, long) = (Arbiter::new().handle(), Arbiter::new().handle());
-        let (db, clock) = (core.db.clone(), core.clock.clone());
-        let accounts_db = core.accounts_db.clone();
         // Background work has separate connections on PostgreSQL: jobs that wait for locks leave requests theirs, and vice versa.
         let jobs_core = core.for_jobs();
-        let jobs_db = jobs_core.db.clone();
         let pause = Pause::default();
-        pause.refresh(&db).await?;
+        pause.refresh(&core.db).await?;
 
-        let notices = Notices::start(&short, jobs_db.clone(), clock.clone());
-        let keys = Keys::start(&short, accounts_db.clone(), clock.clone(), notices.clone());
-        let grants = Grants::start(
-            &short,
-            accounts_db.clone(),
-            clock.clone(),
-            keys.cache_epoch(),
-            &core.base_url,
-            config.grants,
-        );
-        let limits = Limits::start(&short, accounts_db, clock.clone());
-        let activity = Activity::start(
-            &short,
-            jobs_db.clone(),
-            clock.clone(),
-            config.activity_retention,
-            config.disk.clone(),
-        );
+        let activity = ActivitySettings { retention: config.activity_retention, disk: config.disk.clone() };
+        let actors = ShortActors::start(&short, &core, &jobs_core, config.grants, activity);
         let index = config.index.opened.as_ref().map(|opened| opened.index.clone());
-        let retrieval =
-            Retrieval::start(&long, db.clone(), clock.clone(), core.workers.clone(), index, pause);
-        let index_watch = Arc::new(IndexWatch::begin(&db, &retrieval, config.index, &*clock).await?);
+        let (db, clock) = (core.db.clone(), core.clock.clone());
+        let retrieval = Retrieval::start(&long, db, clock, core.workers.clone(), index, pause);
+        let index_watch = IndexWatch::begin(&core.db, &retrieval, config.index, &*core.clock).await?;
 
-        let job_signal = JobSignal::default();
-        let fetcher = Fetcher::new(config.fetch, wall_clock(clock.clone())).map_err(Error::internal)?;
-        let host_throttle = HostThrottle::default();
-        let sandbox = Sandbox::new(config.sandbox, config.sandbox_settings);
-        let push = config.feed_push.then(|| Push::new(&core.base_url, signing_key));
-        let speech = SpeechService::new(transcriber(config.transcription, clock.clone())?);
-        let uploads = Uploads {
-            store: config.blobs,
-            scratch: config.scratch,
-            url_signer: UrlSigner::new(signing_key),
-            url_lifetime: config.upload_url_lifetime,
-            import_bytes: config.max_import_bytes,
-            receive_locks: ReceiveLocks::default(),
-            receive_slots: ReceiveSlots::default(),
-        };
-        let feeds = FeedContext {
-            core: core.clone(),
-            fetcher: fetcher.clone(),
-            host_throttle: host_throttle.clone(),
-            sandbox: sandbox.clone(),
-            push,
-            job_signal: job_signal.clone(),
+        let adapters = Adapters::new(config.adapters, &core.base_url, &core.clock, signing_key)?;
+        let repair = RepairContext {
+            core: jobs_core,
+            retrieval,
+            index_watch: Arc::new(index_watch),
+            disk: config.disk,
+            job_signal: JobSignal::default(),
         };
         let indexing = IndexingContext {
-            core: jobs_core.clone(),
-            retrieval: retrieval.clone(),
-            job_signal: job_signal.clone(),
+            core: repair.core.clone(),
+            retrieval: repair.retrieval.clone(),
+            job_signal: repair.job_signal.clone(),
         };
-        let repair = RepairContext {
-            core: jobs_core.clone(),
-            retrieval: retrieval.clone(),
-            index_watch: index_watch.clone(),
-            disk: config.disk.clone(),
-            job_signal: job_signal.clone(),
-        };
-        let worker_context = WorkerContext {
-            extraction: ExtractionContext {
-                core: jobs_core.clone(),
-                fetcher: fetcher.clone(),
-                host_throttle,
-                sandbox: sandbox.clone(),
-                uploads: uploads.clone(),
-                speech: speech.clone(),
-                job_signal: job_signal.clone(),
-            },
-            indexing: indexing.clone(),
-            feeds: FeedContext { core: jobs_core.clone(), ..feeds.clone() },
-            repair: repair.clone(),
-            index_watch: index_watch.clone(),
-            imports: ImportContext {
-                core: jobs_core.clone(),
-                guard: fetcher.guard().clone(),
-                store: uploads.store.clone(),
-                sandbox,
-                job_signal: job_signal.clone(),
-            },
-            exports: ExportContext {
-                core: jobs_core.clone(),
-                store: uploads.store.clone(),
-                scratch: uploads.scratch.clone(),
-                disk: config.disk.clone(),
-            },
-            mail: config.mail.map(Arc::new),
-            idempotency: Idempotency::new(jobs_db, clock.clone()),
-            lease_owner: config.lease_owner,
-            uploads: uploads.clone(),
-            retrieval: retrieval.clone(),
-            disk: config.disk.clone(),
-            job_signal: job_signal.clone(),
-            core: jobs_core,
-        };
-
-        let context = OperationContext {
-            answerer: answerer(config.chat, &retrieval, core.workers.clone(), clock.clone())?,
-            keys,
-            grants,
-            limits,
-            failures: Arc::new(AuthFailures::new(config.auth_failures_per_minute, clock.clone())),
-            sign_ins: Arc::new(SignIns::default()),
-            sign_ups: Arc::new(IpRateLimiter::per_hour(MAX_SIGN_UPS_PER_HOUR, clock.clone())),
-            activity,
-            notices,
-            idempotency: Idempotency::new(db, clock),
-            retrieval,
-            index_watch,
-            uploads,
-            upload_locks: KeyedMutex::default(),
-            batch_slots: BatchSlots::default(),
-            cursors: Cursors::new(signing_key),
-            feed_searches: FeedSearches::default(),
-            feeds,
-            speech,
-            daily_tokens: config.daily_tokens,
-            signup: config.signup,
-            disk: config.disk,
-            job_signal,
-            core,
-        };
+        let mail = config.mail.map(Arc::new);
+        let worker_context = worker_context(config.lease_owner, &adapters, &indexing, &repair, mail);
+        let context = operation_context(core, actors, adapters, &repair, signing_key, config.operations)?;
         // Last: it claims jobs at once.
         let worker = Worker::start(&long, worker_context, config.concurrency);
         Ok(Self { context, worker, indexing, repair, process: config.lease_owner, arbiters: [short, long] })
     }
 }
 
-fn transcriber(
-    settings: Option<EndpointSettings>,
-    clock: Arc<dyn Clock>,
-) -> Result<Option<Arc<dyn Transcriber>>, Error> {
-    let endpoint = settings
-        .map(|settings| Endpoint::new(settings, wall_clock(clock)))
-        .transpose()
-        .map_err(Error::internal)?;
-    Ok(endpoint.map(|endpoint| Arc::new(endpoint) as Arc<dyn Transcriber>))
+struct ActivitySettings {
+    retention: Duration,
+    disk: DiskSpace,
 }
 
-/// Returns the clock as the time since the Unix epoch, for crates that do not know [`Clock`].
-fn wall_clock(clock: Arc<dyn Clock>) -> WallClock {
-    Arc::new(move || Duration::from_millis(u64::try_from(clock.now().millis()).unwrap_or_default()))
+/// The actors with short messages.
+struct ShortActors {
+    notices: Notices,
+    keys: Keys,
+    grants: Grants,
+    limits: Limits,
+    activity: Activity,
+}
+
+impl ShortActors {
+    fn start(
+        on: &ArbiterHandle,
+        core: &CoreContext,
+        jobs_core: &CoreContext,
+        grants: GrantSettings,
+        activity: ActivitySettings,
+    ) -> Self {
+        let (accounts_db, jobs_db) = (&core.accounts_db, &jobs_core.db);
+        let clock = || core.clock.clone();
+        let notices = Notices::start(on, jobs_db.clone(), clock());
+        let keys = Keys::start(on, accounts_db.clone(), clock(), notices.clone());
+        // One epoch for keys and access tokens: a change of an account or its plan invalidates both.
+        let cache_epoch = keys.cache_epoch();
+        let grants = Grants::start(on, accounts_db.clone(), clock(), cache_epoch, &core.base_url, grants);
+        let limits = Limits::start(on, accounts_db.clone(), clock());
+        let ActivitySettings { retention, disk } = activity;
+        let activity = Activity::start(on, jobs_db.clone(), clock(), retention, disk);
+        Self { notices, keys, grants, limits, activity }
+    }
+}
+
+/// Returns the context of background work. It shares the database connections of the repair, which are those of jobs.
+fn worker_context(
+    lease_owner: LeaseOwner,
+    adapters: &Adapters,
+    indexing: &IndexingContext,
+    repair: &RepairContext,
+    mail: Option<Arc<Mailer>>,
+) -> WorkerContext {
+    let RepairContext { core, retrieval, index_watch, disk, job_signal } = repair.clone();
+    WorkerContext {
+        extraction: adapters.extraction_context(&core, &job_signal),
+        indexing: indexing.clone(),
+        feeds: adapters.feed_context(&core, &job_signal),
+        repair: repair.clone(),
+        index_watch,
+        imports: adapters.import_context(&core, &job_signal),
+        exports: adapters.export_context(&core, &disk),
+        mail,
+        idempotency: Idempotency::new(core.db.clone(), core.clock.clone()),
+        lease_owner,
+        uploads: adapters.uploads.clone(),
+        retrieval,
+        disk,
+        job_signal,
+        core,
+    }
+}
+
+/// Returns the context of operations. It shares the index, the disks and the job signal with the repair, but has other database
+/// connections.
+///
+/// # Errors
+/// [`Error::Internal`] when the HTTP client of the answerer cannot be created.
+fn operation_context(
+    core: CoreContext,
+    actors: ShortActors,
+    adapters: Adapters,
+    repair: &RepairContext,
+    signing_key: [u8; 32],
+    settings: OperationSettings,
+) -> Result<OperationContext, Error> {
+    let RepairContext { retrieval, index_watch, disk, job_signal, .. } = repair.clone();
+    let ShortActors { notices, keys, grants, limits, activity } = actors;
+    let clock = core.clock.clone();
+    Ok(OperationContext {
+        answerer: answerer(settings.chat, &retrieval, core.workers.clone(), clock.clone())?,
+        keys,
+        grants,
+        limits,
+        failures: Arc::new(AuthFailures::new(settings.auth_failures_per_minute, clock.clone())),
+        sign_ins: Arc::new(SignIns::default()),
+        sign_ups: Arc::new(IpRateLimiter::per_hour(MAX_SIGN_UPS_PER_HOUR, clock.clone())),
+        activity,
+        notices,
+        idempotency: Idempotency::new(core.db.clone(), clock),
+        retrieval,
+        index_watch,
+        upload_locks: KeyedMutex::default(),
+        batch_slots: BatchSlots::default(),
+        cursors: Cursors::new(signing_key),
+        feed_searches: FeedSearches::default(),
+        feeds: adapters.feed_context(&core, &job_signal),
+        uploads: adapters.uploads,
+        speech: adapters.speech,
+        daily_tokens: settings.daily_tokens,
+        signup: settings.signup,
+        disk,
+        job_signal,
+        core,
+    })
 }
 
 /// Returns the configured endpoint, or else the embedded answerer.

@@ -41,19 +41,25 @@ async fn wait_for_restart(health: &Health, deaths: u64) {
 async fn keys_actor_restarts_after_a_crash() {
     let server = Server::start().await;
     let port = server.app().keys.port();
-    let key = server.user(Plan::Pro).await.full_key().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let path = format!("/app/api/keys/{}", key.id);
 
     crash_until_seen(
         port.health(),
         || port.crash(),
         async || {
+            let changed = session.patch(&path, json!({ "name": "renamed" })).await;
+            // Authentication does not go through the actor, even if the row is not in the cache.
             server.app().keys.invalidate_cache();
-            key.get("/rest/v2/usage").await
+            key.get("/rest/v2/usage").await.data(200);
+            changed
         },
     )
     .await;
 
     wait_for_restart(port.health(), 1).await;
+    session.patch(&path, json!({ "name": "renamed again" })).await.data(200);
     key.get("/rest/v2/usage").await.data(200);
 }
 

@@ -1,8 +1,5 @@
 //! The actor of connections: takes the steps that issue or end tokens, a limited number at the same time, writes last uses in
-//! batches, and cleans up.
-//!
-//! These steps advance the cache epoch after their commit. They run in the actor because they then do so even if their caller is gone
-//! meanwhile. The steps of a consent page change no token and are functions.
+//! batches, and cleans up. The steps of a consent page change no token, and are functions.
 //!
 //! Each step is one transaction, so a crash leaves nothing half done. At most one unwritten batch of last uses is lost.
 
@@ -34,7 +31,6 @@ use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// The actor of connections.
 pub struct GrantActor {
     ctx: GrantContext,
     uses: LastUseBuffer<GrantId>,
@@ -122,6 +118,10 @@ impl Actor for GrantActor {
     }
 }
 
+// The four messages below touch no state of the actor. They are messages because the actor completes a message even if its sender is
+// gone: the future of a request is dropped when its client disconnects, possibly between the COMMIT and the change of the epoch. A
+// token that the step has ended would then stay valid in the cache until the next check of the generation.
+
 impl Message for CodeExchange {
     type Result = Result<TokenPair, TokenError>;
 }
@@ -188,9 +188,9 @@ impl Handler<Disconnection> for GrantActor {
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
 pub struct GrantUse {
-    /// The connection.
+    /// The connection that was used.
     pub grant: GrantId,
-    /// When it was used.
+    /// The time of the use, which its row gets as the last one.
     pub at: Timestamp,
     /// Name and version that the client stated in an MCP `initialize`.
     pub mcp_client: Option<String>,

@@ -26,7 +26,7 @@ const PAGE_VIEW_INTERVAL: std::time::Duration = std::time::Duration::from_secs(3
 /// The metadata with which an application registers (RFC 7591, section 2).
 #[derive(Clone, Debug, Default)]
 pub struct ClientMetadata {
-    /// The name, `client_name`.
+    /// The name that users see on the consent page, `client_name`.
     pub name: Option<String>,
     /// The URL of its home page, `client_uri`.
     pub uri: Option<String>,
@@ -39,10 +39,10 @@ pub struct ClientMetadata {
 /// What is wrong with the metadata of a client (RFC 7591, section 3.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidClientMetadata {
-    /// One of the redirect URIs.
+    /// The redirect URIs are missing or too many, or one of them may not be registered. The error code is `invalid_redirect_uri`.
     #[error("{0}")]
     RedirectUri(&'static str),
-    /// Anything else.
+    /// Another member is not valid. The error code is `invalid_client_metadata`.
     #[error("{0}")]
     Other(&'static str),
 }
@@ -50,11 +50,11 @@ pub enum InvalidClientMetadata {
 /// The credentials that a client presents at the token endpoint.
 #[derive(Debug)]
 pub enum ClientCredentials {
-    /// Only its client id.
+    /// The client id alone, as public clients send it.
     None,
-    /// A secret in the body.
+    /// A secret in the body (`client_secret_post`).
     Post(String),
-    /// A secret in the header.
+    /// A secret in the `Authorization` header (`client_secret_basic`).
     Basic(String),
 }
 
@@ -146,7 +146,7 @@ pub async fn register(
 /// Returns the client with this id: an id of this service, or the URL of a client metadata document.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn find(db: &impl ConnectionTrait, id: &str) -> Result<Option<oauth_client::Model>, DbErr> {
     match id.parse::<ClientId>() {
         Ok(id) => oauth_client::Entity::find_by_id(id).one(db).await,
@@ -169,6 +169,7 @@ pub async fn store_document(
         metadata_read_at: Some(client.created_at),
         ..client
     };
+    // The id, the creation time and the last use of an existing row stay: its connections refer to the id.
     let update = OnConflict::column(Column::MetadataUrl)
         .update_columns([Column::Name, Column::Uri, Column::RedirectUris, Column::MetadataReadAt])
         .to_owned();
@@ -176,6 +177,7 @@ pub async fn store_document(
         .on_conflict(update)
         .exec_without_returning(db.write())
         .await?;
+    // Read again, because after a conflict the row has the id of its first insertion.
     find(db.write(), url).await?.ok_or(Error::internal("a client was removed while it was stored"))
 }
 
@@ -187,6 +189,7 @@ pub fn is_authentic(client: &oauth_client::Model, credentials: &ClientCredential
         | (ClientAuth::Basic, ClientCredentials::Basic(secret)) => secret,
         (ClientAuth::None | ClientAuth::Post | ClientAuth::Basic, _) => return false,
     };
+    // Both must exist: no secret authenticates a client without a stored hash.
     let stored = client.secret_hash.as_deref().and_then(|bytes| bytes.try_into().ok()).map(SecretHash::new);
     let sent = Secret::parse_token(SECRET_PREFIX, sent).map(|secret| secret.hash());
     stored.zip(sent).is_some_and(|(stored, sent)| stored.ct_eq(&sent).into())
@@ -196,16 +199,16 @@ pub fn is_authentic(client: &oauth_client::Model, credentials: &ClientCredential
 /// that it is not removed meanwhile.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn touch(db: &impl ConnectionTrait, id: ClientId, now: Timestamp) -> Result<bool, DbErr> {
     let update = last_use_update(id, now).exec(db).await?;
     Ok(update.rows_affected == 1)
 }
 
-/// Records that a page of a client was opened. This is written rarely, because anyone can open a page.
+/// Records that a page of a client was opened, at most once in an hour: anyone can open a page, and each record is a write.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn record_page_view(db: &Db, client: &oauth_client::Model, now: Timestamp) -> Result<(), DbErr> {
     if now.since(client.last_used_at) >= PAGE_VIEW_INTERVAL {
         last_use_update(client.id, now).exec(db.write()).await?;
@@ -221,7 +224,7 @@ fn last_use_update(id: ClientId, now: Timestamp) -> sea_orm::UpdateMany<oauth_cl
 /// Removes clients that were last used before `until` and have no connection. Returns their number.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn remove_unused(db: &impl ConnectionTrait, until: Timestamp) -> Result<u64, DbErr> {
     let connected = Query::select()
         .column(oauth_grant::Column::ClientId)
@@ -255,7 +258,7 @@ mod tests {
         assert_eq!((shown_name(&client).as_str(), client.auth), ("a.example", ClientAuth::Basic));
     }
 
-    /// Of the threat table (row X6).
+    /// Covers the threat table (row X6).
     #[test]
     fn name_is_one_line_without_deceptive_characters() {
         let name = Some("  Good\u{202e}\u{0007}\n  App ".to_owned());

@@ -25,13 +25,13 @@ use crate::{notices, service_state};
 /// A request of a client for its first tokens.
 #[derive(Debug)]
 pub struct CodeExchange {
-    /// The authenticated client.
+    /// The client, whose credentials were checked.
     pub client: oauth_client::Model,
-    /// The code.
+    /// The code, as the client sent it.
     pub code: String,
-    /// The redirect URI of the authorization request, repeated.
+    /// The redirect URI of the authorization request, which the client must repeat.
     pub redirect_uri: Option<String>,
-    /// The PKCE code verifier.
+    /// The PKCE code verifier (RFC 7636, section 4.5).
     pub verifier: String,
 }
 
@@ -86,6 +86,7 @@ pub(super) async fn exchange(ctx: &GrantContext, request: CodeExchange) -> Resul
         Err(TransitionError::Database(error)) => return Err(error.into()),
     }
     if let Err(error) = request.check(&found, now) {
+        // Committed although the exchange fails: the code stays spent, so a verifier cannot be guessed by further attempts.
         txn.commit().await?;
         return Err(error);
     }
@@ -143,6 +144,7 @@ async fn connect(
         .update_columns([Column::State, Column::Scopes, Column::Resource, Column::ConnectedAt])
         .value(Column::TokenFamily, Expr::col((oauth_grant::Entity, Column::TokenFamily)).add(1))
         .to_owned();
+    // An upsert: the row of a connection that has ended stays, and its number must rise, never start again at 1.
     oauth_grant::Entity::insert(new.into_active_model())
         .on_conflict(update)
         .exec_without_returning(txn)

@@ -45,7 +45,7 @@ impl ConnectionTests {
         Self { slot: Arc::new(Semaphore::new(1)), current: Arc::default() }
     }
 
-    /// Starts a test.
+    /// Starts a test, which ends when the lock is dropped.
     ///
     /// # Errors
     /// [`Error::Busy`] while another one runs, and during the pause after it.
@@ -57,12 +57,13 @@ impl ConnectionTests {
         Ok(ConnectionTestLock { client_name, tests: self.clone(), permit: Some(permit) })
     }
 
-    /// Whether a client of this name is that of the current test.
+    /// Returns whether a client of this name is that of the current test.
     pub fn is_client(&self, name: Option<&str>) -> bool {
         name.is_some() && self.current().as_ref().map(|client| client.name.as_str()) == name
     }
 
-    /// Stores the id of a client that was registered, if it is that of the current test: the response with the id may not arrive.
+    /// Stores the id of a registered client if it is that of the current test, which removes the client even if the response with the
+    /// id does not arrive.
     pub fn record(&self, registered: &oauth_client::Model) {
         if let Some(client) = self.current().as_mut()
             && registered.name.as_ref() == Some(&client.name)
@@ -77,12 +78,12 @@ impl ConnectionTests {
 }
 
 impl ConnectionTestLock {
-    /// The name under which the test is to register its client.
+    /// Returns the name under which the test must register its client. It contains a random token, so no other client has it.
     pub fn client_name(&self) -> &str {
         &self.client_name
     }
 
-    /// The client, if it was registered with this process.
+    /// Returns the client, if it was registered with this process.
     pub fn registered_client(&self) -> Option<ClientId> {
         self.tests.current().as_ref().and_then(|client| client.id)
     }
@@ -91,6 +92,7 @@ impl ConnectionTestLock {
 impl Drop for ConnectionTestLock {
     fn drop(&mut self) {
         *self.tests.current() = None;
+        // The permit is released after the pause. `drop` cannot wait, so a task does.
         let permit = self.permit.take();
         tokio::spawn(async move {
             tokio::time::sleep(MIN_PAUSE).await;

@@ -12,7 +12,7 @@ use super::ending::{ConnectionEnd, end, lock_active_owner};
 /// Returns every connection of a user, ended ones too, with its application; the latest connected first.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn list_connections(
     db: &Db,
     user: UserId,
@@ -35,7 +35,8 @@ pub async fn list_connections(
 /// Ends a connection of a user: no token of it works any more.
 ///
 /// # Errors
-/// [`Error::NotFound`] where the user has no such connection, it has ended already, or the account is disabled; the database fails.
+/// [`Error::NotFound`] if the user has no such connection, it has ended already, or the account is disabled; [`Error::Internal`] when
+/// the database fails.
 pub async fn disconnect(db: &Db, user: UserId, id: GrantId) -> Result<(), Error> {
     let txn = on_behalf_of(user, db.begin()).await?;
     lock_active_owner(&txn, user).await?.ok_or(Error::not_found())?;

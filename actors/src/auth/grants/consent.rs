@@ -29,16 +29,16 @@ pub const CODE_PREFIX: &str = "cc_";
 const MAX_TICKETS: u64 = 20;
 const TICKET_LIFETIME: Duration = Duration::from_secs(600);
 
-/// A valid authorization request.
+/// An authorization request whose parameters were checked (RFC 6749, section 4.1.1).
 #[derive(Clone, Debug)]
 pub struct AuthorizationRequest {
-    /// The client.
+    /// The registered client that sends it.
     pub client: oauth_client::Model,
     /// The URL that the user is redirected to: one of the client's redirect URIs.
     pub redirect_uri: String,
     /// The value that the client gets back unchanged.
     pub state: String,
-    /// The PKCE code challenge.
+    /// The PKCE code challenge, of the method S256.
     pub challenge: String,
     /// The requested scopes, as far as they can be granted at all.
     pub scopes: Scopes,
@@ -52,12 +52,12 @@ impl AuthorizationRequest {
     }
 }
 
-/// A signed-in browser.
+/// A signed-in browser, to which the tickets of its consent pages are bound.
 #[derive(Clone, Copy, Debug)]
 pub struct Browser {
     /// The user who is signed in.
     pub user: UserId,
-    /// Its session.
+    /// The session of the browser.
     pub session: SessionId,
 }
 
@@ -103,6 +103,7 @@ pub(super) async fn create_ticket(
         .take();
     oauth_consent::Entity::delete_owned(browser.user)
         .filter(oauth_consent::Column::SessionId.eq(browser.session))
+        // The new ticket stays even if the clock was set back and others expire later.
         .filter(oauth_consent::Column::Hash.ne(hash))
         .filter(Expr::col(oauth_consent::Column::Hash).not_in_subquery(newest))
         .exec(&txn)
@@ -133,6 +134,7 @@ pub(super) async fn decide(
     }
     let shown = oauth_consent::Entity::shown_to(owner.id, browser.session, hash.bytes());
     let Some(offer) = shown.one(&txn).await?.filter(|offer| now < offer.expires_at) else { return Ok(None) };
+    // The row count: of two answers to the same page at the same time, the one that deletes the row counts.
     let spent = oauth_consent::Entity::delete_by_id(hash.bytes().to_vec()).exec(&txn).await?;
     if spent.rows_affected != 1 || !client::touch(&txn, offer.client_id, now).await? {
         return Ok(None);
@@ -145,6 +147,7 @@ pub(super) async fn decide(
     if !client.is_some_and(|client| is_registered(&client)) {
         return Ok(None);
     }
+    // The form of the page may have been changed, and the plan of the user too.
     let granted = ticked.intersection(&offer.scopes).within(owner.plan);
     let (redirect_uri, state) = (offer.redirect_uri.clone(), offer.state.clone());
     let code = if granted.is_empty() { None } else { Some(issue_code(&txn, ctx, offer, granted).await?) };

@@ -16,7 +16,7 @@ use crate::service_state;
 /// Locks the row of a user until the transaction ends. Returns `None` if the account is disabled or removed.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn lock_active_owner(txn: &Transaction, user: UserId) -> Result<Option<user::Model>, DbErr> {
     let owner = user::Entity::find_by_id(user).lock_exclusive().one(txn).await?;
     Ok(owner.filter(|owner| owner.disabled_at.is_none()))
@@ -55,12 +55,13 @@ pub fn end_update(
 /// Ends a connection, unless it has ended or was made again since it was read. Returns whether it did.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn end(
     txn: &impl ConnectionTrait,
     grant: &oauth_grant::Model,
     ending: ConnectionEnd,
 ) -> Result<bool, DbErr> {
+    // The number of the connection does not invalidate a code without a connection: its exchange would connect the client again.
     remove_pending_codes(txn, grant.user_id, grant.client_id).await?;
     let ended = end_update(oauth_grant::Entity::update_owned(grant.user_id), ending)
         .filter(oauth_grant::Column::Id.eq(grant.id))
@@ -74,11 +75,11 @@ pub async fn end(
     Ok(true)
 }
 
-/// Ends every connection of a user, and removes pending consents and codes. The caller has locked the user's row and raises the
-/// generation.
+/// Ends every connection of a user, and removes pending consents and codes. The caller must lock the user's row before, and raise the
+/// generation in the same transaction.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn end_all_connections(txn: &impl ConnectionTrait, user: UserId) -> Result<(), DbErr> {
     oauth_consent::Entity::delete_owned(user).exec(txn).await?;
     oauth_code::Entity::delete_owned(user).exec(txn).await?;

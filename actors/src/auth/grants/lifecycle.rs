@@ -16,7 +16,7 @@ pub enum TransitionError {
     /// The transition does not exist from the state that the code or token is in: it was presented before.
     #[error("the code or token was presented before")]
     AlreadyUsed,
-    /// The database failed.
+    /// The update failed in the database.
     #[error(transparent)]
     Database(#[from] DbErr),
 }
@@ -84,6 +84,7 @@ async fn change_state(
     let change = oauth_code::Entity::update_owned(code.user_id)
         .col_expr(oauth_code::Column::State, Expr::value(next))
         .col_expr(oauth_code::Column::TokenFamily, Expr::value(token_family));
+    // Conditional: the state may have changed since the row was read, as another process may present the same code.
     let own = change.filter(oauth_code::Column::Hash.eq(code.hash.as_slice()));
     check_changed(own.filter(oauth_code::Column::State.eq(code.state)).exec(db).await?.rows_affected)?;
     (code.state, code.token_family) = (next, token_family);
@@ -110,7 +111,7 @@ pub async fn spend_token(
 mod tests {
     use super::*;
 
-    /// Of the threat table (row O3).
+    /// Covers the threat table (row O3).
     #[test]
     fn code_is_presented_once_and_redeemed_only_then() {
         let presented = [CodeState::Issued, CodeState::Spent, CodeState::Redeemed].map(after_presentation);
@@ -126,7 +127,7 @@ mod tests {
         ));
     }
 
-    /// Of the threat table (row O4).
+    /// Covers the threat table (row O4).
     #[test]
     fn refresh_token_is_exchanged_once() {
         assert!(matches!(after_exchange(TokenState::Issued), Ok(TokenState::Spent)));

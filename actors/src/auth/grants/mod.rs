@@ -66,8 +66,7 @@ pub use token_error::TokenError;
 const MAX_CACHED_TOKENS: u64 = 10_000;
 /// A token that is unused for this long leaves the cache.
 const CACHE_IDLE: Duration = Duration::from_secs(600);
-/// Sign-in pages that may be opened from one IP address within a minute: more than an office opens. Each leaves a row until the next
-/// clean-up.
+/// Sign-in pages that may be opened from one IP address within a minute; an office opens fewer. Each stores a row until the clean-up.
 const MAX_SIGN_IN_PAGES_PER_MINUTE: u32 = 600;
 /// A client metadata document is not read again within this time.
 const DOCUMENT_FRESH: Duration = Duration::from_secs(900);
@@ -88,7 +87,7 @@ pub enum DocumentAge {
 /// What a valid access token grants.
 #[derive(Clone, Debug)]
 pub struct TokenAccess {
-    /// The connection.
+    /// The connection that the token belongs to.
     pub grant: GrantId,
     /// The user who connected the application.
     pub user: UserId,
@@ -107,9 +106,9 @@ pub struct TokenAccess {
 /// The result of looking up an access token.
 #[derive(Clone, Debug)]
 pub enum TokenLookup {
-    /// The token is valid.
+    /// The token is valid; what it grants.
     Valid(Arc<TokenAccess>),
-    /// The token has expired.
+    /// The token has expired at most a week ago. It does not count as a guess.
     Expired,
     /// There is no such token, or it was revoked.
     Unknown,
@@ -181,7 +180,7 @@ impl Grants {
         }
     }
 
-    /// Starts a connection test.
+    /// Starts a connection test. One runs at a time in a process.
     ///
     /// # Errors
     /// [`Error::Busy`] while another one runs, and for a moment after it.
@@ -220,7 +219,7 @@ impl Grants {
     /// Registers an application. Its secret, if it has one, cannot be read again.
     ///
     /// # Errors
-    /// See [`RegistrationError`].
+    /// [`RegistrationError`], each of its variants.
     pub async fn register_client(
         &self,
         ip_address: Option<IpAddr>,
@@ -229,6 +228,7 @@ impl Grants {
         if !self.is_registration_open {
             return Err(RegistrationError::Closed);
         }
+        // Before the count: an invalid registration stores no row, and does not count.
         let client = metadata.into_row(&self.ctx.redirects, self.ctx.clock.now())?;
         if !self.connection_tests.is_client(client.name.as_deref()) {
             self.registrations.admit(ip_address).map_err(RegistrationError::TooManyAttempts)?;
@@ -238,8 +238,7 @@ impl Grants {
         Ok((client, secret))
     }
 
-    /// Counts a client metadata document that is read because of a request from this IP address. There may be as many as
-    /// registrations.
+    /// Counts a client metadata document that is read because of a request from this IP address. The limit is that of registrations.
     ///
     /// # Errors
     /// The time until the next one is allowed.
@@ -362,15 +361,16 @@ impl Grants {
     /// Exchanges a code for the first tokens of a connection, which exists when this returns.
     ///
     /// # Errors
-    /// See [`TokenError`].
+    /// [`TokenError::InvalidGrant`] and [`TokenError::UnknownGrant`] for a code that gives no tokens; [`TokenError::InvalidClient`] for a
+    /// client that was removed meanwhile; [`TokenError::Internal`] when the database fails or the actor does not answer.
     pub async fn exchange_code(&self, exchange: CodeExchange) -> Result<TokenPair, TokenError> {
         self.port.ask(exchange).await?
     }
 
-    /// Exchanges a refresh token for the next pair of tokens.
+    /// Exchanges a refresh token for the next pair of tokens. A token that was exchanged before ends its connection.
     ///
     /// # Errors
-    /// See [`TokenError`].
+    /// As [`Self::exchange_code`]; [`TokenError::InvalidScope`] for scopes that the user did not grant.
     pub async fn refresh_tokens(&self, refresh: TokenRefresh) -> Result<TokenPair, TokenError> {
         self.port.ask(refresh).await?
     }
@@ -420,12 +420,13 @@ impl Grants {
         })
     }
 
-    /// Reads an access token for the cache. It has the epoch from before the read: a change meanwhile makes it outdated at once.
+    /// Reads an access token for the cache; `None` if it is unknown or revoked, or its owner is disabled. An expired one is returned.
     async fn load_access(
         &self,
         secret: &Secret,
         hash: SecretHash,
     ) -> Result<Option<Arc<TokenAccess>>, Error> {
+        // The epoch from before the read: a change meanwhile makes the entry outdated, although it is inserted after that change.
         let (db, epoch) = (self.ctx.db.read(), self.ctx.cache_epoch.current());
         let found = token::find_access(db, secret).await?;
         let Some((token, grant)) = found.filter(|(token, grant)| token::is_current(&self.ctx, token, grant))

@@ -36,7 +36,7 @@ pub fn is_match(challenge: &str, verifier: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Of the threat table (row O2).
+    /// Covers the threat table (row O2).
     #[test]
     fn only_the_verifier_of_the_rfc_example_matches() {
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -49,7 +49,7 @@ mod tests {
         assert!(!is_match("-bAHi131ltLqGQEMABu9AJ5lHeLFfo-341XzHrnT9zk", "short"));
     }
 
-    /// Of the threat table (row O2).
+    /// Covers the threat table (row O2).
     #[test]
     fn forms_are_those_of_the_rfc() {
         for wrong in [String::new(), "a".repeat(42), "a".repeat(129), format!("{}+", "a".repeat(43))] {

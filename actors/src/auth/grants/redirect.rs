@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    /// Of the threat table (row O1).
+    /// Covers the threat table (row O1).
     #[test]
     fn no_other_uri_may_be_registered() {
         for uri in [
@@ -199,7 +199,7 @@ mod tests {
         assert!(!rules().is_allowed(&format!("https://client.example/{}", "a".repeat(MAX_URI_BYTES))));
     }
 
-    /// Of the threat table (row O1).
+    /// Covers the threat table (row O1).
     #[test]
     fn registered_uri_matches_byte_for_byte() {
         let uris = ["http://127.0.0.1:43117/callback".to_owned()];

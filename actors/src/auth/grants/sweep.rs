@@ -37,6 +37,7 @@ pub(super) async fn run(ctx: &GrantContext) -> Result<(), Error> {
         .add(expired(TokenKind::Access, ACCESS_RETENTION))
         .add(expired(TokenKind::Refresh, REFRESH_RETENTION));
     oauth_token::Entity::delete_many().filter(either).exec(db).await?;
+    // Logged and not returned: the removal of unused clients does not depend on it.
     if let Err(error) = remove_expired_test_keys(&ctx.db, now).await {
         tracing::warn!(cause = error.chain(), "could not remove the keys of interrupted connection tests");
     }

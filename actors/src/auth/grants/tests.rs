@@ -75,7 +75,7 @@ struct Scene {
 impl Scene {
     async fn new(ctx: &GrantContext, clock: &Arc<TestClock>) -> Self {
         let now = clock.now();
-        let person = user::Model {
+        let owner = user::Model {
             id: UserId::new(now),
             email: format!("{}@reader.example", UserId::new(now)),
             name: None,
@@ -85,14 +85,14 @@ impl Scene {
             created_at: now,
         };
         let db = &ctx.db;
-        user::Entity::insert(person.clone().into_active_model())
+        user::Entity::insert(owner.clone().into_active_model())
             .exec_without_returning(db.write())
             .await
             .unwrap();
         let session = session::Model {
             id: SessionId::new(now),
-            user_id: person.id,
-            secret_hash: person.id.0.as_bytes().to_vec(),
+            user_id: owner.id,
+            secret_hash: owner.id.0.as_bytes().to_vec(),
             created_at: now,
             expires_at: now + Duration::from_secs(1_000_000_000),
         };
@@ -103,7 +103,7 @@ impl Scene {
         Self {
             ctx: ctx.clone(),
             clock: clock.clone(),
-            browser: Browser { user: person.id, session: session.id },
+            browser: Browser { user: owner.id, session: session.id },
             client: new_client(ctx).await,
             other: new_client(ctx).await,
             codes: Vec::new(),
@@ -112,7 +112,7 @@ impl Scene {
         }
     }
 
-    async fn take(&mut self, step: &Step) {
+    async fn apply(&mut self, step: &Step) {
         match step {
             Step::Consent => self.consent().await,
             Step::Exchange(n) => self.exchange(*n, self.client.clone()).await,
@@ -120,11 +120,15 @@ impl Scene {
             Step::Refresh(n) => self.refresh(*n).await,
             Step::RefreshByAnother(n) => {
                 let Some(token) = self.tokens.get(*n).cloned() else { return };
-                let before = self.living().await;
-                let asked = TokenRefresh { client: self.other.clone(), token, scopes: None };
-                let refused = refresh(&self.ctx, asked).await;
-                self.is_refusal(&refused.unwrap_err(), &self.other).await;
-                assert_eq!(self.living().await, before, "another client's try ended a connection");
+                let before = self.valid_refresh_tokens().await;
+                let request = TokenRefresh { client: self.other.clone(), token, scopes: None };
+                let refused = refresh(&self.ctx, request).await;
+                self.assert_refusal(&refused.unwrap_err(), &self.other).await;
+                assert_eq!(
+                    self.valid_refresh_tokens().await,
+                    before,
+                    "another client's try ended a connection"
+                );
             }
             Step::Revoke(n) => {
                 let Some(token) = self.tokens.get(*n).cloned() else { return };
@@ -132,9 +136,12 @@ impl Scene {
             }
             Step::RevokeByAccess(n) => {
                 let Some(token) = self.accesses.get(*n).cloned() else { return };
-                let good = self.opens(&token).await.is_some();
+                let good = self.valid_family(&token).await.is_some();
                 revoke(&self.ctx, self.client.clone(), token).await.unwrap();
-                assert!(!good || self.living().await == 0, "a revocation left the connection alive");
+                assert!(
+                    !good || self.valid_refresh_tokens().await == 0,
+                    "a revocation left the connection alive"
+                );
             }
             Step::Disconnect => self.disconnect().await,
             Step::ChangePassword => {
@@ -142,7 +149,7 @@ impl Scene {
                 lock_active_owner(&txn, self.browser.user).await.unwrap();
                 end_all_connections(&txn, self.browser.user).await.unwrap();
                 txn.commit().await.unwrap();
-                assert_eq!(self.living().await, 0);
+                assert_eq!(self.valid_refresh_tokens().await, 0);
             }
             Step::Sweep => sweep::run(&self.ctx).await.unwrap(),
             Step::Wait(seconds) => self.clock.advance(Duration::from_secs(*seconds)),
@@ -173,11 +180,11 @@ impl Scene {
     async fn exchange(&mut self, n: usize, client: oauth_client::Model) {
         let Some(code) = self.codes.get(n).cloned() else { return };
         let own = client.id == self.client.id;
-        let (spent, connected) = self.spent(&code).await;
-        let asked_by = client.clone();
-        let asked =
+        let (spent, connected) = self.code_use(&code).await;
+        let presenter = client.clone();
+        let request =
             CodeExchange { client, code, redirect_uri: Some(URI.to_owned()), verifier: VERIFIER.to_owned() };
-        match exchange(&self.ctx, asked).await {
+        match exchange(&self.ctx, request).await {
             Ok(issued) => {
                 assert!(own, "a code was good for another client");
                 assert!(!spent, "a code was good twice");
@@ -185,8 +192,8 @@ impl Scene {
                 self.accesses.push(issued.access.expose().to_owned());
             }
             Err(refused) => {
-                self.is_refusal(&refused, &asked_by).await;
-                let ended = self.living().await == 0;
+                self.assert_refusal(&refused, &presenter).await;
+                let ended = self.valid_refresh_tokens().await == 0;
                 // A client that the clean-up has removed is refused before its code is looked at.
                 let is_looked_at = !matches!(refused, TokenError::InvalidClient);
                 let must_end = connected && is_looked_at;
@@ -199,8 +206,8 @@ impl Scene {
         client::find(self.ctx.db.read(), &client.id.to_string()).await.unwrap().is_none()
     }
 
-    /// A secret is refused as such; a client only once it is forgotten.
-    async fn is_refusal(&self, refused: &TokenError, client: &oauth_client::Model) {
+    /// Asserts that the secret was refused, or that the client was, because the clean-up has removed it.
+    async fn assert_refusal(&self, refused: &TokenError, client: &oauth_client::Model) {
         match refused {
             TokenError::InvalidGrant(_) | TokenError::UnknownGrant(_) => {}
             TokenError::InvalidClient => {
@@ -210,8 +217,8 @@ impl Scene {
         }
     }
 
-    /// Whether a code was used, and whether the connection that it made still is the one there is.
-    async fn spent(&self, code: &str) -> (bool, bool) {
+    /// Returns whether a code was used, and whether the connection that it made is still connected.
+    async fn code_use(&self, code: &str) -> (bool, bool) {
         let hash = Secret::parse_token(consent::CODE_PREFIX, code).unwrap().hash();
         let row = oauth_code::Entity::by_hash(hash.bytes()).one(self.ctx.db.read()).await.unwrap();
         let Some(row) = row.filter(|row| row.state != CodeState::Issued) else { return (false, false) };
@@ -222,16 +229,19 @@ impl Scene {
     async fn refresh(&mut self, n: usize) {
         let Some(token) = self.tokens.get(n).cloned() else { return };
         let spent = self.is_spent_of_current_family(&token).await;
-        let asked = TokenRefresh { client: self.client.clone(), token, scopes: None };
-        match refresh(&self.ctx, asked).await {
+        let request = TokenRefresh { client: self.client.clone(), token, scopes: None };
+        match refresh(&self.ctx, request).await {
             Ok(issued) => {
                 assert!(!spent, "a token was good twice");
                 self.tokens.push(issued.refresh.expose().to_owned());
                 self.accesses.push(issued.access.expose().to_owned());
             }
             Err(refused) => {
-                self.is_refusal(&refused, &self.client).await;
-                assert!(!spent || self.living().await == 0, "a second use left the connection alive");
+                self.assert_refusal(&refused, &self.client).await;
+                assert!(
+                    !spent || self.valid_refresh_tokens().await == 0,
+                    "a second use left the connection alive"
+                );
             }
         }
     }
@@ -242,7 +252,7 @@ impl Scene {
             ending::end(&txn, &grant, ending::ConnectionEnd::Disconnected).await.unwrap();
         }
         txn.commit().await.unwrap();
-        assert_eq!(self.living().await, 0);
+        assert_eq!(self.valid_refresh_tokens().await, 0);
     }
 
     async fn grant(&self) -> Option<oauth_grant::Model> {
@@ -250,7 +260,7 @@ impl Scene {
         between.one(self.ctx.db.read()).await.unwrap()
     }
 
-    /// Whether this token was spent, is not too old, and its connection lives.
+    /// Returns whether this token was spent, has not expired, and belongs to the current family of its connection.
     async fn is_spent_of_current_family(&self, token: &str) -> bool {
         let hash = Secret::parse_token(token::REFRESH_PREFIX, token).unwrap().hash();
         let row = oauth_token::Entity::by_hash(hash.bytes()).one(self.ctx.db.read()).await.unwrap();
@@ -261,7 +271,7 @@ impl Scene {
     }
 
     /// Returns the token family of an access token that the MCP server would accept.
-    async fn opens(&self, access: &str) -> Option<i64> {
+    async fn valid_family(&self, access: &str) -> Option<i64> {
         let secret = Secret::parse_token(ACCESS_PREFIX, access).unwrap();
         let (token, grant) = token::find_access(self.ctx.db.read(), &secret).await.unwrap()?;
         let good = token::is_current(&self.ctx, &token, &grant) && self.clock.now() < token.expires_at;
@@ -272,13 +282,13 @@ impl Scene {
     async fn accepted_families(&self) -> usize {
         let mut families = std::collections::BTreeSet::new();
         for access in &self.accesses {
-            families.extend(self.opens(access).await);
+            families.extend(self.valid_family(access).await);
         }
         families.len()
     }
 
-    /// Refresh tokens that would be accepted.
-    async fn living(&self) -> usize {
+    /// Returns the number of refresh tokens that would be accepted.
+    async fn valid_refresh_tokens(&self) -> usize {
         let Some(grant) = self.grant().await else { return 0 };
         let unspent = oauth_token::Entity::find()
             .filter(oauth_token::Column::GrantId.eq(grant.id))
@@ -338,10 +348,10 @@ async fn every_refused_refresh_takes_the_same_statements() {
 
     let statements = async |client: &oauth_client::Model, token: &str| {
         count.store(0, Ordering::Relaxed);
-        let asked = TokenRefresh { client: client.clone(), token: token.to_owned(), scopes: None };
+        let request = TokenRefresh { client: client.clone(), token: token.to_owned(), scopes: None };
         assert!(
             matches!(
-                refresh(&ctx, asked).await,
+                refresh(&ctx, request).await,
                 Err(TokenError::InvalidGrant(_) | TokenError::UnknownGrant(_))
             ),
             "{token}"
@@ -393,7 +403,7 @@ async fn one_of_two_concurrent_steps_succeeds() {
     assert_eq!(code, kept);
 }
 
-/// Of the threat table (row O4).
+/// Covers the threat table (row O4).
 #[test]
 fn no_order_of_steps_leaves_two_valid_token_families() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -408,8 +418,8 @@ fn no_order_of_steps_leaves_two_valid_token_families() {
         runtime.block_on(async {
             let mut scene = Scene::new(&ctx, &clock).await;
             for step in &steps {
-                scene.take(step).await;
-                let living = scene.living().await;
+                scene.apply(step).await;
+                let living = scene.valid_refresh_tokens().await;
                 prop_assert!(living <= 1, "{living} token families live after {step:?}");
                 let open = scene.accepted_families().await;
                 prop_assert!(open <= 1, "{open} token families are open after {step:?}");

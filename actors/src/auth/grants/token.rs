@@ -31,11 +31,11 @@ pub const REFRESH_LIFETIME: Duration = Duration::from_secs(90 * 24 * 3600);
 /// A pair of tokens, for the one response that contains them.
 #[derive(Debug)]
 pub struct TokenPair {
-    /// The access token.
+    /// The access token, a bearer token for the MCP server.
     pub access: Secret,
     /// The lifetime of the access token.
     pub access_lifetime: Duration,
-    /// The refresh token.
+    /// The refresh token, which replaces the one that was exchanged.
     pub refresh: Secret,
     /// The scopes of the access token.
     pub scopes: Scopes,
@@ -44,9 +44,9 @@ pub struct TokenPair {
 /// A request of a client for its next tokens.
 #[derive(Debug)]
 pub struct TokenRefresh {
-    /// The authenticated client.
+    /// The client, whose credentials were checked.
     pub client: oauth_client::Model,
-    /// The refresh token.
+    /// The refresh token, as the client sent it.
     pub token: String,
     /// Fewer scopes than were granted; `None` for the same ones.
     pub scopes: Option<Scopes>,
@@ -126,14 +126,16 @@ pub(super) async fn refresh(ctx: &GrantContext, request: TokenRefresh) -> Result
     if !client::touch(&txn, request.client.id, now).await? {
         return Err(TokenError::InvalidClient);
     }
+    // Read again under the lock of the owner's row: the connection may have ended since it was read.
     let grant = oauth_grant::Entity::one_of(grant.user_id, grant.id).one(&txn).await?.ok_or(INVALID)?;
-    // The connection may have ended since it was read.
     if !is_current(ctx, &token, &grant) {
         return Err(INVALID);
     }
     match spend_token(&txn, &mut token).await {
         Ok(()) => {}
         Err(TransitionError::AlreadyUsed) => {
+            // There is no grace period, although parallel processes of a client may race for a token: the specification wants any
+            // reuse to end the connection. The entry in the activity view tells the user why it ended.
             end(&txn, &grant, ConnectionEnd::Revoked).await?;
             record_reuse(&txn, &grant, &request.client, "TOKEN_REUSED", now).await?;
             txn.commit().await?;

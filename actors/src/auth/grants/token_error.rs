@@ -15,8 +15,8 @@ pub enum TokenError {
     /// The code or the refresh token is not valid for this client, or not any more.
     #[error("{0}")]
     InvalidGrant(&'static str),
-    /// The code or refresh token never existed or was removed long ago, so it may be a guess. The response is that of
-    /// [`TokenError::InvalidGrant`].
+    /// The code or refresh token never existed or was removed long ago, so it counts as a failed authentication. The client gets the
+    /// response of [`TokenError::InvalidGrant`].
     #[error("{0}")]
     UnknownGrant(&'static str),
     /// The requested scope exceeds what was granted.

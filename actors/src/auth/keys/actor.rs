@@ -1,9 +1,11 @@
-//! The actor of API keys: reads rows for the cache, changes and revokes keys, and writes last uses in batches. A change advances the
-//! cache epoch before it is answered, so no row that was cached before counts any more; in the actor it does so even if its caller is
-//! gone meanwhile. The creation of a key changes no row that may be cached, and is a function.
+//! The actor of API keys: changes and revokes keys, checks the generation of the database, and writes last uses in batches. A change
+//! advances the cache epoch before it is answered, so no row that was cached before counts any more.
 //!
-//! After a crash the cache refills from the table. At most one unwritten batch of last uses is lost. A first use without a notice
-//! causes one at the next use, because the row of the key still says that it is new.
+//! The creation of a key changes no row that may be cached, and a look-up needs only the shared cache and epoch: both are functions
+//! of [`super::Keys`].
+//!
+//! While the actor restarts after a crash, keys are read from the table. At most one unwritten batch of last uses is lost. A first use
+//! without a notice causes one at the next use, because the row of the key still says that it is new.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,33 +16,31 @@ use actix::{
     WrapFuture, fut::ready,
 };
 use database::{Db, is_reported};
+use entity::api_key;
 use entity::id::{KeyId, UserId};
 use entity::plan::Plan;
 use entity::time::Timestamp;
-use entity::{api_key, user};
 use errors::Error;
 use library::clock::Clock;
-use moka::sync::Cache;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tracing::warn;
 
 use super::cache_epoch::CacheEpoch;
-use super::{KeyChanges, KeyRow, changes};
+use super::{KeyChanges, changes};
 use crate::auth::last_use::{ClientInfoThrottle, LastUse, LastUseBuffer};
-use crate::auth::secret::{Secret, SecretHash};
+use crate::auth::secret::Secret;
 use crate::notices::{FirstUse, Notices};
 use crate::service_state::{self, ServiceStateKey};
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
+// One check may fail or be late: a row stays current for 1,000 ms after the last check.
 const CHECK_INTERVAL: Duration = Duration::from_millis(400);
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The actor of API keys.
 pub struct KeyActor {
     db: Db,
     clock: Arc<dyn Clock>,
-    cache: Cache<SecretHash, Arc<KeyRow>>,
     cache_epoch: Arc<CacheEpoch>,
     notices: Notices,
     uses: LastUseBuffer<KeyId>,
@@ -51,19 +51,12 @@ pub struct KeyActor {
 }
 
 impl KeyActor {
-    pub(super) fn new(
-        db: Db,
-        clock: Arc<dyn Clock>,
-        cache: Cache<SecretHash, Arc<KeyRow>>,
-        cache_epoch: Arc<CacheEpoch>,
-        notices: Notices,
-    ) -> Self {
+    pub(super) fn new(db: Db, clock: Arc<dyn Clock>, cache_epoch: Arc<CacheEpoch>, notices: Notices) -> Self {
         let (uses, notified) = (LastUseBuffer::default(), HashSet::new());
         let client_info_throttle = ClientInfoThrottle::default();
         Self {
             db,
             clock,
-            cache,
             cache_epoch,
             notices,
             uses,
@@ -75,6 +68,7 @@ impl KeyActor {
 
     /// Reads the generation of the database. If it changed, another process changed keys, users or plans.
     fn check_generation(&mut self, context: &mut Context<Self>) {
+        // The time from before the read: another process may change the generation while it is read.
         let (db, since) = (self.db.clone(), self.clock.elapsed());
         let read = async move { service_state::read(db.read(), ServiceStateKey::Generation).await };
         context.spawn(read.into_actor(self).map(move |read, actor, _| match read {
@@ -124,6 +118,7 @@ impl WriteBehind for KeyActor {
     }
 
     fn on_written(&mut self, uses: Self::Batch, (): ()) {
+        // Calls get the stated name from the cached row. Its time of the last use is never read.
         if uses.has_client_info() {
             self.cache_epoch.bump();
         }
@@ -165,36 +160,10 @@ impl Actor for KeyActor {
     }
 }
 
-/// Reads the key with this hash for the cache.
-#[derive(Message)]
-#[rtype(result = "Result<Option<Arc<KeyRow>>, Error>")]
-pub struct KeyLookup(pub SecretHash);
+// The three messages below touch no state of the actor. They are messages because the actor completes a message even if its sender
+// is gone: the future of a request is dropped when its client disconnects, possibly between the COMMIT and the change of the epoch.
+// The old row would then stay current until the next check of the generation.
 
-impl Handler<KeyLookup> for KeyActor {
-    type Result = ResponseActFuture<Self, Result<Option<Arc<KeyRow>>, Error>>;
-
-    fn handle(&mut self, KeyLookup(hash): KeyLookup, _: &mut Self::Context) -> Self::Result {
-        let (db, epoch) = (self.db.clone(), self.cache_epoch.current());
-        let read = async move {
-            let found = api_key::Entity::by_hash(hash.bytes()).one(db.read()).await?;
-            let Some(key) = found else { return Ok(None) };
-            let owner = user::Entity::find_by_id(key.user_id).one(db.read()).await?;
-            let plan = owner.filter(|owner| owner.disabled_at.is_none()).map(|owner| owner.plan);
-            Ok(plan.map(|plan| (hash, Arc::new(KeyRow { key, plan, epoch }))))
-        };
-        // The row has the epoch from before the read: a change meanwhile makes it outdated at once.
-        Box::pin(read.into_actor(self).map(
-            |found: Result<Option<(SecretHash, Arc<KeyRow>)>, Error>, actor, _| {
-                Ok(found?.map(|(hash, row)| {
-                    actor.cache.insert(hash, row.clone());
-                    row
-                }))
-            },
-        ))
-    }
-}
-
-/// Changes a key.
 #[derive(Message)]
 #[rtype(result = "Result<api_key::Model, Error>")]
 pub struct KeyChange {
@@ -218,7 +187,6 @@ impl Handler<KeyChange> for KeyActor {
     }
 }
 
-/// Gives a key a new secret.
 #[derive(Message)]
 #[rtype(result = "Result<(api_key::Model, Secret), Error>")]
 pub struct KeyRegeneration {
@@ -239,7 +207,6 @@ impl Handler<KeyRegeneration> for KeyActor {
     }
 }
 
-/// Removes a key.
 #[derive(Message)]
 #[rtype(result = "Result<(), Error>")]
 pub struct KeyRevocation {
@@ -264,15 +231,15 @@ impl Handler<KeyRevocation> for KeyActor {
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
 pub struct KeyUse {
-    /// The key.
+    /// The key that was used.
     pub key: KeyId,
-    /// Its owner.
+    /// The owner of the key, who gets the notice of a first use.
     pub user: UserId,
     /// The name that the user gave the key.
     pub name: String,
     /// Whether no use of the key has been written down yet.
     pub first: bool,
-    /// When it was used.
+    /// The time of the use, which the row of the key gets as the last one.
     pub at: Timestamp,
     /// The name by which the client identified itself.
     pub client: Option<String>,
@@ -282,6 +249,7 @@ pub struct KeyUse {
 
 impl KeyActor {
     fn record(&mut self, used: KeyUse, context: &mut Context<Self>) {
+        // Cached rows say that a key is new until its row is read again, so one notice is begun per key and process.
         if used.first && self.notified.insert(used.key) {
             self.notify_first_use(&used, context);
         }

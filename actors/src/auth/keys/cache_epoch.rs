@@ -39,8 +39,7 @@ impl CacheEpoch {
         self.epoch.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Takes the generation of the database that was just read. If it changed, another process changed something, and a new epoch
-    /// begins.
+    /// Takes the generation that was just read from the database. A new epoch begins if another process has changed it.
     pub fn observe_generation(&self, generation: Option<String>) {
         let mut known = self.generation.lock().unwrap_or_else(PoisonError::into_inner);
         if *known != generation {
@@ -51,6 +50,7 @@ impl CacheEpoch {
 
     /// Records a check of the generation that began at `since`, a time of [`Clock::elapsed`].
     pub fn mark_checked(&self, since: Duration) {
+        // The maximum, because a check that began earlier may end later.
         self.checked_ms.fetch_max(millis(since), Ordering::SeqCst);
     }
 }

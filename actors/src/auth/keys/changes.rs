@@ -51,6 +51,7 @@ pub async fn create(
         name: new.name,
         kind: new.kind,
         secret_hash: secret.hash().bytes().to_vec(),
+        connection_test: false,
         display: secret.display(),
         scopes,
         hourly_limit: new.hourly_limit,
@@ -62,6 +63,7 @@ pub async fn create(
         mcp_client: None,
     };
     api_key::Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+    // Without a new generation: no process has cached the key, because unknown secrets are not cached.
     txn.commit().await?;
     Ok((row, secret))
 }
@@ -90,7 +92,8 @@ pub async fn create_test_key(
         name: TEST_KEY_NAME.to_owned(),
         kind: KeyKind::Mcp,
         secret_hash: secret.hash().bytes().to_vec(),
-        display: String::new(),
+        connection_test: true,
+        display: secret.display(),
         scopes: rules::scopes(KeyKind::Mcp, plan, None)?,
         hourly_limit: None,
         created_at: now,
@@ -212,4 +215,25 @@ async fn lock_owner(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Erro
 async fn commit(txn: Transaction) -> Result<(), Error> {
     service_state::raise_generation(&txn).await?;
     Ok(txn.commit().await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::{DbBackend, QueryTrait, Statement};
+
+    use super::*;
+
+    #[actix::test]
+    async fn expired_test_keys_are_found_by_their_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}?mode=rwc", folder.path().join("a.db").display());
+        let db = Db::open(&url).await.unwrap();
+        let find = api_key::Entity::expired_tests(Timestamp::from_millis(1)).build(DbBackend::Sqlite);
+
+        let explain = Statement { sql: format!("EXPLAIN QUERY PLAN {}", find.sql), ..find };
+        let rows = db.read().query_all_raw(explain).await.unwrap();
+
+        let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
+        assert!(plan.iter().any(|step| step.contains("USING INDEX api_key_test ")), "{plan:#?}");
+    }
 }

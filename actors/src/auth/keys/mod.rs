@@ -14,22 +14,23 @@ use std::time::Duration;
 
 use actix::ArbiterHandle;
 use database::Db;
-use entity::api_key;
 use entity::id::{KeyId, UserId};
 use entity::kind::KeyKind;
 use entity::plan::{Limits, Plan};
 use entity::scope::Scopes;
 use entity::time::Timestamp;
+use entity::{api_key, user};
 use errors::Error;
 use library::clock::Clock;
 use moka::sync::Cache;
 use runtime::{Port, SupervisorConfig, supervise};
+use sea_orm::EntityTrait;
 
 use crate::auth::secret::{Secret, SecretHash};
 use crate::notices::Notices;
 use crate::service_state::{self, ServiceStateKey};
 use crate::write_behind::Flush;
-use actor::{KeyActor, KeyChange, KeyClientInfo, KeyLookup, KeyRegeneration, KeyRevocation};
+use actor::{KeyActor, KeyChange, KeyClientInfo, KeyRegeneration, KeyRevocation};
 use cache_epoch::CacheEpoch;
 
 pub use actor::KeyUse;
@@ -41,7 +42,7 @@ const CACHE_IDLE: Duration = Duration::from_secs(600);
 /// A key whose secret was presented.
 #[derive(Clone, Debug)]
 pub struct KeyRow {
-    /// The key.
+    /// The row of the key. Its times of use may be out of date.
     pub key: api_key::Model,
     /// The plan of its owner.
     pub plan: Plan,
@@ -51,7 +52,7 @@ pub struct KeyRow {
 /// The attributes of a new key.
 #[derive(Clone, Debug)]
 pub struct NewKey {
-    /// The name.
+    /// The name by which the user recognises the key.
     pub name: String,
     /// Whether the key is for REST or MCP.
     pub kind: KeyKind,
@@ -66,9 +67,9 @@ pub struct NewKey {
 /// Changes of a key; `None` leaves an attribute as it is.
 #[derive(Clone, Debug, Default)]
 pub struct KeyChanges {
-    /// The new name.
+    /// The new name of the key.
     pub name: Option<String>,
-    /// The new scopes.
+    /// The new scopes, which replace all former ones.
     pub scopes: Option<Scopes>,
     /// The new hourly limit; `Some(None)` for the plan's maximum.
     pub hourly_limit: Option<Option<i32>>,
@@ -92,16 +93,9 @@ impl Keys {
         let cache = Cache::builder().max_capacity(MAX_CACHED_KEYS).time_to_idle(CACHE_IDLE).build();
         let cache_epoch = Arc::new(CacheEpoch::new(clock.clone()));
         let config = SupervisorConfig { name: "keys", permits: 1024, timeout: Duration::from_secs(8) };
-        let (actor_cache, actor_epoch) = (cache.clone(), cache_epoch.clone());
-        let (actor_db, actor_clock) = (db.clone(), clock.clone());
+        let (actor_db, actor_clock, actor_epoch) = (db.clone(), clock.clone(), cache_epoch.clone());
         let port = supervise(on, config, move || {
-            KeyActor::new(
-                actor_db.clone(),
-                actor_clock.clone(),
-                actor_cache.clone(),
-                actor_epoch.clone(),
-                notices.clone(),
-            )
+            KeyActor::new(actor_db.clone(), actor_clock.clone(), actor_epoch.clone(), notices.clone())
         });
         Self { db, cache, cache_epoch, clock, port }
     }
@@ -116,7 +110,7 @@ impl Keys {
         let cached = self.cache.get(&hash).filter(|row| self.cache_epoch.is_current(row.epoch));
         let row = match cached {
             Some(row) => row,
-            None => self.port.ask(KeyLookup(hash)).await??.ok_or(Error::KeyInvalid)?,
+            None => self.load_row(hash).await?.ok_or(Error::KeyInvalid)?,
         };
         match row.key.expires_at {
             Some(end) if end <= self.clock.now() => Err(Error::KeyInvalid),
@@ -124,10 +118,24 @@ impl Keys {
         }
     }
 
+    /// Reads the key with this hash for the cache; `None` if it is unknown or its owner is disabled.
+    async fn load_row(&self, hash: SecretHash) -> Result<Option<Arc<KeyRow>>, Error> {
+        // Before the read: a change meanwhile makes the row outdated, although it is inserted after that change.
+        let epoch = self.cache_epoch.current();
+        let Some(key) = api_key::Entity::by_hash(hash.bytes()).one(self.db.read()).await? else {
+            return Ok(None);
+        };
+        let owner = user::Entity::find_by_id(key.user_id).one(self.db.read()).await?;
+        let Some(owner) = owner.filter(|owner| owner.disabled_at.is_none()) else { return Ok(None) };
+        let row = Arc::new(KeyRow { key, plan: owner.plan, epoch });
+        self.cache.insert(hash, row.clone());
+        Ok(Some(row))
+    }
+
     /// Creates a key. Its secret cannot be read again.
     ///
     /// # Errors
-    /// As [`changes::create`].
+    /// The errors of [`changes::create`].
     pub async fn create(
         &self,
         user: UserId,
@@ -138,10 +146,10 @@ impl Keys {
         changes::create(&self.db, user, plan, limits, new, self.clock.now()).await
     }
 
-    /// Changes a key.
+    /// Changes a key. Requests that begin after this returns are checked against the changed key.
     ///
     /// # Errors
-    /// As [`changes::change`].
+    /// The errors of [`changes::change`]; [`Error::Busy`] when the actor does not answer in time.
     pub async fn change(
         &self,
         user: UserId,
@@ -155,7 +163,7 @@ impl Keys {
     /// Gives a key a new secret. The old one no longer works when this returns.
     ///
     /// # Errors
-    /// As [`changes::regenerate`].
+    /// The errors of [`changes::regenerate`]; [`Error::Busy`] when the actor does not answer in time.
     pub async fn regenerate(&self, user: UserId, key: KeyId) -> Result<(api_key::Model, Secret), Error> {
         self.port.ask(KeyRegeneration { user, key }).await?
     }
@@ -163,7 +171,7 @@ impl Keys {
     /// Revokes a key. Its secret no longer works when this returns.
     ///
     /// # Errors
-    /// As [`changes::revoke`].
+    /// The errors of [`changes::revoke`]; [`Error::Busy`] when the actor does not answer in time.
     pub async fn revoke(&self, user: UserId, key: KeyId) -> Result<(), Error> {
         self.port.ask(KeyRevocation { user, key }).await?
     }

@@ -269,6 +269,7 @@ impl Actor for LimitActor {
         context.run_interval(SWEEP_INTERVAL, |actor, _| {
             let LimitActor { hours, counts, days, .. } = actor;
             hours.retain(|_, hour| !hour.reset().is_zero());
+            // Unwritten calls are kept whatever their day: the next flush writes them.
             let is_kept = |day: Day, count: &DayCounter| days.contains(day) && count.total() > 0;
             counts.retain(|(_, _, day), count| count.unwritten().is_some() || is_kept(*day, count));
         });

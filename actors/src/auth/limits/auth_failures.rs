@@ -18,8 +18,7 @@ impl AuthFailures {
         Self(IpRateLimiter::per_minute(max_per_minute, clock))
     }
 
-    /// Counts a failure, and returns the error to answer it with: [`Error::KeyInvalid`], or [`Error::TooManyFailures`] when there are
-    /// too many.
+    /// Counts a failure, and returns the error that answers it: [`Error::KeyInvalid`], or [`Error::TooManyFailures`] beyond the limit.
     pub fn record(&self, ip_address: Option<IpAddr>) -> Error {
         match self.0.admit(ip_address) {
             Ok(()) => Error::KeyInvalid,

@@ -65,8 +65,7 @@ impl DayCounter {
 
 /// The days whose counts are in memory, the most recently used one last.
 ///
-/// Each day keeps its own counts, so a clock that jumps over midnight and back, in either direction, resets none of them
-/// (faults-and-threats, row 22).
+/// Each day keeps its own counts. So a clock that jumps over midnight and back resets none of them (faults-and-threats, row 22).
 #[derive(Debug, Default)]
 pub struct RecentDays(Vec<Day>);
 
@@ -165,7 +164,7 @@ mod tests {
         assert_eq!((count.unwritten(), count.total()), (None, 3));
     }
 
-    /// Of the fault table (row 22).
+    /// Covers the fault table (row 22).
     #[test]
     fn clock_that_is_set_back_enters_known_or_earlier_days() {
         let mut days = RecentDays::default();

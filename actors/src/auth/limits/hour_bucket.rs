@@ -18,7 +18,6 @@ const HOUR: Duration = Duration::from_secs(3600);
 pub struct ElapsedClock(Arc<dyn Clock>);
 
 impl ElapsedClock {
-    /// Reads this clock.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self(clock)
     }
@@ -61,7 +60,7 @@ impl HourBucket {
         }
     }
 
-    /// Takes a call, and returns how many are left.
+    /// Takes a call, and returns how many are left. A refused call takes none.
     ///
     /// # Errors
     /// The time until the next call is allowed.
@@ -101,6 +100,7 @@ impl HourBucket {
         if limit == self.limit.get() || limit == 0 {
             return;
         }
+        // Calls beyond the new limit are remembered. Otherwise a key whose limit is lowered and raised again would have a full bucket.
         let used = (self.limit.get() - self.left()).saturating_add(self.remaining_excess());
         *self = Self::new(limit, self.clock.clone());
         self.excess = (used.saturating_sub(limit), self.taken_at);

@@ -24,7 +24,7 @@ const IPV6_PREFIX_BITS: u32 = 64;
 pub struct IpRateLimiter {
     buckets: RateLimiter<IpAddr, DefaultKeyedStateStore<IpAddr>, ElapsedClock, NoOpMiddleware<Nanos>>,
     clock: Arc<dyn Clock>,
-    /// Above this number of buckets, full ones are dropped: twice the number that was left the last time.
+    /// Above this number of buckets, full ones are dropped.
     sweep_threshold: AtomicUsize,
 }
 
@@ -51,6 +51,7 @@ impl IpRateLimiter {
     /// The time until the next one is allowed.
     pub fn admit(&self, ip_address: Option<IpAddr>) -> Result<(), Duration> {
         let Some(ip_address) = ip_address else { return Ok(()) };
+        // A sweep looks at every bucket, so the next one waits until there are twice as many as this one leaves.
         if self.buckets.len() > self.sweep_threshold.load(Ordering::Relaxed) {
             self.buckets.retain_recent();
             self.sweep_threshold.store(MIN_SWEPT_BUCKETS.max(2 * self.buckets.len()), Ordering::Relaxed);
@@ -62,8 +63,8 @@ impl IpRateLimiter {
     }
 }
 
-/// Returns the network of an IP address, as far as the address tells its holder: an IPv4 address itself, and the first 64 bits of an
-/// IPv6 address.
+/// Returns the part of an IP address that its holder cannot choose: all of an IPv4 address, the first 64 bits of an IPv6 address. An
+/// IPv4 address that is mapped into IPv6 is the same as the IPv4 address.
 pub fn network(ip_address: IpAddr) -> IpAddr {
     match ip_address.to_canonical() {
         IpAddr::V6(address) => {

@@ -30,14 +30,14 @@ use actor::{Admission, DayCountsQuery, LimitActor, RemainingQuery};
 pub use auth_failures::AuthFailures;
 pub use ip_rate_limiter::{IpRateLimiter, network};
 
-/// How long the counts of a day are kept. Only those of today are read, but a clock that was wrong by months and is set right again
-/// must find its day.
+/// How long the counts of a day are kept. Only those of today are read, but a clock that is wrong by months and is corrected must find
+/// the counts of its day.
 const DAY_COUNT_RETENTION: Duration = Duration::from_secs(400 * 24 * 3600);
 
 /// Deletes the counts of all users of days that ended more than 400 days ago. Each start of a process adds rows to its day.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
     // The index `usage_day_day` finds them.
     let is_past = usage_day::Column::Day.lt((now - DAY_COUNT_RETENTION).day());
@@ -48,9 +48,9 @@ pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
 /// The limit with the fewest calls left after a call, as the X-RateLimit headers state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// Calls that the limit allows.
+    /// Calls that the limit allows within its hour or day.
     pub limit: u32,
-    /// Calls that are left.
+    /// Calls that are left after this one.
     pub remaining: u32,
     /// How long until all of them are left again.
     pub reset: Duration,
@@ -76,7 +76,7 @@ pub struct RateLimitRequest {
 /// The calls of a user on the current UTC day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DayCounts {
-    /// REST requests.
+    /// REST requests that were admitted.
     pub rest: u32,
     /// MCP tool calls, by weight.
     pub mcp: u32,
@@ -89,7 +89,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Starts the actor.
+    /// Starts the actor, which admits no call before it has read today's counts.
     pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>) -> Self {
         let config = SupervisorConfig { name: "limits", permits: 1024, timeout: Duration::from_secs(8) };
         Self { port: supervise(on, config, move || LimitActor::new(db.clone(), clock.clone())) }
