@@ -85,7 +85,8 @@ pub fn is_cluster_bound(text: &str, at: usize) -> bool {
 fn byte_of(text: &str, index: usize) -> Option<usize> {
     let Some(last) = index.checked_sub(1) else { return Some(0) };
     let mut chars = text.chars();
-    chars.nth(last)?; // skips whole blocks of bytes: about 10 GB/s
+    // The iterator skips whole blocks of bytes: about 10 GB/s.
+    chars.nth(last)?;
     Some(text.len() - chars.as_str().len())
 }
 
@@ -94,9 +95,11 @@ fn cluster_floor(text: &str, at: usize) -> usize {
     if at >= text.len() {
         return text.len();
     }
+    // `prev_boundary` returns a boundary before `at` even if `at` is one itself.
     if is_cluster_bound(text, at) {
         return at;
     }
+    // The cursor fails only if it is given a part of the text. It has all of it, so the fallback is never taken.
     GraphemeCursor::new(at, text.len(), true).prev_boundary(text, 0).ok().flatten().unwrap_or(0)
 }
 
