@@ -104,6 +104,7 @@ impl MetadataSources<'_> {
     }
 
     fn author(&self, site_name: Option<&str>) -> Option<String> {
+        // The site is not an author, although many templates state its name or host as one.
         let host = self.base.as_ref().and_then(Url::host_str).map(|host| host.trim_start_matches("www."));
         let site: Vec<String> = [site_name, host].into_iter().flatten().map(blocks::key).collect();
         let noted = self.json_ld.authors.iter().map(String::as_str);
@@ -185,12 +186,14 @@ impl MetadataSources<'_> {
     /// Returns the target of `http-equiv="refresh"` (HTML, 4.2.5.3).
     fn moved_to(&self) -> Option<String> {
         let (wait, target) = self.meta_tags.first(&["refresh"])?.split_once([';', ','])?;
+        // A later refresh reloads a live page or leads on after reading; only an immediate one is a redirect.
         let soon =
             wait.trim().parse::<f64>().is_ok_and(|seconds| (0.0..=MAX_REFRESH_SECONDS).contains(&seconds));
         let target = target.trim();
         let named = target.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("url"));
         let target = named.map_or(target, |(_, target)| target.trim()).trim_matches(['"', '\'']);
         let there = self.resolve_url(target)?;
+        // A page that refreshes itself has not moved.
         (soon && self.base.as_ref().is_none_or(|here| here.as_str() != there)).then_some(there)
     }
 
@@ -202,6 +205,7 @@ impl MetadataSources<'_> {
 
 /// Returns the primary language subtag (BCP 47).
 fn language_code(tag: &str) -> Option<String> {
+    // `og:locale` writes an underscore, as in `en_GB`.
     let code = tag.trim().split(['-', '_']).next()?.to_ascii_lowercase();
     let fits = matches!(code.len(), 2 | 3) && code.bytes().all(|byte| byte.is_ascii_lowercase());
     fits.then_some(code)
