@@ -25,6 +25,7 @@ impl Downmixer {
             (0..channels).map(|channel| frames().map(|frame| one(frame, channel).powi(2)).sum()).collect();
         let power = powers.iter().sum::<f32>() * share;
         let together = frames().map(|frame| mean(frame).powi(2)).sum::<f32>();
+        // Two thresholds: with one, a share near it would switch between both ways from packet to packet.
         self.dominant = match self.dominant {
             Some(dominant) if together < power * RECOVERY_SHARE => Some(dominant),
             None if together < power * CANCELLATION_SHARE => loudest(&powers),
@@ -40,6 +41,7 @@ impl Downmixer {
 /// Returns the first channel that is about as loud as the loudest.
 fn loudest(powers: &[f32]) -> Option<usize> {
     let most = powers.iter().copied().max_by(f32::total_cmp)?;
+    // The first rather than the loudest, so that nearly equal channels give the same one in every packet.
     powers.iter().position(|power| *power >= most * 0.5)
 }
 
@@ -48,6 +50,7 @@ fn one(frame: &[f32], channel: usize) -> f32 {
 }
 
 fn sound(sample: f32) -> f32 {
+    // A single NaN of a broken decoder would make the whole mean, and the resampler after it, NaN.
     if sample.is_finite() { sample.clamp(-1.0, 1.0) } else { 0.0 }
 }
 

@@ -22,6 +22,7 @@ pub struct MovieAtom(Vec<u8>);
 impl MovieAtom {
     /// Reads the atom, if there is one, and restores the position of the file.
     pub fn read(mut file: &File) -> Option<Self> {
+        // The container's reader reads from the same open file, so its position must not change.
         let place = file.stream_position().ok()?;
         let film = read_movie(file);
         file.seek(SeekFrom::Start(place)).ok()?;
@@ -34,6 +35,7 @@ impl MovieAtom {
         let track = atoms(&self.0).find(|(name, body)| name == b"trak" && of_track(body))?.1;
         let path: [&[u8; 4]; 4] = [b"mdia", b"minf", b"stbl", b"stsd"];
         let described = path.into_iter().try_fold(track, |body, name| within(body, name))?;
+        // Behind version, flags and the number of descriptions.
         let sound = within(described.get(8..)?, b"alac")?;
         let more = match u16::from_be_bytes(sound.get(8..10)?.try_into().ok()?) {
             1 => VERSION_1_EXTRA_BYTES,
@@ -41,6 +43,7 @@ impl MovieAtom {
             _ => 0,
         };
         let parts = sound.get(SAMPLE_ENTRY_BYTES + more..)?;
+        // QuickTime puts the configuration into a `wave` atom, MP4 directly behind the description.
         let parts = within(parts, b"wave").unwrap_or(parts);
         Some(within(parts, b"alac")?.get(VERSION_AND_FLAGS_BYTES..)?.to_vec())
     }
@@ -49,6 +52,7 @@ impl MovieAtom {
 /// Returns the body of the `moov` atom.
 fn read_movie(mut file: &File) -> Option<Vec<u8>> {
     let mut at = 0;
+    // A crafted file of tiny atoms would otherwise be read eight bytes at a time to its end.
     for _ in 0..MAX_ATOMS {
         file.seek(SeekFrom::Start(at)).ok()?;
         let mut head = [0; 16];
@@ -63,6 +67,7 @@ fn read_movie(mut file: &File) -> Option<Vec<u8>> {
             0 => (MAX_MOVIE_BYTES, 8),
             size => (u64::from(size), 8),
         };
+        // An atom shorter than its own header would keep the loop in its place.
         let body = size.checked_sub(begins)?;
         if name == b"moov" {
             let mut film = Vec::new();
@@ -89,7 +94,7 @@ fn within<'a>(body: &'a [u8], name: &[u8; 4]) -> Option<&'a [u8]> {
     atoms(body).find(|(found, _)| found == name).map(|(_, body)| body)
 }
 
-/// Behind version, flags and two times, which are longer in version 1.
+/// Returns the id of a track, which is behind version, flags and two times. The times are longer in version 1.
 fn track_id(head: &[u8]) -> Option<u32> {
     let times = if *head.first()? == 1 { 16 } else { 8 };
     Some(u32::from_be_bytes(*head.get(VERSION_AND_FLAGS_BYTES + times..)?.first_chunk()?))

@@ -14,6 +14,7 @@ const MAX_DOCUMENT_BYTES: usize = 32 << 20;
 
 /// Reads every line, with its text.
 pub fn read(mut archive: ZipReader) -> Result<impl Iterator<Item = super::row::Row>, ImportError> {
+    // The version comes first: a later one may mean other things by the same names.
     let sign = archive.read_entry(MANIFEST_FILE, 64 << 10).ok_or(ImportError::Damaged)?;
     let sign: Value = from_slice(&sign).map_err(|_| ImportError::Damaged)?;
     if sign.get("version").and_then(Value::as_u64) != Some(FORMAT_VERSION) {
@@ -49,6 +50,7 @@ fn shown_safely(mut text: DocumentRecord) -> DocumentRecord {
 fn record(line: &[u8], archive: &mut ZipReader) -> Result<Value, &'static str> {
     let record: Record =
         from_slice(line).map_err(|_| "is not a line of an export that this version knows")?;
+    // Through the type and back: unknown members are dropped, and missing ones have their defaults.
     let mut record = to_value(record).map_err(|_| "is not a line of an export that this version knows")?;
     let id = record.get("document").and_then(Value::as_str).map(str::to_owned);
     // Without a text, or with one that is too long, the document is fetched again.

@@ -26,9 +26,11 @@ pub fn read(html: &str) -> Vec<Row> {
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
     let input = BufferQueue::default();
     input.push_back(StrTendril::from(html));
+    // The sink never asks the tokenizer to stop, so all of the input is read.
     let _ = tokenizer.feed(&input);
     tokenizer.end();
     let mut reading = tokenizer.sink.0.take();
+    // The last link may not be closed by any tag.
     reading.end_link();
     reading.rows
 }
@@ -110,6 +112,7 @@ impl ListReader {
                 let link = self.link_of(tag);
                 self.link = Some((line, link));
             }
+            // A description belongs to the link before it; that of a folder is dropped.
             ("dd", TagKind::StartTag) => {
                 self.settle();
                 self.begin(if self.link.is_some() { TextTarget::Note } else { TextTarget::Nowhere });
@@ -117,6 +120,7 @@ impl ListReader {
             ("dl", TagKind::StartTag) => {
                 self.settle();
                 self.end_link();
+                // Each list takes a place, with or without a name, so that its end tag finds its own.
                 let named = self.named.take();
                 self.open.push(named);
             }
@@ -125,6 +129,7 @@ impl ListReader {
                 self.end_link();
                 self.open.pop();
             }
+            // The next item ends the link before it, because descriptions are not closed.
             ("dt", _) => {
                 self.settle();
                 self.end_link();
@@ -171,6 +176,7 @@ impl ListReader {
             Some(url) => RowContent::Feed(Outline {
                 url,
                 title: link.page.title,
+                // Feeds have one folder, not a path: the innermost.
                 folder: link.page.folders.last().cloned(),
             }),
             None => link.page.into(),

@@ -26,10 +26,12 @@ pub struct RecordReader {
 impl RecordReader {
     /// Returns the header, and a reader of the records after it.
     pub fn new(text: &str) -> (Vec<String>, Self) {
+        // Shared, because each new reader starts within the same text.
         let text: Arc<[u8]> = text.as_bytes().into();
         let delimiter = detect_delimiter(&text);
         let mut reader = reader_at(&text, 0, delimiter);
         let mut first = StringRecord::new();
+        // A header that cannot be read is empty, and then no table fits.
         let _ = reader.read_record(&mut first);
         let header = first.iter().map(|name| name.trim().to_lowercase()).collect();
         let reread_bytes = text.len().saturating_mul(MAX_REREAD_FACTOR);
@@ -55,6 +57,8 @@ impl RecordReader {
                 let line = lines + at.line() + above.iter().filter(|byte| **byte == b'\n').count() as u64;
                 let start = start + empty;
                 let Some(first) = broken_line(raw, self.delimiter) else { return Some((line, Ok(record))) };
+                // Read again from the second line of the record. Without the bound, a table of open
+                // quotes would take quadratic time.
                 if let Some(left) = self.reread_bytes.checked_sub(raw.len()) {
                     self.reread_bytes = left;
                     self.begun = (start + first, line);
@@ -70,12 +74,14 @@ impl RecordReader {
 fn detect_delimiter(text: &[u8]) -> u8 {
     let header = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let count = |delimiter: u8| header.iter().filter(|byte| **byte == delimiter).count();
+    // Of equal counts the last wins, so a header of one column is separated by commas.
     [b'\t', b';', b','].into_iter().max_by_key(|delimiter| count(*delimiter)).unwrap_or(b',')
 }
 
 fn reader_at(text: &Arc<[u8]>, at: usize, delimiter: u8) -> Reader<Cursor<Arc<[u8]>>> {
     let mut from = Cursor::new(text.clone());
     from.set_position(at as u64);
+    // Flexible: rows may be shorter than the header, and a missing cell is a blank one.
     ReaderBuilder::new().delimiter(delimiter).flexible(true).has_headers(false).from_reader(from)
 }
 
@@ -85,6 +91,7 @@ fn byte(position: &Position) -> usize {
 
 /// Returns the length of the first line of a record of several lines with malformed quotes.
 fn broken_line(raw: &[u8], delimiter: u8) -> Option<usize> {
+    // A record of one line harms no other, whatever its quotes are.
     let first = raw.iter().position(|byte| *byte == b'\n')? + 1;
     let several = raw.get(first..).is_some_and(|rest| !rest.trim_ascii().is_empty());
     (several && !is_well_quoted(raw, delimiter)).then_some(first)
