@@ -338,7 +338,7 @@ pub struct DecisionRecord {
     pub status: DecisionStatus,
     /// When it was decided; `None` if that is open.
     pub decided_at: Option<Timestamp>,
-    /// When it was recorded.
+    /// When it was recorded in the project.
     pub created_at: Timestamp,
     /// When it was last changed; `None` in exports of earlier versions.
     #[serde(default)]
@@ -355,11 +355,11 @@ pub struct NoteRecord {
     pub project: Uuid,
     /// Its title, in one line.
     pub title: String,
-    /// Its text, as Markdown.
+    /// Its text, which is written in Markdown.
     pub body: String,
     /// Whether the user pinned it in the project.
     pub pinned: bool,
-    /// When it was written.
+    /// When the user or an assistant wrote it.
     pub created_at: Timestamp,
     /// When it was last changed; `None` in exports of earlier versions, which did not write it.
     #[serde(default)]

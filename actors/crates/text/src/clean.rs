@@ -48,8 +48,8 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' | '\u{e0000}'..='\u{e007f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Returns whether a character is a control character, ends a line or a paragraph, or changes the direction of the text around it
-/// (UAX #9, section 2).
+/// Returns whether a character is a control character, ends a line or a paragraph, or changes the direction of the text around
+/// it (UAX #9, section 2).
 pub fn is_control_or_bidi(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -61,8 +61,8 @@ pub fn is_deceptive(c: char) -> bool {
     is_control_or_bidi(c) || is_invisible(c) || is_other_format(c)
 }
 
-/// Returns whether a character is the zero width joiner or non-joiner, which are deceptive, but belong to words of Persian and of Indic
-/// languages, and to emoji.
+/// Returns whether a character is the zero width joiner or non-joiner, which are deceptive, but belong to words of Persian and of
+/// Indic languages, and to emoji.
 pub fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }

@@ -28,8 +28,8 @@ impl Opus {
         let header = params.extra_data.as_deref().unwrap_or_default();
         // Some containers keep the magic of the header, others do not.
         let header = header.strip_prefix(b"OpusHead").unwrap_or(header);
-        let told = params.channels.as_ref().map_or(2, |channels| channels.count());
-        let channels = header.get(1).map_or(told, |count| usize::from(*count));
+        let stated = params.channels.as_ref().map_or(2, |channels| channels.count());
+        let channels = header.get(1).map_or(stated, |count| usize::from(*count));
         let (streams, coupled, mapping) = match (header.get(10), header.get(11..)) {
             (Some(1..), Some([streams, coupled, mapping @ ..])) => {
                 (i32::from(*streams), i32::from(*coupled), mapping.get(..channels)?.to_vec())
@@ -54,8 +54,8 @@ impl Opus {
     pub fn decode(&mut self, packet: &Packet, mono: &mut Vec<f32>) -> Result<u32, DecodeFault> {
         let length = i32::try_from(packet.data.len()).map_err(|_| DecodeFault::Packet)?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "a small constant")]
-        let most = MAX_PACKET_FRAMES as i32;
-        let decoded = self.decoder.decode(Some(&packet.data), length, &mut self.pcm, most, false);
+        let max_frames = MAX_PACKET_FRAMES as i32;
+        let decoded = self.decoder.decode(Some(&packet.data), length, &mut self.pcm, max_frames, false);
         let frames =
             decoded.ok().and_then(|frames| usize::try_from(frames).ok()).ok_or(DecodeFault::Packet)?;
         // The encoder's delay and padding are not part of the recording (RFC 7845, section 4).

@@ -23,10 +23,10 @@ impl MovieAtom {
     /// Reads the atom, if there is one, and restores the position of the file.
     pub fn read(mut file: &File) -> Option<Self> {
         // The container's reader reads from the same open file, so its position must not change.
-        let place = file.stream_position().ok()?;
-        let film = read_movie(file);
-        file.seek(SeekFrom::Start(place)).ok()?;
-        film.map(Self)
+        let position = file.stream_position().ok()?;
+        let movie = read_movie(file);
+        file.seek(SeekFrom::Start(position)).ok()?;
+        movie.map(Self)
     }
 
     /// Returns the ALAC configuration of a track; `None` if its codec is not ALAC.
@@ -70,9 +70,9 @@ fn read_movie(mut file: &File) -> Option<Vec<u8>> {
         // An atom shorter than its own header would keep the loop in its place.
         let body = size.checked_sub(begins)?;
         if name == b"moov" {
-            let mut film = Vec::new();
-            file.take(body.min(MAX_MOVIE_BYTES)).read_to_end(&mut film).ok()?;
-            return Some(film);
+            let mut movie = Vec::new();
+            file.take(body.min(MAX_MOVIE_BYTES)).read_to_end(&mut movie).ok()?;
+            return Some(movie);
         }
         at = at.checked_add(size)?;
     }
@@ -117,15 +117,15 @@ mod tests {
         fn mutated_movie_has_a_configuration_or_none(
             changes in prop::collection::vec((any::<usize>(), any::<u8>()), 0..8),
         ) {
-            let mut film = include_bytes!("samples/film-alac.mov").to_vec();
+            let mut movie = include_bytes!("samples/film-alac.mov").to_vec();
             for (place, byte) in changes {
-                let place = place % film.len();
-                film[place] = byte;
+                let place = place % movie.len();
+                movie[place] = byte;
             }
-            let Some((_, moov)) = atoms(&film).find(|(name, _)| name == b"moov") else { return Ok(()) };
-            let film = MovieAtom(moov.to_vec());
+            let Some((_, moov)) = atoms(&movie).find(|(name, _)| name == b"moov") else { return Ok(()) };
+            let movie = MovieAtom(moov.to_vec());
             for track in 0..4 {
-                film.alac(track);
+                movie.alac(track);
             }
         }
     }
@@ -133,12 +133,12 @@ mod tests {
     #[test]
     fn configuration_of_the_audio_track_is_found() {
         let place = concat!(env!("CARGO_MANIFEST_DIR"), "/src/audio/samples/film-alac.mov");
-        let film = MovieAtom::read(&File::open(place).unwrap()).unwrap();
+        let movie = MovieAtom::read(&File::open(place).unwrap()).unwrap();
 
         // 4,096 samples a packet, 16 bits, two channels, 44.1 kHz.
-        let config = film.alac(2).unwrap();
+        let config = movie.alac(2).unwrap();
         assert_eq!((&config[..4], config[5], config[9]), (&[0, 0, 16, 0][..], 16, 2));
         assert_eq!(config[20..24], [0, 0, 0xac, 0x44]);
-        assert_eq!((film.alac(1), film.alac(9)), (None, None));
+        assert_eq!((movie.alac(1), movie.alac(9)), (None, None));
     }
 }

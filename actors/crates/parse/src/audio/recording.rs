@@ -78,24 +78,24 @@ impl Recording {
         }
         let bytes = file.metadata().map_or(0, |found| found.len());
         let read = Arc::new(AtomicU64::new(0));
-        let again = file.try_clone().map_err(|_| AudioError::Damaged)?;
-        let probed = probe(file, bytes, &read, true).or_else(|error| match again.try_clone() {
+        let reopened = file.try_clone().map_err(|_| AudioError::Damaged)?;
+        let probed = probe(file, bytes, &read, true).or_else(|error| match reopened.try_clone() {
             // Containers have an index at either end. A truncated file has at most one, so it is read sequentially.
-            Ok(cut) if has_known_signature(&again) => probe(cut, bytes, &read, false),
+            Ok(cut) if has_known_signature(&reopened) => probe(cut, bytes, &read, false),
             Ok(_) | Err(_) => Err(error),
         });
         let format = probed.map_err(|error| match error {
             // A file with the signature of a supported container is damaged, whatever the probe calls it.
-            Error::Unsupported(_) if !has_known_signature(&again) => AudioError::UnknownContainer,
+            Error::Unsupported(_) if !has_known_signature(&reopened) => AudioError::UnknownContainer,
             Error::Unsupported(_) | Error::IoError(_) | Error::DecodeError(_) | Error::LimitError(_) | _ => {
                 AudioError::Damaged
             }
         })?;
-        let (track, base, codec, length) = select_track(&*format, &again)?;
+        let (track, base, codec, length) = select_track(&*format, &reopened)?;
         let bases = format.tracks().iter().filter_map(|track| Some((track.id, track.time_base?))).collect();
         Ok(Self {
             format,
-            file: again,
+            file: reopened,
             track,
             base,
             codec,
@@ -164,12 +164,12 @@ impl Recording {
     /// other tracks have is not missing.
     pub fn lost_seconds(&self) -> f64 {
         // For MPEG streams without a container the length is an estimate.
-        let guessed = matches!(self.format.format_info().format, FORMAT_ID_MP3 | FORMAT_ID_ADTS);
-        let there = |length: &TrackLength| {
+        let is_estimate = matches!(self.format.format_info().format, FORMAT_ID_MP3 | FORMAT_ID_ADTS);
+        let available = |length: &TrackLength| {
             if length.is_of_file { self.position.max(self.until) } else { self.position }
         };
-        let told = self.length.filter(|_| self.ended && !guessed);
-        let missing = told.map_or(0.0, |length| length.seconds - there(&length));
+        let stated = self.length.filter(|_| self.ended && !is_estimate);
+        let missing = stated.map_or(0.0, |length| length.seconds - available(&length));
         self.lost_seconds + missing.max(0.0)
     }
 
@@ -298,9 +298,9 @@ fn is_unsupported(mut file: &File) -> bool {
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read(&mut head));
     let stream = [0, TS_PACKET_BYTES, 2 * TS_PACKET_BYTES].iter().all(|at| head.get(*at) == Some(&0x47));
     // Flash, MPEG's program stream, the Advanced Systems Format.
-    let marks: [&[u8]; 4] =
+    let signatures: [&[u8]; 4] =
         [b"FLV\x01", b"\x00\x00\x01\xba", b"\x00\x00\x01\xb3", b"\x30\x26\xb2\x75\x8e\x66\xcf\x11"];
-    read.is_ok() && (stream || marks.iter().any(|mark| head.starts_with(mark)))
+    read.is_ok() && (stream || signatures.iter().any(|mark| head.starts_with(mark)))
 }
 
 /// Returns whether a file that could not be opened begins like a supported one: the rest is missing, or damaged.
@@ -309,8 +309,9 @@ fn has_known_signature(mut file: &File) -> bool {
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read(&mut head));
     let begins = |at: usize, sign: &[u8]| head.get(at..).is_some_and(|rest| rest.starts_with(sign));
     let wave = begins(0, b"RIFF") && begins(8, b"WAVE");
-    let signs: [(usize, &[u8]); 4] = [(4, b"ftyp"), (0, b"\x1a\x45\xdf\xa3"), (0, b"OggS"), (0, b"fLaC")];
-    read.is_ok() && (wave || signs.into_iter().any(|(at, sign)| begins(at, sign)))
+    let signatures: [(usize, &[u8]); 4] =
+        [(4, b"ftyp"), (0, b"\x1a\x45\xdf\xa3"), (0, b"OggS"), (0, b"fLaC")];
+    read.is_ok() && (wave || signatures.into_iter().any(|(at, sign)| begins(at, sign)))
 }
 
 /// The length of a recording, as its file states it.
@@ -324,15 +325,15 @@ struct TrackLength {
 type SelectedTrack = (u32, Option<TimeBase>, Codec, Option<TrackLength>);
 
 fn select_track(format: &dyn FormatReader, file: &File) -> Result<SelectedTrack, AudioError> {
-    let (mut found, mut film) = (AudioError::NoAudioTrack, None);
+    let (mut found, mut movie) = (AudioError::NoAudioTrack, None);
     // The default track comes twice, which costs one more try if it cannot be decoded.
     let usual = format.default_track(TrackType::Audio);
     for track in usual.into_iter().chain(format.tracks()) {
         let Some(CodecParameters::Audio(params)) = &track.codec_params else { continue };
         // Only then the atoms are read, once for all tracks.
         let unnamed = params.codec == CODEC_ID_NULL_AUDIO;
-        let film = if unnamed { film.get_or_insert_with(|| MovieAtom::read(file)).as_ref() } else { None };
-        let known = film.and_then(|film| alac_params(params, film, track.id));
+        let movie = if unnamed { movie.get_or_insert_with(|| MovieAtom::read(file)).as_ref() } else { None };
+        let known = movie.and_then(|movie| alac_params(params, movie, track.id));
         match Codec::for_track(known.as_ref().unwrap_or(params), track.time_base) {
             Some(codec) => return Ok((track.id, track.time_base, codec, length(format, track))),
             None => found = AudioError::UnknownCodec,
@@ -348,8 +349,8 @@ fn clean_name(tag: &str) -> Option<String> {
 }
 
 /// Returns the parameters of an ALAC track whose codec the container's reader did not recognise.
-fn alac_params(params: &AudioCodecParameters, film: &MovieAtom, track: u32) -> Option<AudioCodecParameters> {
-    let config = film.alac(track)?;
+fn alac_params(params: &AudioCodecParameters, movie: &MovieAtom, track: u32) -> Option<AudioCodecParameters> {
+    let config = movie.alac(track)?;
     Some(AudioCodecParameters { codec: CODEC_ID_ALAC, extra_data: Some(config.into()), ..params.clone() })
 }
 
@@ -360,7 +361,7 @@ fn length(format: &dyn FormatReader, track: &Track) -> Option<TrackLength> {
     let about = format.media_info();
     let own = of(track.duration, track.time_base).map(|seconds| TrackLength { seconds, is_of_file: false });
     let all = || of(about.duration, about.time_base).map(|seconds| TrackLength { seconds, is_of_file: true });
-    own.or_else(all).filter(|told| told.seconds.is_finite() && told.seconds > 0.0)
+    own.or_else(all).filter(|stated| stated.seconds.is_finite() && stated.seconds > 0.0)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "times of recordings are small")]

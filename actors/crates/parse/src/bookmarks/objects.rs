@@ -31,7 +31,7 @@ pub fn list(file: Value) -> Option<Vec<Value>> {
     (list.is_empty() || list.iter().any(has_address)).then_some(list)
 }
 
-/// Reads every object.
+/// Reads every object of the list as a row.
 pub fn read(list: Vec<Value>) -> Vec<Row> {
     let row = |(one, line): (Value, u64)| {
         let content = match one {

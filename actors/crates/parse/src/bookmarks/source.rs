@@ -342,7 +342,7 @@ mod tests {
             ("z.html", b"<DL><DT><A HREF=\"https://a.example/2\">B</A></DL>"),
         ]);
 
-        let told = |source: ImportSource| -> (usize, Vec<String>) {
+        let counted = |source: ImportSource| -> (usize, Vec<String>) {
             let (passed, kept): (Vec<_>, Vec<_>) =
                 source.rows.map(|row| row.content).partition(|found| matches!(found, RowContent::Skipped(_)));
             let why = |found: &RowContent| format!("{found:?}");
@@ -350,11 +350,11 @@ mod tests {
         };
         let all = ImportSource::open(file.try_clone().unwrap(), None).unwrap();
         assert_eq!(all.format, Format::Pocket);
-        let (kept, left) = told(all);
+        let (kept, left) = counted(all);
         assert_eq!(kept, 2);
         assert!(left.iter().any(|why| why.contains("annotations/part_000000.json")), "{left:?}");
         let named = ImportSource::open(file.try_clone().unwrap(), Some(Format::Pocket)).unwrap();
-        assert_eq!(told(named).0, 1);
+        assert_eq!(counted(named).0, 1);
     }
 
     #[test]

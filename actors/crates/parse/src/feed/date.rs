@@ -44,8 +44,8 @@ fn by_number(text: &str) -> Option<DateParts> {
     let rest = rest.trim_start_matches(['T', 't', ' ']);
     // What follows the digits of the time is the zone, with or without a space.
     let end = rest.find(|c: char| !c.is_ascii_digit() && !matches!(c, ':' | '.')).unwrap_or(rest.len());
-    let (told, behind) = rest.split_at_checked(end)?;
-    let time = if told.is_empty() { Time::MIDNIGHT } else { clock(told)? };
+    let (clock_text, behind) = rest.split_at_checked(end)?;
+    let time = if clock_text.is_empty() { Time::MIDNIGHT } else { clock(clock_text)? };
     Some((date, time, zone(behind.trim())))
 }
 
@@ -162,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    fn told(text: &str) -> Option<String> {
+    fn formatted(text: &str) -> Option<String> {
         let at = time::OffsetDateTime::from_unix_timestamp_nanos(i128::from(parse_millis(text)?) * 1_000_000);
         at.unwrap().format(&Rfc3339).ok()
     }
@@ -193,7 +193,7 @@ mod tests {
             "mar., 02 janv. 2026 04:04:05 +0100",
             "mar 02 jan 2026 04:04:05 +0100",
         ] {
-            assert_eq!(told(text).as_deref(), Some("2026-01-02T03:04:05Z"), "{text}");
+            assert_eq!(formatted(text).as_deref(), Some("2026-01-02T03:04:05Z"), "{text}");
         }
     }
 
@@ -207,7 +207,7 @@ mod tests {
             ("Jan 2, 2026 3:04 PM", "2026-01-02T15:04:00Z"),
             ("2026-01-02T03:04:05.6789Z", "2026-01-02T03:04:05.678Z"),
         ] {
-            assert_eq!(told(text).as_deref(), Some(whole), "{text}");
+            assert_eq!(formatted(text).as_deref(), Some(whole), "{text}");
         }
     }
 
@@ -215,7 +215,7 @@ mod tests {
     fn other_text_is_not_a_date() {
         for text in ["", "yesterday", "2026", "2026-13-02", "32 Jan 2026", "Jan 2026", "ééééééééé", "12:30"]
         {
-            assert_eq!(told(text), None, "{text}");
+            assert_eq!(formatted(text), None, "{text}");
         }
     }
 }

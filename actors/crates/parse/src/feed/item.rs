@@ -109,12 +109,12 @@ pub fn assign_keys(items: &mut [Item]) {
     }
     for item in items.iter_mut().filter(|item| item.key.is_empty()) {
         // The time before the text: an entry whose text is corrected keeps its key.
-        let told = item.published_at.map_or_else(|| digest(&item.text), |at| at.to_string());
+        let distinction = item.published_at.map_or_else(|| digest(&item.text), |at| at.to_string());
         let url = item.url.clone().unwrap_or_default();
         item.key = match count.get(&url) {
             // A URL that several entries share, such as that of a page of changes, identifies none of them.
             Some(1) => url,
-            Some(_) | None => format!("{url}\n{}\n{told}", item.title),
+            Some(_) | None => format!("{url}\n{}\n{distinction}", item.title),
         };
     }
 }
@@ -136,8 +136,8 @@ fn ends_early(text: &str) -> bool {
     // Dots and links to the rest often stand in brackets or end with an arrow.
     let text = text.trim_end().trim_end_matches([']', ')', '→', '»', '>']).trim_end();
     let last = text.lines().next_back().unwrap_or_default().trim().to_lowercase();
-    let goes_on = CONTINUATION_PHRASES.iter().any(|more| last.ends_with(more));
-    text.ends_with('…') || text.ends_with("...") || goes_on
+    let continues = CONTINUATION_PHRASES.iter().any(|more| last.ends_with(more));
+    text.ends_with('…') || text.ends_with("...") || continues
 }
 
 /// Returns the URL of the page: the link, or else the id if it is a URL, or else the recording.
@@ -149,7 +149,7 @@ fn page(entry: &Entry, base: &Url) -> Option<String> {
         .filter_map(|link| resolve_url(&link.href, base))
         .next()
         .or_else(by_id)
-        .or_else(|| enclosure(entry, base).map(|there| there.url))
+        .or_else(|| enclosure(entry, base).map(|found| found.url))
 }
 
 fn is_recording(link: &Link) -> bool {

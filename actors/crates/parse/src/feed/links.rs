@@ -41,18 +41,22 @@ pub fn find_links(html: &str, url: &Url) -> Vec<FeedLink> {
     let base = base(&page, url);
     let mut found: Vec<FeedLink> = Vec::new();
     for element in page.get_elements_by_tag_name(page.root(), "link") {
-        let says = |name| page.get_attribute(element, name).unwrap_or_default();
-        let rel = says("rel").to_ascii_lowercase();
+        let attribute = |name| page.get_attribute(element, name).unwrap_or_default();
+        let rel = attribute("rel").to_ascii_lowercase();
         // The type may have parameters, such as `charset`.
-        let kind = says("type").split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let kind = attribute("type").split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let is_feed = rel.split_whitespace().any(|word| word == "alternate" || word == "feed");
-        let Some(url) = resolve_url(&says("href"), &base)
+        let Some(url) = resolve_url(&attribute("href"), &base)
             .filter(|_| is_feed && FEED_MEDIA_TYPES.contains(&kind.as_str()))
         else {
             continue;
         };
         if found.len() < MAX_LINKS && !found.iter().any(|other| other.url == url) {
-            found.push(FeedLink { url, title: clean_line(&says("title"), MAX_NAME_CHARS), media_type: kind });
+            found.push(FeedLink {
+                url,
+                title: clean_line(&attribute("title"), MAX_NAME_CHARS),
+                media_type: kind,
+            });
         }
     }
     // A stable sort: otherwise the order of the page stays, in which the main feed is usually first.

@@ -32,7 +32,7 @@ const MAX_TEXT_BYTES: usize = 6 << 20;
 /// Bytes of all HTML of a feed together; further entries keep only their text.
 const MAX_HTML_BYTES: usize = 6 << 20;
 
-/// What a URL returned.
+/// What a URL returned, when a feed was expected there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FeedDocument {
@@ -68,8 +68,8 @@ pub struct Feed {
 /// An entry of a feed, as the feed describes it; its page is not fetched.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    /// Identifies it among the entries of its feed: its id, else its URL, with its title and its date or a digest of its text if
-    /// that is not unique.
+    /// Identifies it among the entries of its feed: its id, else its URL, with its title and its date or a digest of its text
+    /// if that is not unique.
     pub key: String,
     /// The URL of its page, `http` or `https`.
     pub url: Option<String>,
@@ -178,13 +178,13 @@ fn convert(feed: model::Feed, base: &Url) -> Feed {
     let mut items: Vec<Item> = Vec::with_capacity(all.len());
     for item in all {
         // Some feeds repeat an entry under a new id. Entries that share their URL alone may be different.
-        let there = |other: &Item| {
+        let is_same = |other: &Item| {
             other.key == item.key
                 || (other.url.is_some()
                     && (&other.url, &other.title, &other.text) == (&item.url, &item.title, &item.text))
         };
         // Quadratic, but there are at most `MAX_ITEMS` entries.
-        if !items.iter().any(there) {
+        if !items.iter().any(is_same) {
             items.push(item);
         }
     }

@@ -97,8 +97,8 @@ pub fn demote_layout_cells(blocks: &mut [Block]) {
     }
 }
 
-/// Joins blocks to plain text, with an empty line between them, except between list items and rows. Also returns the offset of each block,
-/// in Unicode scalar values.
+/// Joins blocks to plain text, with an empty line between them, except between list items and rows. Also returns the offset of each
+/// block, in Unicode scalar values.
 pub fn join_text(blocks: &[&Block]) -> (String, Vec<usize>) {
     let (mut out, mut chars, mut starts) = (String::new(), 0, Vec::with_capacity(blocks.len()));
     let mut last: Option<&Block> = None;

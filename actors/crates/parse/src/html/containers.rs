@@ -56,7 +56,7 @@ impl<'a> Containers<'a> {
         self.open.last().is_some_and(|open| open.element == element && open.tag != "blockquote")
     }
 
-    /// Closes all elements.
+    /// Closes all elements that are open.
     pub fn leave(&mut self, out: &mut String) {
         self.close(0, out);
     }

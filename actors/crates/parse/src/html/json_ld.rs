@@ -137,37 +137,37 @@ fn address(value: Option<&Value>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn notes_of(json: &str) -> JsonLdArticle {
+    fn article_of(json: &str) -> JsonLdArticle {
         read(&Document::parse(&format!("<script type=\"application/ld+json\">{json}</script>")))
     }
 
     #[test]
     fn article_is_found_among_other_objects() {
-        let notes = notes_of(
+        let article = article_of(
             r#"{"@graph": [{"@type": "WebSite", "name": "Site"}, {"@type": ["NewsArticle"], "headline": "Herons wait",
             "author": [{"@type": "Person", "name": "Ada Writer"}, "Jo Bird"], "datePublished": "2026-01-02",
             "publisher": {"name": "The Review"}, "image": [{"url": "https://example.org/a.png"}]}]}"#,
         );
 
-        assert_eq!(notes.headline.as_deref(), Some("Herons wait"));
-        assert_eq!(notes.authors, ["Ada Writer", "Jo Bird"]);
-        assert_eq!(notes.publisher.as_deref(), Some("The Review"));
-        assert_eq!(notes.image.as_deref(), Some("https://example.org/a.png"));
+        assert_eq!(article.headline.as_deref(), Some("Herons wait"));
+        assert_eq!(article.authors, ["Ada Writer", "Jo Bird"]);
+        assert_eq!(article.publisher.as_deref(), Some("The Review"));
+        assert_eq!(article.image.as_deref(), Some("https://example.org/a.png"));
     }
 
     #[test]
     fn author_may_be_referenced_by_id() {
-        let notes = notes_of(
+        let article = article_of(
             r##"[{"@type": "BlogPosting", "author": {"@id": "#ada"}}, {"@id": "#ada", "@type": "Person", "name": "Ada"}]"##,
         );
 
-        assert_eq!(notes.authors, ["Ada"]);
+        assert_eq!(article.authors, ["Ada"]);
     }
 
     #[test]
     fn line_break_in_a_string_is_accepted() {
         assert_eq!(
-            notes_of("{\"@type\": \"Article\", \"headline\": \"one\ntwo\"}").headline.as_deref(),
+            article_of("{\"@type\": \"Article\", \"headline\": \"one\ntwo\"}").headline.as_deref(),
             Some("one two")
         );
     }
@@ -175,8 +175,8 @@ mod tests {
     #[test]
     fn invalid_json_is_ignored() {
         for text in ["", "null", "{", "[[[]]]", "{\"@type\": 3, \"author\": 4}"] {
-            assert_eq!(notes_of(text), JsonLdArticle::default());
+            assert_eq!(article_of(text), JsonLdArticle::default());
         }
-        assert_eq!(notes_of(&"[".repeat(100_000)), JsonLdArticle::default());
+        assert_eq!(article_of(&"[".repeat(100_000)), JsonLdArticle::default());
     }
 }

@@ -101,8 +101,8 @@ pub fn inline_source(page: &Document, base: Option<&Url>, element: NodeId) -> Op
     if is_dot { None } else { source(page, base, element) }
 }
 
-/// Returns whether a picture belongs to the article: not in a menu or a box, not an icon, and a link to another page only if it is between
-/// blocks of the article.
+/// Returns whether a picture belongs to the article: not in a menu or a box, not an icon, and a link to another page only if it is
+/// between blocks of the article.
 fn is_own(page: &Document, picture: &Picture, around: &HashSet<NodeId>, amid: bool) -> bool {
     let own = || walk::ancestors(page, picture.element).take_while(|node| !around.contains(node));
     // A picture that links to another page is a teaser; one that links to a larger picture is not.

@@ -41,8 +41,8 @@ pub fn clean_line(text: &str, max_chars: usize) -> Option<String> {
     text.chars().any(char::is_alphanumeric).then_some(text)
 }
 
-/// Normalises code: NFC, indentation kept, without control characters and surrounding empty lines, and with at most one empty line in a
-/// row.
+/// Normalises code: NFC, indentation kept, without control characters and surrounding empty lines, and with at most one
+/// empty line in a row.
 pub fn normalize_verbatim(text: &str) -> String {
     let kept = |c: &char| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c));
     let text: String = text.replace("\r\n", "\n").chars().filter(kept).nfc().collect();
@@ -65,8 +65,8 @@ pub fn truncate(text: &str, max_chars: usize) -> String {
     head.rsplit_once(' ').map_or(head, |(whole, _)| whole).to_owned()
 }
 
-/// Returns whether a character is unchanged by normalisation: not white space, a control or a hidden character, and not combining with the
-/// character before it.
+/// Returns whether a character is unchanged by normalisation: not white space, a control or a hidden character, and not combining
+/// with the character before it.
 pub fn is_visible(c: char) -> bool {
     // Composition to NFC may join such a character with the one before it, and then the count of characters changes.
     let joins =

@@ -8,8 +8,8 @@ use super::{
     selection::Selection,
 };
 
-/// Maximum share of the text that a rule may remove, in per cent. Some pages use boilerplate names for the article itself, and some articles
-/// are lists of links.
+/// Maximum share of the text that a rule may remove, in per cent. Some pages use boilerplate names for the article itself, and some
+/// articles are lists of links.
 const MAX_REMOVED_PERCENT: usize = 35;
 /// Maximum length of a label above links, in characters.
 const MAX_LABEL_CHARS: usize = 80;
@@ -47,7 +47,7 @@ impl Selection<'_> {
         }
     }
 
-    /// Removes captions of pictures.
+    /// Removes captions, which are shown with their pictures instead.
     pub(super) fn drop_captions(&mut self) {
         let captions: Vec<usize> =
             self.chosen().filter(|(_, block)| self.is_caption(block)).map(|(at, _)| at).collect();
@@ -126,8 +126,9 @@ impl Selection<'_> {
 
     /// Removes the title, alone or with the name of the site, because it is a separate field.
     pub(super) fn drop_title(&mut self) {
-        let says = |words: &String| self.shown.contains(words);
-        let is_title = |block: &Block| block.kind == BlockKind::Heading && says(&block.key.to_lowercase());
+        let is_shown = |words: &String| self.shown.contains(words);
+        let is_title =
+            |block: &Block| block.kind == BlockKind::Heading && is_shown(&block.key.to_lowercase());
         let titles: Vec<usize> =
             // Only at the beginning: further down, a heading with the words of the title is a section.
             self.chosen().take(3).filter(|(_, block)| is_title(block)).map(|(at, _)| at).collect();

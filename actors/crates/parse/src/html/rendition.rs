@@ -325,10 +325,10 @@ mod tests {
     #[test]
     fn headings_have_their_offsets() {
         let found = render_all("<h1>é One</h1><p>Text.</p><h3>Two</h3>", None).unwrap();
-        let told: Vec<_> =
+        let headings: Vec<_> =
             found.outline.iter().map(|head| (head.title.as_str(), head.level, head.offset)).collect();
 
-        assert_eq!(told, [("é One", 1, 0), ("Two", 3, 14)]);
+        assert_eq!(headings, [("é One", 1, 0), ("Two", 3, 14)]);
     }
 
     const MARKUP_TOKENS: [&str; 34] = [

@@ -63,11 +63,11 @@ impl Selection<'_> {
             return;
         }
         for at in first.saturating_sub(DESCRIPTION_BLOCKS_BEFORE)..first + DESCRIPTION_BLOCKS_BEHIND {
-            let says_so = |block: &Block| {
+            let has_description = |block: &Block| {
                 matches!(block.kind, BlockKind::Paragraph | BlockKind::Heading)
                     && block.key.to_lowercase().contains(&begin)
             };
-            if self.blocks.get(at).is_some_and(says_so) {
+            if self.blocks.get(at).is_some_and(has_description) {
                 self.set_kept(at, true);
             }
         }

@@ -12,8 +12,8 @@ const MIN_HEADLINE_CHARS: usize = 10;
 /// Minimum length of a name that is compared as a part of another.
 const MIN_NAME_BYTES: usize = 4;
 
-/// Returns the title without the name of the site. `headlines` are the level-1 headings of the page: if the title begins with one, that
-/// headline is the title.
+/// Returns the title without the name of the site. `headlines` are the level-1 headings of the page: if the title begins with one,
+/// that headline is the title.
 pub fn without_site(
     title: &str,
     headlines: &[String],

@@ -81,8 +81,8 @@ fn gutter(words: &[Word]) -> Option<Gutter> {
     let size = usual_size(words);
     let mut best: Option<(usize, Gutter)> = None;
     for strip in strips(words, size) {
-        for (top, bottom) in free(words, strip, size) {
-            let Some((lines, gutter)) = judge(words, strip, top, bottom, size) else { continue };
+        for (top, bottom) in empty_ranges(words, strip, size) {
+            let Some((lines, gutter)) = gutter_in(words, strip, top, bottom, size) else { continue };
             if best.is_none_or(|(most, _)| lines > most) {
                 best = Some((lines, gutter));
             }
@@ -127,7 +127,7 @@ fn strips(words: &[Word], size: f64) -> Vec<(f64, f64)> {
 }
 
 /// Returns the vertical ranges in which the strip is empty.
-fn free(words: &[Word], (left, right): (f64, f64), size: f64) -> Vec<(f64, f64)> {
+fn empty_ranges(words: &[Word], (left, right): (f64, f64), size: f64) -> Vec<(f64, f64)> {
     // Edges are averages, so some words extend slightly into the strip.
     let slack = size * 0.25;
     let in_strip = |word: &&Word| word.x0 < right - slack && word.x1 > left + slack;
@@ -136,22 +136,22 @@ fn free(words: &[Word], (left, right): (f64, f64), size: f64) -> Vec<(f64, f64)>
     blocks.sort_by(|a, b| a.0.total_cmp(&b.0));
     // A block beyond the page closes the last free range.
     blocks.push((f64::INFINITY, f64::INFINITY));
-    let (mut free, mut from) = (Vec::new(), f64::NEG_INFINITY);
+    let (mut empty_ranges, mut from) = (Vec::new(), f64::NEG_INFINITY);
     for (top, bottom) in blocks {
         if top - from > MIN_LINES as f64 * size {
-            free.push((from, top));
+            empty_ranges.push((from, top));
         }
         from = from.max(bottom);
     }
-    free
+    empty_ranges
 }
 
 /// Returns the gutter in this range of a strip with the number of lines next to it; `None` if it does not separate columns.
-fn judge(words: &[Word], strip: (f64, f64), top: f64, bottom: f64, size: f64) -> Option<(usize, Gutter)> {
+fn gutter_in(words: &[Word], strip: (f64, f64), top: f64, bottom: f64, size: f64) -> Option<(usize, Gutter)> {
     let x = f64::midpoint(strip.0, strip.1);
     // Words are assigned to a range by their middle, as in `divide`, so that both agree on the words at its ends.
     let beside: Vec<&Word> = words.iter().filter(|word| (top..=bottom).contains(&word.middle())).collect();
-    let (top, bottom) = trim(beside, x, size)?;
+    let (top, bottom) = columns_extent(beside, x, size)?;
     let within = |word: &&Word| (top..=bottom).contains(&word.middle());
     let painted = painted_apart(words.iter().filter(within).map(|word| word.x0 < x));
     let gaps = gaps(&rows::rows(words.iter().filter(within), size), x);
@@ -187,8 +187,8 @@ fn gaps(rows: &[WordRow<'_>], x: f64) -> Vec<LineGap> {
     rows.iter().filter_map(gap).collect()
 }
 
-/// Returns whether most gaps are as wide as a gutter. A strip found by a few wide gaps may continue between words of equal width, as in
-/// code.
+/// Returns whether most gaps are as wide as a gutter. A strip found by a few wide gaps may continue between words of
+/// equal width, as in code.
 fn are_wide(gaps: &[LineGap], size: f64) -> bool {
     gaps.iter().filter(|gap| gap.here > MIN_LINE_GAP * size).count() * 10 >= gaps.len() * 6
 }
@@ -209,7 +209,7 @@ fn painted_apart(mut left: impl Iterator<Item = bool>) -> bool {
 }
 
 /// Excludes text that is separated from the columns by a blank band and too short for columns, such as running heads and page numbers.
-fn trim(mut beside: Vec<&Word>, x: f64, size: f64) -> Option<(f64, f64)> {
+fn columns_extent(mut beside: Vec<&Word>, x: f64, size: f64) -> Option<(f64, f64)> {
     beside.sort_by(|a, b| a.top.total_cmp(&b.top));
     let mut parts: Vec<Vec<&Word>> = Vec::new();
     let mut reached = f64::NEG_INFINITY;

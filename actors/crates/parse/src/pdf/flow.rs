@@ -79,7 +79,7 @@ fn is_new(above: &TextLine, line: &TextLine, step: f64) -> bool {
 
 /// Returns the text of a line in logical order.
 pub fn write(line: &TextLine, page: &PageContext) -> String {
-    if line.turned {
+    if line.has_rtl {
         // A quotation in the other direction is frequent, so each line decides first, and the page only
         // if the line is undecided.
         let direction = bidi::direction(line.words.iter().flat_map(|word| &word.glyphs));
@@ -134,9 +134,9 @@ fn append(text: &mut String, line: &str, new: bool) {
     if line.is_empty() {
         return;
     }
-    match broken(text, line) {
-        Some(broken @ (LineBreak::Word | LineBreak::Compound)) => {
-            if broken == LineBreak::Word {
+    match line_break(text, line) {
+        Some(line_break @ (LineBreak::Word | LineBreak::Compound)) => {
+            if line_break == LineBreak::Word {
                 text.pop();
             }
             // The line break moves behind the joined word, so that the word is whole for search and the lines
@@ -180,20 +180,20 @@ enum LineBreak {
 /// Characters before a line's end that are searched for the start of the broken word.
 const MAX_RUN_CHARS: usize = 200;
 
-fn broken(text: &str, line: &str) -> Option<LineBreak> {
+fn line_break(text: &str, line: &str) -> Option<LineBreak> {
     let mut last = text.chars().rev();
     // U+2010 and the soft hyphen besides the ASCII one: fonts map the hyphen of typesetting to any of the three.
     let hyphen = last.next().filter(|c| matches!(c, '-' | '\u{2010}' | '\u{ad}'))?;
     // A capital or a digit after a hyphen is a compound (`Anglo-Saxon`) or a range, whose hyphen belongs to the text.
-    let goes_on = line.chars().next().is_some_and(char::is_lowercase);
-    if !last.next().is_some_and(char::is_alphabetic) || !goes_on {
+    let continues = line.chars().next().is_some_and(char::is_lowercase);
+    if !last.next().is_some_and(char::is_alphabetic) || !continues {
         return None;
     }
     let first = line.split(' ').next().unwrap_or_default();
     // A page without white space would be searched to its start for each of its lines.
-    let near = text.char_indices().rev().nth(MAX_RUN_CHARS).map_or(0, |(at, _)| at);
-    let near = text.get(near..).unwrap_or_default();
-    let run = near.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let tail = text.char_indices().rev().nth(MAX_RUN_CHARS).map_or(0, |(at, _)| at);
+    let tail = text.get(tail..).unwrap_or_default();
+    let run = tail.rsplit(char::is_whitespace).next().unwrap_or_default();
     let half = run.strip_suffix(hyphen).unwrap_or(run);
     Some(match hyphen {
         '\u{ad}' => LineBreak::Word,

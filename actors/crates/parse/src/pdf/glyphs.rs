@@ -22,7 +22,7 @@ const MAX_COORDINATE: f64 = 1e6;
 /// A glyph in the upright coordinate system of its text: x to the right, y down.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Glyph {
-    /// Its text; never empty.
+    /// Its text, which is never empty.
     pub text: String,
     /// Its left edge, in units of the page.
     pub x0: f64,
@@ -237,10 +237,10 @@ fn measure_drawn(glyphs: &mut [PaintedGlyph]) {
     let widths: Vec<f64> = glyphs.iter().map(|glyph| glyph.end.distance(glyph.origin)).collect();
     let mean = widths.iter().sum::<f64>() / widths.len().max(1) as f64;
     // Letters are about half as wide as their font is high.
-    let told = mean * 2.0;
+    let estimate = mean * 2.0;
     for glyph in glyphs {
-        if told > 0.0 && !(0.3..3.0).contains(&(glyph.size / told)) {
-            glyph.size = told;
+        if estimate > 0.0 && !(0.3..3.0).contains(&(glyph.size / estimate)) {
+            glyph.size = estimate;
         }
     }
 }

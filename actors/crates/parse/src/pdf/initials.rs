@@ -38,8 +38,8 @@ fn is_initial(word: &Word, size: f64) -> bool {
     capital && chars.next().is_none() && word.size > MIN_SIZE_RATIO * size
 }
 
-/// Returns the index of the word that the initial begins: the first word of the uppermost line to its right, if the initial extends over
-/// another line at least.
+/// Returns the index of the word that the initial begins: the first word of the uppermost line to its right, if the initial extends
+/// over another line at least.
 fn initialed_word(words: &[Word], initial: &Word, size: f64) -> Option<usize> {
     let room = initial.x1 - 0.3 * size..initial.x1 + 1.5 * size;
     let height = initial.top - 0.3 * size..initial.y + 0.5 * size;

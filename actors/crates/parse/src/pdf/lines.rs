@@ -19,7 +19,7 @@ const MAX_LABEL_CHARS: usize = 30;
 /// The maximum distance between the labels of a figure, in heights of the font.
 const MAX_LABEL_DISTANCE: f64 = 12.0;
 
-/// Words on one line.
+/// The words of one line, with their bounds.
 #[derive(Clone, Debug)]
 pub struct TextLine {
     /// From left to right, except in formulas, whose parts are in the order of painting; at least one.
@@ -33,13 +33,13 @@ pub struct TextLine {
     /// The height of its largest word's font.
     pub size: f64,
     /// Whether any of it is written from right to left.
-    pub turned: bool,
+    pub has_rtl: bool,
 }
 
 impl TextLine {
     fn new(word: Word) -> Self {
-        let turned = is_turned(&word);
-        Self { x0: word.x0, x1: word.x1, y: word.y, size: word.size, turned, words: vec![word] }
+        let has_rtl = is_rtl(&word);
+        Self { x0: word.x0, x1: word.x1, y: word.y, size: word.size, has_rtl, words: vec![word] }
     }
 
     fn push(&mut self, word: Word) {
@@ -49,7 +49,7 @@ impl TextLine {
         if word.size > self.size {
             (self.y, self.size) = (word.y, word.size);
         }
-        self.turned |= is_turned(&word);
+        self.has_rtl |= is_rtl(&word);
         self.words.push(word);
     }
 
@@ -61,10 +61,10 @@ impl TextLine {
         }
         let Some(last) = self.words.last() else { return false };
         // Runs of both directions alternate, so words are not painted in one direction.
-        let turned = (self.turned || is_turned(word)) && (word.y - self.y).abs() < MAX_LEVEL_DISTANCE * size;
+        let has_rtl = (self.has_rtl || is_rtl(word)) && (word.y - self.y).abs() < MAX_LEVEL_DISTANCE * size;
         // An index may be painted back, above or below the end of the word that it belongs to.
         let small = word.size < 0.85 * self.size && word.x0 > last.x0 - MAX_BACK_STEP * size;
-        word.x0 > self.x1 - MAX_BACK_STEP * size || small || turned
+        word.x0 > self.x1 - MAX_BACK_STEP * size || small || has_rtl
     }
 
     /// Returns whether both lines are parts of one line.
@@ -102,7 +102,7 @@ impl TextLine {
     }
 }
 
-fn is_turned(word: &Word) -> bool {
+fn is_rtl(word: &Word) -> bool {
     word.chars().any(letters::is_right_to_left)
 }
 

@@ -196,11 +196,11 @@ fn lay_out(collected: GlyphCollector, headings: HashSet<String>) -> String {
         let size = columns::usual_size(&words);
         let parts = columns::regions(initials::join(words, size), page.right_to_left);
         let parts: Vec<_> = parts.into_iter().map(lines::lines).collect();
-        let turned = flow::text(&parts, &page);
-        if !text.is_empty() && !turned.is_empty() {
+        let upright_text = flow::text(&parts, &page);
+        if !text.is_empty() && !upright_text.is_empty() {
             text.push_str("\n\n");
         }
-        text.push_str(&turned);
+        text.push_str(&upright_text);
     }
     text
 }

@@ -60,7 +60,7 @@ impl<'a> OutlineReader<'a> {
             if again || self.entries.len() >= MAX_ENTRIES {
                 continue;
             }
-            self.note(&item, depth + 1);
+            self.add_entry(&item, depth + 1);
             // The next entry goes onto the stack first, so that the children are visited before it.
             open.extend(item.get::<Dict<'_>>("Next").map(|next| (next, depth)));
             let child = item.get::<Dict<'_>>("First").filter(|_| depth < MAX_DEPTH);
@@ -68,7 +68,7 @@ impl<'a> OutlineReader<'a> {
         }
     }
 
-    fn note(&mut self, item: &Dict<'a>, level: u8) {
+    fn add_entry(&mut self, item: &Dict<'a>, level: u8) {
         let title = item.get::<PdfString<'_>>("Title").map(|title| strings::text(title.as_bytes()));
         let title =
             title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default();
@@ -93,8 +93,8 @@ impl<'a> OutlineReader<'a> {
         match place {
             Object::Array(place) => self.page_in(&place),
             Object::Dict(place) => self.page_of(place.get::<Object<'_>>("D")?, left),
-            Object::Name(name) => self.page_of(self.named(name.as_ref())?, left),
-            Object::String(name) => self.page_of(self.named(name.as_bytes())?, left),
+            Object::Name(name) => self.page_of(self.named_destination(name.as_ref())?, left),
+            Object::String(name) => self.page_of(self.named_destination(name.as_bytes())?, left),
             Object::Null(_) | Object::Boolean(_) | Object::Number(_) | Object::Stream(_) => None,
         }
     }
@@ -112,15 +112,17 @@ impl<'a> OutlineReader<'a> {
         }
     }
 
-    fn named(&self, name: &[u8]) -> Option<Object<'a>> {
+    fn named_destination(&self, name: &[u8]) -> Option<Object<'a>> {
         // PDF 1.1 has a dictionary of names, later versions have a name tree (ISO 32000-1, 12.3.2.3).
         let old = self.catalog.get::<Dict<'_>>("Dests").and_then(|places| places.get::<Object<'_>>(name));
-        old.or_else(|| find(self.catalog.get::<Dict<'_>>("Names")?.get::<Dict<'_>>("Dests")?, name))
+        old.or_else(|| {
+            find_in_name_tree(self.catalog.get::<Dict<'_>>("Names")?.get::<Dict<'_>>("Dests")?, name)
+        })
     }
 }
 
 /// Looks up a name in a name tree (ISO 32000-1, 7.9.6).
-fn find<'a>(root: Dict<'a>, name: &[u8]) -> Option<Object<'a>> {
+fn find_in_name_tree<'a>(root: Dict<'a>, name: &[u8]) -> Option<Object<'a>> {
     let mut open = vec![root];
     for _ in 0..MAX_NODES {
         let node = open.pop()?;

@@ -20,7 +20,7 @@ pub fn rotate_upright(painted: Vec<PaintedGlyph>) -> Vec<Vec<Glyph>> {
     let mut groups: Vec<_> = groups.into_values().collect();
     // The main text comes first; a margin note or a stamp in another direction follows it.
     groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
-    groups.into_iter().map(turn).collect()
+    groups.into_iter().map(to_upright).collect()
 }
 
 /// Returns the direction in which a glyph advances, in degrees relative to the page.
@@ -30,7 +30,7 @@ fn direction(glyph: &PaintedGlyph) -> f64 {
     if along.hypot() < glyph.size * 0.01 { 0.0 } else { along.y.atan2(along.x).to_degrees() }
 }
 
-fn turn(mut group: Vec<(f64, PaintedGlyph)>) -> Vec<Glyph> {
+fn to_upright(mut group: Vec<(f64, PaintedGlyph)>) -> Vec<Glyph> {
     let mut angles: Vec<f64> = group.iter().map(|(angle, _)| angle.rem_euclid(360.0)).collect();
     angles.sort_by(f64::total_cmp);
     // The median is one of the angles, so around zero the middle of 359 and 1 degrees is not 180.

@@ -20,16 +20,16 @@ pub struct WordRow<'a> {
 impl<'a> WordRow<'a> {
     /// Returns the words from the left edge up to the first wide gap.
     pub fn head(&self, size: f64) -> Vec<&'a Word> {
-        unbroken(self.words.iter().copied(), |before, after| after.x0 - before.x1, size)
+        until_wide_gap(self.words.iter().copied(), |before, after| after.x0 - before.x1, size)
     }
 
     /// Returns the words from the last wide gap to the right edge.
     pub fn tail(&self, size: f64) -> Vec<&'a Word> {
-        unbroken(self.words.iter().rev().copied(), |before, after| before.x0 - after.x1, size)
+        until_wide_gap(self.words.iter().rev().copied(), |before, after| before.x0 - after.x1, size)
     }
 }
 
-fn unbroken<'a>(
+fn until_wide_gap<'a>(
     words: impl Iterator<Item = &'a Word>,
     gap: impl Fn(&Word, &Word) -> f64,
     size: f64,

@@ -120,8 +120,8 @@ fn runs(glyphs: Vec<Glyph>) -> Vec<(Vec<Glyph>, bool)> {
     runs
 }
 
-/// Returns the gap between two glyphs painted in sequence, in heights of the font; `None` if the second does not continue the line of the
-/// first.
+/// Returns the gap between two glyphs painted in sequence, in heights of the font; `None` if the second does not continue
+/// the line of the first.
 fn gap(before: &Glyph, after: &Glyph) -> Option<f64> {
     let size = before.size.max(after.size);
     if (after.y - before.y).abs() > MAX_SHIFT * size {
@@ -133,8 +133,8 @@ fn gap(before: &Glyph, after: &Glyph) -> Option<f64> {
     }
     let left = (before.x0 - after.x1) / size;
     // Text from right to left may be painted in its own order, each glyph to the left of the one before.
-    let turned = [before, after].iter().any(|glyph| glyph.text.chars().any(letters::is_right_to_left));
-    (turned && (-MAX_OVERLAP..1.0).contains(&left)).then_some(left)
+    let is_rtl = [before, after].iter().any(|glyph| glyph.text.chars().any(letters::is_right_to_left));
+    (is_rtl && (-MAX_OVERLAP..1.0).contains(&left)).then_some(left)
 }
 
 /// Splits a run into words at its spaces.

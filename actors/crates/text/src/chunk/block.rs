@@ -106,15 +106,15 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
         let after_blank = std::mem::take(&mut blank);
         // Blank lines are rare in extracted articles, so the end of the line before and the start
         // of this one decide too.
-        let is_new = after_blank || is_ended(before) || is_listed(line);
+        let is_new = after_blank || ends_paragraph(before) || is_list_item(line);
         before = line;
         Some(Line { start, text: line, after_blank, is_new })
     })
 }
 
 /// Returns whether a line ends a paragraph, item or sentence, rather than being wrapped.
-fn is_ended(line: &str) -> bool {
-    line.ends_with([':', ';']) || sentence::is_ended(line) || is_long(line)
+fn ends_paragraph(line: &str) -> bool {
+    line.ends_with([':', ';']) || sentence::ends_sentence(line) || is_long(line)
 }
 
 fn is_long(line: &str) -> bool {
@@ -122,24 +122,25 @@ fn is_long(line: &str) -> bool {
 }
 
 /// Returns whether a line begins like an item of a list or a row of a table.
-fn is_listed(line: &str) -> bool {
+fn is_list_item(line: &str) -> bool {
     let unnumbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
     line.starts_with(['•', '·', '–', '—', '|', '>'])
         || ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
         || unnumbered.len() < line.len() && [". ", ") "].iter().any(|mark| unnumbered.starts_with(mark))
 }
 
-/// Returns whether a line is a heading: by its markup, or because it is short, does not end a sentence, is separate and is followed by
-/// longer text.
+/// Returns whether a line is a heading: by its markup, or because it is short, does not end a sentence, is separate and
+/// is followed by longer text.
 fn is_heading(line: &Line<'_>, next: Option<&Line<'_>>) -> bool {
     // A heading needs text below it. Otherwise each short item of a list would be the heading of the next one.
     let is_text_below =
         |next: &Line<'_>| (next.after_blank || is_long(next.text)) && !looks_like_heading(next.text);
-    is_marked(line.text) || line.is_new && looks_like_heading(line.text) && next.is_some_and(is_text_below)
+    has_heading_markup(line.text)
+        || line.is_new && looks_like_heading(line.text) && next.is_some_and(is_text_below)
 }
 
 /// Returns whether a line has the Markdown markup of a heading: one to six number signs and a space (CommonMark, ATX headings).
-fn is_marked(line: &str) -> bool {
+fn has_heading_markup(line: &str) -> bool {
     let title = line.trim_start_matches('#');
     (1..=6).contains(&(line.len() - title.len())) && title.starts_with([' ', '\t'])
 }
@@ -147,10 +148,10 @@ fn is_marked(line: &str) -> bool {
 fn looks_like_heading(line: &str) -> bool {
     // Not `is_uppercase`: digits, and scripts without upper case, begin headings too.
     let begins = line.chars().next().is_some_and(|c| c.is_alphanumeric() && !c.is_lowercase());
-    let ends = line.ends_with([',', ';', ':']) || sentence::is_ended(line);
+    let ends = line.ends_with([',', ';', ':']) || sentence::ends_sentence(line);
     let short = line.chars().nth(MAX_PLAIN_HEADING_CHARS).is_none()
         && line.split_whitespace().nth(MAX_PLAIN_HEADING_WORDS).is_none();
-    short && begins && !ends && !is_listed(line) && line.chars().any(char::is_alphabetic)
+    short && begins && !ends && !is_list_item(line) && line.chars().any(char::is_alphabetic)
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub(super) fn starts(text: &str) -> impl Iterator<Item = usize> {
 }
 
 /// Returns whether a line ends with the end of a sentence.
-pub(super) fn is_ended(line: &str) -> bool {
+pub(super) fn ends_sentence(line: &str) -> bool {
     line.trim_end_matches(is_closing).ends_with(is_terminal)
 }
 

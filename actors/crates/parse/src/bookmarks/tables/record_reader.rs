@@ -127,7 +127,7 @@ fn is_well_quoted(raw: &[u8], delimiter: u8) -> bool {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Vec<(u64, Result<Vec<String>, &'static str>)> {
+    fn records_of(text: &str) -> Vec<(u64, Result<Vec<String>, &'static str>)> {
         let (_, mut records) = RecordReader::new(text);
         std::iter::from_fn(|| records.next_record())
             .map(|(line, record)| (line, record.map(|cells| cells.iter().map(str::to_owned).collect())))
@@ -143,12 +143,12 @@ mod tests {
     #[test]
     fn unclosed_quote_damages_one_row_only() {
         assert_eq!(
-            told("a,b\n1,\"x\ny\"\n2,\"open\n3,z\n4,z\n"),
+            records_of("a,b\n1,\"x\ny\"\n2,\"open\n3,z\n4,z\n"),
             [(2, cells(&["1", "x\ny"])), (4, UNCLOSED), (5, cells(&["3", "z"])), (6, cells(&["4", "z"]))]
         );
         // Where a later cell has quotes too.
         assert_eq!(
-            told("a,b\n1,\"open\n2,\"x, y\"\n3,\"z \"\"q\"\"\"\n"),
+            records_of("a,b\n1,\"open\n2,\"x, y\"\n3,\"z \"\"q\"\"\"\n"),
             [(2, UNCLOSED), (3, cells(&["2", "x, y"])), (4, cells(&["3", "z \"q\""]))]
         );
     }
@@ -157,14 +157,14 @@ mod tests {
     fn delimiter_of_the_header_separates_cells() {
         for delimiter in [";", "\t"] {
             let text = ["a", "b"].join(delimiter) + "\n" + &["1, 2", "\"x"].join(delimiter) + "\ny\"\n";
-            assert_eq!(told(&text), [(2, cells(&["1, 2", "x\ny"]))]);
+            assert_eq!(records_of(&text), [(2, cells(&["1, 2", "x\ny"]))]);
         }
     }
 
     #[test]
     fn quotes_in_an_unquoted_cell_are_literal() {
         assert_eq!(
-            told("a,b\n1,6\" tall\n2,\"\"\r\n\r\n3,\"\"\"\""),
+            records_of("a,b\n1,6\" tall\n2,\"\"\r\n\r\n3,\"\"\"\""),
             [(2, cells(&["1", "6\" tall"])), (3, cells(&["2", ""])), (5, cells(&["3", "\""]))]
         );
     }
@@ -172,10 +172,10 @@ mod tests {
     #[test]
     fn table_of_unclosed_quotes_is_read_to_its_end() {
         let text = format!("a,b\n{}", "a\",\"b\n".repeat(1000));
-        let all = told(&text);
+        let all = records_of(&text);
         assert!(all.len() > MAX_REREAD_FACTOR && all.iter().all(|(_, record)| record.is_err()), "{all:?}");
         let many = format!("a,b\n{}{}", "\"open,b\n".repeat(130), "c,d\n".repeat(50));
-        let all = told(&many);
+        let all = records_of(&many);
         let whole = all.iter().filter(|(_, record)| record.is_ok()).count();
         assert_eq!((all.len(), whole), (180, 50), "{all:?}");
     }
