@@ -90,6 +90,7 @@ pub struct BookmarkRecord {
     /// The user's notes on it, as Markdown.
     pub notes: Option<String>,
     /// When the notes were created; `None` without notes.
+    // Members that earlier versions did not write have a default, so that their exports are still read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes_created_at: Option<Timestamp>,
     /// When the notes were last changed; `None` without notes.

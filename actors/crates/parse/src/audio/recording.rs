@@ -78,24 +78,24 @@ impl Recording {
         }
         let bytes = file.metadata().map_or(0, |found| found.len());
         let read = Arc::new(AtomicU64::new(0));
-        let reopened = file.try_clone().map_err(|_| AudioError::Damaged)?;
-        let probed = probe(file, bytes, &read, true).or_else(|error| match reopened.try_clone() {
+        let duplicate = file.try_clone().map_err(|_| AudioError::Damaged)?;
+        let probed = probe(file, bytes, &read, true).or_else(|error| match duplicate.try_clone() {
             // Containers have an index at either end. A truncated file has at most one, so it is read sequentially.
-            Ok(cut) if has_known_signature(&reopened) => probe(cut, bytes, &read, false),
+            Ok(cut) if has_known_signature(&duplicate) => probe(cut, bytes, &read, false),
             Ok(_) | Err(_) => Err(error),
         });
         let format = probed.map_err(|error| match error {
             // A file with the signature of a supported container is damaged, whatever the probe calls it.
-            Error::Unsupported(_) if !has_known_signature(&reopened) => AudioError::UnknownContainer,
+            Error::Unsupported(_) if !has_known_signature(&duplicate) => AudioError::UnknownContainer,
             Error::Unsupported(_) | Error::IoError(_) | Error::DecodeError(_) | Error::LimitError(_) | _ => {
                 AudioError::Damaged
             }
         })?;
-        let (track, base, codec, length) = select_track(&*format, &reopened)?;
+        let (track, base, codec, length) = select_track(&*format, &duplicate)?;
         let bases = format.tracks().iter().filter_map(|track| Some((track.id, track.time_base?))).collect();
         Ok(Self {
             format,
-            file: reopened,
+            file: duplicate,
             track,
             base,
             codec,

@@ -32,6 +32,7 @@ impl Annotation {
     pub fn to_paragraph(&self) -> String {
         let quoted = self.quote.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n");
         let parts = [Some(quoted), self.note.clone()].into_iter().flatten();
+        // A note without a quotation is a paragraph too.
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 }

@@ -66,6 +66,7 @@ fn strip(value: &mut Value) {
 }
 
 fn strip_text(text: &mut String) {
+    // Checked first, because `retain` moves the whole text even if nothing is removed.
     if text.contains('\0') {
         text.retain(|c| c != '\0');
     }
@@ -159,6 +160,7 @@ impl From<ForeignBookmark> for RowContent {
 
 impl From<ForeignBookmark> for BookmarkDraft {
     fn from(page: ForeignBookmark) -> Self {
+        // What cannot be a highlight is kept as a quotation in the notes.
         let (annotations, rest) = annotation::split_highlights(page.annotations);
         let notes: Vec<_> = page.notes.into_iter().chain(rest.iter().map(Annotation::to_paragraph)).collect();
         let (tags, notes) = (non_blank(&page.tags), non_blank(&notes));
@@ -207,6 +209,7 @@ fn note_without_url(page: ForeignBookmark) -> RowContent {
     let tags = Some(non_blank(&page.tags).join(", ")).filter(|tags| !tags.is_empty());
     let folders =
         std::iter::once(&page.folders).chain(&page.other_folders).map(|path| non_blank(path).join(" / "));
+    // Lines at the end keep what notes have no fields for.
     let below = tags.map(|tags| format!("Tags: {tags}")).into_iter();
     let below = below.chain(folders.filter(|path| !path.is_empty()).map(|path| format!("In: {path}")));
     let body = words.into_iter().map(str::to_owned).chain(below).collect::<Vec<_>>().join("\n\n");

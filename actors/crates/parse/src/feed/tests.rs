@@ -327,6 +327,7 @@ fn entries_without_ids_are_distinguished_by_content() {
 
     let three = of(&[item(3, ""), item(2, ""), item(1, "")]);
     assert_eq!(three.items.len(), 3);
+    // The key must not depend on which other entries the feed has at the time.
     assert_eq!(of(&[item(3, ""), item(2, "")]).items[1].key, three.items[1].key);
     let link = "<link>/changes</link>";
     assert_eq!(of(&[item(2, link), item(1, link)]).items.len(), 2);

@@ -380,6 +380,7 @@ mod tests {
             let html = html.unwrap();
 
             prop_assert!(sanitize::shows_text(&html, &text), "{html}\n{text}");
+            // The sanitiser must not change what the writer emits: a difference shows a mistake in one of them.
             prop_assert_eq!(sanitize::sanitize_for_text(&html, &text), Some(html.clone()));
             let page = Document::parse(&html);
             let key = blocks::key(&page.text_content(page.root()));

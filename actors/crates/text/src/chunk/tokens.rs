@@ -134,7 +134,7 @@ struct Word {
 
 impl Word {
     fn add(&mut self, c: char) {
-        // Five letters are enough: the list of `is_english` has no longer word.
+        // Five letters are enough: the longest words of `is_english` have five.
         if let Some(slot) = self.head.get_mut(self.length) {
             // A letter beyond Latin-1 becomes 0, which is in no word of the list.
             *slot = u8::try_from(c).unwrap_or_default().to_ascii_lowercase();
