@@ -87,7 +87,7 @@ pub struct BookmarkRecord {
     pub url: String,
     /// The names of its tags.
     pub tags: Vec<String>,
-    /// The user's notes on it, as Markdown.
+    /// The user's notes on it; `None` if there are none.
     pub notes: Option<String>,
     /// When the notes were created; `None` without notes.
     // Members that earlier versions did not write have a default, so that their exports are still read.
