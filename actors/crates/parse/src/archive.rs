@@ -27,83 +27,84 @@ pub fn document_path(id: &str) -> String {
 pub enum Record {
     /// A collection; its ancestors come before it.
     Collection(CollectionRecord),
-    /// A followed feed.
+    /// A feed that the user follows.
     Feed(FeedRecord),
-    /// A saved page or upload.
+    /// A saved page or an upload, with its notes.
     Bookmark(Box<BookmarkRecord>),
-    /// A highlight of a bookmark.
+    /// A highlight in the text of a bookmark; the bookmark comes before it.
     Highlight(HighlightRecord),
-    /// An entry of a feed.
+    /// An entry of a feed; the feed comes before it.
     Entry(Box<EntryRecord>),
-    /// A project.
+    /// A project; what is in it follows.
     Project(ProjectRecord),
-    /// A decision of a project.
+    /// A decision that is recorded in a project.
     Decision(DecisionRecord),
-    /// A note of a project.
+    /// A note that is written in a project.
     Note(NoteRecord),
-    /// An item of a project.
+    /// A reference of a project to something in the library.
     Item(ProjectItemRecord),
 }
 
-/// A collection.
+/// A collection, with its place in the tree of collections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CollectionRecord {
-    /// Its id.
+    /// Its id where it was exported; records refer to it by this id.
     pub id: Uuid,
-    /// Its name.
+    /// Its name, as the user gave it.
     pub name: String,
-    /// Its description.
+    /// Its description; `None` if it has none.
     pub description: Option<String>,
-    /// The collection that contains it.
+    /// The collection that contains it; `None` at the top.
     pub parent: Option<Uuid>,
 }
 
-/// A followed feed.
+/// A feed that the user follows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FeedRecord {
-    /// Its id.
+    /// Its id where it was exported; its entries refer to it.
     pub id: Uuid,
-    /// Its URL.
+    /// The URL at which it is fetched.
     pub url: String,
-    /// The user's own title of it.
+    /// The title that the user gave it; `None` for the feed's own.
     pub title: Option<String>,
-    /// Its folder.
+    /// The folder that contains it; `None` at the top.
     pub folder: Option<String>,
     /// Whether the pages of its entries are fetched if the feed has only summaries.
     pub full_text: bool,
 }
 
-/// A saved page or upload.
+/// A saved page or an upload, with its notes and the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BookmarkRecord {
-    /// Its id.
+    /// Its id where it was exported; highlights, entries and items refer to it.
     pub id: Uuid,
     /// Whether it is a page or an upload.
     pub form: BookmarkKind,
     /// Its URL; that of an upload is of the service that it was exported from.
     pub url: String,
-    /// Its tags.
+    /// The names of its tags.
     pub tags: Vec<String>,
-    /// The user's notes.
+    /// The user's notes on it; `None` if there are none.
     pub notes: Option<String>,
-    /// When the notes were created.
+    /// When the notes were created; `None` without notes.
+    // Members that earlier versions did not write have a default, so that their exports are still read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes_created_at: Option<Timestamp>,
-    /// When the notes were last changed.
+    /// When the notes were last changed; `None` without notes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes_updated_at: Option<Timestamp>,
-    /// The collections that contain it.
+    /// The ids of the collections that contain it.
     pub collections: Vec<Uuid>,
-    /// Whether it is a favourite.
+    /// Whether the user marked it as a favourite.
     pub favorite: bool,
-    /// Whether it is archived.
+    /// Whether the user moved it to the archive.
     pub archived: bool,
     /// Reading progress, 0 to 1.
     pub progress: f64,
-    /// When it was saved.
+    /// When the user saved or uploaded it.
     pub saved_at: Timestamp,
     /// The id of its document, whose text is in `documents/`.
     pub document: Uuid,
@@ -114,44 +115,44 @@ pub struct BookmarkRecord {
     pub text: Option<DocumentRecord>,
 }
 
-/// The file of an upload.
+/// The file of an upload, as it is stored in the archive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileRecord {
-    /// Its path in the archive.
+    /// Its path in the archive, such as `files/ID`.
     pub path: String,
-    /// The user's name for it.
+    /// The name under which the user uploaded the file.
     pub filename: String,
-    /// Its media type.
+    /// Its media type, such as `application/pdf`.
     pub content_type: String,
-    /// Its length in bytes.
+    /// Its length in bytes, unpacked.
     pub bytes: u64,
     /// Its SHA-256 in hexadecimal digits, if known.
     pub sha256: Option<String>,
 }
 
-/// A document, as `documents/ID.json` contains it.
+/// A document with its text, as `documents/ID.json` contains it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentRecord {
-    /// What it was made from.
+    /// What it was made from, such as an article or a PDF.
     pub content_type: ContentType,
-    /// Its title.
+    /// Its title; the URL or the file name if nothing better is known.
     pub title: String,
-    /// Whether the user gave the title.
+    /// Whether the user gave the title, so that reading the page again does not replace it.
     pub title_given: bool,
-    /// Its author.
+    /// Its authors, separated by `; `.
     pub author: Option<String>,
-    /// The name of its site.
+    /// The name of the site that published it.
     pub site_name: Option<String>,
-    /// The page's description of itself.
+    /// The description that the page gives of itself.
     pub description: Option<String>,
-    /// The URL of its picture.
+    /// The URL of the picture that the page states for itself.
     pub image_url: Option<String>,
     /// When it was published, as the page states it.
     #[serde(default)]
     pub published_at: Option<String>,
-    /// Its canonical URL.
+    /// The canonical URL that the page declares.
     #[serde(default)]
     pub canonical_url: Option<String>,
     /// The URL of its recording, if that is neither its own nor its entry's.
@@ -163,17 +164,17 @@ pub struct DocumentRecord {
     /// Why it has no text, if reading it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
-    /// Its language, ISO 639-1.
+    /// The language of its text, ISO 639-1.
     pub language: Option<String>,
     /// Its passages, which concatenated are its text; empty if it has not been read.
     pub passages: Vec<PassageRecord>,
     /// The segments of its transcript, if it is a recording.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spoken: Vec<SegmentRecord>,
-    /// Its text as HTML.
+    /// Its text as HTML; sanitised again when it is imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
-    /// Its headings.
+    /// Its headings, with offsets in its text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outline: Vec<Heading>,
 }
@@ -203,11 +204,11 @@ impl DocumentRecord {
     }
 }
 
-/// A passage of a document.
+/// A passage of a document: the unit that is indexed and cited.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PassageRecord {
-    /// Its text.
+    /// Its text, including the white space up to the next passage.
     pub text: String,
     /// Its page, if the document is a PDF.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -220,78 +221,78 @@ pub struct PassageRecord {
     pub end_seconds: Option<f64>,
 }
 
-/// A segment of a transcript.
+/// A segment of a transcript, as the speech model returned it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SegmentRecord {
-    /// Its start.
+    /// Its start, in seconds of the recording.
     pub start_seconds: f64,
-    /// Its end.
+    /// Its end, in seconds of the recording.
     pub end_seconds: f64,
-    /// Its text.
+    /// The words that were spoken in it.
     pub text: String,
 }
 
-/// A highlight.
+/// A highlight in the text of a bookmark's document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HighlightRecord {
-    /// Its id.
+    /// Its id where it was exported; items of projects refer to it.
     pub id: Uuid,
-    /// Its bookmark.
+    /// The id of the bookmark whose text it marks.
     pub bookmark: Uuid,
-    /// The highlighted text.
+    /// The highlighted text, by which it is found if the offsets do not fit.
     pub text: String,
-    /// The user's note.
+    /// The user's note on it; `None` if there is none.
     pub note: Option<String>,
-    /// The name of its colour.
+    /// The name of its colour; `None` if it has none.
     pub color: Option<String>,
     /// Its start in the document's text, in Unicode scalar values.
     pub start_offset: i32,
-    /// Its end, likewise.
+    /// Its end in the document's text, in Unicode scalar values.
     pub end_offset: i32,
-    /// When it was created.
+    /// When the user created it.
     pub created_at: Timestamp,
 }
 
-/// An entry of a feed.
+/// An entry of a feed, with what the user did with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryRecord {
-    /// Its id.
+    /// Its id where it was exported; items of projects refer to it.
     pub id: Uuid,
-    /// Its feed.
+    /// The id of the feed that contains it.
     pub feed: Uuid,
     /// The digest of its key in the feed, in hexadecimal digits.
     pub key: String,
     /// The digest of the feed's last version of it, in hexadecimal digits.
     pub said: String,
-    /// The URL of its page.
+    /// The URL of its page, as the feed states it.
     pub url: String,
-    /// Its title in the feed.
+    /// Its title, as the feed states it.
     pub title: String,
-    /// Its author.
+    /// Its authors, separated by `; `.
     pub author: Option<String>,
-    /// Its summary.
+    /// Its summary in plain text, as the feed states it.
     pub summary: Option<String>,
     /// Whether the feed had all of its content.
     pub whole: bool,
-    /// The URL of its recording.
+    /// The URL of its recording; `None` if it has none.
     pub enclosure_url: Option<String>,
     /// The media type of the recording.
     pub enclosure_type: Option<String>,
     /// The length of the recording in bytes.
     pub enclosure_bytes: Option<i64>,
-    /// When it was published.
+    /// When it was published; `None` if the feed does not say.
     pub published_at: Option<Timestamp>,
-    /// The time by which entries are sorted.
+    /// The time by which entries are sorted: that of publication, but not later than that of receipt.
     pub sorted_at: Timestamp,
-    /// When it was received.
+    /// When the service received it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// Whether it was read.
+    /// Whether the user has read it.
     pub read: bool,
-    /// Whether it is starred.
+    /// Whether the user starred it.
     pub starred: bool,
     /// The bookmark with its document, if it was saved.
     pub bookmark: Option<Uuid>,
@@ -302,66 +303,66 @@ pub struct EntryRecord {
     pub text: Option<DocumentRecord>,
 }
 
-/// A project.
+/// A project of the user; what is in it are records of their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectRecord {
-    /// Its id.
+    /// Its id where it was exported; decisions, notes and items refer to it.
     pub id: Uuid,
-    /// Its name.
+    /// Its name, as the user gave it.
     pub name: String,
-    /// Its description.
+    /// Its description; `None` if it has none.
     pub description: Option<String>,
-    /// The instructions for assistants.
+    /// The user's instructions for assistants that work on it.
     pub instructions: String,
-    /// Its status.
+    /// Whether it is active or archived.
     pub status: ProjectStatus,
-    /// When it was created.
+    /// When the user created it.
     pub created_at: Timestamp,
     /// When it, or anything in it, was last changed.
     pub updated_at: Timestamp,
 }
 
-/// A decision of a project.
+/// A decision that is recorded in a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionRecord {
-    /// Its id.
+    /// Its id where it was exported.
     pub id: Uuid,
-    /// Its project.
+    /// The id of the project that it belongs to.
     pub project: Uuid,
-    /// Its title.
+    /// Its title, which names what is decided.
     pub title: String,
-    /// Its text.
+    /// Its text, as the user or an assistant wrote it.
     pub body: String,
-    /// Its status.
+    /// Whether it is proposed, in force or rejected.
     pub status: DecisionStatus,
-    /// When it was decided.
+    /// When it was decided; `None` if that is open.
     pub decided_at: Option<Timestamp>,
-    /// When it was created.
+    /// When it was recorded in the project.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// When it was last changed; `None` in exports of earlier versions.
     #[serde(default)]
     pub updated_at: Option<Timestamp>,
 }
 
-/// A note of a project.
+/// A note that is written in a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NoteRecord {
-    /// Its id.
+    /// Its id where it was exported; items refer to it.
     pub id: Uuid,
-    /// Its project.
+    /// The id of the project that it belongs to.
     pub project: Uuid,
-    /// Its title.
+    /// Its title, in one line.
     pub title: String,
-    /// Its text, as Markdown.
+    /// Its text, which is written in Markdown.
     pub body: String,
-    /// Whether it is pinned.
+    /// Whether the user pinned it in the project.
     pub pinned: bool,
-    /// When it was created.
+    /// When the user or an assistant wrote it.
     pub created_at: Timestamp,
-    /// When it was last changed; earlier versions did not export it.
+    /// When it was last changed; `None` in exports of earlier versions, which did not write it.
     #[serde(default)]
     pub updated_at: Option<Timestamp>,
 }
@@ -370,19 +371,19 @@ pub struct NoteRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectItemRecord {
-    /// Its id.
+    /// Its id where it was exported.
     pub id: Uuid,
-    /// Its project.
+    /// The id of the project that contains it.
     pub project: Uuid,
     /// The bookmark, highlight, note or entry; for a note on a bookmark, that bookmark.
     pub thing: Uuid,
     /// The kind of the item as the user added it: an item that was added by its URL is a bookmark too.
     #[serde(default)]
     pub named: Option<ItemKind>,
-    /// Its role in the project.
+    /// The role that it has in the project.
     pub role: ItemRole,
-    /// Whether it is pinned.
+    /// Whether the user pinned it in the project.
     pub pinned: bool,
-    /// When it was added.
+    /// When it was added to the project.
     pub added_at: Timestamp,
 }

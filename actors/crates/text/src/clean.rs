@@ -3,7 +3,8 @@
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// Normalises text that a user wrote to NFC (contract.md, section 11: nothing else is changed).
+/// Normalises text that a user wrote to NFC. Nothing else is changed (contract.md, section 11), so white space and line endings
+/// stay as they were sent.
 pub fn normalize_input(text: &str) -> String {
     text.nfc().collect()
 }
@@ -20,6 +21,7 @@ pub fn clean(text: &str) -> String {
     let cleaned = std::iter::from_fn(move || {
         loop {
             match chars.next()? {
+                // CRLF is one line ending: the line feed that follows is returned in the next round.
                 '\r' if chars.peek() == Some(&'\n') => {}
                 ending if is_line_ending(ending) => return Some('\n'),
                 '\t' => return Some('\t'),
@@ -34,42 +36,48 @@ pub fn clean(text: &str) -> String {
 
 /// Reduces an untrusted name to one line, without characters that are invisible or reorder text.
 pub fn one_line(name: &str) -> String {
+    // `clean` comes first: it turns all line endings into line feeds, which are then joined like other white space.
     let plain: String = clean(name).chars().filter(|c| !is_invisible(*c)).collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns whether a character is invisible and hides, joins or reorders the text around it.
 fn is_invisible(c: char) -> bool {
+    // Besides format characters these are letters and signs that are drawn as nothing, such as the Hangul fillers
+    // and the blank Braille pattern.
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' | '\u{e0000}'..='\u{e007f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Returns whether a character is a control character, ends a line or a paragraph, or changes the direction of the text around it
-/// (UAX #9, section 2).
+/// Returns whether a character is a control character, ends a line or a paragraph, or changes the direction of the text around
+/// it (UAX #9, section 2).
 pub fn is_control_or_bidi(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns whether a character can make one name look like another: a control character, the end of a line or a paragraph, a format
-/// character (general category Cf), or another invisible character.
+/// character (general category Cf), or another invisible character. Names of keys and e-mail addresses refuse them.
 pub fn is_deceptive(c: char) -> bool {
     is_control_or_bidi(c) || is_invisible(c) || is_other_format(c)
 }
 
-/// Returns whether a character is the zero width joiner or non-joiner, which are deceptive, but belong to words of Persian and of Indic
-/// languages, and to emoji.
+/// Returns whether a character is the zero width joiner or non-joiner, which are deceptive, but belong to words of Persian and of
+/// Indic languages, and to emoji.
 pub fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
 /// Returns whether a character is a format character that [`is_control_or_bidi`] and [`is_invisible`] do not cover (Unicode 17).
 fn is_other_format(c: char) -> bool {
+    // The standard library has no test of the general category, and the list changes only with a version of Unicode.
     matches!(c, '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}')
 }
 
 /// Returns whether a text needs no change, which is the case for most text of the web.
 fn is_clean(text: &str) -> bool {
     let plain = text.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control());
+    // The quick check returns `Maybe` for some text that is in NFC. Such text is normalised for
+    // nothing, which does no harm.
     plain && (text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes)
 }
 

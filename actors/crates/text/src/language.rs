@@ -15,6 +15,7 @@ const MIN_WEIGHT: usize = 20;
 /// several share gets the code of the most similar of them.
 pub fn language(text: &str) -> Option<&'static str> {
     let sample = head(text, SAMPLE_CHARS);
+    // The script decides first: it is certain where whichlang guesses, and three scripts have one common language.
     let script = Script::of(sample)?;
     match script {
         Script::Greek => Some("el"),
@@ -22,6 +23,8 @@ pub fn language(text: &str) -> Option<&'static str> {
         Script::Thai => Some("th"),
         Script::Latin | Script::Cyrillic | Script::Arabic | Script::Devanagari | Script::EastAsian => {
             let (code, usual_script) = code(whichlang::detect_language(sample));
+            // whichlang always names one of its languages, also for a language that it does not know. A result in
+            // another script than the text is wrong for certain.
             (usual_script == script).then_some(code)
         }
     }
@@ -83,6 +86,7 @@ impl Script {
 
     fn contains(self, c: char) -> bool {
         match self {
+            // Digits, signs and emoji belong to no script, so text without letters has no language.
             Self::Latin => c.is_ascii_alphabetic() || matches!(c, 'À'..='ɏ' | 'Ḁ'..='ỿ'),
             Self::Greek => matches!(c, 'Ͱ'..='Ͽ' | 'ἀ'..='῾'),
             Self::Cyrillic => matches!(c, 'Ѐ'..='ԯ'),
@@ -91,6 +95,8 @@ impl Script {
             Self::Devanagari => matches!(c, '\u{900}'..='\u{97f}'),
             Self::Thai => matches!(c, '\u{e01}'..='\u{e5b}'),
             Self::EastAsian => {
+                // One script for Chinese, Japanese and Korean: Japanese mixes kana with ideographs, and
+                // whichlang tells the three apart.
                 matches!(c, 'ぁ'..='ヿ' | '㐀'..='鿿' | '가'..='힣' | '\u{20000}'..='\u{323af}')
             }
         }
@@ -98,6 +104,7 @@ impl Script {
 
     fn weight(self) -> usize {
         match self {
+            // An ideograph or a syllable says about as much as three letters, so a short Chinese title is enough.
             Self::EastAsian => 3,
             Self::Latin
             | Self::Greek

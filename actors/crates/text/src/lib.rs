@@ -39,8 +39,8 @@ pub fn char_count(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Returns the number of words of a text, by the word boundaries of UAX #29. In scripts without spaces each character counts as a
-/// word.
+/// Returns the number of words of a text, by the word boundaries of UAX #29. In scripts without spaces each
+/// character counts as a word.
 pub fn word_count(text: &str) -> usize {
     text.unicode_words().count()
 }
@@ -51,8 +51,8 @@ pub fn slice_chars(text: &str, start: usize, end: usize) -> Option<&str> {
     rest.get(..byte_of(rest, end.checked_sub(start)?)?)
 }
 
-/// Returns the longest prefix of `text` of at most `max_chars` scalar values that does not split a grapheme cluster. Empty if the first
-/// cluster alone is longer.
+/// Returns the longest prefix of `text` of at most `max_chars` scalar values that does not split a grapheme cluster. Empty if the
+/// first cluster alone is longer.
 pub fn cut(text: &str, max_chars: usize) -> String {
     head(text, max_chars).to_owned()
 }
@@ -63,8 +63,8 @@ pub fn head(text: &str, max_chars: usize) -> &str {
     text.get(..cluster_floor(text, bytes)).unwrap_or_default()
 }
 
-/// Returns the word boundaries of UAX #29 that do not lie within a grapheme cluster: ascending byte offsets, without 0, with the length
-/// of the text.
+/// Returns the word boundaries of UAX #29 that do not lie within a grapheme cluster: ascending byte offsets, without 0, with
+/// the length of the text.
 pub fn word_bounds(text: &str) -> impl Iterator<Item = usize> {
     // The two rules differ for some scripts (Thai vowels, prepended marks): a word may end within a cluster.
     // Both are iterated in parallel, because a test of a single offset may look back without limit.
@@ -85,7 +85,8 @@ pub fn is_cluster_bound(text: &str, at: usize) -> bool {
 fn byte_of(text: &str, index: usize) -> Option<usize> {
     let Some(last) = index.checked_sub(1) else { return Some(0) };
     let mut chars = text.chars();
-    chars.nth(last)?; // skips whole blocks of bytes: about 10 GB/s
+    // The iterator skips whole blocks of bytes: about 10 GB/s.
+    chars.nth(last)?;
     Some(text.len() - chars.as_str().len())
 }
 
@@ -94,9 +95,11 @@ fn cluster_floor(text: &str, at: usize) -> usize {
     if at >= text.len() {
         return text.len();
     }
+    // `prev_boundary` returns a boundary before `at` even if `at` is one itself.
     if is_cluster_bound(text, at) {
         return at;
     }
+    // The cursor fails only if it is given a part of the text. It has all of it, so the fallback is never taken.
     GraphemeCursor::new(at, text.len(), true).prev_boundary(text, 0).ok().flatten().unwrap_or(0)
 }
 

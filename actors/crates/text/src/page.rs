@@ -11,7 +11,7 @@ pub struct Page<'a> {
     pub text: &'a str,
     /// The requested offset in scalar values, even if it is past the end.
     pub offset: usize,
-    /// Offset of the next page; `None` after the last.
+    /// Offset of the next page, in scalar values; `None` if this page ends the text or is empty.
     pub next_offset: Option<usize>,
     /// Number of scalar values of the whole text.
     pub total_chars: usize,
@@ -30,7 +30,7 @@ pub fn page(text: &str, offset: usize, max_chars: usize) -> Page<'_> {
 pub struct Window<'a> {
     /// The part. It begins and ends between grapheme clusters.
     pub text: &'a str,
-    /// Its offset in the whole text, in scalar values.
+    /// Its offset in the whole text, in scalar values; what is before it is not loaded.
     pub offset: usize,
     /// Number of scalar values of the whole text.
     pub total_chars: usize,
@@ -43,6 +43,8 @@ impl<'a> Window<'a> {
         let from = offset.checked_sub(self.offset).and_then(|skip| byte_of(self.text, skip));
         let text = from.map_or("", |from| page_text(self.text, from, max_chars));
         let end = offset.saturating_add(char_count(text));
+        // An empty page has no next one, even within the text: a client that follows `next_offset` would
+        // request it again without end.
         let more = !text.is_empty() && end < self.total_chars;
         Page { text, offset, next_offset: more.then_some(end), total_chars: self.total_chars }
     }
@@ -54,6 +56,7 @@ pub fn segments(text: &str, size: usize) -> impl Iterator<Item = (usize, &str)> 
     let (mut rest, mut offset) = (text, 0);
     std::iter::from_fn(move || {
         let segment = page_text(rest, 0, size);
+        // At the end of the text both the segment and the rest are empty, and the last line ends the iteration.
         rest = rest.get(segment.len()..)?;
         let from = offset;
         offset += char_count(segment);
@@ -66,6 +69,8 @@ pub fn segments(text: &str, size: usize) -> impl Iterator<Item = (usize, &str)> 
 fn page_text(text: &str, from: usize, max_chars: usize) -> &str {
     let rest = text.get(from..).unwrap_or_default();
     let Some(bytes) = byte_of(rest, max_chars) else { return rest };
+    // The boundary is searched in the whole text, not in `rest`: `from` may lie within a cluster, and a cluster that
+    // is cut off at its start has other boundaries (flags are pairs of letters).
     let end = match cluster_floor(text, from + bytes) {
         end if end > from => end,
         _ => next_bound(text, from),
@@ -100,7 +105,7 @@ mod tests {
         assert_eq!(read("👩‍👩‍👧‍👦é👩‍👩‍👧‍👦", 3), ["👩‍👩‍👧‍👦", "é", "👩‍👩‍👧‍👦"]);
     }
 
-    /// Threat table (row J3).
+    /// Threat table (row J3): a client may send any offset.
     #[test]
     fn offset_within_a_cluster_is_used_unchanged() {
         assert_eq!(page("e\u{301}x", 1, 5).text, "\u{301}x");
@@ -148,7 +153,7 @@ mod tests {
             }
         }
 
-        /// Threat table (row J3).
+        /// Threat table (row J3): a client may send any offset.
         #[test]
         fn any_offset_and_size_give_a_page(text in any::<String>(), offset in 0usize..60, size in 1usize..60) {
             let page = page(&text, offset, size);

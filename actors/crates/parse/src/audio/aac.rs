@@ -10,7 +10,7 @@ use super::downmix::Downmixer;
 /// The profile of streams that do not tell theirs: low complexity.
 const LOW_COMPLEXITY: u8 = 2;
 
-/// A decoder of AAC.
+/// A decoder of AAC in any profile and with any number of channels that the standard names.
 pub struct Aac {
     decoder: AacDecoder,
     mixer: Downmixer,
@@ -19,6 +19,8 @@ pub struct Aac {
 impl Aac {
     /// Reads the configuration of the track; without one, rate and channels come from the stream.
     pub fn new(params: &AudioCodecParameters) -> Option<Self> {
+        // Files state a configuration; a bare stream (ADTS) has only what the container's reader
+        // found in its first frame.
         let decoder = match params.extra_data.as_deref() {
             Some(config) => AacDecoder::with_config_bytes(config).ok()?,
             None => AacDecoder::with_config(AudioSpecificConfig {
@@ -30,9 +32,10 @@ impl Aac {
         Some(Self { decoder, mixer: Downmixer::default() })
     }
 
-    /// Decodes a packet and adds it to `mono`; the rate of its samples.
+    /// Decodes a packet and appends its samples to `mono`. Returns their rate in samples a second.
     pub fn decode(&mut self, packet: &Packet, mono: &mut Vec<f32>) -> Result<u32, DecodeFault> {
         let decoded = self.decoder.decode(&packet.data, None).map_err(|_| DecodeFault::Packet)?;
+        // A configuration that states such a rate holds for the whole track, so later packets need not be tried.
         if !(1..=MAX_SAMPLE_RATE).contains(&decoded.sample_rate) || decoded.channels == 0 {
             return Err(DecodeFault::Track);
         }

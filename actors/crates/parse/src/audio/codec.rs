@@ -13,17 +13,18 @@ use super::opus::Opus;
 
 /// A decoder of one track.
 pub enum Codec {
-    /// One of symphonia's.
+    /// One of symphonia's, with the mixer to one channel.
     Symphonia(Box<dyn AudioDecoder>, Downmixer),
-    /// Opus.
+    /// Opus, which symphonia does not decode.
     Opus(Box<Opus>),
-    /// AAC.
+    /// AAC, of which symphonia decodes only one profile in one or two channels.
     Aac(Box<Aac>),
 }
 
 impl Codec {
     /// Returns a decoder for a track with these parameters; `None` if its codec is not supported.
     pub fn for_track(params: &AudioCodecParameters, base: Option<TimeBase>) -> Option<Self> {
+        // Before symphonia's own decoders: it has one for AAC, which refuses surround and high efficiency.
         match params.codec {
             CODEC_ID_OPUS => return Opus::new(params, base).map(|opus| Self::Opus(Box::new(opus))),
             CODEC_ID_AAC => return Aac::new(params).map(|aac| Self::Aac(Box::new(aac))),
@@ -53,6 +54,7 @@ fn decode_symphonia(
 ) -> Result<u32, DecodeFault> {
     let decoded = match decoder.decode(packet) {
         Ok(decoded) => decoded,
+        // A damaged packet costs only itself: the next one may be whole.
         Err(Error::DecodeError(_) | Error::IoError(_) | Error::ResetRequired) => {
             return Err(DecodeFault::Packet);
         }

@@ -5,7 +5,7 @@ pub const MAX_SAMPLE_RATE: u32 = 384_000;
 
 /// Why a packet could not be decoded.
 pub enum DecodeFault {
-    /// This packet is damaged.
+    /// This packet is damaged; the next one may be whole.
     Packet,
     /// No later packet of the track can be decoded either.
     Track,

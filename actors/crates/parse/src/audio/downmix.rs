@@ -20,18 +20,20 @@ impl Downmixer {
         let frames = || interleaved.chunks_exact(channels);
         #[expect(clippy::cast_precision_loss, reason = "a few channels")]
         let share = 1.0 / channels as f32;
-        let mean = |frame: &[f32]| frame.iter().copied().map(sound).sum::<f32>() * share;
-        let powers: Vec<f32> =
-            (0..channels).map(|channel| frames().map(|frame| one(frame, channel).powi(2)).sum()).collect();
+        let mean = |frame: &[f32]| frame.iter().copied().map(bounded).sum::<f32>() * share;
+        let powers: Vec<f32> = (0..channels)
+            .map(|channel| frames().map(|frame| sample_of(frame, channel).powi(2)).sum())
+            .collect();
         let power = powers.iter().sum::<f32>() * share;
         let together = frames().map(|frame| mean(frame).powi(2)).sum::<f32>();
+        // Two thresholds: with one, a share near it would switch between both ways from packet to packet.
         self.dominant = match self.dominant {
             Some(dominant) if together < power * RECOVERY_SHARE => Some(dominant),
             None if together < power * CANCELLATION_SHARE => loudest(&powers),
             Some(_) | None => None,
         };
         match self.dominant {
-            Some(dominant) => mono.extend(frames().map(|frame| one(frame, dominant))),
+            Some(dominant) => mono.extend(frames().map(|frame| sample_of(frame, dominant))),
             None => mono.extend(frames().map(mean)),
         }
     }
@@ -39,15 +41,17 @@ impl Downmixer {
 
 /// Returns the first channel that is about as loud as the loudest.
 fn loudest(powers: &[f32]) -> Option<usize> {
-    let most = powers.iter().copied().max_by(f32::total_cmp)?;
-    powers.iter().position(|power| *power >= most * 0.5)
+    let greatest = powers.iter().copied().max_by(f32::total_cmp)?;
+    // The first rather than the loudest, so that nearly equal channels give the same one in every packet.
+    powers.iter().position(|power| *power >= greatest * 0.5)
 }
 
-fn one(frame: &[f32], channel: usize) -> f32 {
-    frame.get(channel).copied().map_or(0.0, sound)
+fn sample_of(frame: &[f32], channel: usize) -> f32 {
+    frame.get(channel).copied().map_or(0.0, bounded)
 }
 
-fn sound(sample: f32) -> f32 {
+fn bounded(sample: f32) -> f32 {
+    // A single NaN of a broken decoder would make the whole mean, and the resampler after it, NaN.
     if sample.is_finite() { sample.clamp(-1.0, 1.0) } else { 0.0 }
 }
 
@@ -74,9 +78,9 @@ mod tests {
         for other in [-1.0_f32, -0.98, -0.9, -0.75] {
             let packet = |left: f32| [left, left * other, -left, -left * other];
             // Louder on the other side for a moment.
-            let turned = [0.3 * other, 0.3, -0.3 * other, -0.3];
-            let heard = [0.5, -0.5, 0.3 * other, -0.3 * other];
-            assert_eq!(mixed(&[&packet(0.5), &turned], 2), heard, "{other}");
+            let swapped = [0.3 * other, 0.3, -0.3 * other, -0.3];
+            let expected = [0.5, -0.5, 0.3 * other, -0.3 * other];
+            assert_eq!(mixed(&[&packet(0.5), &swapped], 2), expected, "{other}");
         }
         assert_eq!(mixed(&[&[0.0, 0.0]], 2), [0.0]);
         // Once the channels no longer cancel each other out, all are mixed again.

@@ -18,15 +18,15 @@ use serde::{Deserialize, Serialize};
 
 pub use recording::Recording;
 
-/// Samples of a second: the rate of speech models.
+/// Samples a second of everything that is decoded: the rate of speech models.
 pub const SAMPLE_RATE: u32 = 16_000;
 
-/// The metadata of a recording.
+/// What the file of a recording states about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AudioMetadata {
-    /// Its name, in one line of at most [`MAX_NAME_CHARS`] characters.
+    /// Its title, in one line of at most [`MAX_NAME_CHARS`] characters; `None` if the file states none.
     pub title: Option<String>,
-    /// Its artist, likewise.
+    /// Its artist, in one line of the same length.
     pub author: Option<String>,
     /// The number of its audio tracks; one of them is decoded.
     pub tracks: usize,
@@ -39,13 +39,13 @@ pub const MAX_NAME_CHARS: usize = 300;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum AudioError {
-    /// The container is not supported.
+    /// The container is not supported, or the file is no recording at all.
     #[error("this kind of audio or video file is not supported")]
     UnknownContainer,
     /// A video without an audio track.
     #[error("the file has no audio track")]
     NoAudioTrack,
-    /// The codec is not supported.
+    /// No audio track has a codec that is supported.
     #[error("the audio codec of the file is not supported")]
     UnknownCodec,
     /// The container or the codec is supported, but the bytes are malformed.

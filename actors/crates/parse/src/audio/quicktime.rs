@@ -22,10 +22,11 @@ pub struct MovieAtom(Vec<u8>);
 impl MovieAtom {
     /// Reads the atom, if there is one, and restores the position of the file.
     pub fn read(mut file: &File) -> Option<Self> {
-        let place = file.stream_position().ok()?;
-        let film = read_movie(file);
-        file.seek(SeekFrom::Start(place)).ok()?;
-        film.map(Self)
+        // The container's reader reads from the same open file, so its position must not change.
+        let position = file.stream_position().ok()?;
+        let movie = read_movie(file);
+        file.seek(SeekFrom::Start(position)).ok()?;
+        movie.map(Self)
     }
 
     /// Returns the ALAC configuration of a track; `None` if its codec is not ALAC.
@@ -34,6 +35,7 @@ impl MovieAtom {
         let track = atoms(&self.0).find(|(name, body)| name == b"trak" && of_track(body))?.1;
         let path: [&[u8; 4]; 4] = [b"mdia", b"minf", b"stbl", b"stsd"];
         let described = path.into_iter().try_fold(track, |body, name| within(body, name))?;
+        // Behind version, flags and the number of descriptions.
         let sound = within(described.get(8..)?, b"alac")?;
         let more = match u16::from_be_bytes(sound.get(8..10)?.try_into().ok()?) {
             1 => VERSION_1_EXTRA_BYTES,
@@ -41,6 +43,7 @@ impl MovieAtom {
             _ => 0,
         };
         let parts = sound.get(SAMPLE_ENTRY_BYTES + more..)?;
+        // QuickTime puts the configuration into a `wave` atom, MP4 directly behind the description.
         let parts = within(parts, b"wave").unwrap_or(parts);
         Some(within(parts, b"alac")?.get(VERSION_AND_FLAGS_BYTES..)?.to_vec())
     }
@@ -49,6 +52,7 @@ impl MovieAtom {
 /// Returns the body of the `moov` atom.
 fn read_movie(mut file: &File) -> Option<Vec<u8>> {
     let mut at = 0;
+    // A crafted file of tiny atoms would otherwise be read eight bytes at a time to its end.
     for _ in 0..MAX_ATOMS {
         file.seek(SeekFrom::Start(at)).ok()?;
         let mut head = [0; 16];
@@ -63,11 +67,12 @@ fn read_movie(mut file: &File) -> Option<Vec<u8>> {
             0 => (MAX_MOVIE_BYTES, 8),
             size => (u64::from(size), 8),
         };
+        // An atom shorter than its own header would keep the loop in its place.
         let body = size.checked_sub(begins)?;
         if name == b"moov" {
-            let mut film = Vec::new();
-            file.take(body.min(MAX_MOVIE_BYTES)).read_to_end(&mut film).ok()?;
-            return Some(film);
+            let mut movie = Vec::new();
+            file.take(body.min(MAX_MOVIE_BYTES)).read_to_end(&mut movie).ok()?;
+            return Some(movie);
         }
         at = at.checked_add(size)?;
     }
@@ -89,7 +94,7 @@ fn within<'a>(body: &'a [u8], name: &[u8; 4]) -> Option<&'a [u8]> {
     atoms(body).find(|(found, _)| found == name).map(|(_, body)| body)
 }
 
-/// Behind version, flags and two times, which are longer in version 1.
+/// Returns the id of a track, which is behind version, flags and two times. The times are longer in version 1.
 fn track_id(head: &[u8]) -> Option<u32> {
     let times = if *head.first()? == 1 { 16 } else { 8 };
     Some(u32::from_be_bytes(*head.get(VERSION_AND_FLAGS_BYTES + times..)?.first_chunk()?))
@@ -112,15 +117,15 @@ mod tests {
         fn mutated_movie_has_a_configuration_or_none(
             changes in prop::collection::vec((any::<usize>(), any::<u8>()), 0..8),
         ) {
-            let mut film = include_bytes!("samples/film-alac.mov").to_vec();
+            let mut movie = include_bytes!("samples/film-alac.mov").to_vec();
             for (place, byte) in changes {
-                let place = place % film.len();
-                film[place] = byte;
+                let place = place % movie.len();
+                movie[place] = byte;
             }
-            let Some((_, moov)) = atoms(&film).find(|(name, _)| name == b"moov") else { return Ok(()) };
-            let film = MovieAtom(moov.to_vec());
+            let Some((_, moov)) = atoms(&movie).find(|(name, _)| name == b"moov") else { return Ok(()) };
+            let movie = MovieAtom(moov.to_vec());
             for track in 0..4 {
-                film.alac(track);
+                movie.alac(track);
             }
         }
     }
@@ -128,12 +133,12 @@ mod tests {
     #[test]
     fn configuration_of_the_audio_track_is_found() {
         let place = concat!(env!("CARGO_MANIFEST_DIR"), "/src/audio/samples/film-alac.mov");
-        let film = MovieAtom::read(&File::open(place).unwrap()).unwrap();
+        let movie = MovieAtom::read(&File::open(place).unwrap()).unwrap();
 
         // 4,096 samples a packet, 16 bits, two channels, 44.1 kHz.
-        let config = film.alac(2).unwrap();
+        let config = movie.alac(2).unwrap();
         assert_eq!((&config[..4], config[5], config[9]), (&[0, 0, 16, 0][..], 16, 2));
         assert_eq!(config[20..24], [0, 0, 0xac, 0x44]);
-        assert_eq!((film.alac(1), film.alac(9)), (None, None));
+        assert_eq!((movie.alac(1), movie.alac(9)), (None, None));
     }
 }

@@ -45,19 +45,22 @@ pub struct Recording {
     base: Option<TimeBase>,
     codec: Codec,
     length: Option<TrackLength>,
-    /// The end of the last packet of any track, by the file's clock, and the time bases of all tracks.
+    /// The latest start of a packet of another track, by the file's clock.
     until: f64,
+    /// The time bases of all tracks, by the ids of the tracks.
     bases: Vec<(u32, TimeBase)>,
     bytes_read: Arc<AtomicU64>,
     bytes: u64,
     resampler: Option<(u32, Resampler)>,
     mono: Vec<f32>,
-    /// Seconds of the timeline that were decoded, and the seconds that the file's clock is ahead of it.
+    /// Seconds of the timeline that were decoded.
     position: f64,
+    /// Seconds that the file's clock is ahead of the timeline.
     ahead: f64,
     faults: u32,
-    /// Seconds that silence replaced behind a fault; whether there was a fault.
+    /// Seconds that silence replaced behind a fault.
     lost_seconds: f64,
+    /// Whether there was a fault since the last packet that was decoded.
     faulty: bool,
     ended: bool,
     is_aborted: bool,
@@ -67,30 +70,32 @@ impl Recording {
     /// Finds the container, and the track to decode: the default one, else the first that can be decoded.
     ///
     /// # Errors
-    /// [`AudioError`].
+    /// The [`AudioError`] that says why no track of the file can be decoded.
     pub fn open(file: File) -> Result<Self, AudioError> {
+        // Before the probe, which would find frames of MPEG audio in such a file and decode noise.
         if is_unsupported(&file) {
             return Err(AudioError::UnknownContainer);
         }
         let bytes = file.metadata().map_or(0, |found| found.len());
         let read = Arc::new(AtomicU64::new(0));
-        let again = file.try_clone().map_err(|_| AudioError::Damaged)?;
-        let probed = probe(file, bytes, &read, true).or_else(|error| match again.try_clone() {
+        let duplicate = file.try_clone().map_err(|_| AudioError::Damaged)?;
+        let probed = probe(file, bytes, &read, true).or_else(|error| match duplicate.try_clone() {
             // Containers have an index at either end. A truncated file has at most one, so it is read sequentially.
-            Ok(cut) if has_known_signature(&again) => probe(cut, bytes, &read, false),
+            Ok(cut) if has_known_signature(&duplicate) => probe(cut, bytes, &read, false),
             Ok(_) | Err(_) => Err(error),
         });
         let format = probed.map_err(|error| match error {
-            Error::Unsupported(_) if !has_known_signature(&again) => AudioError::UnknownContainer,
+            // A file with the signature of a supported container is damaged, whatever the probe calls it.
+            Error::Unsupported(_) if !has_known_signature(&duplicate) => AudioError::UnknownContainer,
             Error::Unsupported(_) | Error::IoError(_) | Error::DecodeError(_) | Error::LimitError(_) | _ => {
                 AudioError::Damaged
             }
         })?;
-        let (track, base, codec, length) = select_track(&*format, &again)?;
+        let (track, base, codec, length) = select_track(&*format, &duplicate)?;
         let bases = format.tracks().iter().filter_map(|track| Some((track.id, track.time_base?))).collect();
         Ok(Self {
             format,
-            file: again,
+            file: duplicate,
             track,
             base,
             codec,
@@ -137,7 +142,7 @@ impl Recording {
         }
     }
 
-    /// Ends decoding here, after a failure. Returns whether anything was decoded before.
+    /// Ends decoding here, after a failure of the decoder. Returns whether anything was decoded before.
     pub fn abort(&mut self) -> bool {
         (self.ended, self.is_aborted) = (true, true);
         self.position > 0.0
@@ -154,16 +159,17 @@ impl Recording {
         (self.bytes_read.load(Ordering::Relaxed) as f64 / self.bytes.max(1) as f64).min(1.0)
     }
 
-    /// Seconds that could not be decoded, as far as is known: those behind faults, and at the end those that are missing of the
-    /// length that the file states. (For MPEG streams without a container that length is an estimate, and is ignored.) A video may
-    /// be longer than its audio: if the length is the video's, what its other tracks have is not missing.
+    /// Returns the seconds that could not be decoded, as far as is known: those behind faults, and at the end those that are
+    /// missing of the length that the file states. A video may be longer than its audio: if the length is the video's, what its
+    /// other tracks have is not missing.
     pub fn lost_seconds(&self) -> f64 {
-        let guessed = matches!(self.format.format_info().format, FORMAT_ID_MP3 | FORMAT_ID_ADTS);
-        let there = |length: &TrackLength| {
+        // For MPEG streams without a container the length is an estimate.
+        let is_estimate = matches!(self.format.format_info().format, FORMAT_ID_MP3 | FORMAT_ID_ADTS);
+        let available = |length: &TrackLength| {
             if length.is_of_file { self.position.max(self.until) } else { self.position }
         };
-        let told = self.length.filter(|_| self.ended && !guessed);
-        let missing = told.map_or(0.0, |length| length.seconds - there(&length));
+        let stated = self.length.filter(|_| self.ended && !is_estimate);
+        let missing = stated.map_or(0.0, |length| length.seconds - available(&length));
         self.lost_seconds + missing.max(0.0)
     }
 
@@ -175,6 +181,7 @@ impl Recording {
         while samples.len() < most && !self.ended {
             match self.format.next_packet() {
                 Ok(Some(packet)) if packet.track_id == self.track => self.decode_packet(&packet, samples)?,
+                // Packets of other tracks are not decoded, but they show how long the file is.
                 Ok(Some(packet)) => self.note_position(&packet),
                 Ok(None) => self.end(samples),
                 // One stream after the other in one file.
@@ -202,8 +209,10 @@ impl Recording {
             }
             Err(DecodeFault::Packet | DecodeFault::Track) => return Err(AudioError::Damaged),
         };
+        // Only faults in a row count: a long recording may have many damaged packets and still be of use.
         self.faults = 0;
         self.fill_gap(packet, samples);
+        // The rate may change within a track, so it is taken from each packet.
         if self.resampler.as_ref().is_none_or(|(from, _)| *from != rate) {
             self.flush(samples);
             self.resampler = Some((rate, Resampler::new(rate, SAMPLE_RATE)));
@@ -229,6 +238,7 @@ impl Recording {
         let Some(base) = self.base else { return };
         let at = seconds(packet.pts.get(), base) - self.ahead;
         let gap = at - self.position;
+        // The clock of a stream that is cut together starts anew; silence of that length would be wrong.
         if gap.abs() > MAX_GAP_SECONDS {
             self.ahead += gap;
         } else if gap > MIN_GAP_SECONDS {
@@ -237,6 +247,7 @@ impl Recording {
             let silence = (gap * f64::from(SAMPLE_RATE)).round() as usize;
             samples.resize(samples.len() + silence, 0.0);
             self.position += gap;
+            // A gap without a fault before it is a pause in the track, not a loss.
             self.lost_seconds += if self.faulty { gap } else { 0.0 };
         }
         self.faulty = false;
@@ -261,6 +272,7 @@ impl Recording {
     fn restart(&mut self, samples: &mut Vec<f32>) -> Result<(), AudioError> {
         self.flush(samples);
         (self.track, self.base, self.codec, _) = select_track(&*self.format, &self.file)?;
+        // The clock of the next stream starts at zero, while the timeline goes on.
         self.ahead = -self.position;
         Ok(())
     }
@@ -286,9 +298,9 @@ fn is_unsupported(mut file: &File) -> bool {
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read(&mut head));
     let stream = [0, TS_PACKET_BYTES, 2 * TS_PACKET_BYTES].iter().all(|at| head.get(*at) == Some(&0x47));
     // Flash, MPEG's program stream, the Advanced Systems Format.
-    let marks: [&[u8]; 4] =
+    let signatures: [&[u8]; 4] =
         [b"FLV\x01", b"\x00\x00\x01\xba", b"\x00\x00\x01\xb3", b"\x30\x26\xb2\x75\x8e\x66\xcf\x11"];
-    read.is_ok() && (stream || marks.iter().any(|mark| head.starts_with(mark)))
+    read.is_ok() && (stream || signatures.iter().any(|mark| head.starts_with(mark)))
 }
 
 /// Returns whether a file that could not be opened begins like a supported one: the rest is missing, or damaged.
@@ -297,8 +309,9 @@ fn has_known_signature(mut file: &File) -> bool {
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read(&mut head));
     let begins = |at: usize, sign: &[u8]| head.get(at..).is_some_and(|rest| rest.starts_with(sign));
     let wave = begins(0, b"RIFF") && begins(8, b"WAVE");
-    let signs: [(usize, &[u8]); 4] = [(4, b"ftyp"), (0, b"\x1a\x45\xdf\xa3"), (0, b"OggS"), (0, b"fLaC")];
-    read.is_ok() && (wave || signs.into_iter().any(|(at, sign)| begins(at, sign)))
+    let signatures: [(usize, &[u8]); 4] =
+        [(4, b"ftyp"), (0, b"\x1a\x45\xdf\xa3"), (0, b"OggS"), (0, b"fLaC")];
+    read.is_ok() && (wave || signatures.into_iter().any(|(at, sign)| begins(at, sign)))
 }
 
 /// The length of a recording, as its file states it.
@@ -312,13 +325,15 @@ struct TrackLength {
 type SelectedTrack = (u32, Option<TimeBase>, Codec, Option<TrackLength>);
 
 fn select_track(format: &dyn FormatReader, file: &File) -> Result<SelectedTrack, AudioError> {
-    let (mut found, mut film) = (AudioError::NoAudioTrack, None);
+    let (mut found, mut movie) = (AudioError::NoAudioTrack, None);
+    // The default track comes twice, which costs one more try if it cannot be decoded.
     let usual = format.default_track(TrackType::Audio);
     for track in usual.into_iter().chain(format.tracks()) {
         let Some(CodecParameters::Audio(params)) = &track.codec_params else { continue };
+        // Only then the atoms are read, once for all tracks.
         let unnamed = params.codec == CODEC_ID_NULL_AUDIO;
-        let film = if unnamed { film.get_or_insert_with(|| MovieAtom::read(file)).as_ref() } else { None };
-        let known = film.and_then(|film| alac_params(params, film, track.id));
+        let movie = if unnamed { movie.get_or_insert_with(|| MovieAtom::read(file)).as_ref() } else { None };
+        let known = movie.and_then(|movie| alac_params(params, movie, track.id));
         match Codec::for_track(known.as_ref().unwrap_or(params), track.time_base) {
             Some(codec) => return Ok((track.id, track.time_base, codec, length(format, track))),
             None => found = AudioError::UnknownCodec,
@@ -327,15 +342,15 @@ fn select_track(format: &dyn FormatReader, file: &File) -> Result<SelectedTrack,
     Err(found)
 }
 
-/// A name as one line; `None` if it is blank.
+/// Returns a name as one line; `None` if it is blank.
 fn clean_name(tag: &str) -> Option<String> {
     let name = text::cut(&text::one_line(tag), MAX_NAME_CHARS);
     Some(name).filter(|name| !name.trim().is_empty())
 }
 
 /// Returns the parameters of an ALAC track whose codec the container's reader did not recognise.
-fn alac_params(params: &AudioCodecParameters, film: &MovieAtom, track: u32) -> Option<AudioCodecParameters> {
-    let config = film.alac(track)?;
+fn alac_params(params: &AudioCodecParameters, movie: &MovieAtom, track: u32) -> Option<AudioCodecParameters> {
+    let config = movie.alac(track)?;
     Some(AudioCodecParameters { codec: CODEC_ID_ALAC, extra_data: Some(config.into()), ..params.clone() })
 }
 
@@ -346,7 +361,7 @@ fn length(format: &dyn FormatReader, track: &Track) -> Option<TrackLength> {
     let about = format.media_info();
     let own = of(track.duration, track.time_base).map(|seconds| TrackLength { seconds, is_of_file: false });
     let all = || of(about.duration, about.time_base).map(|seconds| TrackLength { seconds, is_of_file: true });
-    own.or_else(all).filter(|told| told.seconds.is_finite() && told.seconds > 0.0)
+    own.or_else(all).filter(|stated| stated.seconds.is_finite() && stated.seconds > 0.0)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "times of recordings are small")]
@@ -354,12 +369,13 @@ fn seconds(ticks: i64, base: TimeBase) -> f64 {
     ticks as f64 * f64::from(base.numer.get()) / f64::from(base.denom.get())
 }
 
-/// A file that counts the bytes that were read.
+/// A file that counts the bytes that were read, and may hide that it can be searched.
 struct CountingFile {
     file: File,
     bytes: u64,
     at: u64,
     read: Arc<AtomicU64>,
+    /// A truncated file is read as a stream, because its index at the end is missing.
     seekable: bool,
 }
 
@@ -367,6 +383,7 @@ impl Read for CountingFile {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read(into)?;
         self.at += count as u64;
+        // Relaxed: the share is only shown.
         self.read.store(self.at, Ordering::Relaxed);
         Ok(count)
     }
@@ -374,6 +391,7 @@ impl Read for CountingFile {
 
 impl Seek for CountingFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        // Progress follows the position rather than the sum of all reads, because an index is read more than once.
         self.at = self.file.seek(to)?;
         Ok(self.at)
     }

@@ -25,17 +25,22 @@ pub struct Resampler {
 impl Resampler {
     /// Creates a resampler; both rates are at least 1.
     pub fn new(from: u32, to: u32) -> Self {
+        // A ratio of whole numbers: a step in floating point would add up to seconds over hours.
         let common = gcd(from, to).max(1);
         let (up, down) = ((to / common) as usize, (from / common) as usize);
+        // Below the lower of both rates: what the new rate cannot hold would come back as other tones.
         let cutoff = (f64::from(to) / f64::from(from)).min(1.0) * PASSBAND_SHARE;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "a small positive number"
         )]
+        // A multiple of half the lanes, so that the filter has no rest outside of the vectors.
         let half = ((ZERO_CROSSINGS / cutoff).ceil() as usize).next_multiple_of(LANES / 2);
         let width = 2 * half;
         let rows = (0..up).flat_map(|phase| row(phase as f64 / up as f64, half, cutoff)).collect();
+        // Silence before the first sample, so that the first output is at the first input rather
+        // than half a filter later.
         Self { up, down, width, rows, pending: vec![0.0; half - 1], phase: 0 }
     }
 
@@ -56,8 +61,9 @@ impl Resampler {
         self.pending.drain(..at.min(self.pending.len()));
     }
 
-    /// Appends the remaining samples.
+    /// Appends the samples that were kept; nothing may be pushed afterwards.
     pub fn finish(&mut self, out: &mut Vec<f32>) {
+        // Silence behind the last sample moves the samples that are kept through the filter.
         self.push(&vec![0.0; self.width / 2], out);
     }
 }
@@ -72,6 +78,7 @@ fn row(between: f64, half: usize, cutoff: f64) -> impl Iterator<Item = f32> {
     let weights: Vec<f64> = (0..2 * half).map(weight).collect();
     let sum: f64 = weights.iter().sum();
     #[expect(clippy::cast_possible_truncation, reason = "samples are single precision")]
+    // Normalised, so that every position has the same loudness.
     weights.into_iter().map(move |weight| (weight / sum) as f32)
 }
 

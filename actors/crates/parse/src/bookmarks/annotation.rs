@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// A highlight of a page, with its note.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Annotation {
-    /// The highlighted text.
+    /// The highlighted text, trimmed; it may be empty.
     pub quote: String,
-    /// The user's note.
+    /// The user's note on it, trimmed; `None` if blank.
     pub note: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl Annotation {
         Self { quote: words.trim().to_owned(), note: note.map(str::to_owned) }
     }
 
-    /// Returns its texts, to be changed.
+    /// Returns its texts, so that characters can be removed from them.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         self.note.iter_mut().chain([&mut self.quote])
     }
@@ -32,6 +32,7 @@ impl Annotation {
     pub fn to_paragraph(&self) -> String {
         let quoted = self.quote.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n");
         let parts = [Some(quoted), self.note.clone()].into_iter().flatten();
+        // A note without a quotation is a paragraph too.
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 }

@@ -31,10 +31,12 @@ pub fn read(roots: &[&Value]) -> Vec<Row> {
 fn walk(node: &Value, folders: &mut Vec<String>, rows: &mut Vec<Row>) {
     let text = |names: [&str; 2]| names.iter().find_map(|name| node.get(name)?.as_str()).map(str::to_owned);
     if let Some(children) = node.get("children").and_then(Value::as_array) {
+        // Firefox marks its roots by a member `root`, or by ids that end with underscores.
         let is_root = node.get("root").is_some()
             || node.get("guid").and_then(Value::as_str).is_some_and(|id| id.ends_with("_____"));
         let named = text(["name", "title"]).filter(|_| !is_root && !is_chrome_root(folders, node));
         let deeper = named.filter(|name| !name.is_empty() && folders.len() < MAX_FOLDER_DEPTH);
+        // Links below the bound stay in the deepest folder.
         folders.extend(deeper.clone());
         children.iter().for_each(|child| walk(child, folders, rows));
         if deeper.is_some() {
@@ -63,6 +65,7 @@ fn is_chrome_root(folders: &[String], node: &Value) -> bool {
 
 fn saved_at(node: &Value) -> Option<String> {
     if let Some(chrome) = node.get("date_added").and_then(Value::as_str) {
+        // Chrome writes microseconds, as a text.
         let seconds = chrome.parse::<f64>().ok()? / 1e6 - SECONDS_FROM_1601_TO_1970;
         return parse_time(&seconds.floor().to_string());
     }

@@ -14,9 +14,10 @@ const MAX_DOCUMENT_BYTES: usize = 32 << 20;
 
 /// Reads every line, with its text.
 pub fn read(mut archive: ZipReader) -> Result<impl Iterator<Item = super::row::Row>, ImportError> {
-    let sign = archive.read_entry(MANIFEST_FILE, 64 << 10).ok_or(ImportError::Damaged)?;
-    let sign: Value = from_slice(&sign).map_err(|_| ImportError::Damaged)?;
-    if sign.get("version").and_then(Value::as_u64) != Some(FORMAT_VERSION) {
+    // The version comes first: a later one may mean other things by the same names.
+    let manifest = archive.read_entry(MANIFEST_FILE, 64 << 10).ok_or(ImportError::Damaged)?;
+    let manifest: Value = from_slice(&manifest).map_err(|_| ImportError::Damaged)?;
+    if manifest.get("version").and_then(Value::as_u64) != Some(FORMAT_VERSION) {
         return Err(ImportError::WrongFormat);
     }
     let mut lines = LineReader::new(archive.open_entry(LIBRARY_FILE)?);
@@ -33,11 +34,11 @@ fn text(archive: &mut ZipReader, id: &str) -> Option<Value> {
     let text = archive.claim_text(&document_path(id), MAX_DOCUMENT_BYTES).ok()??;
     // Parsed as its type: as a JSON value, hostile input would be many times as large in memory.
     let text: DocumentRecord = from_slice(&text).ok()?;
-    to_value(shown_safely(text)).ok()
+    to_value(sanitize_document(text)).ok()
 }
 
 /// Sanitizes the HTML of a text, and drops what does not fit the text: an archive may come from anyone.
-fn shown_safely(mut text: DocumentRecord) -> DocumentRecord {
+fn sanitize_document(mut text: DocumentRecord) -> DocumentRecord {
     let whole: String = text.passages.iter().map(|passage| passage.text.as_str()).collect();
     let chars = whole.chars().count();
     text.html = text.html.and_then(|html| sanitize_for_text(&html, &whole));
@@ -49,6 +50,7 @@ fn shown_safely(mut text: DocumentRecord) -> DocumentRecord {
 fn record(line: &[u8], archive: &mut ZipReader) -> Result<Value, &'static str> {
     let record: Record =
         from_slice(line).map_err(|_| "is not a line of an export that this version knows")?;
+    // Through the type and back: unknown members are dropped, and missing ones have their defaults.
     let mut record = to_value(record).map_err(|_| "is not a line of an export that this version knows")?;
     let id = record.get("document").and_then(Value::as_str).map(str::to_owned);
     // Without a text, or with one that is too long, the document is fetched again.

@@ -16,6 +16,7 @@ impl FolderTree {
 
     /// Returns the path of a folder, the outermost first; empty if there is no such folder.
     pub fn path(&self, id: &str) -> Vec<String> {
+        // From the folder up to the root, and reversed at the end.
         let (mut names, mut next) = (Vec::new(), Some(id));
         while let Some((name, parent)) =
             next.and_then(|id| self.0.get(id)).filter(|_| names.len() < MAX_DEPTH)

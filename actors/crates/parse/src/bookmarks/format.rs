@@ -31,41 +31,41 @@ macro_rules! formats {
     };
 }
 
-/// A name that is not the name of a format.
+/// The error of parsing a name that no format has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a supported format")]
 pub struct UnknownFormat;
 
 formats! {
-    /// An export of this service.
+    /// An export of this service, as an archive.
     Carrel = "carrel",
     /// One JSON object a line, with the fields of POST /bookmarks.
     Jsonl = "jsonl",
     /// Bookmarks of a browser, linkding, Pinboard and many others; Pocket's list in HTML.
     Netscape = "netscape",
-    /// Feeds.
+    /// A list of feeds, as feed readers export it.
     Opml = "opml",
-    /// Pocket's table.
+    /// Pocket's table, alone or in an archive.
     Pocket = "pocket",
-    /// Instapaper's table.
+    /// Instapaper's table, in its old and its new form.
     Instapaper = "instapaper",
-    /// Readwise Reader's table.
+    /// The table of Readwise Reader, without the entries of feeds.
     Readwise = "readwise",
-    /// Matter's table.
+    /// Matter's table, which has no time of saving.
     Matter = "matter",
-    /// mymind's table.
+    /// mymind's table, of bookmarks and notes.
     Mymind = "mymind",
     /// Raindrop's table, and any other that has a column `url`.
     Raindrop = "raindrop",
-    /// Omnivore's archive.
+    /// Omnivore's archive, with the stored pages and PDFs.
     Omnivore = "omnivore",
-    /// Karakeep's JSON.
+    /// Karakeep's JSON, also as it was exported under the name Hoarder.
     Karakeep = "karakeep",
-    /// Linkwarden's JSON.
+    /// Linkwarden's JSON, with its nested collections.
     Linkwarden = "linkwarden",
     /// A list of objects in JSON: wallabag, Pinboard, Delicious, Readability and others.
     Objects = "objects",
-    /// Bookmarks of a browser in its own JSON: Chrome and its kin, Firefox's backup.
+    /// Bookmarks of a browser in its own JSON: Chrome and its derivatives, Firefox's backup.
     Browser = "browser",
     /// OneTab's list, or one URL a line.
     Onetab = "onetab",

@@ -8,7 +8,7 @@ use super::lenient::{Lenient, null_as_default};
 use super::row::{ForeignBookmark, Row, RowContent};
 use super::time_formats::parse_time;
 
-/// The file.
+/// The whole file, of which other members are ignored.
 #[derive(Deserialize)]
 pub struct KarakeepExport {
     bookmarks: Vec<Lenient<KarakeepBookmark>>,
@@ -70,6 +70,7 @@ fn convert(bookmark: KarakeepBookmark, tree: &FolderTree) -> RowContent {
     let (url, text) = bookmark.content.map(|content| (content.url, content.text)).unwrap_or_default();
     let mut lists = bookmark.lists.iter().map(|id| tree.path(id)).filter(|path| !path.is_empty());
     let page = ForeignBookmark {
+        // Texts and pictures have no URL. With notes they become notes, otherwise they are skipped.
         url: url.unwrap_or_default(),
         title: bookmark.title,
         tags: bookmark.tags,

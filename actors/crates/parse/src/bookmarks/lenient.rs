@@ -11,12 +11,12 @@ use super::row::RowContent;
 pub enum Lenient<T> {
     /// A row of the expected shape.
     Valid(T),
-    /// Anything else.
+    /// Anything else, which is skipped without being kept.
     Invalid(IgnoredAny),
 }
 
 impl<T> Lenient<T> {
-    /// Converts the row.
+    /// Converts a row of the expected shape with `read`; anything else is skipped with a reason.
     pub fn content(self, read: impl FnOnce(T) -> RowContent) -> RowContent {
         match self {
             Lenient::Valid(row) => read(row),
@@ -25,7 +25,7 @@ impl<T> Lenient<T> {
     }
 }
 
-/// Deserialises `null` as the default value.
+/// Deserialises `null` as the default value; `serde(default)` alone covers only a missing member.
 pub fn null_as_default<'de, D, T>(from: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -44,6 +44,7 @@ impl<R: BufRead> LineReader<R> {
             Ok(None) => None,
             Ok(Some((line, content))) => Some(Row { line, content: read(content) }),
             Err(_) => {
+                // After an error the reader may return the same error for ever.
                 self.broken = true;
                 let content = RowContent::Skipped("the rest of the file cannot be read".to_owned());
                 Some(Row { line: self.number + 1, content })
@@ -64,9 +65,11 @@ impl<R: BufRead> LineReader<R> {
             if bytes.last() == Some(&b'\n') {
                 bytes.pop();
             } else if bytes.len() as u64 > self.longest {
+                // The rest is skipped without being held, and the next line keeps its number.
                 self.from.skip_until(b'\n')?;
                 return Ok(Some((self.number, LineContent::TooLong)));
             }
+            // A byte order mark is no JSON.
             if self.number == 1 && bytes.starts_with(b"\xef\xbb\xbf") {
                 bytes.drain(..3);
             }

@@ -7,7 +7,7 @@ use super::lenient::{Lenient, null_as_default};
 use super::row::{ForeignBookmark, Row, RowContent};
 use super::time_formats::parse_time;
 
-/// The file.
+/// The whole file, of which other members are ignored.
 #[derive(Deserialize)]
 pub struct LinkwardenExport {
     collections: Vec<LinkwardenCollection>,
@@ -39,7 +39,7 @@ struct LinkwardenTag {
     name: Option<String>,
 }
 
-/// Linkwarden's collection of links without a collection.
+/// The name of the collection that holds links without a collection.
 const NO_FOLDER: &str = "Unorganized";
 
 /// Reads every link, collection by collection.
@@ -51,6 +51,7 @@ pub fn read(export: LinkwardenExport) -> Vec<Row> {
     let tree = FolderTree::new(export.collections.iter().map(folders));
     let links = export.collections.into_iter().flat_map(|collection| {
         let mut path = tree.path(&collection.id.to_string());
+        // Only at the top: a folder of the user may have this name further down.
         if path.len() == 1 && path.first().is_some_and(|name| name == NO_FOLDER) {
             path.clear();
         }

@@ -26,9 +26,11 @@ pub fn read(html: &str) -> Vec<Row> {
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
     let input = BufferQueue::default();
     input.push_back(StrTendril::from(html));
+    // The sink never asks the tokenizer to stop, so all of the input is read.
     let _ = tokenizer.feed(&input);
     tokenizer.end();
     let mut reading = tokenizer.sink.0.take();
+    // The last link may not be closed by any tag.
     reading.end_link();
     reading.rows
 }
@@ -73,7 +75,7 @@ struct ListReader {
     named: Option<String>,
     /// Whether Pocket's heading of archived links was read.
     archived: bool,
-    place: TextTarget,
+    target: TextTarget,
     words: String,
     link: Option<(u64, OpenLink)>,
 }
@@ -86,7 +88,7 @@ struct OpenLink {
 
 impl ListReader {
     fn words(&mut self, words: &str) {
-        if self.place != TextTarget::Nowhere {
+        if self.target != TextTarget::Nowhere {
             self.words.push_str(words);
         }
     }
@@ -100,7 +102,7 @@ impl ListReader {
                 // The browser's own roots are not folders of the user.
                 let is_root = |name: &str| attribute(tag, name).is_some_and(|value| value == "true");
                 if is_root("personal_toolbar_folder") || is_root("unfiled_bookmarks_folder") {
-                    self.place = TextTarget::Nowhere;
+                    self.target = TextTarget::Nowhere;
                     self.named = None;
                 }
             }
@@ -110,41 +112,44 @@ impl ListReader {
                 let link = self.link_of(tag);
                 self.link = Some((line, link));
             }
+            // A description belongs to the link before it; that of a folder is dropped.
             ("dd", TagKind::StartTag) => {
-                self.settle();
+                self.assign_text();
                 self.begin(if self.link.is_some() { TextTarget::Note } else { TextTarget::Nowhere });
             }
             ("dl", TagKind::StartTag) => {
-                self.settle();
+                self.assign_text();
                 self.end_link();
+                // Each list takes a place, with or without a name, so that its end tag finds its own.
                 let named = self.named.take();
                 self.open.push(named);
             }
             ("dl", TagKind::EndTag) => {
-                self.settle();
+                self.assign_text();
                 self.end_link();
                 self.open.pop();
             }
+            // The next item ends the link before it, because descriptions are not closed.
             ("dt", _) => {
-                self.settle();
+                self.assign_text();
                 self.end_link();
             }
-            ("h1" | "h2" | "h3" | "a" | "dd", TagKind::EndTag) => self.settle(),
+            ("h1" | "h2" | "h3" | "a" | "dd", TagKind::EndTag) => self.assign_text(),
             ("br", _) => self.words("\n"),
             (_, TagKind::StartTag | TagKind::EndTag) => {}
         }
     }
 
-    fn begin(&mut self, place: TextTarget) {
+    fn begin(&mut self, target: TextTarget) {
         self.words.clear();
-        self.place = place;
+        self.target = target;
     }
 
     /// Assigns the text up to here to its target.
-    fn settle(&mut self) {
+    fn assign_text(&mut self) {
         let words = std::mem::take(&mut self.words);
         let words = words.trim();
-        match std::mem::take(&mut self.place) {
+        match std::mem::take(&mut self.target) {
             TextTarget::Nowhere => {}
             TextTarget::Section => self.archived = words.eq_ignore_ascii_case("read archive"),
             TextTarget::Folder => self.named = Some(words.to_owned()),
@@ -165,12 +170,13 @@ impl ListReader {
     }
 
     fn end_link(&mut self) {
-        self.settle();
+        self.assign_text();
         let Some((line, link)) = self.link.take() else { return };
         let content = match link.feed {
             Some(url) => RowContent::Feed(Outline {
                 url,
                 title: link.page.title,
+                // Feeds have one folder, not a path: the innermost.
                 folder: link.page.folders.last().cloned(),
             }),
             None => link.page.into(),

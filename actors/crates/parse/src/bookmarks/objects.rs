@@ -27,10 +27,11 @@ pub fn list(file: Value) -> Option<Vec<Value>> {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
     };
     let has_address = |one: &Value| ADDRESSES.iter().any(|name| one.get(name).is_some_and(Value::is_string));
+    // One is enough: the other objects are then reported row by row.
     (list.is_empty() || list.iter().any(has_address)).then_some(list)
 }
 
-/// Reads every object.
+/// Reads every object of the list as a row.
 pub fn read(list: Vec<Value>) -> Vec<Row> {
     let row = |(one, line): (Value, u64)| {
         let content = match one {
@@ -51,6 +52,7 @@ fn convert(members: &Map<String, Value>) -> RowContent {
     let says = |names: &[&str]| names.iter().filter_map(|name| members.get(*name)).any(is_yes);
     // Pinboard calls its titles descriptions; elsewhere those are notes, or the page's own words.
     let (title, described) = match text(members, &TITLES) {
+        // wallabag has `mimetype`, Omnivore has `slug`: there the description is the page's.
         Some(title) if members.contains_key("slug") || members.contains_key("mimetype") => {
             (Some(title), None)
         }
@@ -68,20 +70,21 @@ fn convert(members: &Map<String, Value>) -> RowContent {
         archived: says(&ARCHIVED)
             || text(members, &["state"]).is_some_and(|state| state.eq_ignore_ascii_case("archived")),
         progress: progress(members),
+        // Content without markup is no page, such as the word `none` in old lists.
         html: text(members, &["content"]).filter(|html| html.contains('<')),
         ..ForeignBookmark::default()
     };
     page.into()
 }
 
-/// Reading progress. Pinboard states whether a page is unread.
+/// Returns the reading progress. Pinboard states whether a page is unread.
 fn progress(members: &Map<String, Value>) -> Option<f64> {
     let percent = members.get("readingProgress").and_then(Value::as_f64);
     let is_read = members.get("toread").is_some_and(|said| said == "no");
     percent.map(|percent| percent / 100.0).or_else(|| is_read.then_some(1.0))
 }
 
-/// Highlights with their notes (wallabag).
+/// Returns the highlights with their notes (wallabag).
 fn marked(members: &Map<String, Value>) -> Vec<Annotation> {
     let all = members.get("annotations").and_then(Value::as_array).into_iter().flatten();
     let words = |one: &Value, name: &str| one.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -103,9 +106,10 @@ fn is_yes(value: &Value) -> bool {
     value.as_bool().unwrap_or_else(|| plain(value).is_some_and(|text| matches!(text.as_str(), "1" | "true")))
 }
 
-/// Tags as a list of names, a list of objects with names, or one text.
+/// Returns tags that are a list of names, a list of objects with names, or one text.
 fn names(value: &Value) -> Vec<String> {
     if let Some(text) = value.as_str() {
+        // Pinboard separates tags by spaces, which other programs allow within them.
         let by = if text.contains(',') { ',' } else { ' ' };
         return super::row::split_names(text, by);
     }

@@ -52,6 +52,7 @@ fn file_name(name: &str) -> &str {
 pub fn read(mut archive: ZipReader) -> Result<impl Iterator<Item = Row>, ImportError> {
     let (mut lists, beside): (Vec<String>, Vec<String>) =
         archive.entry_names().into_iter().partition(|name| is_list(name));
+    // By number: as texts, `metadata_100_to_119` would come before `metadata_20_to_39`.
     lists.sort_by_key(|name| first_number(file_name(name)));
     // An archive that was packed again may have everything in a folder.
     let folder =
@@ -61,6 +62,7 @@ pub fn read(mut archive: ZipReader) -> Result<impl Iterator<Item = Row>, ImportE
     let mut all = Vec::new();
     for name in lists {
         let list = archive.read_entry(&name, MAX_LIST_BYTES).ok_or(ImportError::TooLarge)?;
+        // A damaged list fails the whole import, because nothing says which of its pages are missing.
         all.extend(from_slice::<Vec<Lenient<OmnivorePage>>>(&list).map_err(|_| ImportError::Damaged)?);
     }
     // Each PDF belongs to the first row that names it.
@@ -74,11 +76,13 @@ pub fn read(mut archive: ZipReader) -> Result<impl Iterator<Item = Row>, ImportE
     };
     let all: Vec<_> = all.into_iter().map(own).collect();
     let mut left: Vec<_> = papers.into_iter().collect();
+    // A set has no order, and the report must be the same for the same file.
     left.sort();
     let pages = all.into_iter().zip(1..).map(move |((saved, paper), line)| {
         let content = saved.content(|saved| convert(saved, paper, &folder, &mut archive));
         Row { line, content }
     });
+    // PDFs that no list names are reported, so that the user knows that they were not imported.
     Ok(pages.chain(left.into_iter().map(|name| Row::skipped_file(&name))))
 }
 
@@ -99,6 +103,7 @@ fn convert(saved: OmnivorePage, paper: Option<String>, folder: &str, archive: &m
     let marked = packed(format!("{folder}highlights/{slug}.md"), MAX_HIGHLIGHTS_BYTES);
     let (notes, marked) = marked.as_deref().map(parse_highlights).unwrap_or_default();
     let html = packed(format!("{folder}content/{slug}.html"), MAX_CONTENT_BYTES);
+    // Omnivore counts in per cent.
     let progress = saved.reading_progress.map(|percent| percent / 100.0);
     let page = ForeignBookmark {
         url,
@@ -123,6 +128,7 @@ fn parse_highlights(text: &str) -> (Vec<String>, Vec<Annotation>) {
     for line in text.lines() {
         let quoted = line.strip_prefix('>').map(|line| line.strip_prefix(' ').unwrap_or(line));
         match (quoted, blocks.last_mut()) {
+            // Lines of one quotation follow each other; a line between two quotations is the note of the first.
             (Some(line), Some((words, _))) if within => *words += &format!("\n{line}"),
             (Some(line), _) => blocks.push((line.to_owned(), String::new())),
             (None, Some((_, beside))) => *beside += &format!("{line}\n"),

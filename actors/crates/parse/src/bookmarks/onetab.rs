@@ -8,6 +8,7 @@ pub fn is_link_list(start: &str) -> bool {
     let lines = || start.lines().map(str::trim).filter(|line| !line.is_empty()).take(20);
     let is_web = |line: &str| line.starts_with("http://") || line.starts_with("https://");
     let is_address = |line: &str| line.split_once(':').is_some_and(|(scheme, _)| is_scheme(scheme));
+    // Tabs of the browser's own pages may come first, and then every line must be a URL: prose may hold one too.
     lines().next().is_some_and(is_web) || lines().any(is_web) && lines().all(is_address)
 }
 
@@ -21,6 +22,7 @@ fn is_scheme(text: &str) -> bool {
 pub fn read(text: &str) -> Vec<Row> {
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
     let rows = lines.map(|(line, number)| {
+        // At the first separator: titles may contain it, URLs do not.
         let (url, title) = line.split_once(" | ").map_or((line, None), |(url, title)| (url, Some(title)));
         let page = ForeignBookmark {
             url: url.to_owned(),

@@ -8,12 +8,12 @@ use crate::archive::FileRecord;
 use crate::feed::Outline;
 use crate::html::MAX_NAME_CHARS;
 
-/// A row of the file.
+/// A row of the file, or an entry of a list that has no lines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The line on which it begins, from 1; the number of the row if the format has no lines.
     pub line: u64,
-    /// Its content.
+    /// What is imported from it, or why it is skipped.
     pub content: RowContent,
 }
 
@@ -66,20 +66,21 @@ fn strip(value: &mut Value) {
 }
 
 fn strip_text(text: &mut String) {
+    // A search for one byte is far faster than `retain`, and honest texts have none.
     if text.contains('\0') {
         text.retain(|c| c != '\0');
     }
 }
 
-/// The content of a row.
+/// The content of a row, whatever the format of the file is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowContent {
-    /// A saved page.
+    /// A saved page, or an upload if the archive has its file.
     Bookmark(BookmarkDraft),
-    /// A text without a page.
+    /// A text without a page, which becomes a note.
     Note(Note),
-    /// A followed feed.
+    /// A feed that the user follows.
     Feed(Outline),
     /// A line of an export of this service.
     Record(Value),
@@ -87,22 +88,22 @@ pub enum RowContent {
     Skipped(String),
 }
 
-/// A saved page, with the fields of a new bookmark.
+/// A saved page, with the fields of a new bookmark and what these cannot express.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BookmarkDraft {
-    /// The fields of POST /bookmarks.
+    /// The fields of POST /bookmarks; they are validated like those of a request.
     pub fields: Map<String, Value>,
     /// The path of its folder, the outermost first.
     pub folders: Vec<String>,
-    /// The paths of its other folders.
+    /// The paths of its other folders, each with the outermost first.
     #[serde(default)]
     pub other_folders: Vec<Vec<String>>,
-    /// Reading progress, 0 to 1.
+    /// Reading progress, 0 to 1; `None` if the file does not say.
     pub progress: Option<f64>,
-    /// Its highlights.
+    /// Its highlights, at most 300; they are placed when its text is known.
     #[serde(default)]
     pub annotations: Vec<Annotation>,
-    /// The page as a file of the archive.
+    /// The page as a file of the archive, such as a PDF.
     #[serde(default)]
     pub file: Option<FileRecord>,
 }
@@ -110,13 +111,13 @@ pub struct BookmarkDraft {
 /// A saved text without a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note {
-    /// Its title.
+    /// Its title in one line; `None` if it has none.
     pub title: Option<String>,
     /// Its text, as Markdown, followed by its tags and folders, for which notes have no fields.
     pub body: String,
     /// When it was saved, as RFC 3339.
     pub saved_at: Option<String>,
-    /// Whether it is a favourite.
+    /// Whether it is a favourite in the other program.
     pub pinned: bool,
 }
 
@@ -125,13 +126,13 @@ pub struct Note {
 pub struct ForeignBookmark {
     /// Its URL. Without one it becomes a note, if it has notes or highlights.
     pub url: String,
-    /// Its title.
+    /// Its title as the file has it, with any white space.
     pub title: Option<String>,
-    /// Its tags.
+    /// Its tags as the file has them; blank ones are dropped later.
     pub tags: Vec<String>,
     /// The path of its folder, the outermost first.
     pub folders: Vec<String>,
-    /// The paths of its other folders.
+    /// The paths of its other folders, each with the outermost first.
     pub other_folders: Vec<Vec<String>>,
     /// The user's notes; each becomes a paragraph.
     pub notes: Vec<String>,
@@ -139,15 +140,15 @@ pub struct ForeignBookmark {
     pub annotations: Vec<Annotation>,
     /// When it was saved, as RFC 3339.
     pub saved_at: Option<String>,
-    /// Whether it is a favourite.
+    /// Whether it is a favourite or starred in the other program.
     pub favorite: bool,
-    /// Whether it is archived.
+    /// Whether it is archived or read in the other program.
     pub archived: bool,
-    /// Reading progress, 0 to 1.
+    /// Reading progress as the file states it; a value outside 0 to 1 is dropped later.
     pub progress: Option<f64>,
-    /// The HTML of the page.
+    /// The HTML of the page as the other program stored it; without it the page is fetched.
     pub html: Option<String>,
-    /// The page as a file of the archive.
+    /// The page as a file of the archive, such as a PDF.
     pub file: Option<FileRecord>,
 }
 
@@ -159,6 +160,7 @@ impl From<ForeignBookmark> for RowContent {
 
 impl From<ForeignBookmark> for BookmarkDraft {
     fn from(page: ForeignBookmark) -> Self {
+        // What cannot be a highlight is kept as a quotation in the notes.
         let (annotations, rest) = annotation::split_highlights(page.annotations);
         let notes: Vec<_> = page.notes.into_iter().chain(rest.iter().map(Annotation::to_paragraph)).collect();
         let (tags, notes) = (non_blank(&page.tags), non_blank(&notes));
@@ -170,6 +172,7 @@ impl From<ForeignBookmark> for BookmarkDraft {
         };
         put("url", Some(json!(page.url.trim())));
         let title = page.title.as_deref().map(text::one_line);
+        // Programs use the URL where they know no title. Without one, the page's own title is taken.
         put("title", title.filter(|title| !title.is_empty() && *title != page.url).map(Value::from));
         put("tags", (!tags.is_empty()).then(|| json!(tags)));
         put("notes", (!notes.is_empty()).then(|| json!(notes.join("\n\n"))));
@@ -206,6 +209,7 @@ fn note_without_url(page: ForeignBookmark) -> RowContent {
     let tags = Some(non_blank(&page.tags).join(", ")).filter(|tags| !tags.is_empty());
     let folders =
         std::iter::once(&page.folders).chain(&page.other_folders).map(|path| non_blank(path).join(" / "));
+    // Lines at the end keep what notes have no fields for.
     let below = tags.map(|tags| format!("Tags: {tags}")).into_iter();
     let below = below.chain(folders.filter(|path| !path.is_empty()).map(|path| format!("In: {path}")));
     let body = words.into_iter().map(str::to_owned).chain(below).collect::<Vec<_>>().join("\n\n");
@@ -213,7 +217,7 @@ fn note_without_url(page: ForeignBookmark) -> RowContent {
     RowContent::Note(Note { title, body, saved_at: page.saved_at, pinned: page.favorite })
 }
 
-/// Splits a list of names in one text.
+/// Splits a text with several names at `by`; blank names are dropped.
 pub fn split_names(text: &str, by: char) -> Vec<String> {
     text.split(by).map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }

@@ -26,11 +26,11 @@ const SNIFF_BYTES: usize = 64 << 10;
 
 /// A file of another program that is being read.
 pub struct ImportSource {
-    /// The program that wrote it.
+    /// The format that was detected, or that the user named.
     pub format: Format,
-    /// Columns of a table that are not read.
+    /// Names of the columns of a table that are not read, for the report; at most 100.
     pub unread_columns: Vec<String>,
-    /// Its rows.
+    /// Its rows, read one after the other as they are asked for.
     pub rows: Box<dyn Iterator<Item = Row>>,
     /// The archive, if it is one, for the files in it.
     pub archive: Option<ZipReader>,
@@ -44,10 +44,11 @@ impl ImportSource {
     /// Opens a file and detects its format. With `wanted`, the format named by the user, only that one is tried.
     ///
     /// # Errors
-    /// [`ImportError`].
+    /// The [`ImportError`] that says why no row can be read. Rows that cannot be read one by one are [`RowContent::Skipped`].
     pub fn open(file: File, wanted: Option<Format>) -> Result<Self, ImportError> {
         let file = Arc::new(file);
         let head = read_head(&file).map_err(|_| ImportError::Damaged)?;
+        // By the bytes: names and media types of uploads are often wrong.
         let found = if head.starts_with(ZIP_MAGIC) {
             read_archive(file, wanted)
         } else {
@@ -74,6 +75,7 @@ fn read_archive(file: Arc<File>, wanted: Option<Format>) -> Result<ImportSource,
     if names.iter().any(|name| name == MANIFEST_FILE) {
         let rows = carrel::read(archive)?;
         return Ok(ImportSource {
+            // A second reader, for the files in the archive: the rows have taken the first.
             archive: Some(ZipReader::open(file)?),
             ..ImportSource::new(Format::Carrel, rows)
         });
@@ -86,6 +88,7 @@ fn read_archive(file: Arc<File>, wanted: Option<Format>) -> Result<ImportSource,
     }
     // Pocket, for example, exports an archive of tables.
     let mut packed: Vec<_> = names.into_iter().filter(|name| is_packed_list(name)).collect();
+    // By name, so that the parts of a list that was split are in their order.
     packed.sort();
     let (mut found, mut left): (Vec<(String, ImportSource)>, Vec<String>) = (Vec::new(), Vec::new());
     for name in packed {
@@ -101,6 +104,7 @@ fn read_archive(file: Arc<File>, wanted: Option<Format>) -> Result<ImportSource,
         let other_lists = found.extract_if(.., |(_, source)| source.format == Format::Objects);
         left.extend(other_lists.map(|(name, _)| name));
     }
+    // All lists of an archive come from one program, so the first tells the format.
     let Some((_, first)) = found.first() else { return Err(ImportError::UnknownFormat) };
     let (format, unread_columns) = (first.format, first.unread_columns.clone());
     let mut rows: Vec<Row> = found.into_iter().flat_map(|(_, source)| source.rows).collect();
@@ -111,6 +115,7 @@ fn read_archive(file: Arc<File>, wanted: Option<Format>) -> Result<ImportSource,
 fn is_packed_list(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     [".csv", ".html", ".htm", ".json", ".opml"].iter().any(|end| lower.ends_with(end))
+        // macOS adds such a folder with a shadow of each file.
         && !lower.contains("__macosx")
 }
 
@@ -119,6 +124,7 @@ fn read_file(file: &Arc<File>, head: &[u8], wanted: Option<Format>) -> Result<Im
         return Ok(ImportSource::new(Format::Jsonl, jsonl(file)?));
     }
     let mut bytes = Vec::new();
+    // One byte more than the bound shows that the file is longer.
     let whole = reopen(file)
         .and_then(|mut from| from.by_ref().take(MAX_WHOLE_FILE_BYTES + 1).read_to_end(&mut bytes));
     whole.map_err(|_| ImportError::Damaged)?;
@@ -137,6 +143,7 @@ fn reopen(file: &Arc<File>) -> io::Result<BufReader<File>> {
 
 /// Returns whether the first line is an object with a URL.
 fn is_jsonl(head: &[u8]) -> bool {
+    // Editors on Windows write a byte order mark, which is no JSON.
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let Some(line) = head.split(|byte| *byte == b'\n').next() else { return false };
     // A first line that is longer than the head contains the text of a page.
@@ -173,6 +180,7 @@ fn is_list_over_limit(value: &Value) -> bool {
 
 /// Reads a file from memory.
 fn read_text(bytes: &[u8], wanted: Option<Format>) -> Result<ImportSource, ImportError> {
+    // Lists of old browsers declare their encoding in a meta element.
     let text = charset::decode_file(bytes);
     let start = start_of(&text);
     if start.starts_with('{') || start.starts_with('[') {
@@ -180,6 +188,8 @@ fn read_text(bytes: &[u8], wanted: Option<Format>) -> Result<ImportSource, Impor
     }
     if start.contains("<opml") {
         let list = feed::read_opml(&text).ok_or(ImportError::UnknownFormat)?;
+        // A list that mentions feeds and has none was cut off in its first one; reporting an
+        // empty list would hide that.
         if list.feeds.is_empty() && contains_ignore_case(&text, "xmlurl") {
             return Err(ImportError::Damaged);
         }
@@ -192,6 +202,7 @@ fn read_text(bytes: &[u8], wanted: Option<Format>) -> Result<ImportSource, Impor
         ));
     }
     if start.starts_with('<') {
+        // The tokenizer compares each attribute of a tag with those before it, which takes quadratic time.
         if has_attribute_flood(&text) {
             return Err(ImportError::Damaged);
         }
@@ -199,6 +210,7 @@ fn read_text(bytes: &[u8], wanted: Option<Format>) -> Result<ImportSource, Impor
         if rows.is_empty() && contains_ignore_case(&text, "href=") {
             return Err(ImportError::Damaged);
         }
+        // A page without a link is no list, unless it says that it is one.
         let known = !rows.is_empty() || start.contains("netscape-bookmark-file");
         return known
             .then(|| ImportSource::new(Format::Netscape, rows.into_iter()))
@@ -217,6 +229,7 @@ fn read_text(bytes: &[u8], wanted: Option<Format>) -> Result<ImportSource, Impor
 /// Reads a file that is one JSON value.
 fn json(text: &str, wanted: Option<Format>) -> Result<ImportSource, ImportError> {
     let is = |format| wanted.is_none_or(|wanted| wanted == format);
+    // Tried by its type: its member `collections` is required, and no other format has it.
     if let Some(export) = from_slice(text.as_bytes()).ok().filter(|_| is(Format::Linkwarden)) {
         return Ok(ImportSource::new(Format::Linkwarden, linkwarden::read(export).into_iter()));
     }
@@ -304,7 +317,7 @@ mod tests {
         assert_eq!(opened(endless.as_bytes(), None).err(), Some(ImportError::Damaged));
     }
 
-    /// Threat table (row P4).
+    /// Threat table (row P4): attributes take quadratic time.
     #[test]
     fn list_with_a_flood_of_attributes_is_damaged() {
         let attributes: String = (0..200_000).map(|n| format!(" a{n}=x")).collect();
@@ -329,7 +342,7 @@ mod tests {
             ("z.html", b"<DL><DT><A HREF=\"https://a.example/2\">B</A></DL>"),
         ]);
 
-        let told = |source: ImportSource| -> (usize, Vec<String>) {
+        let counted = |source: ImportSource| -> (usize, Vec<String>) {
             let (passed, kept): (Vec<_>, Vec<_>) =
                 source.rows.map(|row| row.content).partition(|found| matches!(found, RowContent::Skipped(_)));
             let why = |found: &RowContent| format!("{found:?}");
@@ -337,11 +350,11 @@ mod tests {
         };
         let all = ImportSource::open(file.try_clone().unwrap(), None).unwrap();
         assert_eq!(all.format, Format::Pocket);
-        let (kept, left) = told(all);
+        let (kept, left) = counted(all);
         assert_eq!(kept, 2);
         assert!(left.iter().any(|why| why.contains("annotations/part_000000.json")), "{left:?}");
         let named = ImportSource::open(file.try_clone().unwrap(), Some(Format::Pocket)).unwrap();
-        assert_eq!(told(named).0, 1);
+        assert_eq!(counted(named).0, 1);
     }
 
     #[test]

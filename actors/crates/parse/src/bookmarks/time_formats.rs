@@ -19,6 +19,7 @@ pub fn parse_time(text: &str) -> Option<String> {
 /// Seconds, milliseconds or microseconds, distinguished by their size, which is unambiguous until the year 5138.
 fn since_1970(number: f64) -> Option<OffsetDateTime> {
     let seconds = match number {
+        // Zero and less are what programs write for no time.
         1.0..1e11 => number,
         1e11..1e14 => number / 1e3,
         1e14..1e17 => number / 1e6,
@@ -30,6 +31,7 @@ fn since_1970(number: f64) -> Option<OffsetDateTime> {
 
 fn written(text: &str) -> Option<OffsetDateTime> {
     let text = text.trim_end_matches("UTC").trim_end();
+    // As RFC 3339 writes it: a `T` between date and time, and no space before the offset.
     let with_t = text.replacen(' ', "T", 1).replace(' ', "");
     let parse = |text: &str| OffsetDateTime::parse(text, &Rfc3339).ok();
     let date = || Date::parse(text, format_description!("[year]-[month]-[day]")).ok();

@@ -11,7 +11,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use super::ImportError;
 
-/// The first bytes of a zip archive.
+/// The first bytes of a zip archive that is not empty.
 pub const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
 /// The most entries of an archive.
 const MAX_ENTRIES: usize = 2_000_000;
@@ -25,19 +25,21 @@ const MIN_TOTAL_BYTES: u64 = 64 << 20;
 /// An entry of an archive, unpacked as it is read.
 pub type EntryReader = Box<dyn BufRead>;
 
-/// A zip archive that is being read.
+/// A zip archive that is being read, with the number of bytes that may still be unpacked.
 pub struct ZipReader {
     file: Arc<File>,
     zip: ZipArchive<FileCursor>,
+    /// Names of the texts that rows have taken.
     claimed: HashSet<String>,
+    /// Bytes that may still be unpacked.
     remaining_bytes: u64,
 }
 
 impl ZipReader {
-    /// Reads the list of entries.
+    /// Reads the central directory of an archive.
     ///
     /// # Errors
-    /// [`ImportError::Damaged`], or [`ImportError::UnpackedTooLarge`] if it has too many entries.
+    /// [`ImportError::Damaged`] if the file is no archive, [`ImportError::UnpackedTooLarge`] if it has too many entries.
     pub fn open(file: Arc<File>) -> Result<Self, ImportError> {
         let zip =
             ZipArchive::new(FileCursor { file: file.clone(), at: 0 }).map_err(|_| ImportError::Damaged)?;
@@ -45,11 +47,12 @@ impl ZipReader {
             return Err(ImportError::UnpackedTooLarge);
         }
         let length = file.metadata().map_or(0, |about| about.len());
+        // A bound for all entries together: each may be within its own ratio and there may be thousands.
         let remaining_bytes = length.saturating_mul(MAX_TOTAL_RATIO).max(MIN_TOTAL_BYTES);
         Ok(Self { file, zip, claimed: HashSet::new(), remaining_bytes })
     }
 
-    /// Returns the names of the entries.
+    /// Returns the names of the entries as the archive states them. They are keys only, never paths of files.
     pub fn entry_names(&self) -> Vec<String> {
         self.zip.file_names().flatten().map(std::borrow::Cow::into_owned).collect()
     }
@@ -62,14 +65,17 @@ impl ZipReader {
     /// Opens an entry; it is unpacked as it is read.
     ///
     /// # Errors
-    /// [`ImportError::MissingFile`]; [`ImportError::UnpackedTooLarge`] if its compression ratio is too large; else
-    /// [`ImportError::Damaged`].
+    /// [`ImportError::MissingFile`] if there is none, [`ImportError::UnpackedTooLarge`] if its compression ratio is too large,
+    /// [`ImportError::Damaged`] if it cannot be unpacked.
     pub fn open_entry(&mut self, name: &str) -> Result<EntryReader, ImportError> {
+        // The entry is read from the file itself, not through the archive, so that several entries
+        // can be open at once.
         let (start, packed, size, how) = {
             let file = self.zip.by_name(name).map_err(|_| ImportError::MissingFile)?;
             let start = file.data_start().ok_or(ImportError::Damaged)?;
             (start, file.compressed_size(), file.size(), file.compression())
         };
+        // Small entries may be packed at any ratio: a list of equal lines is honest.
         if size > MIN_RATED_BYTES && size / packed.max(1) > MAX_ENTRY_RATIO {
             return Err(ImportError::UnpackedTooLarge);
         }
@@ -81,6 +87,7 @@ impl ZipReader {
         if how == CompressionMethod::Deflated {
             return Ok(Box::new(BufReader::new(DeflateDecoder::new(bytes).take(size))));
         }
+        // Other methods are rare, and each would be another decompressor of untrusted bytes.
         Err(ImportError::Damaged)
     }
 
@@ -91,6 +98,7 @@ impl ZipReader {
     /// The reason why the row is skipped: the text was returned before, or the total is too large.
     pub fn claim_text(&mut self, name: &str, most: usize) -> Result<Option<Vec<u8>>, &'static str> {
         let Some(text) = self.read_entry(name, most) else { return Ok(None) };
+        // Thousands of rows may name one text. The first keeps it, so that it is not multiplied.
         if !self.claimed.insert(name.to_owned()) {
             return Err("its text belongs to another row");
         }
@@ -102,14 +110,14 @@ impl ZipReader {
     /// may share the same packed bytes.
     ///
     /// # Errors
-    /// [`ImportError::Damaged`], or [`ImportError::UnpackedTooLarge`].
+    /// [`ImportError::Damaged`] if it is missing or longer, [`ImportError::UnpackedTooLarge`] if the total is too large.
     pub fn read_list(&mut self, name: &str, most: usize) -> Result<Vec<u8>, ImportError> {
         let list = self.read_entry(name, most).ok_or(ImportError::Damaged)?;
         self.count_unpacked(&list)?;
         Ok(list)
     }
 
-    /// Adds to the number of unpacked bytes.
+    /// Adds to the number of unpacked bytes, and fails beyond the bound of the archive.
     fn count_unpacked(&mut self, unpacked: &[u8]) -> Result<(), ImportError> {
         self.remaining_bytes =
             self.remaining_bytes.checked_sub(unpacked.len() as u64).ok_or(ImportError::UnpackedTooLarge)?;
@@ -119,6 +127,7 @@ impl ZipReader {
     /// Reads an entry of at most `most` bytes; `None` if it is missing or longer.
     pub fn read_entry(&mut self, name: &str, most: usize) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
+        // The stated length may be false, so the bytes are counted as they are unpacked.
         self.open_entry(name).ok()?.take(most as u64 + 1).read_to_end(&mut bytes).ok()?;
         (bytes.len() <= most).then_some(bytes)
     }
@@ -183,7 +192,7 @@ pub mod tests {
         assert_eq!((archive.read_entry("a", 3), archive.read_entry("none", 9)), (None, None));
     }
 
-    /// Threat table (row P5).
+    /// Threat table (row P5): one entry that unpacks to gigabytes.
     #[test]
     fn decompression_bomb_is_rejected() {
         let zeroes = vec![0; 64 << 20];
@@ -192,7 +201,7 @@ pub mod tests {
         assert_eq!(archive.open_entry("bomb").err(), Some(ImportError::UnpackedTooLarge));
     }
 
-    /// Threat table (row P5).
+    /// Threat table (row P5): many texts, each within its own bound.
     #[test]
     fn archive_texts_are_read_once_and_share_one_bound() {
         let zeroes = vec![0; 1 << 20];
@@ -208,7 +217,7 @@ pub mod tests {
         assert_eq!(archive.claim_text("0", 1 << 20), Err("its text belongs to another row"));
     }
 
-    /// Threat table (row P5).
+    /// Threat table (row P5): many lists, each within its own bound.
     #[test]
     fn archive_lists_share_one_bound() {
         let zeroes = vec![0; 1 << 20];

@@ -25,7 +25,7 @@ const ZONE_HOURS: [(&str, f32); 14] = [
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/// Parses a date to milliseconds since the Unix epoch.
+/// Parses a date to milliseconds since the Unix epoch; `None` if it is not a full date. A date without a time is its first moment.
 pub fn parse_millis(text: &str) -> Option<i64> {
     let text = text.trim();
     let (date, clock, zone) = by_number(text).or_else(|| by_name(text))?;
@@ -42,9 +42,10 @@ fn by_number(text: &str) -> Option<DateParts> {
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
     let date = calendar(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)?;
     let rest = rest.trim_start_matches(['T', 't', ' ']);
+    // What follows the digits of the time is the zone, with or without a space.
     let end = rest.find(|c: char| !c.is_ascii_digit() && !matches!(c, ':' | '.')).unwrap_or(rest.len());
-    let (told, behind) = rest.split_at_checked(end)?;
-    let time = if told.is_empty() { Time::MIDNIGHT } else { clock(told)? };
+    let (clock_text, behind) = rest.split_at_checked(end)?;
+    let time = if clock_text.is_empty() { Time::MIDNIGHT } else { clock(clock_text)? };
     Some((date, time, zone(behind.trim())))
 }
 
@@ -64,6 +65,7 @@ fn by_name(whole: &str) -> Option<DateParts> {
     for part in parts(text) {
         let small = part.to_ascii_lowercase();
         if part.contains(':') && time.is_none() {
+            // A time that cannot be read makes the date doubtful, so the whole is refused.
             time = Some(clock(part)?);
         } else if let Some(number) = number(&small) {
             numbers.push(number);
@@ -71,11 +73,13 @@ fn by_name(whole: &str) -> Option<DateParts> {
             month = Some(found);
         } else if matches!(&*small, "am" | "pm") {
             afternoon = Some(small == "pm");
+        // Only after the time: words before it are weekdays.
         } else if time.is_some() && offset.is_none() {
             offset = Some(zone(part));
         }
     }
     let [one, other] = numbers.as_slice() else { return None };
+    // Day and year come in either order. A number above 31 can only be the year.
     let (day, year) = if *one > 31 { (*other, *one) } else { (*one, *other) };
     let date = calendar(whole_year(year), month?, u8::try_from(day).ok()?)?;
     let time = time.unwrap_or(Time::MIDNIGHT);
@@ -85,11 +89,13 @@ fn by_name(whole: &str) -> Option<DateParts> {
 
 /// Parses `2`, `2nd` or `2026`.
 fn number(small: &str) -> Option<u16> {
+    // The letters of `st`, `nd`, `rd` and `th`.
     let digits = small.trim_end_matches(['s', 't', 'n', 'd', 'r', 'h']);
     digits.parse().ok().filter(|_| digits.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 fn month_of(small: &str) -> Option<u8> {
+    // By beginning, so that long names and those of some other languages are recognised.
     let place = MONTHS.iter().position(|month| small.starts_with(month))?;
     u8::try_from(place + 1).ok()
 }
@@ -114,6 +120,7 @@ fn clock(text: &str) -> Option<Time> {
     let (hour, minute) = (parts.next()??, parts.next().unwrap_or(Some(0))?);
     let second = parts.next().unwrap_or(Some(0))?;
     let thousandths = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
+    // A leap second is the second before it, because `Time` has none.
     Time::from_hms_milli(if hour == 24 { 0 } else { hour }, minute, second.min(59), thousandths).ok()
 }
 
@@ -130,6 +137,7 @@ fn of_half_day(time: Time, afternoon: bool) -> Option<Time> {
 /// Parses `Z`, `+0100`, `-01:00`, `GMT+1` or a name.
 fn zone(text: &str) -> UtcOffset {
     let text = text.trim_matches(['(', ')']);
+    // `UTC` before `UT`, which it begins with.
     let text = ["GMT", "UTC", "UT"].into_iter().find_map(|utc| text.strip_prefix(utc)).unwrap_or(text);
     let minutes = numeric(text).unwrap_or_else(|| {
         let named = ZONE_HOURS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
@@ -144,6 +152,7 @@ fn numeric(text: &str) -> Option<i32> {
     let sign = if text.starts_with('-') { -1 } else { 1 };
     let digits: String = text.strip_prefix(['+', '-'])?.chars().filter(|c| *c != ':').collect();
     let number: i32 = digits.parse().ok()?;
+    // Up to two digits are hours, as in `GMT+1`.
     Some(sign * if digits.len() > 2 { number / 100 * 60 + number % 100 } else { number * 60 })
 }
 
@@ -153,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    fn told(text: &str) -> Option<String> {
+    fn formatted(text: &str) -> Option<String> {
         let at = time::OffsetDateTime::from_unix_timestamp_nanos(i128::from(parse_millis(text)?) * 1_000_000);
         at.unwrap().format(&Rfc3339).ok()
     }
@@ -184,7 +193,7 @@ mod tests {
             "mar., 02 janv. 2026 04:04:05 +0100",
             "mar 02 jan 2026 04:04:05 +0100",
         ] {
-            assert_eq!(told(text).as_deref(), Some("2026-01-02T03:04:05Z"), "{text}");
+            assert_eq!(formatted(text).as_deref(), Some("2026-01-02T03:04:05Z"), "{text}");
         }
     }
 
@@ -198,7 +207,7 @@ mod tests {
             ("Jan 2, 2026 3:04 PM", "2026-01-02T15:04:00Z"),
             ("2026-01-02T03:04:05.6789Z", "2026-01-02T03:04:05.678Z"),
         ] {
-            assert_eq!(told(text).as_deref(), Some(whole), "{text}");
+            assert_eq!(formatted(text).as_deref(), Some(whole), "{text}");
         }
     }
 
@@ -206,7 +215,7 @@ mod tests {
     fn other_text_is_not_a_date() {
         for text in ["", "yesterday", "2026", "2026-13-02", "32 Jan 2026", "Jan 2026", "ééééééééé", "12:30"]
         {
-            assert_eq!(told(text), None, "{text}");
+            assert_eq!(formatted(text), None, "{text}");
         }
     }
 }

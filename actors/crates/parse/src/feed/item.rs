@@ -25,6 +25,7 @@ const MAX_TEXT_CHARS: usize = 500_000;
 pub fn read(entry: Entry, kind: &FeedType, authors: &[Person], base: &Url, budget: &mut SizeBudget) -> Item {
     let url = page(&entry, base);
     let own = url.as_deref().and_then(|url| Url::parse(url).ok());
+    // Relative links of a content are meant from the page of the entry, which may be on another host than the feed.
     let own = own.as_ref().unwrap_or(base);
     let content = entry.content.as_ref().and_then(|content| {
         let found =
@@ -45,6 +46,7 @@ pub fn read(entry: Entry, kind: &FeedType, authors: &[Person], base: &Url, budge
     let summary =
         described.as_ref().or(content.as_ref()).and_then(|found| clean_line(&found.text, MAX_SUMMARY_CHARS));
     let whole = match (&content, &described) {
+        // A content element says that it is the whole; a description may be either, so it must be long.
         (Some(content), _) => !is_teaser(&content.text),
         (None, described) => described.as_ref().is_some_and(|found| is_whole(&found.text)),
     };
@@ -52,12 +54,15 @@ pub fn read(entry: Entry, kind: &FeedType, authors: &[Person], base: &Url, budge
         .or_else(|| clean_line(&content.as_ref().or(described.as_ref())?.text, MAX_DERIVED_TITLE_CHARS))
         .or_else(|| url.clone().map(|url| truncate(&url, MAX_NAME_CHARS)))
         .unwrap_or_else(|| "Untitled".to_owned());
+    // After title and summary were taken: an entry over the budget keeps both.
     let (found, fits) = fit_budget(content.or(described), budget);
     let Rendition { text, html, outline } = found.unwrap_or_else(|| Rendition {
         text: summary.clone().unwrap_or_else(|| title.clone()),
         ..Rendition::default()
     });
+    // The summary that stands for a text counts too, so the sum of all texts is bounded.
     budget.text = budget.text.saturating_sub(text.len());
+    // Atom requires only `updated` (RFC 4287, section 4.1.2).
     let published = entry.published.or(entry.updated).map(|moment| moment.timestamp_millis());
     Item {
         key: entry.id.trim().to_owned(),
@@ -76,9 +81,9 @@ pub fn read(entry: Entry, kind: &FeedType, authors: &[Person], base: &Url, budge
 
 /// Bytes left for the texts of a feed, and for their HTML.
 pub struct SizeBudget {
-    /// Bytes of text.
+    /// Bytes that further texts may take.
     pub text: usize,
-    /// Bytes of HTML.
+    /// Bytes that further HTML may take.
     pub html: usize,
 }
 
@@ -89,6 +94,7 @@ fn fit_budget(found: Option<Rendition>, budget: &mut SizeBudget) -> (Option<Rend
     if kept.len() > budget.text {
         return (None, false);
     }
+    // HTML of a text that is cut would show words that the text does not have.
     let html = html.filter(|html| kept.len() == text.len() && html.len() <= budget.html);
     budget.html -= html.as_ref().map_or(0, String::len);
     (Some(Rendition { text: kept, html, outline }), true)
@@ -102,11 +108,13 @@ pub fn assign_keys(items: &mut [Item]) {
         *count.entry(url).or_default() += 1;
     }
     for item in items.iter_mut().filter(|item| item.key.is_empty()) {
-        let told = item.published_at.map_or_else(|| digest(&item.text), |at| at.to_string());
+        // The time before the text: an entry whose text is corrected keeps its key.
+        let distinction = item.published_at.map_or_else(|| digest(&item.text), |at| at.to_string());
         let url = item.url.clone().unwrap_or_default();
         item.key = match count.get(&url) {
+            // A URL that several entries share, such as that of a page of changes, identifies none of them.
             Some(1) => url,
-            Some(_) | None => format!("{url}\n{}\n{told}", item.title),
+            Some(_) | None => format!("{url}\n{}\n{distinction}", item.title),
         };
     }
 }
@@ -125,21 +133,23 @@ fn is_teaser(text: &str) -> bool {
 }
 
 fn ends_early(text: &str) -> bool {
+    // Dots and links to the rest often stand in brackets or end with an arrow.
     let text = text.trim_end().trim_end_matches([']', ')', '→', '»', '>']).trim_end();
     let last = text.lines().next_back().unwrap_or_default().trim().to_lowercase();
-    let goes_on = CONTINUATION_PHRASES.iter().any(|more| last.ends_with(more));
-    text.ends_with('…') || text.ends_with("...") || goes_on
+    let continues = CONTINUATION_PHRASES.iter().any(|more| last.ends_with(more));
+    text.ends_with('…') || text.ends_with("...") || continues
 }
 
 /// Returns the URL of the page: the link, or else the id if it is a URL, or else the recording.
 fn page(entry: &Entry, base: &Url) -> Option<String> {
     let linked = entry.links.iter().filter(|link| is_page(link) && !is_recording(link));
+    // RSS calls an id that is a URL a permalink (`isPermaLink`).
     let by_id = || Url::parse(entry.id.trim()).ok().and_then(|id| resolve_url(id.as_str(), base));
     linked
         .filter_map(|link| resolve_url(&link.href, base))
         .next()
         .or_else(by_id)
-        .or_else(|| enclosure(entry, base).map(|there| there.url))
+        .or_else(|| enclosure(entry, base).map(|found| found.url))
 }
 
 fn is_recording(link: &Link) -> bool {
@@ -171,6 +181,7 @@ fn enclosure(entry: &Entry, base: &Url) -> Option<Enclosure> {
             bytes: link.length.and_then(|length| i64::try_from(length).ok()),
         })
     });
+    // A type that is missing or generic is replaced by that of the extension.
     let mut all = contents.chain(links).map(|found| match &found.media_type {
         Some(said) if is_audio_or_video(said) => found,
         Some(_) | None => {

@@ -22,6 +22,7 @@ struct Hub {
 
 /// Returns the feed's WebSub hub and its own URL.
 pub fn hub_and_self(feed: &[u8], base: &Url) -> (Option<String>, Option<String>) {
+    // The parser of feeds drops these two fields, so the document is read once more. A fault in them costs no entry.
     let JsonFeedHead { feed_url, hubs } = from_slice(feed).unwrap_or_default();
     let hub = hubs.iter().find(|hub| hub.kind.eq_ignore_ascii_case("WebSub"));
     (hub.and_then(|hub| resolve_url(&hub.url, base)), feed_url.and_then(|own| resolve_url(&own, base)))

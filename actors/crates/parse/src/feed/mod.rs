@@ -32,11 +32,11 @@ const MAX_TEXT_BYTES: usize = 6 << 20;
 /// Bytes of all HTML of a feed together; further entries keep only their text.
 const MAX_HTML_BYTES: usize = 6 << 20;
 
-/// What a URL returned.
+/// What a URL returned, when a feed was expected there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FeedDocument {
-    /// A feed.
+    /// A feed in RSS, Atom or JSON Feed.
     Feed(Box<Feed>),
     /// Something else, such as a page, with the feeds that it names.
     Page(Vec<FeedLink>),
@@ -44,16 +44,16 @@ pub enum FeedDocument {
     Malformed,
 }
 
-/// A feed.
+/// A feed, with everything bounded and converted to plain text or safe HTML.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feed {
-    /// Its media type, by its content.
+    /// Its media type, by its content rather than by the header.
     pub media_type: String,
     /// Its title; at most 300 characters.
     pub title: Option<String>,
-    /// The page that it belongs to, `http` or `https`.
+    /// The page that it belongs to, `http` or `https`; `None` if that is the feed itself.
     pub site_url: Option<String>,
-    /// Its time to live, in minutes.
+    /// How long the feed may be cached, in minutes (RSS 2.0, `ttl`); `None` if it does not say.
     pub ttl_minutes: Option<u32>,
     /// Its WebSub hub, `http` or `https` (WebSub, section 4).
     #[serde(default)]
@@ -65,11 +65,11 @@ pub struct Feed {
     pub items: Vec<Item>,
 }
 
-/// An entry of a feed.
+/// An entry of a feed, as the feed describes it; its page is not fetched.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    /// Identifies it among the entries of its feed: its id, else its URL, with its title and its date or a digest of its text if
-    /// that is not unique.
+    /// Identifies it among the entries of its feed: its id, else its URL, with its title and its date or a digest of its text
+    /// if that is not unique.
     pub key: String,
     /// The URL of its page, `http` or `https`.
     pub url: Option<String>,
@@ -81,38 +81,39 @@ pub struct Item {
     pub summary: Option<String>,
     /// Its content as plain text; its summary or its title if the feed has no content of it.
     pub text: String,
-    /// The same text as HTML that is safe to show.
+    /// The same text as HTML that is safe to show; `None` for plain text, or if the feed has too much HTML.
     #[serde(default)]
     pub html: Option<String>,
-    /// Its headings.
+    /// The headings of its content, with offsets in `text`.
     #[serde(default)]
     pub outline: Vec<Heading>,
-    /// The feed has all of its content.
+    /// Whether the feed has all of its content, rather than a teaser.
     pub whole: bool,
     /// When it was published, in milliseconds of the Unix epoch.
     pub published_at: Option<i64>,
-    /// Its recording, if any.
+    /// Its first recording; `None` if it has neither audio nor video.
     pub enclosure: Option<Enclosure>,
 }
 
-/// The recording of an entry.
+/// The recording of an entry; what a feed attaches otherwise is ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Enclosure {
     /// Its URL, `http` or `https`.
     pub url: String,
-    /// Its media type, as the feed states it.
+    /// Its media type, as the feed states it, or by its extension if that is missing or generic.
     pub media_type: Option<String>,
-    /// Its length, as the feed states it.
+    /// Its length in bytes, as the feed states it, unchecked.
     pub bytes: Option<i64>,
 }
 
 /// Bytes in which the first element is searched.
 const SNIFF_BYTES: usize = 4096;
 
-/// Reads what `url` returned.
+/// Reads what `url` returned. Relative URLs are resolved against it.
 pub fn read(bytes: &[u8], url: &str) -> FeedDocument {
     let Ok(base) = Url::parse(url) else { return FeedDocument::Page(Vec::new()) };
     let text = repair::decode_bom(bytes);
+    // Each repair is tried only if the feed cannot be parsed without it, because it could damage a valid feed.
     let feed = parse(text.trim_ascii_start(), url).or_else(|| {
         let repaired = repair::repair(&text)?;
         parse(&repaired, url).or_else(|| parse(&repair::escape_markup(&repaired)?, url))
@@ -124,6 +125,7 @@ pub fn read(bytes: &[u8], url: &str) -> FeedDocument {
         }
         Some(feed) => FeedDocument::Feed(Box::new(convert(feed, &base))),
         None if begins_as_feed(&text) => FeedDocument::Malformed,
+        // Lossy: the addresses of feeds are ASCII, whatever the encoding of the page.
         None => FeedDocument::Page(links::find_links(&String::from_utf8_lossy(&text), &base)),
     }
 }
@@ -168,24 +170,28 @@ fn convert(feed: model::Feed, base: &Url) -> Feed {
     let (hub, own) = (named("hub"), named("self"));
     let authors = feed.authors;
     let entries = newest(feed.entries);
+    // In the feed's order, so that the entries that come first, mostly the newest, keep their texts.
     let mut budget = SizeBudget { text: MAX_TEXT_BYTES, html: MAX_HTML_BYTES };
     let mut all: Vec<Item> =
         entries.into_iter().map(|entry| item::read(entry, &kind, &authors, base, &mut budget)).collect();
     item::assign_keys(&mut all);
     let mut items: Vec<Item> = Vec::with_capacity(all.len());
     for item in all {
-        let there = |other: &Item| {
+        // Some feeds repeat an entry under a new id. Entries that share their URL alone may be different.
+        let is_same = |other: &Item| {
             other.key == item.key
                 || (other.url.is_some()
                     && (&other.url, &other.title, &other.text) == (&item.url, &item.title, &item.text))
         };
-        if !items.iter().any(there) {
+        // Quadratic, but there are at most `MAX_ITEMS` entries.
+        if !items.iter().any(is_same) {
             items.push(item);
         }
     }
     Feed {
         media_type: media_type(&kind).to_owned(),
         title,
+        // Feeds without a page state their own URL as their site.
         site_url: site.filter(|site| site != base.as_str()),
         ttl_minutes: feed.ttl,
         hub,
@@ -197,6 +203,7 @@ fn convert(feed: model::Feed, base: &Url) -> Feed {
 /// Returns the newest entries. Most feeds are sorted newest first, so only a feed that is too long is sorted by date.
 fn newest(mut entries: Vec<model::Entry>) -> Vec<model::Entry> {
     if entries.len() > MAX_ITEMS {
+        // Entries without a date are the oldest here.
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.published.or(entry.updated)));
         entries.truncate(MAX_ITEMS);
     }

@@ -45,6 +45,7 @@ pub fn read(text: &str) -> Option<OpmlDocument> {
         match reader.read_event() {
             Ok(Event::Start(element)) if is_outline(&element) => {
                 let name = outline(&element, &folders, &mut found);
+                // A feed is pushed as `None`, so that its end tag removes its own entry.
                 folders.push(name);
             }
             Ok(Event::Empty(element)) if is_outline(&element) => {
@@ -80,8 +81,10 @@ fn is_outline(element: &BytesStart<'_>) -> bool {
 /// Adds a feed; returns the name if the outline is a folder.
 fn outline(element: &BytesStart<'_>, folders: &[Option<String>], found: &mut Vec<Outline>) -> Option<String> {
     let (mut url, mut text, mut title) = (None, None, None);
+    // Without the check for repeated names, which takes quadratic time.
     for attribute in element.attributes().with_checks(false).flatten() {
         let value = attribute.normalized_value(XmlVersion::Implicit1_0);
+        // A bare `&` in a URL is no entity. Then only `&amp;` is replaced.
         let value = value.unwrap_or_else(|_| attribute.value.replace("&amp;", "&").into());
         match attribute.key.into_inner().to_ascii_lowercase().as_str() {
             "xmlurl" => url = Some(value.trim().to_owned()).filter(|url| !url.is_empty()),

@@ -17,6 +17,7 @@ pub fn decode_bom(bytes: &[u8]) -> Cow<'_, [u8]> {
         Some((encoding, mark)) if encoding == UTF_8 => Cow::Borrowed(bytes.get(mark..).unwrap_or_default()),
         Some((utf_16, _)) => {
             let (text, _) = utf_16.decode_with_bom_removal(bytes);
+            // The parser would follow the declaration, which names UTF-16.
             Cow::Owned(without_declaration(&text).as_bytes().to_vec())
         }
         None => Cow::Borrowed(bytes),
@@ -32,6 +33,7 @@ fn json(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut feed: Value = from_slice(bytes).ok()?;
     for item in feed.get_mut("items")?.as_array_mut()? {
         if let Some(id) = item.get_mut("id").filter(|id| id.is_number()) {
+            // JSON Feed has strings as ids, and asks readers to convert numbers (JSON Feed 1.1, `id`).
             *id = Value::String(id.to_string());
         }
     }
@@ -40,9 +42,11 @@ fn json(bytes: &[u8]) -> Option<Vec<u8>> {
 
 fn xml(bytes: &[u8]) -> Option<Vec<u8>> {
     let text = decode(bytes);
+    // Text before the first element, such as an error message of the server, is dropped.
     let begin = ["<rss", "<feed", "<rdf:RDF"].iter().filter_map(|tag| text.find(tag)).min()?;
     let text = text.get(begin..)?;
     let ends = ["</rss>", "</feed>", "</rdf:RDF>"];
+    // The last end tag counts: texts may contain one too.
     let whole = match ends.iter().filter_map(|end| Some(text.rfind(end)? + end.len())).max() {
         Some(end) => text.get(..end)?.to_owned(),
         None => close_truncated(text)?,
@@ -68,9 +72,11 @@ fn escape_element(text: &str, name: &str) -> String {
     while let Some((before, tag, words, behind)) = next_element(rest, &open, &close) {
         whole.push_str(before);
         whole.push_str(tag);
+        // Markup in CDATA is text already.
         if words.trim_start().starts_with("<![CDATA[") {
             whole.push_str(words);
         } else {
+            // Entities are left alone, so that `&amp;` is not escaped twice.
             whole.push_str(&words.replace('<', "&lt;"));
         }
         whole.push_str(&close);
@@ -83,6 +89,7 @@ fn escape_element(text: &str, name: &str) -> String {
 fn next_element<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str, &'a str, &'a str)> {
     let is_tag = |at: &usize| {
         text.get(at + open.len()..).is_some_and(|rest| {
+            // An empty element has no end tag: the next one would belong to another entry.
             let is_empty = rest.split_once('>').is_some_and(|(tag, _)| tag.ends_with('/'));
             !is_empty && rest.starts_with(|c: char| c == '>' || c.is_whitespace())
         })
@@ -98,11 +105,13 @@ fn next_element<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, 
 fn decode(bytes: &[u8]) -> String {
     let head = String::from_utf8_lossy(bytes.get(..200).unwrap_or(bytes)).into_owned();
     let label = head.split_once("encoding=").and_then(|(_, rest)| rest.get(1..)?.split(['"', '\'']).next());
+    // A feed that declares UTF-8 and is not is decoded like one that declares nothing.
     let named = label.and_then(|label| Encoding::for_label(label.as_bytes())).filter(|named| *named != UTF_8);
     if let Some(named) = named {
         return named.decode_without_bom_handling(bytes).0.into_owned();
     }
     let mut text = String::with_capacity(bytes.len());
+    // Texts pasted from other programs mix windows-1252 into UTF-8, so each invalid part is decoded by itself.
     for part in bytes.utf8_chunks() {
         text.push_str(part.valid());
         text.push_str(&WINDOWS_1252.decode_without_bom_handling(part.invalid()).0);
@@ -125,6 +134,7 @@ fn close_truncated(text: &str) -> Option<String> {
     } else {
         ("</item>", "</rdf:RDF>")
     };
+    // Without a complete entry there is nothing to keep.
     let end = text.rfind(inner)? + inner.len();
     Some(format!("{}{outer}", text.get(..end)?))
 }
@@ -170,6 +180,7 @@ fn escape(text: &str, out: &mut String) {
     let mut parts = text.split('&');
     out.push_str(parts.next().unwrap_or_default());
     for part in parts {
+        // `&b=2;` in a URL is no entity, because of its equals sign.
         let name = part.split_once(';').map(|(name, _)| name.strip_prefix('#').unwrap_or(name));
         let is_name = |name: &str| {
             !name.is_empty()

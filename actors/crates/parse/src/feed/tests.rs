@@ -101,13 +101,13 @@ fn json_feed_is_read() {
 
 #[test]
 fn title_loses_markup_and_keeps_other_brackets() {
-    for (told, title) in [
+    for (escaped, title) in [
         ("Why &lt;i&gt;birds&lt;/i&gt; &amp;amp; bees", "Why birds & bees"),
         ("Using Vec&lt;T&gt; well", "Using Vec<T> well"),
         ("1 &lt; 2", "1 < 2"),
         ("<![CDATA[AT&amp;T rises]]>", "AT&T rises"),
     ] {
-        assert_eq!(item(&format!("<title>{told}</title>")).title, title);
+        assert_eq!(item(&format!("<title>{escaped}</title>")).title, title);
     }
 }
 
@@ -223,7 +223,7 @@ fn date_without_a_zone_is_accepted() {
     assert_eq!(read.items[0].published_at, Some(1_767_323_045_000));
 }
 
-/// Threat table (row P4).
+/// Threat table (row P4): entities that expand to gigabytes, or to files.
 #[test]
 fn entity_bomb_is_not_expanded() {
     let bomb = concat!(
@@ -268,7 +268,7 @@ fn opml_is_read_with_its_folders() {
 
     let found = read_opml(list).unwrap();
 
-    let told = |url: &str, title: Option<&str>, folder: Option<&str>| Outline {
+    let outline = |url: &str, title: Option<&str>, folder: Option<&str>| Outline {
         url: url.to_owned(),
         title: title.map(str::to_owned),
         folder: folder.map(str::to_owned),
@@ -277,9 +277,9 @@ fn opml_is_read_with_its_folders() {
     assert_eq!(
         found.feeds,
         [
-            told("https://a.example/?x=1&y=2", Some("A & B"), Some("News / Deep")),
-            told("https://c.example/", Some("C"), Some("News")),
-            told("http://d.example/", None, None),
+            outline("https://a.example/?x=1&y=2", Some("A & B"), Some("News / Deep")),
+            outline("https://c.example/", Some("C"), Some("News")),
+            outline("http://d.example/", None, None),
         ]
     );
     assert_eq!(read_opml("<rss/>"), None);
@@ -327,6 +327,7 @@ fn entries_without_ids_are_distinguished_by_content() {
 
     let three = of(&[item(3, ""), item(2, ""), item(1, "")]);
     assert_eq!(three.items.len(), 3);
+    // The key must not depend on which other entries the feed has at the time.
     assert_eq!(of(&[item(3, ""), item(2, "")]).items[1].key, three.items[1].key);
     let link = "<link>/changes</link>";
     assert_eq!(of(&[item(2, link), item(1, link)]).items.len(), 2);

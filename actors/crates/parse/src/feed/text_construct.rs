@@ -85,6 +85,7 @@ const HTML_ELEMENTS: &[&str] = &[
 pub fn title_text(title: &Text, kind: &FeedType) -> String {
     match kind {
         FeedType::JSON => title.content.clone(),
+        // Atom states the type of its titles (RFC 4287, section 3.1).
         FeedType::Atom if !is_markup(title.content_type.as_str()) => title.content.clone(),
         FeedType::Atom | FeedType::RSS0 | FeedType::RSS1 | FeedType::RSS2 => strip_markup(&title.content),
     }
@@ -95,6 +96,7 @@ pub fn render_content(content: &str, media_type: &str, url: &Url) -> Rendition {
     if !is_markup(media_type) {
         return Rendition { text: normalize_verbatim(content), ..Rendition::default() };
     }
+    // RSS escapes plain text and markup alike, so the content itself decides.
     if has_element(content) {
         return render_all(content, Some(url)).unwrap_or_default();
     }
@@ -124,6 +126,7 @@ fn has_element(text: &str) -> bool {
     text.split('<').skip(1).any(|rest| {
         let rest = rest.strip_prefix('/').unwrap_or(rest);
         let name = rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        // Known elements only: `Vec<T>` and `1 < 2` are text.
         rest.contains('>') && HTML_ELEMENTS.contains(&name.to_ascii_lowercase().as_str())
     })
 }

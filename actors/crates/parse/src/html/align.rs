@@ -30,8 +30,10 @@ pub fn align(page: &[Block], extraction: &[Block]) -> Alignment {
     let (mut cursor, mut found) = (0, 0);
     let mut kept = Vec::with_capacity(page.len());
     for block in page {
+        // Words of a menu also occur in the text, so a short block of a menu is never taken for a part of it.
         let end = text.find_end(&block.key, cursor, block.regions.menu);
         kept.push(end.is_some());
+        // A block that is not found leaves the cursor, so that the next one is still compared in sequence.
         cursor = end.unwrap_or(cursor);
         found += end.map_or(0, |_| block.key.len());
     }
@@ -47,6 +49,8 @@ struct PieceIndex {
 impl PieceIndex {
     fn new(whole: String) -> Self {
         let mut pieces: HashMap<String, Vec<usize>> = HashMap::new();
+        // Only every tenth position is indexed, which keeps the index small; the block tries each
+        // of its own positions instead.
         let starts: Vec<usize> = whole.char_indices().map(|(at, _)| at).step_by(PIECE_CHARS).collect();
         for (from, to) in starts.iter().zip(starts.iter().skip(1)) {
             if let Some(piece) = whole.get(*from..*to) {
@@ -79,6 +83,7 @@ impl PieceIndex {
             let Some(at) = key.get(*from..*to).and_then(|piece| self.find_piece(piece, cursor)) else {
                 continue;
             };
+            // A piece that is found gives a candidate for the start of the whole block.
             if let Some(begin) = at.checked_sub(*from).filter(|_| tries < MAX_TRIES) {
                 tries += 1;
                 if self.starts_at(begin, key) {
@@ -87,6 +92,7 @@ impl PieceIndex {
             }
             hits += 1;
             last = Some(at + (to - from));
+            // Pieces must not overlap: the share compares their number with the number that fits into the block.
             next = index + PIECE_CHARS;
         }
         last.filter(|_| hits as f64 >= MIN_FOUND_SHARE * (bounds.len() / PIECE_CHARS) as f64)
@@ -96,6 +102,7 @@ impl PieceIndex {
     fn find_piece(&self, piece: &str, cursor: usize) -> Option<usize> {
         let places = self.pieces.get(piece)?;
         let ahead = places.get(places.partition_point(|place| *place < cursor));
+        // An extractor may move a block, such as the lead, so the text before the cursor is searched too.
         ahead.or(places.first()).copied()
     }
 }

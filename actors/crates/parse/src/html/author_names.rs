@@ -13,6 +13,7 @@ pub fn join_names<'a>(lines: impl Iterator<Item = &'a str>, site: &[String]) -> 
     let mut kept: Vec<String> = Vec::new();
     for text in lines.filter_map(|text| clean_line(text, MAX_NAME_CHARS)).filter(|text| is_name(text)) {
         let name = without_prefix(&text);
+        // Templates without a byline state the site as the author.
         let is_site = site.iter().any(|site| site.eq_ignore_ascii_case(&key(name)));
         if !is_site && !kept.iter().any(|known| known == name) {
             kept.push(name.to_owned());
@@ -24,6 +25,7 @@ pub fn join_names<'a>(lines: impl Iterator<Item = &'a str>, site: &[String]) -> 
 fn without_prefix(text: &str) -> &str {
     let behind = |before: &&str| {
         let (head, rest) = text.split_at_checked(before.len())?;
+        // A prefix must be followed by a space or a colon: `Byron` does not begin with `by`.
         head.eq_ignore_ascii_case(before).then(|| rest.strip_prefix([' ', ':']))?
     };
     PREFIXES.iter().find_map(behind).map_or(text, str::trim)

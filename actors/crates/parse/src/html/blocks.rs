@@ -11,9 +11,9 @@ const MAX_CELL_BYTES: usize = 300;
 /// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
-    /// A heading of any level.
+    /// A heading, `h1` to `h6`.
     Heading,
-    /// Running text.
+    /// Running text, and whatever is no other kind.
     Paragraph,
     /// An item of a list, or its first paragraph.
     Item,
@@ -28,13 +28,13 @@ pub enum BlockKind {
 pub struct PageRegions {
     /// Inside `nav` or another element that declares itself a menu.
     pub menu: bool,
-    /// Inside `aside`.
+    /// Inside `aside` or another element that declares itself a side column.
     pub aside: bool,
-    /// Inside a `footer`.
+    /// Inside `footer` or another element that declares itself one.
     pub footer: bool,
-    /// Inside a `header`.
+    /// Inside `header` or an element with the role `banner`.
     pub header: bool,
-    /// Inside `figure` or `figcaption`.
+    /// Inside a `figure` or `figcaption` that holds no listing or quotation.
     pub figure: bool,
     /// Inside `article`, `main` or another element that declares itself the body of the article.
     pub article: bool,
@@ -47,10 +47,10 @@ impl PageRegions {
     }
 }
 
-/// One block.
+/// A run of text of a page, without the white space around it.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Its kind.
+    /// Its kind, which decides how it is separated from its neighbours and written as HTML.
     pub kind: BlockKind,
     /// Its text; line breaks only where the page has them.
     pub text: String,
@@ -64,9 +64,9 @@ pub struct Block {
     pub group: NodeId,
     /// The innermost block element around it.
     pub element: NodeId,
-    /// The markup in its text.
+    /// The inline markup of its text, such as links and emphasis.
     pub marks: Vec<InlineMark>,
-    /// Number of blocks of the page before it.
+    /// Its index: the number of blocks of the page before it.
     pub at: usize,
 }
 
@@ -77,7 +77,7 @@ impl Block {
     }
 }
 
-/// Returns the letters and digits of a text.
+/// Returns the letters and digits of a text, in their case. Renderings of one text differ in white space and signs, but not in these.
 pub fn key(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
@@ -97,12 +97,13 @@ pub fn demote_layout_cells(blocks: &mut [Block]) {
     }
 }
 
-/// Joins blocks to plain text, with an empty line between them, except between list items and rows. Also returns the offset of each block,
-/// in Unicode scalar values.
+/// Joins blocks to plain text, with an empty line between them, except between list items and rows. Also returns the offset of each
+/// block, in Unicode scalar values.
 pub fn join_text(blocks: &[&Block]) -> (String, Vec<usize>) {
     let (mut out, mut chars, mut starts) = (String::new(), 0, Vec::with_capacity(blocks.len()));
     let mut last: Option<&Block> = None;
     for block in blocks {
+        // Separators are ASCII, so their length in bytes is their number of characters.
         let gap = last.map_or("", |last| separator(last, block));
         out.push_str(gap);
         out.push_str(&block.text);
@@ -116,6 +117,7 @@ pub fn join_text(blocks: &[&Block]) -> (String, Vec<usize>) {
 fn separator(one: &Block, next: &Block) -> &'static str {
     match (one.kind, next.kind) {
         (BlockKind::Item, BlockKind::Item) => "\n",
+        // Cells of one row are on one line, so that a row is read and quoted as a whole.
         (BlockKind::Cell, BlockKind::Cell) if one.group == next.group => " | ",
         (BlockKind::Cell, BlockKind::Cell) => "\n",
         (

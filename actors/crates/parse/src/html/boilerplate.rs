@@ -68,6 +68,7 @@ pub fn is_error_page(title: &str, text: &str) -> bool {
         let begins = |gone| title.strip_prefix(gone).is_some_and(|rest: &str| !rest.starts_with(is_letter));
         entries(ERROR_PAGE_TITLES).any(begins)
     });
+    // An article about the status has a title like it, but it is longer than an error page.
     (named || numbered) && text.chars().nth(MAX_ERROR_PAGE_CHARS).is_none()
 }
 
@@ -91,6 +92,8 @@ pub fn class_and_id(page: &Document, element: NodeId) -> String {
 
 /// Returns whether a class or id marks an element inside of an article that does not belong to it.
 pub fn is_boilerplate(names: &str) -> bool {
+    // Long words are searched anywhere in a name (`post-newsletter`); short ones would also match
+    // parts of other words (`stage`).
     entries(BOILERPLATE_PARTS).any(|entry| names.contains(entry))
         || names
             .split(|c: char| !c.is_alphanumeric())
@@ -115,6 +118,7 @@ pub fn is_notice(text: &str) -> bool {
 
 /// Returns whether a line is a picture credit.
 pub fn is_credit(text: &str) -> bool {
+    // A credit names its kind before a colon. Without this, a sentence about photos would count.
     let Some((name, _)) = text.split_once([':', '©']) else { return false };
     let name = name.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     entries(CREDIT_LABELS).any(|entry| name == entry)
@@ -122,8 +126,10 @@ pub fn is_credit(text: &str) -> bool {
 
 fn starts_with_any(text: &str, list: &str) -> bool {
     let head: String =
+        // Only the start is lowered: the text may be a long paragraph, and no entry is longer.
         text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '(').chars().take(60).collect();
     let head = head.to_lowercase();
+    // An entry must end with its word: `tag` does not begin `Tagsüber`.
     let ends = |rest: &str| !rest.starts_with(char::is_alphanumeric);
     entries(list).any(|entry| head.strip_prefix(entry).is_some_and(ends))
 }

@@ -7,7 +7,7 @@ use trafilatura::dom::{Document, NodeId};
 use super::blocks::{Block, BlockKind};
 use super::walk;
 
-/// Maximum nesting depth of lists and similar elements that is written.
+/// Maximum nesting depth of lists and similar elements that is written; deeper ones are left out, and their text is kept.
 const MAX_DEPTH: usize = 24;
 /// Maximum number of empty cells that are written before a cell.
 const MAX_EMPTY_CELLS: usize = 100;
@@ -52,10 +52,11 @@ impl<'a> Containers<'a> {
 
     /// Returns whether this element is the one that was opened last and may contain text directly.
     pub fn accepts_text_in(&self, element: NodeId) -> bool {
+        // A quotation holds paragraphs, even if the page has its words directly in it.
         self.open.last().is_some_and(|open| open.element == element && open.tag != "blockquote")
     }
 
-    /// Closes all elements.
+    /// Closes all elements that are open.
     pub fn leave(&mut self, out: &mut String) {
         self.close(0, out);
     }
@@ -69,10 +70,13 @@ impl<'a> Containers<'a> {
             }
             let of_table = matches!(tag, "table" | "tbody" | "tr" | "td" | "th");
             let around = wanted.last().map(|(_, tag)| *tag);
+            // What does not fit is left out rather than repaired: a parser would move it elsewhere, and the order
+            // of the text would change.
             if fits(around, tag) && (in_data || !of_table) && wanted.len() < MAX_DEPTH {
                 wanted.push((element, tag));
             }
         }
+        // A list or row that contains the text directly is closed again, because HTML allows no text in it.
         while wanted.last().is_some_and(|(_, tag)| holds_no_words(tag)) {
             wanted.pop();
         }
@@ -87,6 +91,7 @@ impl<'a> Containers<'a> {
         out.push_str(tag);
         for name in number_attributes(tag) {
             let value = self.page.get_attribute(element, name);
+            // Parsed as a number, so that no other text of the page gets into an attribute.
             if let Some(number) = value.and_then(|value| value.trim().parse::<u16>().ok()) {
                 out.push_str(&format!(" {name}=\"{number}\""));
             }
@@ -102,6 +107,7 @@ impl<'a> Containers<'a> {
         });
         let before = before.filter(|other| matches!(self.page.tag_name(*other), "td" | "th"));
         if let Some(row) = self.open.last_mut() {
+            // Without this bound a row of many cells takes quadratic time, because each cell counts those before it.
             let before = before.take(row.cells + MAX_EMPTY_CELLS).count();
             (row.cells..before).for_each(|_| out.push_str("<td></td>"));
             row.cells = before.max(row.cells) + 1;
@@ -133,6 +139,7 @@ fn output_tag(tag: &str) -> Option<&'static str> {
         "dd" => Some("dd"),
         "blockquote" => Some("blockquote"),
         "table" => Some("table"),
+        // One kind of row group is enough for reading, and keeps the list of allowed elements short.
         "tbody" | "thead" | "tfoot" => Some("tbody"),
         "tr" => Some("tr"),
         "td" => Some("td"),

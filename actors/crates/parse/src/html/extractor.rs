@@ -10,7 +10,7 @@ use super::{
     walk::{self, PageContent},
 };
 
-/// The extractor's result.
+/// What the extractor chose, and its own document, to which the blocks refer.
 pub struct Extraction {
     /// The blocks that it chose, in its own rendering.
     pub content: PageContent,
@@ -29,20 +29,22 @@ impl Extraction {
 
 /// Runs the extractor. `None` if it finds nothing or panics: there are other ways to read the page.
 pub fn extract(page: &Document, url: &str) -> Option<Extraction> {
+    // Measured on the 300 shared pages: 0.922 with the fallback, 0.912 without; a focus on precision has 0.917.
     let mut options = Options::default().with_fallback(true).with_exclude_comments(true);
     options.original_url = Url::parse(url).ok();
     let result = catch_unwind(AssertUnwindSafe(|| extract_document(prepare(page), &options))).ok()?.ok()?;
+    // Parsed again, so that its result is read into blocks by the same walk as the page.
     let document = Document::parse(&result.content_html);
     Some(Extraction { content: walk::walk(&document, document.root()), metadata: result.metadata, document })
 }
 
-/// Elements that the extractor discards with the words that follow them in the same paragraph. Their content is not text.
+// The extractor discards these with the words that follow them in the same paragraph. Their content is not text.
 const DISCARDED_ELEMENTS: [&str; 24] = [
     "svg", "noscript", "script", "style", "template", "wbr", "object", "canvas", "picture", "video", "audio",
     "map", "dialog", "iframe", "embed", "progress", "meter", "select", "datalist", "button", "input",
     "textarea", "rt", "rp",
 ];
-/// Elements around words of a paragraph that it discards with these words and those behind them.
+// It discards these too, with their words and those behind them.
 const DISCARDED_INLINE_ELEMENTS: [&str; 22] = [
     "time", "label", "output", "data", "bdi", "bdo", "ruby", "rb", "nobr", "big", "acronym", "abbr", "dfn",
     "samp", "var", "kbd", "cite", "ins", "small", "slot", "blink", "tt",
@@ -64,15 +66,18 @@ const MATHML_ELEMENTS: [&str; 14] = [
     "mtable",
 ];
 
-/// A copy of the page without what would lead the extractor to lose an article's words.
+/// Copies the page without what would lead the extractor to lose an article's words.
 fn prepare(page: &Document) -> Document {
+    // The page itself must stay as it is: its blocks are read from it, with all of their elements.
     let mut page = page.clone_document();
     let root = page.root();
     for node in page.iter(root, &DISCARDED_ELEMENTS) {
+        // The tail is the text behind an element. Without one the extractor loses nothing.
         if !page.tail(node).trim().is_empty() {
             page.remove(node, true);
         }
     }
+    // The annotation repeats a formula as TeX; the words behind it are kept.
     page.strip_elements(root, true, &["annotation", "annotation-xml"]);
     page.strip_tags(root, &MATHML_ELEMENTS);
     for node in page.iter(root, &DISCARDED_INLINE_ELEMENTS) {
@@ -82,7 +87,7 @@ fn prepare(page: &Document) -> Document {
             page.strip(node);
         }
     }
-    // What unfolds is there to be read.
+    // The extractor discards elements that are folded, although a reader can open them.
     for (folded, open) in [("details", "div"), ("summary", "p")] {
         for node in page.iter(root, &[folded]) {
             page.set_tag_name(node, open);

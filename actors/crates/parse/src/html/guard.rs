@@ -5,9 +5,9 @@
 
 use super::ArticleError;
 
-/// Maximum nesting depth. Browsers stop at 512.
+/// Maximum nesting depth. Browsers build no deeper tree than 512 either.
 const MAX_DEPTH: usize = 512;
-/// Maximum number of attributes of a tag.
+/// Maximum number of attributes of a tag. Each is compared with those before it, so their time is quadratic.
 const MAX_ATTRIBUTES: usize = 512;
 
 /// A page over one of these is a data dump. The extractor, which copies parts of the tree many times, would take seconds.
@@ -15,12 +15,12 @@ const MAX_ORDINARY_TAGS: usize = 50_000;
 const MAX_ORDINARY_DEPTHS: usize = 2_000_000;
 const MAX_ORDINARY_TEXT_BYTES: usize = 2 << 20;
 
-/// The size of the markup of a page.
+/// The size of the markup of a page, by which it is decided whether an extractor may read it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct MarkupSize {
-    /// Number of start tags.
+    /// Number of start tags, of which the extractor makes nodes.
     pub tags: usize,
-    /// Sum of the depths of all elements.
+    /// Sum of the depths of all elements: what copying every subtree costs.
     pub depths: usize,
     /// Bytes of text between tags, without scripts and styles.
     pub text: usize,
@@ -35,10 +35,11 @@ impl MarkupSize {
     }
 }
 
-/// Measures a page.
+/// Measures a page without building a tree.
 ///
 /// # Errors
-/// [`ArticleError::TooDeep`] and [`ArticleError::TooManyAttributes`].
+/// [`ArticleError::TooDeep`] if more than 512 elements are open at once, and [`ArticleError::TooManyAttributes`] if a
+/// tag has more than 512.
 pub fn check(html: &str) -> Result<MarkupSize, ArticleError> {
     let mut scan = TagScanner::of(html);
     while let Some(tag) = scan.next_tag() {
@@ -116,6 +117,8 @@ impl<'a> TagScanner<'a> {
 
     /// Closes the elements up to the nearest one with this name, or none if there is no such element.
     fn close(&mut self, name: &[u8]) {
+        // The stack holds at most `MAX_DEPTH` names, so this search is bounded. An end tag without a start
+        // closes nothing, as in browsers.
         if let Some(at) = self.open.iter().rposition(|open| open.eq_ignore_ascii_case(name)) {
             self.open.truncate(at);
         }
@@ -129,6 +132,8 @@ impl<'a> TagScanner<'a> {
             b"--!" if at >= b"<!--".len() && rest.get(at + 3) == Some(&b'>') => Some(at + 4),
             _ => None,
         };
+        // A single pass for both ends. A search for each of them would go to the end of the page for every
+        // comment, which takes quadratic time.
         let behind = rest.windows(3).enumerate().find_map(end)?;
         self.rest = rest.get(behind..)?;
         Some(())
@@ -142,6 +147,7 @@ impl<'a> TagScanner<'a> {
 
     fn take_name(&mut self, from: usize) -> &'a [u8] {
         let name = self.rest.get(from..).unwrap_or_default();
+        // As in the tokenizer, a name ends only at white space, `/` or `>`; `<` belongs to it.
         let end = name.iter().position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>'));
         let (name, rest) = name.split_at_checked(end.unwrap_or(name.len())).unwrap_or_default();
         self.rest = rest;
@@ -158,6 +164,7 @@ impl<'a> TagScanner<'a> {
                     self.rest = self.rest.get(at + 1..).unwrap_or_default();
                     return count;
                 }
+                // A quotation mark quotes only directly after the equals sign; elsewhere it is part of a name.
                 (None, open @ (b'"' | b'\'')) if in_value => {
                     (quote, in_value, in_word) = (Some(open), false, false);
                 }
@@ -169,6 +176,7 @@ impl<'a> TagScanner<'a> {
                 }
             }
         }
+        // A tag that does not end hides the rest of the page, as in the tokenizer.
         self.rest = &[];
         count
     }
@@ -193,6 +201,7 @@ impl<'a> TagScanner<'a> {
         let ends = |window: &[u8]| {
             window.starts_with(b"</") && window.get(2..).is_some_and(|end| end.eq_ignore_ascii_case(name))
         };
+        // A script that is not closed hides the rest of the page.
         let at = self.rest.windows(name.len() + 2).position(ends);
         self.rest = at.and_then(|at| self.rest.get(at..)).unwrap_or_default();
     }
@@ -259,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Threat table (row P6).
+    /// Threat table (row P6): depth exhausts the stack of a parser.
     #[test]
     fn million_nested_elements_are_rejected() {
         assert_eq!(check(&"<div>".repeat(1_000_000)), Err(ArticleError::TooDeep));
@@ -308,7 +317,7 @@ mod tests {
         }
     }
 
-    /// Threat table (row P6).
+    /// Threat table (row P6): attributes take quadratic time.
     #[test]
     fn million_attributes_of_one_tag_are_rejected() {
         let many: String = (0..1_000_000).map(|n| format!(" a{n}=\"x y\"")).collect();

@@ -16,6 +16,8 @@ pub fn write(page: &Document, base: Option<&Url>, block: &Block, out: &mut Strin
     let mut marks = block.marks.iter().peekable();
     let mut seen = 0;
     for c in block.text.chars() {
+        // The caller drops HTML of this length, so nothing is closed here. Without the check one block of many
+        // links could fill the memory.
         if writer.out.len() > MAX_HTML_BYTES {
             return;
         }
@@ -54,6 +56,7 @@ impl InlineWriter<'_> {
         match what {
             InlineMarkKind::Open(element) => self.waiting.push(element),
             InlineMarkKind::Close => {
+                // An element that is still waiting holds no character and is never written.
                 if self.waiting.pop().is_none() {
                     self.close();
                 }
@@ -79,8 +82,10 @@ impl InlineWriter<'_> {
 
     fn begin(&mut self) {
         for element in std::mem::take(&mut self.waiting) {
+            // An element within another of its kind, such as a link in a link, is not written again.
             let tag = output_tag(self.page.tag_name(element)).filter(|tag| !self.open.contains(&Some(*tag)));
             let tag = tag.filter(|tag| self.begin_one(element, tag));
+            // An element that is not written stays on the stack as `None`, so that its end finds it.
             self.open.push(tag);
         }
     }
@@ -139,7 +144,7 @@ fn output_tag(tag: &str) -> Option<&'static str> {
     }
 }
 
-/// Writes a picture.
+/// Writes a picture. Browsers load it late and without telling its server which page shows it.
 pub fn write_image(source: &PictureSource, out: &mut String) {
     out.push_str("<img src=\"");
     write_escaped(&source.url, out);

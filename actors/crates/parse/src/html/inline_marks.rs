@@ -12,22 +12,22 @@ const MAX_DEPTH: usize = 16;
 pub struct InlineMark {
     /// Number of visible characters before it. White space may change during normalisation; visible characters do not.
     pub at: usize,
-    /// Its kind.
+    /// Whether it is the start or end of an element, or a picture.
     pub what: InlineMarkKind,
 }
 
 /// The kind of an [`InlineMark`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InlineMarkKind {
-    /// Start of an element.
+    /// Start of an inline element of the page.
     Open(NodeId),
     /// End of the element that was opened last.
     Close,
-    /// A picture.
+    /// A picture within the line, such as a formula.
     Picture(NodeId),
 }
 
-/// Builds a line with its marks.
+/// Builds a line of text with its marks while the page is walked.
 #[derive(Debug, Default)]
 pub struct LineBuilder {
     text: String,
@@ -39,7 +39,7 @@ pub struct LineBuilder {
 }
 
 impl LineBuilder {
-    /// Adds text.
+    /// Adds text to the line as it is; white space is normalised later.
     pub fn push(&mut self, text: &str) {
         self.seen += text.chars().filter(|c| is_visible(*c)).count();
         self.text.push_str(text);
@@ -47,6 +47,7 @@ impl LineBuilder {
 
     /// Opens an element; returns `false` if it is nested too deeply.
     pub fn open(&mut self, element: NodeId) -> bool {
+        // The elements that are open are opened again in every part of a line, so their number is bounded.
         let open = self.open.len() < MAX_DEPTH;
         if open {
             self.open.push(element);
@@ -62,7 +63,7 @@ impl LineBuilder {
         }
     }
 
-    /// Adds a picture.
+    /// Adds a picture at the current position of the line.
     pub fn picture(&mut self, element: NodeId) {
         self.mark(InlineMarkKind::Picture(element));
     }
@@ -79,10 +80,10 @@ impl LineBuilder {
     }
 }
 
-/// A line with its marks.
+/// A line with its marks, which [`MarkedLine::marks_of`] divides among the blocks of the line.
 #[derive(Debug)]
 pub struct MarkedLine {
-    /// Its text.
+    /// Its text, with the white space of the page.
     pub text: String,
     seen: usize,
     marks: Vec<InlineMark>,
@@ -106,8 +107,10 @@ impl MarkedLine {
         let mut all = Vec::with_capacity(parts.len());
         for part in parts {
             let seen = part.chars().filter(|c| is_visible(*c)).count();
+            // The last part takes the marks at its end too: no part follows that they could begin.
             left -= seen;
             let (to, last) = (from + seen, left == 0);
+            // Marks between two parts belong to neither, but they change which elements are open.
             while let Some(mark) =
                 rest.next_if(|mark| mark.at < from || mark.at == from && mark.what == InlineMarkKind::Close)
             {

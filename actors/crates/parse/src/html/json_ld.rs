@@ -9,19 +9,19 @@ const MAX_JSON_LD_BYTES: usize = 2 << 20;
 /// The article as JSON-LD describes it; a field is empty if it is not stated.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct JsonLdArticle {
-    /// Its headline.
+    /// Its headline, or else its name.
     pub headline: Option<String>,
-    /// Names of its authors.
+    /// Names of its authors or creators, in order.
     pub authors: Vec<String>,
-    /// Name of its publisher.
+    /// Name of its first publisher.
     pub publisher: Option<String>,
-    /// Publication date as written.
+    /// Publication date, as the page writes it.
     pub published: Option<String>,
-    /// Its description.
+    /// The description of the article, not of the site.
     pub description: Option<String>,
-    /// URL of its picture as written.
+    /// URL of its first picture, as the page writes it; may be relative.
     pub image: Option<String>,
-    /// Its language as written.
+    /// Its language, as the page writes it.
     pub language: Option<String>,
 }
 
@@ -29,6 +29,7 @@ pub struct JsonLdArticle {
 pub fn read(page: &Document) -> JsonLdArticle {
     let scripts = page.scripts_with_type(&["application/ld+json"]);
     let texts: Vec<String> = scripts.into_iter().map(|script| page.text_content(script)).collect();
+    // Values of JSON take many times the memory of their text.
     if texts.iter().map(String::len).sum::<usize>() > MAX_JSON_LD_BYTES {
         return JsonLdArticle::default();
     }
@@ -41,6 +42,7 @@ pub fn read(page: &Document) -> JsonLdArticle {
 }
 
 fn parse(text: &str) -> Option<Value> {
+    // Templates wrap the JSON for XHTML, or end it like a statement.
     let text = text.trim().trim_start_matches("<![CDATA[").trim_end_matches("]]>").trim_end_matches(';');
     serde_json::from_str(text).ok().or_else(|| {
         // Line breaks within strings are the most frequent fault.
@@ -54,6 +56,7 @@ fn collect_objects<'a>(value: &'a Value, things: &mut Vec<&'a Map<String, Value>
         Value::Array(values) => values.iter().for_each(|value| collect_objects(value, things)),
         Value::Object(thing) => {
             things.push(thing);
+            // Other properties are not followed: the articles in them are of other pages, such as teasers.
             ["@graph", "mainEntity", "mainEntityOfPage"]
                 .iter()
                 .filter_map(|name| thing.get(*name))
@@ -68,6 +71,7 @@ fn is_a(thing: &Map<String, Value>, wanted: impl Fn(&str) -> bool) -> bool {
 }
 
 fn is_article(kind: &str) -> bool {
+    // By ending, because schema.org has many subtypes, such as `NewsArticle` and `BlogPosting`.
     kind.ends_with("Article")
         || kind.ends_with("Posting")
         || matches!(kind, "Report" | "Recipe" | "Review" | "HowTo")
@@ -101,6 +105,7 @@ fn named(value: Option<&Value>, things: &[&Map<String, Value>]) -> Vec<String> {
         Some(Value::String(text)) => vec![text.clone()],
         Some(Value::Array(values)) => values
             .iter()
+            // Lists within lists are not followed, so the recursion is bounded.
             .filter(|value| !value.is_array())
             .flat_map(|value| named(Some(value), things))
             .collect(),
@@ -132,37 +137,37 @@ fn address(value: Option<&Value>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn notes_of(json: &str) -> JsonLdArticle {
+    fn article_of(json: &str) -> JsonLdArticle {
         read(&Document::parse(&format!("<script type=\"application/ld+json\">{json}</script>")))
     }
 
     #[test]
     fn article_is_found_among_other_objects() {
-        let notes = notes_of(
+        let article = article_of(
             r#"{"@graph": [{"@type": "WebSite", "name": "Site"}, {"@type": ["NewsArticle"], "headline": "Herons wait",
             "author": [{"@type": "Person", "name": "Ada Writer"}, "Jo Bird"], "datePublished": "2026-01-02",
             "publisher": {"name": "The Review"}, "image": [{"url": "https://example.org/a.png"}]}]}"#,
         );
 
-        assert_eq!(notes.headline.as_deref(), Some("Herons wait"));
-        assert_eq!(notes.authors, ["Ada Writer", "Jo Bird"]);
-        assert_eq!(notes.publisher.as_deref(), Some("The Review"));
-        assert_eq!(notes.image.as_deref(), Some("https://example.org/a.png"));
+        assert_eq!(article.headline.as_deref(), Some("Herons wait"));
+        assert_eq!(article.authors, ["Ada Writer", "Jo Bird"]);
+        assert_eq!(article.publisher.as_deref(), Some("The Review"));
+        assert_eq!(article.image.as_deref(), Some("https://example.org/a.png"));
     }
 
     #[test]
     fn author_may_be_referenced_by_id() {
-        let notes = notes_of(
+        let article = article_of(
             r##"[{"@type": "BlogPosting", "author": {"@id": "#ada"}}, {"@id": "#ada", "@type": "Person", "name": "Ada"}]"##,
         );
 
-        assert_eq!(notes.authors, ["Ada"]);
+        assert_eq!(article.authors, ["Ada"]);
     }
 
     #[test]
     fn line_break_in_a_string_is_accepted() {
         assert_eq!(
-            notes_of("{\"@type\": \"Article\", \"headline\": \"one\ntwo\"}").headline.as_deref(),
+            article_of("{\"@type\": \"Article\", \"headline\": \"one\ntwo\"}").headline.as_deref(),
             Some("one two")
         );
     }
@@ -170,8 +175,8 @@ mod tests {
     #[test]
     fn invalid_json_is_ignored() {
         for text in ["", "null", "{", "[[[]]]", "{\"@type\": 3, \"author\": 4}"] {
-            assert_eq!(notes_of(text), JsonLdArticle::default());
+            assert_eq!(article_of(text), JsonLdArticle::default());
         }
-        assert_eq!(notes_of(&"[".repeat(100_000)), JsonLdArticle::default());
+        assert_eq!(article_of(&"[".repeat(100_000)), JsonLdArticle::default());
     }
 }

@@ -14,6 +14,7 @@ pub fn resolve_url(base: Option<&Url>, stated: &str, schemes: &[&str]) -> Option
         Some(base) => base.join(stated).ok()?,
         None => Url::parse(stated).ok()?,
     };
+    // Checked after parsing, which removes tabs and line breaks: ` jAva\tscript:` is a script for browsers too.
     let fits = schemes.contains(&url.scheme()) && url.as_str().len() <= MAX_URL_CHARS;
     fits.then(|| url.into())
 }

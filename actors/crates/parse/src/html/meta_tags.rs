@@ -16,11 +16,13 @@ impl MetaTags {
     pub fn from_page(page: &Document) -> Self {
         let mut values: HashMap<String, Vec<String>> = HashMap::new();
         for element in page.get_elements_by_tag_name(page.root(), "meta") {
+            // Pages mix these attributes up, so a name counts whichever of them has it.
             let name = ["property", "name", "itemprop", "http-equiv"]
                 .iter()
                 .find_map(|key| page.get_attribute(element, key));
             let content = page.get_attribute(element, "content").filter(|content| !content.trim().is_empty());
             if let (Some(name), Some(content)) = (name, content) {
+                // Several authors are several elements of one name, so all contents are kept.
                 values.entry(name.trim().to_ascii_lowercase()).or_default().push(content);
             }
         }
@@ -37,6 +39,7 @@ impl MetaTags {
 
     /// Returns all contents for the first of these names with a content that is not a URL.
     pub fn all<'a>(&'a self, names: &'a [&str]) -> impl Iterator<Item = &'a str> {
+        // Many sites state the address of a profile in `article:author`.
         let is_words = |content: &String| !content.contains("://");
         let list =
             names.iter().find_map(|name| self.values.get(*name).filter(|list| list.iter().any(is_words)));

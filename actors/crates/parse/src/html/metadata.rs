@@ -104,9 +104,10 @@ impl MetadataSources<'_> {
     }
 
     fn author(&self, site_name: Option<&str>) -> Option<String> {
+        // The site is not an author, although many templates state its name or host as one.
         let host = self.base.as_ref().and_then(Url::host_str).map(|host| host.trim_start_matches("www."));
         let site: Vec<String> = [site_name, host].into_iter().flatten().map(blocks::key).collect();
-        let noted = self.json_ld.authors.iter().map(String::as_str);
+        let in_json_ld = self.json_ld.authors.iter().map(String::as_str);
         let stated = self.meta_tags.all(&[
             "author",
             "article:author",
@@ -115,7 +116,7 @@ impl MetadataSources<'_> {
             "parsely-author",
             "byl",
         ]);
-        join_names(noted, &site)
+        join_names(in_json_ld, &site)
             .or_else(|| join_names(stated, &site))
             .or_else(|| join_names(self.found.map(|found| found.author.as_str()).into_iter(), &site))
     }
@@ -185,13 +186,15 @@ impl MetadataSources<'_> {
     /// Returns the target of `http-equiv="refresh"` (HTML, 4.2.5.3).
     fn moved_to(&self) -> Option<String> {
         let (wait, target) = self.meta_tags.first(&["refresh"])?.split_once([';', ','])?;
-        let soon =
+        // A later refresh reloads a live page or leads on after reading; only an immediate one is a redirect.
+        let is_immediate =
             wait.trim().parse::<f64>().is_ok_and(|seconds| (0.0..=MAX_REFRESH_SECONDS).contains(&seconds));
         let target = target.trim();
         let named = target.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("url"));
         let target = named.map_or(target, |(_, target)| target.trim()).trim_matches(['"', '\'']);
-        let there = self.resolve_url(target)?;
-        (soon && self.base.as_ref().is_none_or(|here| here.as_str() != there)).then_some(there)
+        let url = self.resolve_url(target)?;
+        // A page that refreshes itself has not moved.
+        (is_immediate && self.base.as_ref().is_none_or(|here| here.as_str() != url)).then_some(url)
     }
 
     fn resolve_url(&self, stated: &str) -> Option<String> {
@@ -202,6 +205,7 @@ impl MetadataSources<'_> {
 
 /// Returns the primary language subtag (BCP 47).
 fn language_code(tag: &str) -> Option<String> {
+    // `og:locale` writes an underscore, as in `en_GB`.
     let code = tag.trim().split(['-', '_']).next()?.to_ascii_lowercase();
     let fits = matches!(code.len(), 2 | 3) && code.bytes().all(|byte| byte.is_ascii_lowercase());
     fits.then_some(code)
@@ -211,7 +215,7 @@ fn language_code(tag: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn facts(head: &str) -> Article {
+    fn metadata_of(head: &str) -> Article {
         read(
             &Document::parse(&format!("<html lang=\"en-GB\"><head>{head}</head></html>")),
             "https://example.org/a/b",
@@ -222,7 +226,7 @@ mod tests {
     #[test]
     fn meta_refresh_target_is_read() {
         let moved =
-            |content: &str| facts(&format!("<meta http-equiv=Refresh content=\"{content}\">")).moved_to;
+            |content: &str| metadata_of(&format!("<meta http-equiv=Refresh content=\"{content}\">")).moved_to;
 
         for content in ["0; url=/new", "0;URL='/new'", "1.5, /new", " 0 ; Url = https://example.org/new "] {
             assert_eq!(moved(content).as_deref(), Some("https://example.org/new"), "{content}");
@@ -234,12 +238,12 @@ mod tests {
 
     #[test]
     fn page_without_metadata_has_none() {
-        assert_eq!(facts(""), Article { language: Some("en".to_owned()), ..Article::default() });
+        assert_eq!(metadata_of(""), Article { language: Some("en".to_owned()), ..Article::default() });
     }
 
     #[test]
     fn stated_title_overrides_the_title_element() {
-        let page = facts(
+        let page = metadata_of(
             "<title>Herons wait | The Review</title><meta property=\"og:title\" content=\" Herons\n wait \">",
         );
 
@@ -248,7 +252,7 @@ mod tests {
 
     #[test]
     fn site_name_is_removed_from_the_title() {
-        let page = facts(
+        let page = metadata_of(
             "<title>Herons wait - The Review</title><meta property=\"og:site_name\" content=\"The Review\">",
         );
 
@@ -258,7 +262,7 @@ mod tests {
 
     #[test]
     fn authors_are_read_from_json_ld_first() {
-        let page = facts(concat!(
+        let page = metadata_of(concat!(
             "<meta name=author content=Webmaster><script type=\"application/ld+json\">",
             r#"{"@type": "Article", "author": [{"name": "Perry Bacon Jr."}, {"name": "By Ada Writer"}]}</script>"#
         ));
@@ -268,7 +272,7 @@ mod tests {
 
     #[test]
     fn url_is_not_an_author() {
-        let page = facts(
+        let page = metadata_of(
             "<meta property=\"article:author\" content=\"https://facebook.com/ada\"><meta name=author content=Ada>",
         );
 
@@ -277,7 +281,7 @@ mod tests {
 
     #[test]
     fn urls_are_resolved_and_limited_to_http() {
-        let page = facts(
+        let page = metadata_of(
             "<link rel=canonical href=\"/c\"><meta property=\"og:image\" content=\"javascript:alert(1)\">",
         );
 
@@ -287,12 +291,12 @@ mod tests {
 
     #[test]
     fn canonical_url_of_the_front_page_is_ignored() {
-        assert_eq!(facts("<link rel=canonical href=\"https://example.org/\">").canonical_url, None);
+        assert_eq!(metadata_of("<link rel=canonical href=\"https://example.org/\">").canonical_url, None);
     }
 
     #[test]
     fn long_lines_are_cut() {
-        let page = facts(&format!("<title>{}</title>", "word ".repeat(1_000)));
+        let page = metadata_of(&format!("<title>{}</title>", "word ".repeat(1_000)));
 
         assert!(page.title.unwrap().chars().count() <= MAX_NAME_CHARS);
     }

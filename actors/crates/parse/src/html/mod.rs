@@ -69,7 +69,7 @@ pub struct Article {
     pub canonical_url: Option<String>,
     /// The target of a redirect by `http-equiv="refresh"`, `http` or `https`.
     pub moved_to: Option<String>,
-    /// The headings of the text.
+    /// The headings of the text, in order; at most 2,000.
     pub outline: Vec<Heading>,
     /// Plain text in NFC: paragraphs and headings with an empty line between them, list items and table rows one to a line. Empty
     /// only if there is a title or a redirect.
@@ -84,16 +84,16 @@ pub struct Article {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum ArticleError {
-    /// The page has no words.
+    /// The page has no words, no title and no redirect.
     #[error("the page has no text")]
     NoText,
     /// The page is an error page that was sent with a success status.
     #[error("the page says that it does not exist")]
     NotFound,
-    /// Elements are nested deeper than browsers show.
+    /// More than 512 elements are nested in each other; browsers build no deeper tree.
     #[error("the page nests its elements too deeply")]
     TooDeep,
-    /// A tag has hundreds of attributes.
+    /// A tag has more than 512 attributes.
     #[error("a tag of the page has too many attributes")]
     TooManyAttributes,
 }
@@ -102,10 +102,12 @@ pub enum ArticleError {
 /// from the title of the page, the headline is kept in the text.
 ///
 /// # Errors
-/// [`ArticleError`].
+/// An [`ArticleError`] if the markup is not built into a tree, if the page has nothing to keep, or if it says that it does not exist.
 pub fn read(html: &str, url: &str, user_title: Option<&str>) -> Result<Article, ArticleError> {
+    // Before anything is built: the parser itself takes quadratic time for deep markup.
     let extent = guard::check(html)?;
     let page = Document::parse(html);
+    // A page that is too large for the extractor is still read by its blocks.
     let extraction = if extent.is_ordinary() { extractor::extract(&page, url) } else { None };
     let article = metadata::read(&page, url, extraction.as_ref().map(|extraction| &extraction.metadata));
     let Rendition { text, html, outline } =
@@ -117,6 +119,8 @@ pub fn read(html: &str, url: &str, user_title: Option<&str>) -> Result<Article, 
     let (text, html, outline) =
         if boilerplate::is_script_wall(&text) { Default::default() } else { (text, html, outline) };
     match article.title.as_ref().or(article.moved_to.as_ref()) {
+        // A page with a title or a redirect is a result without text: the title is worth keeping,
+        // and the redirect is followed.
         None if text.is_empty() => Err(ArticleError::NoText),
         Some(_) | None => Ok(Article { text, html, outline, ..article }),
     }
@@ -162,6 +166,7 @@ fn select_rendition(
     let drafted = extraction.map(|extraction| extraction.content.blocks.as_slice()).unwrap_or_default();
     let chosen = selection::select_blocks(page, &all, drafted, &hints);
     let render = |blocks: Vec<&Block>| rendition::render(page, url, &blocks, &pictures);
+    // Closures, so that a rendition is only made if those before it are empty.
     let sources: [&dyn Fn() -> Rendition; 4] = [
         &|| render(chosen.iter().flatten().collect()),
         &|| extraction.map(|extraction| extraction.rendition(url)).unwrap_or_default(),

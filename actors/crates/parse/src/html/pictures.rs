@@ -20,9 +20,9 @@ const MIN_SIDE_PIXELS: u32 = 48;
 const MAX_DOT_PIXELS: u32 = 2;
 /// Maximum length of captions and alternative texts, in characters.
 const MAX_CAPTION_CHARS: usize = 1_000;
-/// Maximum number of pictures of an article.
+/// Maximum number of pictures of an article that are shown.
 const MAX_PICTURES: usize = 500;
-/// Maximum number of pictures that are considered.
+/// Maximum number of pictures that are considered; each looks at the elements around it.
 const MAX_CANDIDATES: usize = 2_000;
 /// Attributes with the URL of a picture, in order of preference: lazily loaded pictures have a placeholder in `src`.
 const SOURCE_ATTRIBUTES: [&str; 5] = ["data-src", "data-lazy-src", "data-original", "data-hi-res-src", "src"];
@@ -33,11 +33,11 @@ const MAX_OFFERS: usize = 30;
 /// A picture of an article.
 #[derive(Debug)]
 pub struct ArticlePicture {
-    /// Number of blocks of the page before it.
+    /// Number of blocks of the page before it, which is its place among the blocks of the text.
     pub at: usize,
-    /// Its element.
+    /// Its `img` element on the page.
     pub element: NodeId,
-    /// Its source.
+    /// The URL and alternative text with which it is shown.
     pub source: PictureSource,
     /// Its caption, if it is not in the text.
     pub caption: Option<String>,
@@ -46,9 +46,9 @@ pub struct ArticlePicture {
 /// The URL and alternative text of a picture.
 #[derive(Debug)]
 pub struct PictureSource {
-    /// `http` or `https`.
+    /// Its absolute URL, `http` or `https`.
     pub url: String,
-    /// Its alternative text.
+    /// Its alternative text in one line of at most 1,000 characters; empty if the page has none.
     pub alt: String,
 }
 
@@ -62,6 +62,7 @@ pub fn select_pictures(
     let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Vec::new() };
     let chosen: HashSet<usize> = blocks.iter().map(|block| block.at).collect();
     let around = common(page, first.element, last.element);
+    // A picture above the first block may open the article; between them are title and byline.
     let among = |picture: &&Picture| picture.at + MAX_BLOCKS_BEFORE >= first.at && picture.at <= last.at + 1;
     let beside = |at: Option<usize>| at.is_some_and(|at| chosen.contains(&at));
     let (mut sources, mut figures) = (HashSet::new(), HashSet::new());
@@ -73,11 +74,13 @@ pub fn select_pictures(
         if picture.at > first.at && neighbours == [false, false] || shown.len() >= MAX_PICTURES {
             continue;
         }
+        // Without an address that can be fetched, such as a `data:` placeholder, there is nothing to show.
         let Some(source) = source(page, base, picture.element) else { continue };
         if !is_own(page, picture, &around, neighbours == [true, true]) || !sources.insert(source.url.clone())
         {
             continue;
         }
+        // The caption of a figure with several pictures is shown once, under the first.
         let figure = figure(page, picture.element).filter(|figure| figures.insert(*figure));
         let caption = figure.and_then(|figure| caption(page, figure));
         shown.push(ArticlePicture { at: picture.at, element: picture.element, source, caption });
@@ -93,14 +96,16 @@ fn common(page: &Document, one: NodeId, other: NodeId) -> HashSet<NodeId> {
 
 /// Returns the source of an inline picture, such as a formula.
 pub fn inline_source(page: &Document, base: Option<&Url>, element: NodeId) -> Option<PictureSource> {
+    // Formulas and emoji within a line may be smaller than an icon.
     let is_dot = sides(page, element).into_iter().flatten().any(|side| side <= MAX_DOT_PIXELS);
     if is_dot { None } else { source(page, base, element) }
 }
 
-/// Returns whether a picture belongs to the article: not in a menu or a box, not an icon, and a link to another page only if it is between
-/// blocks of the article.
+/// Returns whether a picture belongs to the article: not in a menu or a box, not an icon, and a link to another page only if it is
+/// between blocks of the article.
 fn is_own(page: &Document, picture: &Picture, around: &HashSet<NodeId>, amid: bool) -> bool {
     let own = || walk::ancestors(page, picture.element).take_while(|node| !around.contains(node));
+    // A picture that links to another page is a teaser; one that links to a larger picture is not.
     let is_teaser = |node| page.tag_name(node) == "a" && !leads_to_picture(page, node);
     let is_sign = sides(page, picture.element).into_iter().flatten().any(|side| side < MIN_SIDE_PIXELS);
     !picture.regions.is_frame()
@@ -144,6 +149,7 @@ fn source(page: &Document, base: Option<&Url>, element: NodeId) -> Option<Pictur
 
 /// Returns the largest picture of a `srcset`, by width or density.
 fn largest(set: &str) -> Option<String> {
+    // Split at a comma with a space: URLs may contain commas.
     let offers = set.split(", ").take(MAX_OFFERS).filter_map(|offer| {
         let mut words = offer.split_whitespace();
         let (address, size) = (words.next()?, words.next().unwrap_or("1x"));
@@ -156,6 +162,7 @@ fn largest(set: &str) -> Option<String> {
 }
 
 fn figure(page: &Document, element: NodeId) -> Option<NodeId> {
+    // Bounded: this runs for each picture and block, and a page may be 512 elements deep.
     walk::ancestors(page, element).take(6).find(|node| page.tag_name(*node) == "figure")
 }
 

@@ -18,7 +18,7 @@ pub fn normalize_lines(text: &str) -> String {
     out
 }
 
-/// Normalises a text to one line.
+/// Normalises a text to one line without white space at its ends.
 pub fn normalize_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
@@ -27,6 +27,7 @@ pub fn normalize_line(text: &str) -> String {
             out.push(' ');
         }
         out.extend(word.chars().filter(|c| !is_hidden(*c)).nfc());
+        // A word of hidden characters alone leaves no second space behind.
         if out.len() == before + usize::from(before > 0) {
             out.truncate(before);
         }
@@ -40,8 +41,8 @@ pub fn clean_line(text: &str, max_chars: usize) -> Option<String> {
     text.chars().any(char::is_alphanumeric).then_some(text)
 }
 
-/// Normalises code: NFC, indentation kept, without control characters and surrounding empty lines, and with at most one empty line in a
-/// row.
+/// Normalises code: NFC, indentation kept, without control characters and surrounding empty lines, and with at most one
+/// empty line in a row.
 pub fn normalize_verbatim(text: &str) -> String {
     let kept = |c: &char| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c));
     let text: String = text.replace("\r\n", "\n").chars().filter(kept).nfc().collect();
@@ -60,12 +61,14 @@ pub fn normalize_verbatim(text: &str) -> String {
 pub fn truncate(text: &str, max_chars: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max_chars) else { return text.to_owned() };
     let head = text.get(..end).unwrap_or_default();
+    // A text without a space is cut within its word, because it would be empty otherwise.
     head.rsplit_once(' ').map_or(head, |(whole, _)| whole).to_owned()
 }
 
-/// Returns whether a character is unchanged by normalisation: not white space, a control or a hidden character, and not combining with the
-/// character before it.
+/// Returns whether a character is unchanged by normalisation: not white space, a control or a hidden character, and not combining
+/// with the character before it.
 pub fn is_visible(c: char) -> bool {
+    // Composition to NFC may join such a character with the one before it, and then the count of characters changes.
     let joins =
         || canonical_combining_class(c) != 0 || is_nfc_quick(std::iter::once(c)) == IsNormalized::Maybe;
     c.is_ascii_graphic() || !(c.is_ascii() || c.is_whitespace() || c.is_control() || is_hidden(c) || joins())
@@ -78,6 +81,7 @@ fn is_hidden(c: char) -> bool {
         '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
         | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{61c}'
         | '\u{e000}'..='\u{f8ff}' | '\u{fdd0}'..='\u{fdef}' | '\u{f0000}'..)
+        // The last two code points of each plane are noncharacters.
         || u32::from(c) & 0xfffe == 0xfffe
 }
 

@@ -8,14 +8,14 @@ use super::{
     selection::Selection,
 };
 
-/// Maximum share of the text that a rule may remove, in per cent. Some pages use boilerplate names for the article itself, and some articles
-/// are lists of links.
+/// Maximum share of the text that a rule may remove, in per cent. Some pages use boilerplate names for the article itself, and some
+/// articles are lists of links.
 const MAX_REMOVED_PERCENT: usize = 35;
-/// Maximum length of a label.
+/// Maximum length of a label above links, in characters.
 const MAX_LABEL_CHARS: usize = 80;
 /// Maximum length of a label without a colon or a link that is not a heading.
 const MAX_BARE_LABEL_CHARS: usize = 40;
-/// Maximum length of a picture credit.
+/// Maximum length of a picture credit, in characters.
 const MAX_CREDIT_CHARS: usize = 100;
 /// Minimum length of a linked paragraph to be removed; a shorter one may belong to the article.
 const MAX_LINKED_WORD_CHARS: usize = 25;
@@ -27,6 +27,8 @@ const MIN_REPEATED_CHARS: usize = 20;
 impl Selection<'_> {
     /// Removes newsletters, share bars, author boxes and other parts by the names of their elements.
     pub(super) fn drop_foreign_parts(&mut self) {
+        // Names of elements that hold most of the article say nothing about a part of it, so
+        // only elements below them count.
         let is_foreign = |block: &Block| {
             self.own_elements(block).any(|element| boilerplate::is_boilerplate(&self.class_and_id(element)))
         };
@@ -45,7 +47,7 @@ impl Selection<'_> {
         }
     }
 
-    /// Removes captions of pictures.
+    /// Removes captions, which are shown with their pictures instead.
     pub(super) fn drop_captions(&mut self) {
         let captions: Vec<usize> =
             self.chosen().filter(|(_, block)| self.is_caption(block)).map(|(at, _)| at).collect();
@@ -53,6 +55,7 @@ impl Selection<'_> {
     }
 
     fn is_caption(&self, block: &Block) -> bool {
+        // Only the nearest elements: a caption is not deeply nested, and a name further out is of something else.
         self.own_elements(block).take(3).any(|element| {
             self.page.tag_name(element) == "figcaption"
                 || boilerplate::is_caption(&self.class_and_id(element))
@@ -67,6 +70,7 @@ impl Selection<'_> {
             if !self.is_kept(at) {
                 continue;
             }
+            // Links below a label belong to it, until a block with words of its own follows.
             under_label = is_label(block) || under_label && block.is_linked_over(7);
             if under_label {
                 lists.push(at);
@@ -99,6 +103,7 @@ impl Selection<'_> {
 
     /// Removes copyright notices and picture credits.
     pub(super) fn drop_notices(&mut self) {
+        // Not `drop_small`: a notice is no part of an article, however short the article is.
         self.drop_where(|block| {
             boilerplate::is_notice(&block.text)
                 || boilerplate::is_credit(&block.text) && block.text.chars().nth(MAX_CREDIT_CHARS).is_none()
@@ -121,15 +126,18 @@ impl Selection<'_> {
 
     /// Removes the title, alone or with the name of the site, because it is a separate field.
     pub(super) fn drop_title(&mut self) {
-        let says = |words: &String| self.shown.contains(words);
-        let is_title = |block: &Block| block.kind == BlockKind::Heading && says(&block.key.to_lowercase());
+        let is_shown = |words: &String| self.shown.contains(words);
+        let is_title =
+            |block: &Block| block.kind == BlockKind::Heading && is_shown(&block.key.to_lowercase());
         let titles: Vec<usize> =
+            // Only at the beginning: further down, a heading with the words of the title is a section.
             self.chosen().take(3).filter(|(_, block)| is_title(block)).map(|(at, _)| at).collect();
         titles.into_iter().for_each(|at| self.set_kept(at, false));
     }
 
     /// Removes the byline, because the author is a separate field.
     pub(super) fn drop_byline(&mut self) {
+        // A longer block that contains the name is text about the author.
         let most = self.author.len() + MAX_BYLINE_EXTRA_BYTES;
         let is_byline = |block: &Block| {
             !self.author.is_empty()

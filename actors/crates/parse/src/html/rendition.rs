@@ -25,11 +25,11 @@ pub const MAX_HEADINGS: usize = 2_000;
 /// A text and its HTML.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendition {
-    /// Plain text in NFC.
+    /// Plain text in NFC, to which all offsets refer.
     pub text: String,
-    /// The same words as HTML.
+    /// The same words as HTML that is safe to show; `None` if it would be longer than 4 MiB.
     pub html: Option<String>,
-    /// Its headings, in order.
+    /// Its headings in order, at most 2,000.
     pub outline: Vec<Heading>,
 }
 
@@ -38,7 +38,7 @@ pub struct Rendition {
 pub struct Heading {
     /// Its text; at most 300 characters.
     pub title: String,
-    /// Its rank, from 1.
+    /// Its rank: 1 to 6 in a page, up to 17 in the outline of a PDF.
     pub level: u8,
     /// Its offset in the text, in Unicode scalar values.
     pub offset: usize,
@@ -56,7 +56,7 @@ impl Heading {
     }
 }
 
-/// Renders blocks. Links are resolved against `url`, the page's URL.
+/// Renders blocks. Links are resolved against `url`, the page's URL, or the base that the page declares.
 pub fn render(page: &Document, url: Option<&Url>, blocks: &[&Block], pictures: &[Picture]) -> Rendition {
     let (text, starts) = blocks::join_text(blocks);
     let headings = blocks.iter().zip(&starts).filter_map(|(block, start)| heading(page, block, *start));
@@ -64,6 +64,7 @@ pub fn render(page: &Document, url: Option<&Url>, blocks: &[&Block], pictures: &
     let base = base(page, url);
     let shown = pictures::select_pictures(page, base.as_ref(), blocks, pictures);
     let html = html(page, base.as_ref(), blocks, &starts, &shown);
+    // The writer emits only its own elements. The sanitiser is a second line of defence against a mistake in it.
     Rendition { text, html: html.map(|html| sanitize::sanitize(&html)), outline }
 }
 
@@ -83,6 +84,7 @@ fn html(
             writer.picture(picture);
         }
         writer.block(block, *start);
+        // Checked for each block, so that a crafted page cannot build much more than the bound.
         if writer.html.len() > MAX_HTML_BYTES {
             return None;
         }
@@ -100,6 +102,7 @@ fn heading(page: &Document, block: &Block, offset: usize) -> Option<Heading> {
 fn base(page: &Document, url: Option<&Url>) -> Option<Url> {
     let url = url?;
     let bases = page.get_elements_by_tag_name(page.root(), "base").into_iter();
+    // The first `base` with an address counts (HTML, 4.2.3); one with a target alone is skipped.
     let stated = bases.filter_map(|element| page.get_attribute(element, "href")).next();
     let stated = stated.and_then(|stated| url.join(&stated).ok());
     // As in browsers: the declared base, if it is http or https.
@@ -133,6 +136,7 @@ impl HtmlWriter<'_> {
             }
             BlockKind::Paragraph | BlockKind::Item | BlockKind::Cell => "p".to_owned(),
         };
+        // Only where it matters: the attribute on each block would enlarge every text.
         let direction = if block.text.chars().any(is_right_to_left) { " dir=\"auto\"" } else { "" };
         self.html.push_str(&format!("<{tag} {START_ATTRIBUTE}=\"{start}\"{direction}>"));
         inline::write(self.page, self.base, block, &mut self.html);
@@ -321,10 +325,10 @@ mod tests {
     #[test]
     fn headings_have_their_offsets() {
         let found = render_all("<h1>é One</h1><p>Text.</p><h3>Two</h3>", None).unwrap();
-        let told: Vec<_> =
+        let headings: Vec<_> =
             found.outline.iter().map(|head| (head.title.as_str(), head.level, head.offset)).collect();
 
-        assert_eq!(told, [("é One", 1, 0), ("Two", 3, 14)]);
+        assert_eq!(headings, [("é One", 1, 0), ("Two", 3, 14)]);
     }
 
     const MARKUP_TOKENS: [&str; 34] = [
@@ -376,6 +380,7 @@ mod tests {
             let html = html.unwrap();
 
             prop_assert!(sanitize::shows_text(&html, &text), "{html}\n{text}");
+            // The sanitiser must not change what the writer emits: a difference shows a mistake in one of them.
             prop_assert_eq!(sanitize::sanitize_for_text(&html, &text), Some(html.clone()));
             let page = Document::parse(&html);
             let key = blocks::key(&page.text_content(page.root()));

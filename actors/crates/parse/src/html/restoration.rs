@@ -22,6 +22,7 @@ const MAX_HOLE_BLOCKS: usize = 6;
 impl Selection<'_> {
     /// Adds the lead, which is often in a separate element between the headline and the body.
     pub(super) fn add_lead(&mut self) {
+        // The first block of the selection may be a date or a label, before which no lead is searched.
         let is_body =
             |block: &Block| block.kind == BlockKind::Paragraph && block.text.chars().nth(39).is_some();
         let body = self.chosen().find(|(_, block)| is_body(block)).or_else(|| self.chosen().next());
@@ -56,16 +57,17 @@ impl Selection<'_> {
     /// Adds the block with the words of the description, which is often the lead.
     pub(super) fn add_description(&mut self) {
         let Some((first, _)) = self.chosen().next() else { return };
+        // Compared by letters and digits: the description has other white space and quotation marks than the text.
         let begin: String = self.description.chars().take(DESCRIPTION_PREFIX_CHARS).collect();
         if begin.chars().count() < MIN_DESCRIPTION_CHARS {
             return;
         }
         for at in first.saturating_sub(DESCRIPTION_BLOCKS_BEFORE)..first + DESCRIPTION_BLOCKS_BEHIND {
-            let says_so = |block: &Block| {
+            let has_description = |block: &Block| {
                 matches!(block.kind, BlockKind::Paragraph | BlockKind::Heading)
                     && block.key.to_lowercase().contains(&begin)
             };
-            if self.blocks.get(at).is_some_and(says_so) {
+            if self.blocks.get(at).is_some_and(has_description) {
                 self.set_kept(at, true);
             }
         }
@@ -93,6 +95,7 @@ impl Selection<'_> {
     fn is_beside(&self, block: &Block, near: [usize; 2]) -> bool {
         let Some(container) = self.container(block) else { return false };
         let same = |at: usize| self.blocks.get(at).and_then(|near| self.container(near)) == Some(container);
+        // The body itself holds everything, so being in it says nothing.
         near.into_iter().any(same)
             || self.is_main_container(container) && self.page.tag_name(container) != "body"
     }

@@ -57,12 +57,16 @@ static SANITIZER: LazyLock<Builder<'static>> = LazyLock::new(|| {
     let mut rules = Builder::empty();
     rules
         .tags(TEXT_ELEMENTS.into_iter().chain(STRUCTURE_ELEMENTS).chain(INLINE_ELEMENTS).collect())
+        // Other elements that are not allowed lose their tags and keep their words; of these two
+        // the content goes as well.
         .clean_content_tags(["script", "style"].into())
         .tag_attributes(attributes)
         .url_schemes(["http", "https", "mailto"].into())
+        // A relative URL would be resolved against the address of the app that shows it.
         .url_relative(UrlRelative::Deny)
         .set_tag_attribute_value("img", "loading", "lazy")
         .set_tag_attribute_value("img", "referrerpolicy", "no-referrer")
+        // A linked page gets neither the address of the app nor access to the window that opened it.
         .link_rel(Some("nofollow noopener noreferrer"))
         .strip_comments(true);
     rules
@@ -73,12 +77,14 @@ pub fn sanitize(html: &str) -> String {
     SANITIZER.clean(html).to_string()
 }
 
-/// Sanitizes HTML of another origin; `None` if it does not show this text.
+/// Sanitises HTML of another origin, such as an imported archive; `None` if it is too long, nested too deeply, or
+/// does not show this text.
 pub fn sanitize_for_text(html: &str, text: &str) -> Option<String> {
     // The bound does not count the attributes that are added.
     if html.len() > 2 * MAX_HTML_BYTES {
         return None;
     }
+    // Before the sanitiser, which builds a tree too.
     guard::check(html).ok()?;
     let html = sanitize(html);
     shows_text(&html, text).then_some(html)
@@ -90,6 +96,7 @@ pub fn shows_text(html: &str, text: &str) -> bool {
     // Line breaks are characters of the text, and elements of the HTML.
     let mut page = Document::parse(&html.replace("<br>", "\n"));
     let root = page.root();
+    // Captions are the only words that are not in the text.
     page.strip_elements(root, false, &["figcaption"]);
     let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let mut end = 0;
@@ -105,6 +112,7 @@ pub fn shows_text(html: &str, text: &str) -> bool {
             Some(_) | None => return false,
         }
     }
+    // Words outside of the elements with an offset would be shown, but could not be searched or highlighted.
     key(&page.text_content(root)) == key(text)
 }
 

@@ -23,13 +23,13 @@ const MIN_CONTAINER_SHARE: f64 = 0.6;
 
 /// Properties of a page that are known when its blocks are selected.
 pub struct Hints<'a> {
-    /// The title of the article.
+    /// The title of the article, without the name of its site.
     pub title: &'a str,
     /// The displayed title: the same, or the title set by the user.
     pub shown: &'a str,
     /// The description of the page.
     pub description: &'a str,
-    /// The author.
+    /// The author, empty if not known, as are the other fields.
     pub author: &'a str,
 }
 
@@ -44,9 +44,11 @@ pub fn select_blocks(
         outside_page_frame(all)
     } else {
         let alignment = align(all, extraction);
+        // The caller then shows the extraction as it is.
         (alignment.coverage >= MIN_COVERAGE).then_some(alignment.kept)?
     };
     let mut selection = Selection::new(page, all, kept, hints);
+    // Restoring comes before removing, so that the share that a rule may remove is measured on the whole article.
     selection.add_lead();
     selection.add_description();
     selection.fill_holes();
@@ -84,6 +86,7 @@ pub struct Selection<'a> {
 
 impl<'a> Selection<'a> {
     fn new(page: &'a Document, blocks: &'a [Block], kept: Vec<bool>, hints: &Hints<'_>) -> Self {
+        // Computed once from the extraction, so that the rules do not depend on what earlier ones changed.
         let main_containers = main_containers(
             page,
             blocks.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(block, _)| block),

@@ -2,7 +2,7 @@
 
 use time::{Date, OffsetDateTime, format_description::well_known::Rfc3339, macros::format_description};
 
-/// A date, or a time with its offset, as RFC 3339 writes it.
+/// Returns a date, or a time with its offset, as RFC 3339 writes it; `None` for any other form.
 pub fn parse_timestamp(text: &str) -> Option<String> {
     let text = text.trim();
     exact(text).or_else(|| exact(&with_offset_colon(text)?)).or_else(|| date(text))
@@ -12,13 +12,14 @@ fn exact(text: &str) -> Option<String> {
     OffsetDateTime::parse(text, &Rfc3339).ok()?.format(&Rfc3339).ok()
 }
 
-/// ISO 8601 writes the offset +0100 too.
+/// Puts a colon before the last two bytes: ISO 8601 also writes an offset as `+0100`, RFC 3339 only as `+01:00`.
 pub fn with_offset_colon(text: &str) -> Option<String> {
     let (head, minutes) = text.split_at_checked(text.len().checked_sub(2)?)?;
     Some(format!("{head}:{minutes}"))
 }
 
 fn date(text: &str) -> Option<String> {
+    // A time without an offset is no moment, so only its date is kept.
     let date = Date::parse(text.get(..10)?, format_description!("[year]-[month]-[day]")).ok()?;
     Some(date.to_string())
 }

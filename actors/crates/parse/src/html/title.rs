@@ -12,8 +12,8 @@ const MIN_HEADLINE_CHARS: usize = 10;
 /// Minimum length of a name that is compared as a part of another.
 const MIN_NAME_BYTES: usize = 4;
 
-/// Returns the title without the name of the site. `headlines` are the level-1 headings of the page: if the title begins with one, that
-/// headline is the title.
+/// Returns the title without the name of the site. `headlines` are the level-1 headings of the page: if the title begins with one,
+/// that headline is the title.
 pub fn without_site(
     title: &str,
     headlines: &[String],
@@ -32,6 +32,7 @@ pub fn without_site(
             && whole.starts_with(&headline)
             && !names.contains(&headline)
     };
+    // The headline comes first: a title may hold separators of its own, which no list of names explains.
     if let Some(headline) = headlines.iter().find(begins) {
         return headline.clone();
     }
@@ -61,6 +62,7 @@ fn without_one<'a>(title: &'a str, names: &[String]) -> Option<&'a str> {
         let part = key(part).to_lowercase();
         part.chars().count() >= 2 && names.iter().any(|name| is_same(&part, name))
     };
+    // The shortest part at either end, whichever separator is before it.
     let last =
         SEPARATORS.iter().filter_map(|between| title.rsplit_once(between)).min_by_key(|(_, tail)| tail.len());
     let first =
@@ -74,6 +76,7 @@ fn without_one<'a>(title: &'a str, names: &[String]) -> Option<&'a str> {
 
 /// Returns whether one name contains the other, such as `Harper's Magazine` and `harpers`.
 fn is_same(part: &str, name: &str) -> bool {
+    // A part that contains the name but is much longer is a phrase about the site, not its name.
     part == name
         || name.len() >= MIN_NAME_BYTES && part.contains(name) && part.len() <= name.len() * 3
         || part.len() >= MIN_NAME_BYTES && name.contains(part)

@@ -10,21 +10,21 @@ use super::{
     plain_text,
 };
 
-/// The blocks and pictures of a page.
+/// The blocks and pictures of a page, both in the order of the page.
 #[derive(Debug, Default)]
 pub struct PageContent {
-    /// Its blocks, in order.
+    /// Its blocks; `at` of each is its index.
     pub blocks: Vec<Block>,
-    /// Its pictures except inline ones, in order.
+    /// Its pictures except inline ones, which are marks of their block.
     pub pictures: Vec<Picture>,
 }
 
 /// A picture outside of a line of text.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture {
-    /// Number of blocks before it.
+    /// Number of blocks of the page before it.
     pub at: usize,
-    /// Its element.
+    /// Its `img` element on the page.
     pub element: NodeId,
     /// The regions of the page that contain it.
     pub regions: PageRegions,
@@ -107,6 +107,7 @@ impl<'a> PageWalker<'a> {
             ElementRole::Break => return self.line.push("\n"),
             ElementRole::Picture => return self.line.picture(node),
             ElementRole::Link => {
+                // Links cannot be nested in HTML, but broken pages nest them, so they are counted.
                 self.links += 1;
                 steps.push(Step::LeaveLink);
                 self.mark(node, steps);
@@ -119,6 +120,7 @@ impl<'a> PageWalker<'a> {
                 steps.push(Step::Leave(Box::new(std::mem::replace(&mut self.around, inner))));
             }
         }
+        // Reversed, because the last step on the stack is taken first.
         steps.extend(self.page.child_nodes(node).into_iter().rev().map(Step::Enter));
     }
 
@@ -151,6 +153,7 @@ impl<'a> PageWalker<'a> {
     fn flush(&mut self) {
         let (line, linked) = (self.line.take(), std::mem::take(&mut self.linked));
         let whole = key(&line.text).len();
+        // A line without words holds pictures, which stand on their own between blocks.
         if whole == 0 {
             let (at, regions) = (self.content.blocks.len(), self.around.regions);
             return self.content.pictures.extend(line.pictures().map(|element| Picture {
@@ -167,6 +170,7 @@ impl<'a> PageWalker<'a> {
             } else {
                 plain_text::normalize_lines(part)
             };
+            // Links are counted for the whole line; each of its paragraphs gets its share by length.
             let share = linked * key(&text).len() / whole;
             self.add(text, share, marks);
         }
@@ -202,6 +206,7 @@ impl<'a> PageWalker<'a> {
 
     fn regions(&self, node: NodeId, tag: &str) -> PageRegions {
         let mut regions = self.around.regions;
+        // Classes of the body, such as `sidebar`, describe the layout of the page, not a region.
         if tag == "body" {
             return regions;
         }
@@ -220,12 +225,14 @@ impl<'a> PageWalker<'a> {
         regions
     }
 
-    /// Kept off the page by its markup. Whole pages are not: scripts show those once they run.
+    /// Returns whether the markup keeps an element off the page.
     fn is_hidden(&self, node: NodeId, tag: &str) -> bool {
+        // Pages hide these until their scripts have run.
         if matches!(tag, "html" | "body" | "main" | "article") {
             return false;
         }
         let attribute = |name| self.page.get_attribute(node, name);
+        // `until-found` is shown by the browser when its words are searched on the page.
         attribute("hidden").is_some_and(|hidden| hidden != "until-found")
             || attribute("aria-hidden").is_some_and(|hidden| hidden == "true")
             || attribute("style").is_some_and(|style| hides_element(&style))
@@ -243,7 +250,7 @@ pub fn is_text_figure(page: &Document, figure: NodeId) -> bool {
         && page.iter_descendants(figure, &["img", "picture", "video", "audio", "iframe", "object"]).is_empty()
 }
 
-/// A style that keeps an element off the page.
+/// Returns whether a style keeps an element off the page.
 fn hides_element(style: &str) -> bool {
     let style: String = style.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();
     style.contains("display:none") || style.contains("visibility:hidden")
@@ -293,10 +300,13 @@ impl ElementRole {
             | "sup" | "code" | "kbd" | "samp" | "var" | "tt" | "q" | "cite" | "dfn" | "abbr" | "acronym" => {
                 Self::Styled
             }
+            // These are read for their words alone; a mark for each would make the HTML long.
             "span" | "big" | "time" | "data" | "bdi" | "bdo" | "font" | "label" | "wbr" | "math"
             | "semantics" | "mrow" | "mi" | "mo" | "mn" | "mtext" | "msup" | "msub" | "msubsup" | "mfrac"
             | "msqrt" | "mstyle" | "picture" | "source" | "ruby" | "rb" | "nobr" | "output" | "slot"
             | "blink" => Self::Inline,
+            // Unknown elements, such as custom ones, are mostly containers. As inline ones
+            // they would glue paragraphs together.
             _ => Self::Block,
         }
     }

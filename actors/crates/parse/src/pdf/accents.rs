@@ -10,6 +10,7 @@ pub fn join(glyphs: Vec<Glyph>) -> Vec<Glyph> {
     let mut joined: Vec<Glyph> = Vec::with_capacity(glyphs.len());
     for glyph in glyphs {
         match joined.last_mut() {
+            // Programs paint the accent before or after its letter, so both orders are tried.
             Some(before) if is_accent_of(&glyph, before) => append(before, &glyph.text),
             Some(before) if is_accent_of(before, &glyph) => {
                 let accent = std::mem::replace(before, glyph);
@@ -26,6 +27,7 @@ fn append(letter: &mut Glyph, accent: &str) {
         Some(mark) => letter.text.push(mark),
         None => letter.text.push_str(accent),
     }
+    // The text of a document is NFC throughout, so the pair becomes one character where Unicode has one.
     letter.text = letter.text.nfc().collect();
 }
 
@@ -40,6 +42,8 @@ fn is_accent_of(accent: &Glyph, letter: &Glyph) -> bool {
     let middle = (accent.x0 + accent.x1) / 2.0;
     let near = (accent.y - letter.y).abs() < letter.size * 0.6;
     let inside = middle >= letter.x0 - 0.1 * letter.size && middle <= letter.x1 + 0.1 * letter.size;
+    // A combining mark needs its position alone. A spacing accent such as `^` or `~` may be a sign of its own, so it
+    // has to stand over the letter.
     letter.text.chars().any(char::is_alphabetic) && near && inside && (marks || over > width * 0.5)
 }
 

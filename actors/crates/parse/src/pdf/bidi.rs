@@ -13,6 +13,7 @@ pub type Unit = String;
 /// The rules of UAX #9 for visual order are their own inverse: applied to the visual order they restore the logical one, because
 /// neighbouring characters are the same.
 pub fn logical(units: Vec<Unit>, right_to_left: bool) -> String {
+    // A unit is reversed as a whole: a ligature is one glyph of several letters, which are in logical order already.
     let visual: String = units.iter().map(String::as_str).collect();
     let base = if right_to_left { Level::rtl() } else { Level::ltr() };
     let info = BidiInfo::new(&visual, Some(base));
@@ -48,6 +49,7 @@ pub fn direction<'a>(glyphs: impl Iterator<Item = &'a Glyph>) -> Option<bool> {
     }
     match (left, right) {
         (0, 0) => None,
+        // Three letters to two: on a page of both directions neither prevails, and the caller decides.
         (left, right) if right * 2 >= left * 3 => Some(true),
         (left, right) if left * 2 >= right * 3 => Some(false),
         _ => None,

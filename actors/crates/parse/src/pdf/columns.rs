@@ -40,6 +40,7 @@ pub fn regions(words: Vec<Word>, right_to_left: bool) -> Vec<Vec<Word>> {
 }
 
 fn divide(words: Vec<Word>, right_to_left: bool, cuts: usize, found: &mut Vec<Vec<Word>>) {
+    // The bound ends the recursion. Text beyond it is read in the order of painting, so no word is lost.
     let gutter = if cuts == 0 { None } else { gutter(&words) };
     let Some(gutter) = gutter else {
         found.extend(Some(words).filter(|words| !words.is_empty()));
@@ -50,12 +51,14 @@ fn divide(words: Vec<Word>, right_to_left: bool, cuts: usize, found: &mut Vec<Ve
         let part = match word.middle() {
             y if y < gutter.top => &mut above,
             y if y > gutter.bottom => &mut below,
+            // By the left edge: a word of the left column may extend slightly beyond the gutter, none begins in it.
             _ if word.x0 < gutter.x => &mut left,
             _ => &mut right,
         };
         part.push(word);
     }
     let (first, second) = if right_to_left { (right, left) } else { (left, right) };
+    // Each part may have columns of its own, such as three columns or a box within a column.
     for part in [above, first, second, below] {
         divide(part, right_to_left, cuts - 1, found);
     }
@@ -71,14 +74,15 @@ struct Gutter {
 
 /// Returns the gutter with the most lines next to it.
 fn gutter(words: &[Word]) -> Option<Gutter> {
+    // Columns of fewer lines are not recognised, so a page of fewer words cannot have any.
     if words.len() > MAX_WORDS || words.len() < 2 * MIN_LINES {
         return None;
     }
     let size = usual_size(words);
     let mut best: Option<(usize, Gutter)> = None;
     for strip in strips(words, size) {
-        for (top, bottom) in free(words, strip, size) {
-            let Some((lines, gutter)) = judge(words, strip, top, bottom, size) else { continue };
+        for (top, bottom) in empty_ranges(words, strip, size) {
+            let Some((lines, gutter)) = gutter_in(words, strip, top, bottom, size) else { continue };
             if best.is_none_or(|(most, _)| lines > most) {
                 best = Some((lines, gutter));
             }
@@ -97,6 +101,7 @@ pub fn usual_size(words: &[Word]) -> f64 {
 /// Returns strips (left and right border) at the edges at which many words next to a gap begin or end.
 fn strips(words: &[Word], size: f64) -> Vec<(f64, f64)> {
     let mut edges: BTreeMap<(i64, bool), (usize, f64)> = BTreeMap::new();
+    // Edges within half a height of the text count as one; the strip is at their mean.
     let mut note = |x: f64, begins: bool| {
         let (count, sum) = edges.entry(((x / size * 2.0).round() as i64, begins)).or_default();
         *count += 1;
@@ -112,6 +117,7 @@ fn strips(words: &[Word], size: f64) -> Vec<(f64, f64)> {
     }
     let mut edges: Vec<_> = edges.into_iter().filter(|(_, (count, _))| *count >= MIN_LINES).collect();
     edges.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    // The strip is only as wide as the narrowest gutter: beyond its edge the lines of the other column may be ragged.
     let width = MIN_GUTTER_WIDTH * size;
     let strip = |((_, begins), (count, sum)): ((i64, bool), (usize, f64))| {
         let x = sum / count as f64;
@@ -121,29 +127,31 @@ fn strips(words: &[Word], size: f64) -> Vec<(f64, f64)> {
 }
 
 /// Returns the vertical ranges in which the strip is empty.
-fn free(words: &[Word], (left, right): (f64, f64), size: f64) -> Vec<(f64, f64)> {
+fn empty_ranges(words: &[Word], (left, right): (f64, f64), size: f64) -> Vec<(f64, f64)> {
     // Edges are averages, so some words extend slightly into the strip.
     let slack = size * 0.25;
     let in_strip = |word: &&Word| word.x0 < right - slack && word.x1 > left + slack;
     let mut blocks: Vec<(f64, f64)> =
         words.iter().filter(in_strip).map(|word| (word.top, word.bottom)).collect();
     blocks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // A block beyond the page closes the last free range.
     blocks.push((f64::INFINITY, f64::INFINITY));
-    let (mut free, mut from) = (Vec::new(), f64::NEG_INFINITY);
+    let (mut empty_ranges, mut from) = (Vec::new(), f64::NEG_INFINITY);
     for (top, bottom) in blocks {
         if top - from > MIN_LINES as f64 * size {
-            free.push((from, top));
+            empty_ranges.push((from, top));
         }
         from = from.max(bottom);
     }
-    free
+    empty_ranges
 }
 
 /// Returns the gutter in this range of a strip with the number of lines next to it; `None` if it does not separate columns.
-fn judge(words: &[Word], strip: (f64, f64), top: f64, bottom: f64, size: f64) -> Option<(usize, Gutter)> {
+fn gutter_in(words: &[Word], strip: (f64, f64), top: f64, bottom: f64, size: f64) -> Option<(usize, Gutter)> {
     let x = f64::midpoint(strip.0, strip.1);
+    // Words are assigned to a range by their middle, as in `divide`, so that both agree on the words at its ends.
     let beside: Vec<&Word> = words.iter().filter(|word| (top..=bottom).contains(&word.middle())).collect();
-    let (top, bottom) = trim(beside, x, size)?;
+    let (top, bottom) = columns_extent(beside, x, size)?;
     let within = |word: &&Word| (top..=bottom).contains(&word.middle());
     let painted = painted_apart(words.iter().filter(within).map(|word| word.x0 < x));
     let gaps = gaps(&rows::rows(words.iter().filter(within), size), x);
@@ -153,6 +161,8 @@ fn judge(words: &[Word], strip: (f64, f64), top: f64, bottom: f64, size: f64) ->
     let prose = rows::is_prose(&left, WordRow::tail, size) && rows::is_prose(&right, WordRow::head, size);
     let apart = !rows::are_level(&left, &right, size);
     let close = rows::pitch(&left).max(rows::pitch(&right)) < MAX_LINE_PITCH * size;
+    // Each alternative alone is enough: filled prose with a clear gutter, lines at different heights, or painting in
+    // sequence of lines too close for a table.
     let columns = prose && are_wide(&gaps, size) && (exceed_word_gaps(&gaps) || lines >= MIN_ALIGNED_LINES)
         || apart
         || (painted && close && lines >= MIN_PAINTED_LINES);
@@ -177,8 +187,8 @@ fn gaps(rows: &[WordRow<'_>], x: f64) -> Vec<LineGap> {
     rows.iter().filter_map(gap).collect()
 }
 
-/// Returns whether most gaps are as wide as a gutter. A strip found by a few wide gaps may continue between words of equal width, as in
-/// code.
+/// Returns whether most gaps are as wide as a gutter. A strip found by a few wide gaps may continue between words of
+/// equal width, as in code.
 fn are_wide(gaps: &[LineGap], size: f64) -> bool {
     gaps.iter().filter(|gap| gap.here > MIN_LINE_GAP * size).count() * 10 >= gaps.len() * 6
 }
@@ -187,6 +197,7 @@ fn are_wide(gaps: &[LineGap], size: f64) -> bool {
 /// aligned in a few lines.
 fn exceed_word_gaps(gaps: &[LineGap]) -> bool {
     let compared = || gaps.iter().filter_map(|gap| gap.other.map(|other| gap.here > MIN_GAP_RATIO * other));
+    // Lines of one word on each side have no other gap and say nothing.
     compared().filter(|wider| *wider).count() * 10 >= compared().count() * 6
 }
 
@@ -198,7 +209,7 @@ fn painted_apart(mut left: impl Iterator<Item = bool>) -> bool {
 }
 
 /// Excludes text that is separated from the columns by a blank band and too short for columns, such as running heads and page numbers.
-fn trim(mut beside: Vec<&Word>, x: f64, size: f64) -> Option<(f64, f64)> {
+fn columns_extent(mut beside: Vec<&Word>, x: f64, size: f64) -> Option<(f64, f64)> {
     beside.sort_by(|a, b| a.top.total_cmp(&b.top));
     let mut parts: Vec<Vec<&Word>> = Vec::new();
     let mut reached = f64::NEG_INFINITY;
@@ -217,6 +228,7 @@ fn trim(mut beside: Vec<&Word>, x: f64, size: f64) -> Option<(f64, f64)> {
     };
     let first = parts.iter().position(is_more)?;
     let last = parts.iter().rposition(is_more)?;
+    // Bands between the first and the last are kept even if they are short: a column may have a lone line.
     let kept = parts.get(first..=last)?.iter().flatten();
     let top = kept.clone().map(|word| word.middle()).fold(f64::INFINITY, f64::min);
     let bottom = kept.map(|word| word.middle()).fold(f64::NEG_INFINITY, f64::max);

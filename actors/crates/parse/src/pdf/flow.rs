@@ -25,7 +25,7 @@ const COMPOUND_PARTS: [&str; 32] = [
     "you", "zum", "zur",
 ];
 
-/// Properties of a page besides its lines.
+/// What the text of a page depends on besides its lines.
 #[derive(Debug, Default)]
 pub struct PageContext {
     /// Whether it is read from right to left.
@@ -38,6 +38,7 @@ pub struct PageContext {
 pub fn text(parts: &[Vec<TextLine>], page: &PageContext) -> String {
     let mut text = String::new();
     for part in parts {
+        // The usual step is measured for each part, because a caption and the columns have different ones.
         let step = usual_step(part);
         let mut before: Option<(&TextLine, bool)> = None;
         for line in part {
@@ -71,13 +72,16 @@ fn pairs(lines: &[TextLine]) -> impl Iterator<Item = (&TextLine, &TextLine)> {
 fn is_new(above: &TextLine, line: &TextLine, step: f64) -> bool {
     let (large, small) = (above.size.max(line.size), above.size.min(line.size));
     let wide = line.y - above.y > (step * MIN_PARAGRAPH_STEP).max(large * 1.5);
+    // Two single words of different sizes are more often pieces of a formula than a heading and its text.
     let alike = above.words.len() > 1 || line.words.len() > 1;
     wide || (alike && large > small * MIN_SIZE_RATIO)
 }
 
 /// Returns the text of a line in logical order.
 pub fn write(line: &TextLine, page: &PageContext) -> String {
-    if line.turned {
+    if line.has_rtl {
+        // A quotation in the other direction is frequent, so each line decides first, and the page only
+        // if the line is undecided.
         let direction = bidi::direction(line.words.iter().flat_map(|word| &word.glyphs));
         return bidi::logical(units(line), direction.unwrap_or(page.right_to_left));
     }
@@ -96,6 +100,7 @@ pub fn write(line: &TextLine, page: &PageContext) -> String {
 fn is_glued(before: &Word, word: &Word) -> bool {
     let size = before.size.max(word.size);
     let gap = (word.x0 - before.x1) / size;
+    // Parts of formulas overlap: an index is painted back over the end of its letter.
     !word.spaced && (-0.8..MAX_GLUED_GAP).contains(&gap)
 }
 
@@ -112,6 +117,7 @@ fn units(line: &TextLine) -> Vec<bidi::Unit> {
         let mut glyphs: Vec<_> = word.glyphs.iter().collect();
         glyphs.sort_by(|a, b| a.x0.total_cmp(&b.x0));
         for glyph in glyphs {
+            // A mark stays with its letter as one unit, so that reversing the line does not put it on the neighbour.
             let mark = glyph.text.chars().all(letters::is_mark);
             match units.last_mut().filter(|_| mark) {
                 Some(letter) => letter.push_str(&glyph.text),
@@ -128,11 +134,13 @@ fn append(text: &mut String, line: &str, new: bool) {
     if line.is_empty() {
         return;
     }
-    match broken(text, line) {
-        Some(broken @ (LineBreak::Word | LineBreak::Compound)) => {
-            if broken == LineBreak::Word {
+    match line_break(text, line) {
+        Some(line_break @ (LineBreak::Word | LineBreak::Compound)) => {
+            if line_break == LineBreak::Word {
                 text.pop();
             }
+            // The line break moves behind the joined word, so that the word is whole for search and the lines
+            // stay about as they are.
             let (half, rest) = line.split_once(' ').unwrap_or((line, ""));
             text.push_str(half);
             if !rest.is_empty() {
@@ -172,17 +180,20 @@ enum LineBreak {
 /// Characters before a line's end that are searched for the start of the broken word.
 const MAX_RUN_CHARS: usize = 200;
 
-fn broken(text: &str, line: &str) -> Option<LineBreak> {
+fn line_break(text: &str, line: &str) -> Option<LineBreak> {
     let mut last = text.chars().rev();
+    // U+2010 and the soft hyphen besides the ASCII one: fonts map the hyphen of typesetting to any of the three.
     let hyphen = last.next().filter(|c| matches!(c, '-' | '\u{2010}' | '\u{ad}'))?;
-    let goes_on = line.chars().next().is_some_and(char::is_lowercase);
-    if !last.next().is_some_and(char::is_alphabetic) || !goes_on {
+    // A capital or a digit after a hyphen is a compound (`Anglo-Saxon`) or a range, whose hyphen belongs to the text.
+    let continues = line.chars().next().is_some_and(char::is_lowercase);
+    if !last.next().is_some_and(char::is_alphabetic) || !continues {
         return None;
     }
     let first = line.split(' ').next().unwrap_or_default();
-    let near = text.char_indices().rev().nth(MAX_RUN_CHARS).map_or(0, |(at, _)| at);
-    let near = text.get(near..).unwrap_or_default();
-    let run = near.rsplit(char::is_whitespace).next().unwrap_or_default();
+    // A page without white space would be searched to its start for each of its lines.
+    let tail = text.char_indices().rev().nth(MAX_RUN_CHARS).map_or(0, |(at, _)| at);
+    let tail = text.get(tail..).unwrap_or_default();
+    let run = tail.rsplit(char::is_whitespace).next().unwrap_or_default();
     let half = run.strip_suffix(hyphen).unwrap_or(run);
     Some(match hyphen {
         '\u{ad}' => LineBreak::Word,

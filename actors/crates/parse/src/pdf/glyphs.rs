@@ -22,15 +22,15 @@ const MAX_COORDINATE: f64 = 1e6;
 /// A glyph in the upright coordinate system of its text: x to the right, y down.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Glyph {
-    /// Its text; never empty.
+    /// Its text, which is never empty.
     pub text: String,
-    /// Its left edge.
+    /// Its left edge, in units of the page.
     pub x0: f64,
-    /// The end of its advance.
+    /// The end of its advance: the position of the next glyph, rather than the edge of the ink.
     pub x1: f64,
-    /// The base line.
+    /// The base line; y grows downwards.
     pub y: f64,
-    /// The height of its font.
+    /// The height of its font on the page, after all scaling.
     pub size: f64,
 }
 
@@ -44,28 +44,30 @@ impl Glyph {
 /// A glyph at its position on the page, before its text is rotated upright.
 #[derive(Clone, Debug)]
 pub struct PaintedGlyph {
-    /// Its text.
+    /// Its text, folded by `letters::fold`; never empty once collected.
     pub text: String,
     /// Its origin on the base line, in page coordinates.
     pub origin: Point,
     /// The end of its advance, in page coordinates.
     pub end: Point,
-    /// The height of its font.
+    /// The height of its font on the page, after all scaling.
     pub size: f64,
 }
 
-/// Collects the glyphs of one page.
+/// Collects the glyphs of one page. It is a device of the interpreter that draws nothing.
 #[derive(Default)]
 pub struct GlyphCollector {
-    /// In the order in which they are painted.
+    /// In the order in which they are painted, which is mostly the reading order.
     pub glyphs: Vec<PaintedGlyph>,
-    /// Number of glyphs without a known character.
+    /// Number of glyphs whose font maps them to no character, which are left out.
     pub unknown: usize,
-    /// Number of painted pictures.
+    /// Number of painted images; a page with some and without text is a scan.
     pub pictures: usize,
     width: f64,
     height: f64,
+    /// The marked content that is open, the innermost last.
     replaced: Vec<Option<Replacement>>,
+    /// Origins of the glyphs by their text and the cell of a grid, to find twins without a comparison with all glyphs.
     seen: HashMap<(String, i64, i64), Vec<Point>>,
 }
 
@@ -83,6 +85,7 @@ impl GlyphCollector {
 
     fn paint(&mut self, glyph: &PositionedGlyph<'_>, on_page: Affine, mode: WritingMode) {
         let Some(mut painted) = place(glyph, on_page * glyph.transform(), mode) else { return };
+        // Text outside of the page is invisible: marks of a printer, or words hidden from readers.
         if self.glyphs.len() >= MAX_GLYPHS || !self.on_page(&painted) {
             return;
         }
@@ -90,6 +93,7 @@ impl GlyphCollector {
             Some(text) => painted.text = letters::fold(&text),
             None => self.unknown += 1,
         }
+        // The replacement comes before the test for empty text: it may be the only text that the glyph has.
         if self.is_replaced(&mut painted) || painted.text.is_empty() || self.is_twin(&painted) {
             return;
         }
@@ -106,6 +110,8 @@ impl GlyphCollector {
     /// Replaces the text of the first glyph of marked content; the further glyphs only widen it.
     fn is_replaced(&mut self, painted: &mut PaintedGlyph) -> bool {
         let count = self.glyphs.len();
+        // The innermost replacement applies. Marked content without one is a `None` on the stack, so that
+        // begin and end stay paired.
         let Some(replacement) = self.replaced.iter_mut().rev().find_map(Option::as_mut) else { return false };
         match replacement.at.and_then(|at| self.glyphs.get_mut(at)) {
             Some(first) => {
@@ -128,6 +134,8 @@ impl GlyphCollector {
             (glyph.text.clone(), cell(glyph.origin.x + dx), cell(glyph.origin.y + dy))
         };
         let corners = [(-near, -near), (-near, near), (near, -near), (near, near)];
+        // A twin may be in a neighbouring cell of the grid, so the cells at four corners
+        // around the glyph are searched.
         let twin = corners.iter().any(|(dx, dy)| {
             let seen = self.seen.get(&key(*dx, *dy));
             seen.is_some_and(|seen| seen.iter().any(|other| other.distance(glyph.origin) < near))
@@ -167,9 +175,11 @@ fn place(glyph: &FontGlyph<'_>, on_page: Affine, mode: WritingMode) -> Option<Pa
         FontGlyph::Type3(drawn) => drawn.advance_width(),
     };
     let corner = on_page * Point::ZERO;
+    // Fonts define glyphs in thousandths of their size (ISO 32000-1, 9.2.4).
     let size = (on_page * Point::new(0.0, 1000.0)).distance(corner);
     let (origin, end) = match mode {
         WritingMode::Horizontal => {
+            // Half an em stands for an unknown width. Damaged fonts state absurd ones.
             let advance = f64::from(advance.unwrap_or(500.0)).clamp(-5000.0, 5000.0);
             (corner, on_page * Point::new(advance, 0.0))
         }
@@ -193,6 +203,8 @@ impl<'a> Device<'a> for GlyphCollector {
             self.paint(glyph, props.transform, run.writing_mode());
         }
         let drawn = run.glyphs().iter().any(|glyph| matches!(**glyph, FontGlyph::Type3(_)));
+        // The unit of a Type 3 font is known only from its glyphs, so the run is measured after all
+        // of it has been placed.
         if drawn && let Some(new) = self.glyphs.get_mut(from..) {
             measure_drawn(new);
         }
@@ -224,10 +236,11 @@ impl<'a> Device<'a> for GlyphCollector {
 fn measure_drawn(glyphs: &mut [PaintedGlyph]) {
     let widths: Vec<f64> = glyphs.iter().map(|glyph| glyph.end.distance(glyph.origin)).collect();
     let mean = widths.iter().sum::<f64>() / widths.len().max(1) as f64;
-    let told = mean * 2.0;
+    // Letters are about half as wide as their font is high.
+    let estimate = mean * 2.0;
     for glyph in glyphs {
-        if told > 0.0 && !(0.3..3.0).contains(&(glyph.size / told)) {
-            glyph.size = told;
+        if estimate > 0.0 && !(0.3..3.0).contains(&(glyph.size / estimate)) {
+            glyph.size = estimate;
         }
     }
 }

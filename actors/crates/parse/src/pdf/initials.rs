@@ -18,6 +18,7 @@ pub fn join(mut words: Vec<Word>, size: f64) -> Vec<Word> {
         put_before(word, initial, size);
         joined.push(at);
     }
+    // Initials are removed at the end, because the indices of `words` must stay valid until then.
     let mut places = 0..;
     words.retain(|_| places.next().is_none_or(|at| !joined.contains(&at)));
     words
@@ -27,6 +28,7 @@ pub fn join(mut words: Vec<Word>, size: f64) -> Vec<Word> {
 fn initials(words: &[Word], size: f64) -> Vec<(usize, Word)> {
     let large = words.iter().enumerate().filter(|(_, word)| is_initial(word, size));
     let found: Vec<_> = large.take(MAX_INITIALS + 1).map(|(at, word)| (at, word.clone())).collect();
+    // Each initial is compared with all words of the page.
     if found.len() > MAX_INITIALS { Vec::new() } else { found }
 }
 
@@ -36,8 +38,8 @@ fn is_initial(word: &Word, size: f64) -> bool {
     capital && chars.next().is_none() && word.size > MIN_SIZE_RATIO * size
 }
 
-/// Returns the index of the word that the initial begins: the first word of the uppermost line to its right, if the initial extends over
-/// another line at least.
+/// Returns the index of the word that the initial begins: the first word of the uppermost line to its right, if the initial extends
+/// over another line at least.
 fn initialed_word(words: &[Word], initial: &Word, size: f64) -> Option<usize> {
     let room = initial.x1 - 0.3 * size..initial.x1 + 1.5 * size;
     let height = initial.top - 0.3 * size..initial.y + 0.5 * size;
@@ -52,8 +54,10 @@ fn initialed_word(words: &[Word], initial: &Word, size: f64) -> Option<usize> {
 }
 
 fn put_before(word: &mut Word, mut initial: Word, size: f64) {
+    // `A`, `I` and `O` may be words of their own. Then the gap to the text is wider.
     let apart = word.x0 - initial.x1 > 0.45 * size && initial.chars().all(|c| matches!(c, 'A' | 'I' | 'O'));
     for glyph in &mut initial.glyphs {
+        // The initial takes the line and size of its word: with its own, it would make the line a heading.
         (glyph.y, glyph.size) = (word.y, word.size);
         if apart {
             glyph.text.push(' ');

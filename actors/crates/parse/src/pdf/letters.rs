@@ -10,6 +10,7 @@ pub fn is_unknown(c: char) -> bool {
 }
 
 fn is_private(c: char) -> bool {
+    // Fonts with a private encoding map their glyphs to these ranges, where a character means nothing to others.
     matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10fffd}')
 }
 
@@ -28,7 +29,7 @@ pub fn is_mark(c: char) -> bool {
     is_combining_mark(c)
 }
 
-/// Returns whether a character belongs to a script without spaces.
+/// Returns whether a character belongs to a script that writes words without spaces between them, such as Thai, Chinese and Japanese.
 pub fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
@@ -44,7 +45,9 @@ pub fn fold(text: &str) -> String {
 
 fn fold_one(c: char) -> Vec<char> {
     match c {
+        // Only these ranges are folded: NFKC of all characters would turn `x²` into `x2`.
         '\u{fb00}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}' | '\u{1d400}'..='\u{1d7ff}' => {
+            // The range of Arabic forms ends with U+FEFF, the zero width no-break space, which is no letter.
             std::iter::once(c).nfkc().filter(|c| *c != '\u{feff}').collect()
         }
         // Every kind of space separates words.

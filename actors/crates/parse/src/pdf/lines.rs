@@ -19,36 +19,37 @@ const MAX_LABEL_CHARS: usize = 30;
 /// The maximum distance between the labels of a figure, in heights of the font.
 const MAX_LABEL_DISTANCE: f64 = 12.0;
 
-/// Words on one line.
+/// The words of one line, with their bounds.
 #[derive(Clone, Debug)]
 pub struct TextLine {
     /// From left to right, except in formulas, whose parts are in the order of painting; at least one.
     pub words: Vec<Word>,
-    /// Its left edge.
+    /// Its left edge, the smallest of its words.
     pub x0: f64,
-    /// Its right edge.
+    /// Its right edge, the largest of its words.
     pub x1: f64,
     /// The base line of its largest word.
     pub y: f64,
     /// The height of its largest word's font.
     pub size: f64,
     /// Whether any of it is written from right to left.
-    pub turned: bool,
+    pub has_rtl: bool,
 }
 
 impl TextLine {
     fn new(word: Word) -> Self {
-        let turned = is_turned(&word);
-        Self { x0: word.x0, x1: word.x1, y: word.y, size: word.size, turned, words: vec![word] }
+        let has_rtl = is_rtl(&word);
+        Self { x0: word.x0, x1: word.x1, y: word.y, size: word.size, has_rtl, words: vec![word] }
     }
 
     fn push(&mut self, word: Word) {
         self.x0 = self.x0.min(word.x0);
         self.x1 = self.x1.max(word.x1);
+        // The largest word decides, so that an index does not move the line.
         if word.size > self.size {
             (self.y, self.size) = (word.y, word.size);
         }
-        self.turned |= is_turned(&word);
+        self.has_rtl |= is_rtl(&word);
         self.words.push(word);
     }
 
@@ -60,20 +61,23 @@ impl TextLine {
         }
         let Some(last) = self.words.last() else { return false };
         // Runs of both directions alternate, so words are not painted in one direction.
-        let turned = (self.turned || is_turned(word)) && (word.y - self.y).abs() < MAX_LEVEL_DISTANCE * size;
+        let has_rtl = (self.has_rtl || is_rtl(word)) && (word.y - self.y).abs() < MAX_LEVEL_DISTANCE * size;
+        // An index may be painted back, above or below the end of the word that it belongs to.
         let small = word.size < 0.85 * self.size && word.x0 > last.x0 - MAX_BACK_STEP * size;
-        word.x0 > self.x1 - MAX_BACK_STEP * size || small || turned
+        word.x0 > self.x1 - MAX_BACK_STEP * size || small || has_rtl
     }
 
     /// Returns whether both lines are parts of one line.
     fn is_level_with(&self, other: &TextLine) -> bool {
         let size = self.size.min(other.size);
+        // Lines that overlap sideways are on top of each other, such as the two limits of a sum.
         let beside = self.x1 < other.x0 + 0.2 * size || other.x1 < self.x0 + 0.2 * size;
         beside && (self.y - other.y).abs() < MAX_LEVEL_DISTANCE * size
     }
 
     /// Returns whether `small` is a subscript or superscript of this line: smaller, slightly shifted, and close to a word.
     fn has_index(&self, small: &TextLine) -> bool {
+        // y grows downwards, so a superscript has a negative shift and may be further away than a subscript.
         let shift = small.y - self.y;
         let fits = small.size < 0.85 * self.size && shift > -0.8 * self.size && shift < 0.35 * self.size;
         let beside =
@@ -98,7 +102,7 @@ impl TextLine {
     }
 }
 
-fn is_turned(word: &Word) -> bool {
+fn is_rtl(word: &Word) -> bool {
     word.chars().any(letters::is_right_to_left)
 }
 
@@ -112,6 +116,7 @@ pub fn lines(words: Vec<Word>) -> Vec<TextLine> {
         }
     }
     let mut blocks = blocks(lines);
+    // Blocks are sorted, not lines: the order of painting holds within a block.
     blocks.sort_by(|a, b| a.top.total_cmp(&b.top));
     groups(blocks).into_iter().flat_map(BlockGroup::lines).collect()
 }
@@ -120,6 +125,7 @@ pub fn lines(words: Vec<Word>) -> Vec<TextLine> {
 /// other and painted in reading order.
 struct LineBlock {
     lines: Vec<TextLine>,
+    /// Its number in the order of painting.
     painted: usize,
     top: f64,
     bottom: f64,
@@ -187,7 +193,7 @@ impl LineBlock {
     }
 }
 
-/// Blocks next to each other.
+/// Blocks that overlap in height, so that they stand next to each other.
 struct BlockGroup {
     blocks: Vec<LineBlock>,
     bottom: f64,
@@ -213,12 +219,16 @@ impl BlockGroup {
         if self.is_table() {
             return sorted(self.blocks.into_iter().flat_map(|block| block.lines).collect());
         }
+        // Blocks that overlap in height and are no table are a formula or a figure, whose parts
+        // are painted in reading order.
         self.blocks.sort_by_key(|block| block.painted);
+        // Footnote marks are often painted last, far from their word, so they alone are moved.
         join(self.blocks.into_iter().flat_map(|block| block.lines), TextLine::has_mark)
     }
 
     /// Returns whether the blocks are columns of cells, or words painted in no order; pieces of formulas are neither.
     fn is_table(&self) -> bool {
+        // Words painted in no order are blocks of one line each; a table painted by columns has blocks of several.
         let pieces = self.blocks.iter().all(|block| block.lines.len() == 1);
         let cells = |block: &&LineBlock| pieces || block.is_column();
         let all = || {
@@ -251,6 +261,7 @@ fn join(
 ) -> Vec<TextLine> {
     let mut joined: Vec<TextLine> = Vec::new();
     for line in lines {
+        // The other half of a line is near in the sorted order. A search through all lines takes quadratic time.
         let near = joined.len().saturating_sub(MAX_LINES_BACK);
         match joined.iter_mut().skip(near).rev().find(|other| belong(other, &line)) {
             Some(other) => other.join(line),

@@ -13,28 +13,28 @@ const FILE_EXTENSIONS: [&str; 16] = [
     ".pdf", ".doc", ".docx", ".dvi", ".tex", ".indd", ".qxd", ".odt", ".rtf", ".ps", ".eps", ".ppt", ".pptx",
     ".xls", ".xlsx", ".txt",
 ];
-/// The maximum length of a field, in characters.
+/// The maximum length of a field, in Unicode scalar values.
 const MAX_CHARS: usize = 2000;
 
 /// The metadata of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PdfMetadata {
-    /// Its title.
+    /// The title that the file states, in one line; `None` if it is a file name or a placeholder of a program.
     pub title: Option<String>,
-    /// Its author.
+    /// The author that the file states; `None` if it is a placeholder such as `Administrator`.
     pub author: Option<String>,
-    /// Its subject.
+    /// The subject that the file states, in one line.
     pub subject: Option<String>,
     /// The date of creation as a full-date of RFC 3339, from 1993 on, when PDF appeared. It may lie in the future, because the
     /// clocks of some programs are wrong.
     pub created_on: Option<String>,
-    /// Its language, ISO 639-1.
+    /// The language that the file declares, ISO 639-1.
     pub language: Option<String>,
-    /// Its outline, in order.
+    /// Its outline, each entry before its children; at most 2,000 entries.
     pub outline: Vec<OutlineEntry>,
     /// Pages that show an image and no words, such as scans.
     pub image_only_pages: usize,
-    /// Pages on which the parser failed.
+    /// Pages on which the parser failed; they are empty in the text.
     pub unreadable_pages: usize,
     /// The file is truncated: words may be missing on any page.
     pub is_truncated: bool,
@@ -61,6 +61,7 @@ fn clean_line(bytes: &[u8]) -> Option<String> {
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
     let text: String = words.join(" ").chars().take(MAX_CHARS).collect();
+    // A field without a letter or a digit names nothing, such as `--`.
     text.chars().any(char::is_alphanumeric).then_some(text)
 }
 
@@ -101,6 +102,7 @@ fn is_name(author: &str) -> bool {
 fn language(pdf: &Pdf) -> Option<String> {
     let catalog = pdf.xref().get::<Dict<'_>>(pdf.xref().root_id())?;
     let tag = strings::text(catalog.get::<PdfString<'_>>("Lang")?.as_bytes());
+    // A tag such as `de-AT`; some programs write an underscore.
     let code = tag.trim().split(['-', '_']).next()?.to_ascii_lowercase();
     (code.len() == 2 && code.chars().all(|c| c.is_ascii_lowercase())).then_some(code)
 }

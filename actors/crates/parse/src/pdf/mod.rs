@@ -48,25 +48,25 @@ const MAX_PAGES: usize = 20_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum PdfError {
-    /// It opens only with a password.
+    /// It opens only with a password. Files with an empty user password are read.
     #[error("the file is protected by a password")]
     PasswordProtected,
-    /// Its encryption is not supported.
+    /// It is encrypted with an algorithm that the parser does not support.
     #[error("the encryption of the file is not supported")]
     UnknownEncryption,
-    /// It is not a PDF, or too little of one.
+    /// It is not a PDF, has no page, or the parser failed on a page and no other has text.
     #[error("the file is damaged or not a PDF")]
     Damaged,
-    /// Its pages are images, as those of a scan.
+    /// No page has text and some page shows an image, as in a scan.
     #[error("the pages are images without text")]
     ImagesOnly,
-    /// Its pages are empty.
+    /// No page has text or shows an image.
     #[error("the pages are empty")]
     Empty,
     /// It contains text, but its fonts do not map glyphs to characters.
     #[error("the fonts of the file do not map to letters, so its text cannot be read")]
     UnmappedFonts,
-    /// It has more than 20,000 pages.
+    /// It has more than 20,000 pages, which are more than any book has.
     #[error("the file has more than 20,000 pages")]
     TooManyPages,
 }
@@ -74,8 +74,10 @@ pub enum PdfError {
 /// Reads a PDF: its metadata, and the text of its pages with [`PAGE_SEPARATOR`] between them.
 ///
 /// # Errors
-/// [`PdfError`].
+/// A [`PdfError`] if no page has text that can be read. A file that is read in part is no error;
+/// [`PdfMetadata`] counts what is missing.
 pub fn read(bytes: Vec<u8>) -> Result<(PdfMetadata, String), PdfError> {
+    // Checked before parsing, which takes the bytes and repairs a truncated file silently.
     let is_truncated = is_truncated(&bytes);
     let pdf = Pdf::new(bytes).map_err(pdf_error)?;
     match pdf.pages().len() {
@@ -124,7 +126,7 @@ fn pdf_error(error: LoadPdfError) -> PdfError {
     }
 }
 
-/// Counts over all pages.
+/// Counts over all pages, which tell why a document has no text.
 #[derive(Default)]
 struct PageStatistics {
     unknown: usize,
@@ -139,6 +141,7 @@ fn extract_text(pdf: &Pdf, outline: &[OutlineEntry]) -> Result<(String, PageStat
     let (mut text, mut statistics) = (String::new(), PageStatistics::default());
     for (page, number) in pdf.pages().iter().zip(1u32..) {
         if number > 1 {
+            // A page that fails still has its separator, so the numbers of the pages after it are right.
             text.push(PAGE_SEPARATOR);
         }
         let headings =
@@ -161,6 +164,8 @@ fn extract_text(pdf: &Pdf, outline: &[OutlineEntry]) -> Result<(String, PageStat
     }
     match statistics {
         _ if text.chars().any(|c| !c.is_whitespace()) => Ok((text, statistics)),
+        // The order matters: a page that failed may have had the text, and a picture
+        // explains less than unknown letters.
         PageStatistics { broken: 1.., .. } => Err(PdfError::Damaged),
         PageStatistics { unknown: 1.., .. } => Err(PdfError::UnmappedFonts),
         PageStatistics { pictures: 1.., .. } => Err(PdfError::ImagesOnly),
@@ -185,16 +190,17 @@ fn lay_out(collected: GlyphCollector, headings: HashSet<String>) -> String {
     let mut page = flow::PageContext { right_to_left: false, headings };
     let mut text = String::new();
     for glyphs in rotation::rotate_upright(collected.glyphs) {
+        // Each direction of rotated text is a page of its own, with its own columns and base direction.
         page.right_to_left = right_to_left(&glyphs);
         let words = words::words(accents::join(glyphs));
         let size = columns::usual_size(&words);
         let parts = columns::regions(initials::join(words, size), page.right_to_left);
         let parts: Vec<_> = parts.into_iter().map(lines::lines).collect();
-        let turned = flow::text(&parts, &page);
-        if !text.is_empty() && !turned.is_empty() {
+        let upright_text = flow::text(&parts, &page);
+        if !text.is_empty() && !upright_text.is_empty() {
             text.push_str("\n\n");
         }
-        text.push_str(&turned);
+        text.push_str(&upright_text);
     }
     text
 }

@@ -21,9 +21,9 @@ const MAX_NODES: usize = 2000;
 /// An entry of a document's outline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutlineEntry {
-    /// Its title.
+    /// Its title, in one line of at most 200 characters; never empty.
     pub title: String,
-    /// Its level, from 1.
+    /// Its level, 1 at the top and at most 17.
     pub level: u8,
     /// The page of its destination, from 1, if known.
     pub page: Option<u32>,
@@ -52,20 +52,23 @@ struct OutlineReader<'a> {
 
 impl<'a> OutlineReader<'a> {
     fn walk(&mut self, first: Dict<'a>) {
+        // A stack of its own rather than recursion: a crafted outline nests as deep as the file is long.
         let mut open = vec![(first, 0)];
         while let Some((item, depth)) = open.pop() {
+            // Entries of a damaged file may point back to earlier ones. Each object is visited once.
             let again = item.obj_id().is_some_and(|id| !self.seen.insert(id));
             if again || self.entries.len() >= MAX_ENTRIES {
                 continue;
             }
-            self.note(&item, depth + 1);
+            self.add_entry(&item, depth + 1);
+            // The next entry goes onto the stack first, so that the children are visited before it.
             open.extend(item.get::<Dict<'_>>("Next").map(|next| (next, depth)));
             let child = item.get::<Dict<'_>>("First").filter(|_| depth < MAX_DEPTH);
             open.extend(child.map(|child| (child, depth + 1)));
         }
     }
 
-    fn note(&mut self, item: &Dict<'a>, level: u8) {
+    fn add_entry(&mut self, item: &Dict<'a>, level: u8) {
         let title = item.get::<PdfString<'_>>("Title").map(|title| strings::text(title.as_bytes()));
         let title =
             title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default();
@@ -76,8 +79,11 @@ impl<'a> OutlineReader<'a> {
     }
 
     fn page(&self, item: &Dict<'a>) -> Option<u32> {
+        // An entry has a destination or an action (ISO 32000-1, 12.3.3).
         let place =
             item.get::<Object<'_>>("Dest").or_else(|| item.get::<Dict<'_>>("A")?.get::<Object<'_>>("D"))?;
+        // A name leads to a dictionary, which leads to an array. Without a bound, names could lead
+        // to each other for ever.
         self.page_of(place, 3)
     }
 
@@ -87,8 +93,8 @@ impl<'a> OutlineReader<'a> {
         match place {
             Object::Array(place) => self.page_in(&place),
             Object::Dict(place) => self.page_of(place.get::<Object<'_>>("D")?, left),
-            Object::Name(name) => self.page_of(self.named(name.as_ref())?, left),
-            Object::String(name) => self.page_of(self.named(name.as_bytes())?, left),
+            Object::Name(name) => self.page_of(self.named_destination(name.as_ref())?, left),
+            Object::String(name) => self.page_of(self.named_destination(name.as_bytes())?, left),
             Object::Null(_) | Object::Boolean(_) | Object::Number(_) | Object::Stream(_) => None,
         }
     }
@@ -98,6 +104,7 @@ impl<'a> OutlineReader<'a> {
             MaybeRef::Ref(page) => {
                 self.pages.get(&ObjectIdentifier::new(page.obj_number, page.gen_number)).copied()
             }
+            // Some programs write the index of the page, from 0, instead of a reference to it.
             MaybeRef::NotRef(page) => {
                 let number = u32::try_from(page.into_i32()?).ok()?.checked_add(1)?;
                 (number as usize <= self.pages.len()).then_some(number)
@@ -105,14 +112,17 @@ impl<'a> OutlineReader<'a> {
         }
     }
 
-    fn named(&self, name: &[u8]) -> Option<Object<'a>> {
+    fn named_destination(&self, name: &[u8]) -> Option<Object<'a>> {
+        // PDF 1.1 has a dictionary of names, later versions have a name tree (ISO 32000-1, 12.3.2.3).
         let old = self.catalog.get::<Dict<'_>>("Dests").and_then(|places| places.get::<Object<'_>>(name));
-        old.or_else(|| find(self.catalog.get::<Dict<'_>>("Names")?.get::<Dict<'_>>("Dests")?, name))
+        old.or_else(|| {
+            find_in_name_tree(self.catalog.get::<Dict<'_>>("Names")?.get::<Dict<'_>>("Dests")?, name)
+        })
     }
 }
 
 /// Looks up a name in a name tree (ISO 32000-1, 7.9.6).
-fn find<'a>(root: Dict<'a>, name: &[u8]) -> Option<Object<'a>> {
+fn find_in_name_tree<'a>(root: Dict<'a>, name: &[u8]) -> Option<Object<'a>> {
     let mut open = vec![root];
     for _ in 0..MAX_NODES {
         let node = open.pop()?;
@@ -132,6 +142,7 @@ fn find<'a>(root: Dict<'a>, name: &[u8]) -> Option<Object<'a>> {
 }
 
 fn may_hold(node: &Dict<'_>, name: &[u8]) -> bool {
+    // The root of a name tree has no limits.
     let Some(limits) = node.get::<Array<'_>>("Limits") else { return true };
     let mut limits = limits.iter::<PdfString<'_>>();
     let (least, most) = (limits.next(), limits.next());

@@ -13,21 +13,24 @@ pub fn rotate_upright(painted: Vec<PaintedGlyph>) -> Vec<Vec<Glyph>> {
     for glyph in painted {
         let angle = direction(&glyph);
         let step = (angle / ANGLE_STEP_DEGREES).round() as i64;
+        // Steps are taken modulo a whole turn, so that -1 and 359 degrees are one direction.
         let whole_turn = (360.0 / ANGLE_STEP_DEGREES) as i64;
         groups.entry(step.rem_euclid(whole_turn)).or_default().push((angle, glyph));
     }
     let mut groups: Vec<_> = groups.into_values().collect();
+    // The main text comes first; a margin note or a stamp in another direction follows it.
     groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
-    groups.into_iter().map(turn).collect()
+    groups.into_iter().map(to_upright).collect()
 }
 
 /// Returns the direction in which a glyph advances, in degrees relative to the page.
 fn direction(glyph: &PaintedGlyph) -> f64 {
     let along = glyph.end - glyph.origin;
+    // A glyph without an advance, such as a combining accent, has no direction and counts as upright.
     if along.hypot() < glyph.size * 0.01 { 0.0 } else { along.y.atan2(along.x).to_degrees() }
 }
 
-fn turn(mut group: Vec<(f64, PaintedGlyph)>) -> Vec<Glyph> {
+fn to_upright(mut group: Vec<(f64, PaintedGlyph)>) -> Vec<Glyph> {
     let mut angles: Vec<f64> = group.iter().map(|(angle, _)| angle.rem_euclid(360.0)).collect();
     angles.sort_by(f64::total_cmp);
     // The median is one of the angles, so around zero the middle of 359 and 1 degrees is not 180.

@@ -13,23 +13,23 @@ const MIN_COLUMN_GAP: f64 = 1.5;
 pub struct WordRow<'a> {
     /// The base line of the first of them.
     pub y: f64,
-    /// At least one.
+    /// Its words, from left to right; at least one.
     pub words: Vec<&'a Word>,
 }
 
 impl<'a> WordRow<'a> {
     /// Returns the words from the left edge up to the first wide gap.
     pub fn head(&self, size: f64) -> Vec<&'a Word> {
-        unbroken(self.words.iter().copied(), |before, after| after.x0 - before.x1, size)
+        until_wide_gap(self.words.iter().copied(), |before, after| after.x0 - before.x1, size)
     }
 
     /// Returns the words from the last wide gap to the right edge.
     pub fn tail(&self, size: f64) -> Vec<&'a Word> {
-        unbroken(self.words.iter().rev().copied(), |before, after| before.x0 - after.x1, size)
+        until_wide_gap(self.words.iter().rev().copied(), |before, after| before.x0 - after.x1, size)
     }
 }
 
-fn unbroken<'a>(
+fn until_wide_gap<'a>(
     words: impl Iterator<Item = &'a Word>,
     gap: impl Fn(&Word, &Word) -> f64,
     size: f64,
@@ -47,6 +47,7 @@ fn unbroken<'a>(
 /// Returns the rows of words, from top to bottom.
 pub fn rows<'a>(words: impl IntoIterator<Item = &'a Word>, size: f64) -> Vec<WordRow<'a>> {
     let mut words: Vec<&Word> = words.into_iter().collect();
+    // By base line, not by upper edge, which depends on the size of the font.
     words.sort_by(|a, b| a.y.total_cmp(&b.y));
     let mut rows: Vec<WordRow<'_>> = Vec::new();
     for word in words {
@@ -71,6 +72,7 @@ pub fn is_prose<'a>(
     let count = lines.len().max(1) as f64;
     let chars = lines.iter().flatten().map(|word| word.chars().count()).sum::<usize>();
     let words = lines.iter().map(Vec::len).sum::<usize>();
+    // Prose of scripts without spaces has one word a line.
     let wordy = words as f64 / count >= 2.3 || is_unspaced(&lines);
     chars as f64 / count >= 14.0 && wordy && pitch(rows) < 2.0 * size && are_full(&lines, size)
 }
@@ -79,9 +81,11 @@ pub fn is_prose<'a>(
 fn are_full(lines: &[Vec<&Word>], size: f64) -> bool {
     let mut widths: Vec<f64> = lines.iter().map(|line| width(line)).collect();
     widths.sort_by(f64::total_cmp);
+    // Nine tenths rather than the maximum: one line that extends into the margin would make all others short.
     let room = widths.get(widths.len() * 9 / 10).copied().unwrap_or_default();
     let pairs = || lines.iter().zip(lines.iter().skip(1));
     let full = pairs().filter(|(line, next)| width(line) + first_width(next) + 0.2 * size > room).count();
+    // The last line of a paragraph is short, so not all lines can be full.
     full * 10 >= pairs().count() * 6
 }
 
@@ -112,6 +116,7 @@ pub fn pitch(rows: &[WordRow<'_>]) -> f64 {
 /// Returns whether most lines of the shorter column are level with a line of the other.
 pub fn are_level(left: &[WordRow<'_>], right: &[WordRow<'_>], size: f64) -> bool {
     let (few, many) = if left.len() < right.len() { (left, right) } else { (right, left) };
+    // Much less than the distance within a row: cells of a table are exactly level, lines of columns only by chance.
     let beside = |row: &&WordRow<'_>| many.iter().any(|other| (other.y - row.y).abs() < 0.12 * size);
     few.iter().filter(beside).count() * 2 >= few.len()
 }

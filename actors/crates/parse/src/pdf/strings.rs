@@ -15,6 +15,7 @@ fn wide(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let chars = char::decode_utf16(pairs.iter().map(|pair| unit(*pair)));
     let mut kept = String::new();
     let mut escaped = false;
+    // A half of a surrogate pair is an error here and is omitted.
     for c in chars.flatten() {
         // Two escape characters enclose a language code.
         escaped ^= c == '\u{1b}';

@@ -34,6 +34,7 @@ fn pages_and_metadata_are_read() {
 #[test]
 fn image_pages_are_counted() {
     let picture = "<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>stream\na\nendstream";
+    // An image over the whole page, as scanners write it.
     let scan = "q 600 0 0 800 0 0 cm /X Do Q";
 
     let (metadata, text) = read(pdf(&[&said("Words."), scan, scan, ""], &[(101, picture)])).unwrap();

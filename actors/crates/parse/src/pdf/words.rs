@@ -21,17 +21,17 @@ const DESCENT: f64 = 0.22;
 pub struct Word {
     /// In the order of painting; at least one.
     pub glyphs: Vec<Glyph>,
-    /// Its left edge.
+    /// Its left edge, in units of the page.
     pub x0: f64,
-    /// Its right edge.
+    /// Its right edge, in units of the page.
     pub x1: f64,
     /// The base line of its largest glyph.
     pub y: f64,
     /// The height of its largest glyph's font.
     pub size: f64,
-    /// Upper edge; y grows downwards.
+    /// Upper edge, estimated from the font height; y grows downwards, so it is less than `bottom`.
     pub top: f64,
-    /// Lower edge.
+    /// Lower edge, estimated from the font height like the upper one.
     pub bottom: f64,
     /// Whether a space was painted before it.
     pub spaced: bool,
@@ -57,6 +57,7 @@ impl Word {
         self.x1 = self.x1.max(glyph.x1);
         self.top = self.top.min(glyph.y - ASCENT * glyph.size);
         self.bottom = self.bottom.max(glyph.y + DESCENT * glyph.size);
+        // The largest glyph decides, so that a subscript does not move its word.
         if glyph.size > self.size {
             (self.y, self.size) = (glyph.y, glyph.size);
         }
@@ -78,6 +79,7 @@ impl Word {
 pub fn words(glyphs: Vec<Glyph>) -> Vec<Word> {
     let mut words = Vec::new();
     for line in runs(glyphs).chunk_by(|(a, _), (b, _)| is_one_line(a, b)) {
+        // Letter spacing is measured over a whole line: a single word has too few gaps.
         let gaps: Vec<f64> = line.iter().flat_map(|(run, _)| gaps(run)).collect();
         let space = MIN_SPACE_WIDTH + letter_space(&gaps);
         for (run, spaced) in line {
@@ -103,6 +105,7 @@ fn runs(glyphs: Vec<Glyph>) -> Vec<(Vec<Glyph>, bool)> {
     let (mut open, mut spaced) = (false, false);
     for glyph in glyphs {
         if glyph.is_space() {
+            // A painted space separates words even if it is too narrow to be recognised as a gap.
             (open, spaced) = (false, true);
             continue;
         }
@@ -117,8 +120,8 @@ fn runs(glyphs: Vec<Glyph>) -> Vec<(Vec<Glyph>, bool)> {
     runs
 }
 
-/// Returns the gap between two glyphs painted in sequence, in heights of the font; `None` if the second does not continue the line of the
-/// first.
+/// Returns the gap between two glyphs painted in sequence, in heights of the font; `None` if the second does not continue
+/// the line of the first.
 fn gap(before: &Glyph, after: &Glyph) -> Option<f64> {
     let size = before.size.max(after.size);
     if (after.y - before.y).abs() > MAX_SHIFT * size {
@@ -129,8 +132,9 @@ fn gap(before: &Glyph, after: &Glyph) -> Option<f64> {
         return Some(right);
     }
     let left = (before.x0 - after.x1) / size;
-    let turned = [before, after].iter().any(|glyph| glyph.text.chars().any(letters::is_right_to_left));
-    (turned && (-MAX_OVERLAP..1.0).contains(&left)).then_some(left)
+    // Text from right to left may be painted in its own order, each glyph to the left of the one before.
+    let is_rtl = [before, after].iter().any(|glyph| glyph.text.chars().any(letters::is_right_to_left));
+    (is_rtl && (-MAX_OVERLAP..1.0).contains(&left)).then_some(left)
 }
 
 /// Splits a run into words at its spaces.
@@ -152,6 +156,8 @@ fn cut(run: &[Glyph], spaced: bool, space: f64, words: &mut Vec<Word>) {
 fn letter_space(gaps: &[f64]) -> f64 {
     let mut sorted = gaps.to_vec();
     sorted.sort_by(f64::total_cmp);
+    // In letter-spaced text even the smallest gaps are wide. In other text most gaps are zero
+    // and only spaces are wide.
     let usual = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
     let least = sorted.get(sorted.len() / 10).copied().unwrap_or_default();
     let even = least > usual * 0.6;

@@ -35,9 +35,12 @@ fn guess(bytes: &[u8], host: &str) -> &'static Encoding {
     if bytes.is_ascii() && escapes(b"\x1b$B") && escapes(b"\x1b(B") {
         return ISO_2022_JP;
     }
+    // The whole text is checked, which costs little beside decoding, and text in another encoding
+    // is almost never valid UTF-8.
     if std::str::from_utf8(bytes).is_ok() {
         return UTF_8;
     }
+    // The start of a page is often markup and scripts in ASCII, which say nothing about the encoding.
     let (_, non_ascii) = bytes.split_at_checked(Encoding::ascii_valid_up_to(bytes)).unwrap_or_default();
     let (sample, is_whole) =
         non_ascii.split_at_checked(MAX_SAMPLE_BYTES).map_or((non_ascii, true), |(start, _)| (start, false));

@@ -24,6 +24,7 @@ pub(super) fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
 fn of_xml(start: &[u8]) -> Option<&'static Encoding> {
     let mut scan = DeclarationScanner { rest: start.strip_prefix(b"<?xml")? };
     let end = scan.rest.iter().position(|byte| *byte == b'>')?;
+    // Attributes after the end of the declaration belong to elements.
     scan.rest = scan.rest.get(..end)?;
     while let Some((name, value)) = scan.attribute() {
         if name == b"encoding" {
@@ -43,7 +44,7 @@ fn of_label(label: &[u8]) -> Option<&'static Encoding> {
     })
 }
 
-/// The bytes that are still to be scanned.
+/// Reads the start of a text as the prescan of the standard does: without a tree, and byte by byte.
 struct DeclarationScanner<'a> {
     rest: &'a [u8],
 }
@@ -52,6 +53,7 @@ impl DeclarationScanner<'_> {
     /// Returns the encoding of the first meta element that declares a known one.
     fn meta(&mut self) -> Option<&'static Encoding> {
         while !self.rest.is_empty() {
+            // The order of these cases is the standard's: a comment is also a `<!`, and a meta element is also a tag.
             if self.rest.starts_with(b"<!--") {
                 self.skip_comment();
             } else if self.is_meta() {
@@ -61,6 +63,8 @@ impl DeclarationScanner<'_> {
                 }
             } else if self.is_tag() {
                 self.skip_while(|byte| !byte.is_ascii_whitespace() && byte != b'>');
+                // Attributes are read, not skipped to the next `>`: a quoted value may contain `>` or the
+                // text of a meta element.
                 while self.attribute().is_some() {}
             } else if matches!(self.rest, [b'<', b'!' | b'/' | b'?', ..]) {
                 self.skip_while(|byte| byte != b'>');
@@ -88,13 +92,15 @@ impl DeclarationScanner<'_> {
         }
     }
 
-    /// Returns the encoding in `charset`, or in `content` if `http-equiv` is `content-type`. The first attribute of each name counts.
+    /// Returns the encoding in `charset`, or in `content` if `http-equiv` is `content-type`.
     fn meta_attributes(&mut self) -> Option<&'static Encoding> {
         let (mut charset, mut content, mut is_content_type) = (None, None, false);
         while let Some((name, value)) = self.attribute() {
             match name.as_slice() {
+                // Of attributes with the same name the first counts, as in the HTML parser.
                 b"charset" if charset.is_none() => charset = Some(value),
                 b"content" if content.is_none() => content = Some(value),
+                // `content` alone declares nothing: a description may contain the word charset.
                 b"http-equiv" => is_content_type |= value == b"content-type",
                 _ => {}
             }
@@ -132,6 +138,7 @@ impl DeclarationScanner<'_> {
                 self.skip(1);
                 let end = self.rest.iter().position(|byte| *byte == quote).unwrap_or(self.rest.len());
                 let value = self.take(end);
+                // The closing quotation mark, or nothing at the end of the text.
                 self.skip(1);
                 value
             }
@@ -141,7 +148,9 @@ impl DeclarationScanner<'_> {
 
     /// Skips a comment. Its end may share the hyphens with its beginning: `<!-->`.
     fn skip_comment(&mut self) {
+        // Only `<!` is skipped, so that the two hyphens can belong to the end `-->` too.
         self.skip(b"<!".len());
+        // A comment that is not closed hides the rest of the text.
         let end = self.rest.windows(3).position(|bytes| bytes == b"-->");
         self.skip(end.map_or(self.rest.len(), |end| end + 3));
     }
@@ -173,6 +182,7 @@ fn charset_in(content: &[u8]) -> Option<&[u8]> {
     let mut rest = content;
     loop {
         let at = rest.windows(b"charset".len()).position(|bytes| bytes == b"charset")?;
+        // The word may also occur without an equals sign, as in `charsets`. Then the next one is searched.
         rest = rest.get(at + b"charset".len()..)?.trim_ascii_start();
         if let [b'=', value @ ..] = rest {
             return label_of(value.trim_ascii_start());
@@ -183,6 +193,8 @@ fn charset_in(content: &[u8]) -> Option<&[u8]> {
 fn label_of(value: &[u8]) -> Option<&[u8]> {
     match value {
         [quote @ (b'"' | b'\''), label @ ..] => {
+            // A quotation mark that is not closed gives no label, as the standard says: the part is then
+            // as long as the whole.
             label.split(|byte| byte == quote).next().filter(|l| l.len() < label.len())
         }
         _ => value.split(|byte| byte.is_ascii_whitespace() || *byte == b';').next(),

@@ -22,9 +22,9 @@ const MAX_HEADINGS_IN_A_ROW: usize = 6;
 /// A paragraph and the headings directly above it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
-    /// Its byte range, including the white space after it.
+    /// Its byte range, including the white space after it, so that the blocks of a text join to it.
     pub range: Range<usize>,
-    /// Whether it begins with headings.
+    /// Whether it begins with one or more headings.
     pub heading: bool,
     /// Start of the paragraph after the headings; the end of the range if there is no paragraph.
     pub body: usize,
@@ -40,8 +40,11 @@ pub(super) fn blocks<'a>(text: &'a str, known: &'a [usize]) -> impl Iterator<Ite
         let mut headings = 1;
         while let Some((line, is_heading)) = lines.peek() {
             match body {
+                // A paragraph ends at a heading or a blank line. Further lines belong to it.
                 Some(_) if *is_heading || line.after_blank => break,
                 Some(_) => {}
+                // Without this bound a page that consists of headings would be one block, with no place
+                // where it may be cut.
                 None if *is_heading && headings == MAX_HEADINGS_IN_A_ROW => break,
                 None if *is_heading => headings += 1,
                 None => body = Some(line.start),
@@ -60,8 +63,10 @@ fn with_headings<'a>(text: &'a str, known: &'a [usize]) -> impl Iterator<Item = 
     let mut known = known.iter().copied().peekable();
     std::iter::from_fn(move || {
         let line = lines.next()?;
+        // A known offset that is not the start of a line is skipped: text before it makes it no heading.
         while known.next_if(|at| *at < line.start).is_some() {}
         let is_known = known.next_if_eq(&line.start).is_some();
+        // `nth` stops at the bound, so a line of megabytes without a break is not counted to its end.
         let is_short = line.text.chars().nth(MAX_HEADING_CHARS).is_none();
         let heading = is_known && is_short || is_heading(&line, lines.peek());
         Some((line, heading))
@@ -93,19 +98,23 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
             return None;
         }
         let indent = full.get(..full.len() - full.trim_start().len()).unwrap_or_default();
+        // If the line begins with a combining accent, the accent and the last space before it are one cluster, and a
+        // cut between them would split it.
         let carrier = indent.char_indices().next_back().map_or(0, |(at, _)| at);
         let bound = is_cluster_bound(text, from + indent.len());
         let start = from + if bound { indent.len() } else { carrier };
         let after_blank = std::mem::take(&mut blank);
-        let is_new = after_blank || is_ended(before) || is_listed(line);
+        // Blank lines are rare in extracted articles, so the end of the line before and the start
+        // of this one decide too.
+        let is_new = after_blank || ends_paragraph(before) || is_list_item(line);
         before = line;
         Some(Line { start, text: line, after_blank, is_new })
     })
 }
 
 /// Returns whether a line ends a paragraph, item or sentence, rather than being wrapped.
-fn is_ended(line: &str) -> bool {
-    line.ends_with([':', ';']) || sentence::is_ended(line) || is_long(line)
+fn ends_paragraph(line: &str) -> bool {
+    line.ends_with([':', ';']) || sentence::ends_sentence(line) || is_long(line)
 }
 
 fn is_long(line: &str) -> bool {
@@ -113,33 +122,36 @@ fn is_long(line: &str) -> bool {
 }
 
 /// Returns whether a line begins like an item of a list or a row of a table.
-fn is_listed(line: &str) -> bool {
+fn is_list_item(line: &str) -> bool {
     let unnumbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
     line.starts_with(['•', '·', '–', '—', '|', '>'])
         || ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
         || unnumbered.len() < line.len() && [". ", ") "].iter().any(|mark| unnumbered.starts_with(mark))
 }
 
-/// Returns whether a line is a heading: by its markup, or because it is short, does not end a sentence, is separate and is followed by
-/// longer text.
+/// Returns whether a line is a heading: by its markup, or because it is short, does not end a sentence, is separate and
+/// is followed by longer text.
 fn is_heading(line: &Line<'_>, next: Option<&Line<'_>>) -> bool {
+    // A heading needs text below it. Otherwise each short item of a list would be the heading of the next one.
     let is_text_below =
         |next: &Line<'_>| (next.after_blank || is_long(next.text)) && !looks_like_heading(next.text);
-    is_marked(line.text) || line.is_new && looks_like_heading(line.text) && next.is_some_and(is_text_below)
+    has_heading_markup(line.text)
+        || line.is_new && looks_like_heading(line.text) && next.is_some_and(is_text_below)
 }
 
-/// Returns whether a line has the Markdown markup of a heading.
-fn is_marked(line: &str) -> bool {
+/// Returns whether a line has the Markdown markup of a heading: one to six number signs and a space (CommonMark, ATX headings).
+fn has_heading_markup(line: &str) -> bool {
     let title = line.trim_start_matches('#');
     (1..=6).contains(&(line.len() - title.len())) && title.starts_with([' ', '\t'])
 }
 
 fn looks_like_heading(line: &str) -> bool {
+    // Not `is_uppercase`: digits, and scripts without upper case, begin headings too.
     let begins = line.chars().next().is_some_and(|c| c.is_alphanumeric() && !c.is_lowercase());
-    let ends = line.ends_with([',', ';', ':']) || sentence::is_ended(line);
+    let ends = line.ends_with([',', ';', ':']) || sentence::ends_sentence(line);
     let short = line.chars().nth(MAX_PLAIN_HEADING_CHARS).is_none()
         && line.split_whitespace().nth(MAX_PLAIN_HEADING_WORDS).is_none();
-    short && begins && !ends && !is_listed(line) && line.chars().any(char::is_alphabetic)
+    short && begins && !ends && !is_list_item(line) && line.chars().any(char::is_alphabetic)
 }
 
 #[cfg(test)]

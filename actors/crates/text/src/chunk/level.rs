@@ -14,19 +14,20 @@ pub(super) enum Level {
     Sentence,
     /// All lines, such as rows of a table, code and verses.
     Row,
-    /// Parts between white space.
+    /// Parts between white space, which are words in most scripts.
     Spaced,
     /// Words of scripts without spaces, and parts of a URL.
     Word,
     /// Grapheme clusters, for very long words.
     Cluster,
-    /// Not divided further.
+    /// What remains as it is, although it may be too long for a passage.
     Indivisible,
 }
 
 impl Level {
     pub(super) fn finer(self) -> Option<Self> {
         match self {
+            // Sentences before rows: in wrapped prose a sentence goes over several lines.
             Self::Line => Some(Self::Sentence),
             Self::Sentence => Some(Self::Row),
             Self::Row => Some(Self::Spaced),
@@ -62,6 +63,7 @@ impl Level {
             Self::Line => {
                 Box::new(block::lines(part).skip(1).filter(|line| line.is_new).map(|line| line.start))
             }
+            // A start that is a combining accent belongs to the cluster of the white space before it.
             Self::Sentence => Box::new(sentence::starts(part).filter(|at| is_cluster_bound(part, *at))),
             Self::Row => Box::new(block::lines(part).skip(1).map(|line| line.start)),
             Self::Spaced => Box::new(after_spaces(part)),
@@ -84,6 +86,7 @@ fn after_spaces(part: &str) -> impl Iterator<Item = usize> {
 
 /// Returns the offsets of clusters that are not white space.
 fn clusters(part: &str) -> impl Iterator<Item = usize> {
+    // White space belongs to the passage before it, so no passage begins with it.
     let visible = |(at, cluster): (usize, &str)| (!cluster.trim().is_empty()).then_some(at);
     part.grapheme_indices(true).skip(1).filter_map(visible)
 }

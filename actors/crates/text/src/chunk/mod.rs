@@ -21,17 +21,17 @@ use pack::{Atom, Gap};
 /// A passage of a text. Offsets count Unicode scalar values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Piece {
-    /// Start offset.
+    /// Offset of its first scalar value in the whole text.
     pub start: usize,
-    /// End offset, where the next passage begins.
+    /// Offset of its end in the whole text, where the next passage begins.
     pub end: usize,
     /// The same range in bytes.
     pub bytes: Range<usize>,
-    /// Page number from 1, if the text has pages.
+    /// Page number from 1; `None` unless the text was split by [`split_pages`].
     pub page: Option<u32>,
-    /// Start time, if the text is a transcript.
+    /// Start in seconds of the recording. Splitting leaves it `None`; for a transcript the caller sets it afterwards.
     pub start_seconds: Option<f64>,
-    /// End time, if the text is a transcript.
+    /// End in seconds of the recording, set like `start_seconds`.
     pub end_seconds: Option<f64>,
 }
 
@@ -47,15 +47,16 @@ impl Piece {
 pub struct Sizing {
     /// Counts or estimates the tokens of a text in linear time. The result must not change, because passages change with it.
     pub tokens: fn(&str) -> usize,
-    /// Target length.
+    /// The length that passages should have; shorter ones cost more the shorter they are.
     pub target: usize,
     /// Maximum length, unless a single grapheme cluster is longer.
     pub max: usize,
 }
 
 impl Default for Sizing {
-    /// For models with 512 tokens, some of which the title takes. Measured: 190 and 230 reduce nDCG@10 by up to two points.
     fn default() -> Self {
+        // For models with 512 tokens, some of which the title takes. Measured: 190 and 230 reduce nDCG@10
+        // by up to two points.
         Self { tokens: estimate, target: 400, max: 480 }
     }
 }
@@ -90,6 +91,8 @@ pub fn split_pages(text: &str, page_starts: &[usize], headings: &[usize], size: 
     let ends = page_starts.iter().skip(1).copied().chain([usize::MAX]);
     let (mut builder, mut rest, mut at) = (PassageBuilder::new(text, headings), text, 0);
     for (number, end) in (1..).zip(ends) {
+        // Each page is cut from the rest, not from the whole text: offsets count characters, and counting from the
+        // start each time takes quadratic time.
         let page = crate::slice_chars(rest, 0, end.saturating_sub(at)).unwrap_or(rest);
         rest = rest.get(page.len()..).unwrap_or_default();
         at = at.max(end);
@@ -121,14 +124,14 @@ pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Collects the passages of a text.
+/// Collects the passages of a text, part by part.
 struct PassageBuilder {
     pieces: Vec<Piece>,
     /// Offset of the next passage, in scalar values.
     chars: usize,
     /// Offset of the next passage, in bytes.
     bytes: usize,
-    /// Byte offsets of headings.
+    /// Byte offsets of the known headings, ascending.
     headings: Vec<usize>,
 }
 
@@ -136,6 +139,7 @@ impl PassageBuilder {
     fn new(text: &str, headings: &[usize]) -> Self {
         let mut remaining = headings.iter().copied().peekable();
         let offsets = text.char_indices().enumerate().filter_map(|(at, (byte, _))| {
+            // Offsets of headings are turned into bytes in one pass. Equal ones, and those past the end, are dropped.
             let is_next = remaining.next_if_eq(&at).is_some();
             while remaining.next_if(|next| *next <= at).is_some() {}
             is_next.then_some(byte)
@@ -146,12 +150,13 @@ impl PassageBuilder {
     /// Returns the byte offsets of the headings in the next part, relative to its start.
     fn headings_of(&self, part: &str) -> Vec<usize> {
         let (from, to) = (self.bytes, self.bytes + part.len());
+        // By binary search: a scan from the first heading on would take quadratic time for a long PDF.
         let first = self.headings.partition_point(|at| *at < from);
         let own = self.headings.iter().skip(first).take_while(|at| **at < to);
         own.map(|at| at - from).collect()
     }
 
-    /// Adds the passages of the next part of the text.
+    /// Adds the passages of the next part of the text. Parts must be given in order and without gaps.
     fn add(&mut self, part: &str, page: Option<u32>, size: &Sizing) {
         let mut from = 0;
         for to in ends(part, &self.headings_of(part), size) {
@@ -175,11 +180,13 @@ impl PassageBuilder {
 /// Returns the byte offsets at which passages end; the last is the length of the text.
 fn ends(text: &str, headings: &[usize], size: &Sizing) -> Vec<usize> {
     if text.trim().is_empty() {
+        // Blank text is one passage, because every character is in exactly one.
         return Some(text.len()).filter(|length| *length > 0).into_iter().collect();
     }
     let (mut ends, mut atoms) = (Vec::new(), Vec::new());
     let mut section_tokens = 0;
     for block in block::blocks(text, headings) {
+        // Sections are packed one by one, so that no passage crosses a heading that starts one.
         if block.heading && section_tokens >= size.min_section_tokens() {
             pack::pack(&atoms, block.range.start, size, &mut ends);
             atoms.clear();
@@ -205,11 +212,12 @@ fn join_last(text: &str, size: &Sizing, ends: &mut Vec<usize>) {
     let Some(joint) = ends.len().checked_sub(2) else { return };
     let start = joint.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
     if (size.tokens)(text.get(start..).unwrap_or_default()) <= size.max {
+        // Removing an end joins the two passages around it.
         ends.remove(joint);
     }
 }
 
-/// Divides a block until its parts fit into a passage.
+/// Divides a block level by level until its parts fit into a passage.
 struct Divider<'a> {
     text: &'a str,
     size: &'a Sizing,
@@ -229,6 +237,8 @@ impl Divider<'_> {
         let (mut from, mut before, mut sum) = (range.start, gap, 0);
         for cut in level.cuts(part) {
             let cut = range.start + cut;
+            // No cut up to the end of the headings: they would be a passage without text, which is found by
+            // its words and says nothing.
             if cut > self.headings_end || level.is_last_resort() {
                 sum += self.divide(from..cut, before, finer, atoms);
                 (from, before) = (cut, level.gap());

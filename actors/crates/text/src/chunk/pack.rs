@@ -6,11 +6,11 @@ use super::Sizing;
 /// A part of the text that is not divided further. It ends where the next one begins.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Atom {
-    /// Its byte offset.
+    /// The byte offset at which it begins in the text.
     pub start: usize,
-    /// Length by [`Sizing::tokens`].
+    /// Its length in tokens, as counted by [`Sizing::tokens`].
     pub tokens: usize,
-    /// The boundary before it.
+    /// The boundary before it, which is where a passage may begin.
     pub gap: Gap,
 }
 
@@ -43,6 +43,7 @@ impl Gap {
 
 /// Appends the byte offsets at which passages end; `end` is the end of the last atom. Without atoms there are no passages.
 pub(super) fn pack(atoms: &[Atom], end: usize, size: &Sizing, ends: &mut Vec<usize>) {
+    // Each entry leads to the passage before, so the passages are found from the last to the first and reversed below.
     let firsts = best_firsts(atoms, size);
     let first_new = ends.len();
     let mut last = atoms.len();
@@ -60,7 +61,8 @@ pub(super) fn pack(atoms: &[Atom], end: usize, size: &Sizing, ends: &mut Vec<usi
 /// Returns, for each atom, the first atom of the passage that ends with it in the cheapest division of all atoms up to it.
 fn best_firsts(atoms: &[Atom], size: &Sizing) -> Vec<usize> {
     let mut costs: Vec<u64> = Vec::with_capacity(atoms.len() + 1);
-    costs.push(0); // no atoms
+    // The cost of no atoms. `costs[n]` is that of the cheapest division of the first `n` atoms.
+    costs.push(0);
     let mut firsts = Vec::with_capacity(atoms.len());
     for last in 0..atoms.len() {
         let (cost, first) = cheapest_passage(atoms, &costs, last, size);
@@ -78,9 +80,11 @@ fn cheapest_passage(atoms: &[Atom], costs: &[u64], last: usize, size: &Sizing) -
     for first in (0..=last).rev() {
         let (Some(atom), Some(before)) = (atoms.get(first), costs.get(first)) else { break };
         tokens += atom.tokens;
+        // An atom that alone is too long is still a passage: it could not be divided, and no text may be lost.
         if tokens > size.max && first < last {
             break;
         }
+        // The start of the section is no cut. What precedes it is packed already.
         let cut = if first == 0 { 0 } else { atom.gap.cost() };
         let cost = before + cut + length_cost(tokens, size);
         // Of equal costs the shorter last passage wins, so that the short rest is at the end.

@@ -30,6 +30,8 @@ pub(super) fn starts(text: &str) -> impl Iterator<Item = usize> {
             let rest = text.get(from..)?;
             let at = from + rest.find(is_terminal)?;
             let (before, after) = text.split_at_checked(at)?;
+            // Several marks end a sentence once (`?!`, `...`), and closing quotation marks and brackets
+            // after them belong to it.
             let tail = after.trim_start_matches(is_terminal).trim_start_matches(is_closing);
             let terminals = after.get(..after.len() - tail.len())?;
             let next = tail.trim_start();
@@ -45,15 +47,18 @@ pub(super) fn starts(text: &str) -> impl Iterator<Item = usize> {
 }
 
 /// Returns whether a line ends with the end of a sentence.
-pub(super) fn is_ended(line: &str) -> bool {
+pub(super) fn ends_sentence(line: &str) -> bool {
     line.trim_end_matches(is_closing).ends_with(is_terminal)
 }
 
 /// Returns whether a sentence ends with `terminals`, between `before` and `next`.
 fn is_end(before: &str, terminals: &str, spaced: bool, next: &str) -> bool {
+    // East Asian full stops need no space after them. Only a number may follow without a new sentence,
+    // as in a full-width decimal.
     if terminals.contains(is_wide) {
         return spaced || !next.starts_with(char::is_numeric);
     }
+    // The first letter after opening quotation marks decides: a lower case letter continues the sentence.
     let Some(first) = next.chars().find(|c| !is_opening(*c)) else { return spaced };
     spaced && !first.is_lowercase() && !(terminals.starts_with('.') && is_abbreviated(before, first))
 }
@@ -63,7 +68,10 @@ fn is_abbreviated(before: &str, next: char) -> bool {
     let word = last_word(before);
     let lower = word.to_lowercase();
     let is_one_letter = word.chars().nth(1).is_none() && word.chars().any(char::is_alphabetic);
+    // `3. Mai`: in German and other languages a short number with a full stop is an ordinal. A year such
+    // as 1999 ends a sentence.
     let is_ordinal = word.len() <= 2 && !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+    // Such as `e.g` and `U.S`, which no list could hold completely.
     let has_inner_stop = word.contains('.') && word.chars().any(char::is_alphabetic);
     is_one_letter
         || is_ordinal
@@ -80,6 +88,7 @@ fn last_word(before: &str) -> &str {
 }
 
 fn is_terminal(c: char) -> bool {
+    // ASCII is decided first, because this runs for each character of a text.
     matches!(c, '.' | '!' | '?') || !c.is_ascii() && "…‼⁇⁈⁉։؟۔।॥።፧។၊။".contains(c) || is_wide(c)
 }
 

@@ -6,7 +6,7 @@
 //! pages 1.12, German 1.07, French 1.26, Polish 0.93, Arabic 1.01. Scripts whose
 //! words are not in the vocabulary are counted by character, as the model does, and larger vocabularies do in the worst case.
 
-/// Estimates the number of tokens of a text; for most text a few per cent above the true count.
+/// Estimates the number of tokens of a text, in one pass; for most text the estimate is a few per cent above the true count.
 pub fn estimate(text: &str) -> usize {
     let mut count = TokenCount::default();
     let mut word = Word::default();
@@ -26,15 +26,15 @@ pub fn estimate(text: &str) -> usize {
 /// Sums in eighths of a token.
 #[derive(Default)]
 struct TokenCount {
-    /// Everything except Latin words.
+    /// Everything except Latin words: numbers, signs, other scripts.
     other: usize,
     /// Latin words, if the text is English: most are in the vocabulary.
     english: usize,
     /// The same words, if it is not English: they are split into pieces.
     foreign: usize,
-    /// Number of Latin words.
+    /// Number of Latin words, in whatever language.
     words: usize,
-    /// Number of frequent English words.
+    /// How many of them are frequent English words.
     frequent: usize,
 }
 
@@ -43,7 +43,10 @@ impl TokenCount {
         match word {
             Word { length: 0, .. } => {}
             Word { length, digits, .. } if digits == length => self.other += number(*length),
+            // Letters mixed with digits, such as hashes and product names, are in no vocabulary
+            // and fall into short pieces.
             Word { length, digits: 1.., .. } => self.other += 4 * length + 7,
+            // Without its accents, which the model strips, such a word is rarely in the English vocabulary.
             Word { length, accents: 1.., .. } => {
                 self.words += 1;
                 self.english += 3 * length + 7;
@@ -58,8 +61,9 @@ impl TokenCount {
         }
     }
 
-    // English prose has at least one word in seven from the list below; text in other languages rarely has.
     fn tokens(&self) -> usize {
+        // English prose has at least one word in seven from the list of `is_english`; text
+        // in other languages rarely has.
         let words = if self.frequent * 7 >= self.words { self.english } else { self.foreign };
         (self.other + words).div_ceil(8)
     }
@@ -67,6 +71,7 @@ impl TokenCount {
 
 fn number(digits: usize) -> usize {
     match digits {
+        // Up to two digits are one token, which is eight eighths.
         0..=2 => 8,
         3..=4 => 11,
         _ => 4 * digits,
@@ -123,13 +128,15 @@ struct Word {
     length: usize,
     digits: usize,
     accents: usize,
-    /// The first five letters, in lower case.
+    /// The first five letters, in lower case; only ASCII and Latin-1.
     head: [u8; 5],
 }
 
 impl Word {
     fn add(&mut self, c: char) {
+        // Five letters are enough: the longest words of `is_english` have five.
         if let Some(slot) = self.head.get_mut(self.length) {
+            // A letter beyond Latin-1 becomes 0, which is in no word of the list.
             *slot = u8::try_from(c).unwrap_or_default().to_ascii_lowercase();
         }
         self.length += 1;
@@ -178,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    /// Texts with their number of word pieces by the tokenizer of all-MiniLM-L6-v2.
+    // Number of word pieces by the tokenizer of all-MiniLM-L6-v2, for texts of many scripts.
     const COUNTED_TEXTS: [(&str, usize); 14] = [
         ("The quick brown fox jumps over the lazy dog, and then it sleeps in the sun.", 18),
         (

@@ -17,7 +17,7 @@ use record_reader::RecordReader;
 
 /// The table format of a program.
 pub struct Table {
-    /// The format.
+    /// The format that a table with these columns has.
     pub format: Format,
     /// Columns that identify the table, in lower case.
     needs: &'static [&'static str],
@@ -44,6 +44,7 @@ pub struct Cells<'a> {
 impl<'a> Cells<'a> {
     /// Returns the cell of a column; `None` if it is blank or missing.
     pub fn get(&self, column: &str) -> Option<&'a str> {
+        // Of columns with the same name the first counts.
         let at = self.header.iter().position(|name| name == column)?;
         self.record.get(at).map(str::trim).filter(|cell| !cell.is_empty())
     }
@@ -64,6 +65,7 @@ impl<'a> Cells<'a> {
 pub fn find_table(text: &str, wanted: Option<Format>) -> Option<&'static Table> {
     let header = header(text);
     let fits = |table: &&Table| match wanted {
+        // A format that the user named is believed, if the table has what every row needs.
         Some(format) => format == table.format && header.iter().any(|name| name == "url"),
         None => table.needs.iter().all(|column| header.iter().any(|name| name == column)),
     };

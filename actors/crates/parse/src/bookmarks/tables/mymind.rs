@@ -1,4 +1,4 @@
-//! mymind: `id,type,title,url,content,note,tags,created`, tags parted by `,`.
+//! mymind: `id,type,title,url,content,note,tags,created`, tags separated by `,`.
 
 use super::super::format::Format;
 use super::super::row::{ForeignBookmark, split_names};
@@ -14,7 +14,7 @@ pub const TABLE: Table = Table {
 
 fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
     Ok(ForeignBookmark {
-        // What was written down there has none.
+        // A note has no URL. With an empty one it becomes a note here too.
         url: cells.text("url").unwrap_or_default(),
         title: cells.text("title"),
         tags: split_names(cells.get("tags").unwrap_or_default(), ','),

@@ -1,4 +1,4 @@
-//! Pocket: `title,url,time_added,tags,status`, tags parted by `|`.
+//! Pocket: `title,url,time_added,tags,status`, tags separated by `|`.
 
 use super::super::format::Format;
 use super::super::row::{ForeignBookmark, split_names};

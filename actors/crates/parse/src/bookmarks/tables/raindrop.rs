@@ -20,6 +20,7 @@ fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
         url: address(cells)?,
         title: cells.text("title"),
         tags: split_names(cells.get("tags").unwrap_or_default(), ','),
+        // Raindrop's name for no folder.
         folders: if folders == ["Unsorted"] { Vec::new() } else { folders },
         notes: cells.text("note").into_iter().collect(),
         annotations: cells.get("highlights").map(parse_highlights).unwrap_or_default(),

@@ -14,6 +14,7 @@ pub const TABLE: Table = Table {
 
 fn read(cells: &Cells<'_>) -> Result<ForeignBookmark, &'static str> {
     let location = cells.get("location");
+    // Reader exports everything that its feeds brought, not only what the user saved.
     if location == Some("feed") {
         return Err("is an entry of a feed that was never saved");
     }

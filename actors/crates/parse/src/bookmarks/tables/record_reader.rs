@@ -26,10 +26,12 @@ pub struct RecordReader {
 impl RecordReader {
     /// Returns the header, and a reader of the records after it.
     pub fn new(text: &str) -> (Vec<String>, Self) {
+        // Shared, because each new reader starts within the same text.
         let text: Arc<[u8]> = text.as_bytes().into();
         let delimiter = detect_delimiter(&text);
         let mut reader = reader_at(&text, 0, delimiter);
         let mut first = StringRecord::new();
+        // A header that cannot be read is empty, and then no table fits.
         let _ = reader.read_record(&mut first);
         let header = first.iter().map(|name| name.trim().to_lowercase()).collect();
         let reread_bytes = text.len().saturating_mul(MAX_REREAD_FACTOR);
@@ -55,6 +57,8 @@ impl RecordReader {
                 let line = lines + at.line() + above.iter().filter(|byte| **byte == b'\n').count() as u64;
                 let start = start + empty;
                 let Some(first) = broken_line(raw, self.delimiter) else { return Some((line, Ok(record))) };
+                // Read again from the second line of the record. Without the bound, a table of open
+                // quotes would take quadratic time.
                 if let Some(left) = self.reread_bytes.checked_sub(raw.len()) {
                     self.reread_bytes = left;
                     self.begun = (start + first, line);
@@ -70,12 +74,14 @@ impl RecordReader {
 fn detect_delimiter(text: &[u8]) -> u8 {
     let header = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let count = |delimiter: u8| header.iter().filter(|byte| **byte == delimiter).count();
+    // Of equal counts the last wins, so a header of one column is separated by commas.
     [b'\t', b';', b','].into_iter().max_by_key(|delimiter| count(*delimiter)).unwrap_or(b',')
 }
 
 fn reader_at(text: &Arc<[u8]>, at: usize, delimiter: u8) -> Reader<Cursor<Arc<[u8]>>> {
     let mut from = Cursor::new(text.clone());
     from.set_position(at as u64);
+    // Flexible: rows may be shorter than the header, and a missing cell is a blank one.
     ReaderBuilder::new().delimiter(delimiter).flexible(true).has_headers(false).from_reader(from)
 }
 
@@ -85,6 +91,7 @@ fn byte(position: &Position) -> usize {
 
 /// Returns the length of the first line of a record of several lines with malformed quotes.
 fn broken_line(raw: &[u8], delimiter: u8) -> Option<usize> {
+    // A record of one line harms no other, whatever its quotes are.
     let first = raw.iter().position(|byte| *byte == b'\n')? + 1;
     let several = raw.get(first..).is_some_and(|rest| !rest.trim_ascii().is_empty());
     (several && !is_well_quoted(raw, delimiter)).then_some(first)
@@ -120,7 +127,7 @@ fn is_well_quoted(raw: &[u8], delimiter: u8) -> bool {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Vec<(u64, Result<Vec<String>, &'static str>)> {
+    fn records_of(text: &str) -> Vec<(u64, Result<Vec<String>, &'static str>)> {
         let (_, mut records) = RecordReader::new(text);
         std::iter::from_fn(|| records.next_record())
             .map(|(line, record)| (line, record.map(|cells| cells.iter().map(str::to_owned).collect())))
@@ -136,12 +143,12 @@ mod tests {
     #[test]
     fn unclosed_quote_damages_one_row_only() {
         assert_eq!(
-            told("a,b\n1,\"x\ny\"\n2,\"open\n3,z\n4,z\n"),
+            records_of("a,b\n1,\"x\ny\"\n2,\"open\n3,z\n4,z\n"),
             [(2, cells(&["1", "x\ny"])), (4, UNCLOSED), (5, cells(&["3", "z"])), (6, cells(&["4", "z"]))]
         );
         // Where a later cell has quotes too.
         assert_eq!(
-            told("a,b\n1,\"open\n2,\"x, y\"\n3,\"z \"\"q\"\"\"\n"),
+            records_of("a,b\n1,\"open\n2,\"x, y\"\n3,\"z \"\"q\"\"\"\n"),
             [(2, UNCLOSED), (3, cells(&["2", "x, y"])), (4, cells(&["3", "z \"q\""]))]
         );
     }
@@ -150,14 +157,14 @@ mod tests {
     fn delimiter_of_the_header_separates_cells() {
         for delimiter in [";", "\t"] {
             let text = ["a", "b"].join(delimiter) + "\n" + &["1, 2", "\"x"].join(delimiter) + "\ny\"\n";
-            assert_eq!(told(&text), [(2, cells(&["1, 2", "x\ny"]))]);
+            assert_eq!(records_of(&text), [(2, cells(&["1, 2", "x\ny"]))]);
         }
     }
 
     #[test]
     fn quotes_in_an_unquoted_cell_are_literal() {
         assert_eq!(
-            told("a,b\n1,6\" tall\n2,\"\"\r\n\r\n3,\"\"\"\""),
+            records_of("a,b\n1,6\" tall\n2,\"\"\r\n\r\n3,\"\"\"\""),
             [(2, cells(&["1", "6\" tall"])), (3, cells(&["2", ""])), (5, cells(&["3", "\""]))]
         );
     }
@@ -165,10 +172,10 @@ mod tests {
     #[test]
     fn table_of_unclosed_quotes_is_read_to_its_end() {
         let text = format!("a,b\n{}", "a\",\"b\n".repeat(1000));
-        let all = told(&text);
+        let all = records_of(&text);
         assert!(all.len() > MAX_REREAD_FACTOR && all.iter().all(|(_, record)| record.is_err()), "{all:?}");
         let many = format!("a,b\n{}{}", "\"open,b\n".repeat(130), "c,d\n".repeat(50));
-        let all = told(&many);
+        let all = records_of(&many);
         let whole = all.iter().filter(|(_, record)| record.is_ok()).count();
         assert_eq!((all.len(), whole), (180, 50), "{all:?}");
     }
