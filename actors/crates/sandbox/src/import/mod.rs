@@ -44,7 +44,7 @@ impl ImportReader {
         self.format
     }
 
-    /// Columns of a table that are not read.
+    /// Returns the columns of a table that this service does not read, by their names in the file.
     pub fn unread_columns(&self) -> &[String] {
         &self.unread_columns
     }
