@@ -56,6 +56,7 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
                 PrimitiveDateTime::new(now.date(), now.time())
             };
             let wait = date(value)? - text(headers, DATE).and_then(date).unwrap_or_else(now);
+            // A date in the past is a negative duration: the retry is due now.
             Duration::try_from(wait).unwrap_or_default()
         }
     };
