@@ -24,7 +24,7 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// Whether the AI is paused at this time.
+    /// Returns whether the AI is paused at this time, according to the last [`Self::refresh`].
     pub fn is_active(&self, now: Timestamp) -> bool {
         now.millis() < self.until.load(Ordering::Relaxed)
     }
@@ -49,7 +49,7 @@ pub async fn paused_until(db: &impl ConnectionTrait) -> Result<Option<Timestamp>
     Ok(value.and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis))
 }
 
-/// Checks that the AI is not paused.
+/// Checks that the AI is not paused, with a read of the database.
 ///
 /// # Errors
 /// [`Error::AiPaused`] with the remaining time when it is; [`Error::Internal`] when the database fails.
@@ -75,7 +75,7 @@ async fn pause_within(db: &impl ConnectionTrait, now: Timestamp) -> Result<Times
     Ok(until)
 }
 
-/// Ends the pause.
+/// Ends the pause, also one that the daily allowance began. Without a pause nothing happens.
 ///
 /// # Errors
 /// The database fails.

@@ -10,7 +10,6 @@ const MAX_MODEL_NAME_BYTES: usize = 200;
 /// The data of the event that ends a stream.
 const DONE: &[u8] = b"[DONE]";
 
-/// A complete answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Completion {
     /// The text; never blank.
@@ -74,6 +73,7 @@ impl CompletionReader {
         if self.is_one_object {
             return Ok(false);
         }
+        // Only complete lines are parsed: a chunk of the body may end within a line, or within a character.
         let Some(last) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Ok(false) };
         let rest = self.rest.split_off(last + 1);
         let lines = std::mem::replace(&mut self.rest, rest);
@@ -128,6 +128,7 @@ impl CompletionReader {
             self.is_finished |= choice.finish_reason.is_some();
             let content = choice.delta.or(choice.message).and_then(|message| message.content);
             let content = content.unwrap_or_default();
+            // A text beyond the bound is no error: the usage, by which the answer is charged, is still to be read.
             if self.completion.text.len() + content.len() <= MAX_TEXT_BYTES {
                 self.completion.text.push_str(&content);
             }
