@@ -1,7 +1,7 @@
-//! The requests that the index failed as only damage of it fails them.
+//! The requests that failed in a way that only damage of the index explains.
 //!
-//! A request may be to blame itself: one that the engine always fails, whatever the index holds. So a request that failed on an index
-//! that was replaced, and fails on the next one too, does not count as damage of that one.
+//! The cause may also be the request, if the engine fails it whatever the index holds. So a request that failed on an index that was
+//! replaced, and fails on the next one too, does not count as damage of the next one.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -46,7 +46,7 @@ pub struct FailureLog(Mutex<Failures>);
 
 #[derive(Debug, Default)]
 struct Failures {
-    /// When the index failed, as [`Clock::elapsed`](library::clock::Clock::elapsed) told it.
+    /// The times of the failures, as [`Clock::elapsed`](library::clock::Clock::elapsed) returned them.
     times: VecDeque<Duration>,
     /// Requests that failed since an index was last replaced because of damage, oldest first.
     recent: VecDeque<RequestKey>,
@@ -70,24 +70,24 @@ impl FailureLog {
         failures.times.push_back(now);
     }
 
-    /// Records that the open index answered a request: if it failed before, the replaced index was to blame.
+    /// Records that the open index answered a request: if it failed before, the replaced index was the cause.
     pub fn record_success(&self, request: RequestKey) {
         self.failures().earlier.retain(|failed| *failed != request);
     }
 
-    /// Whether a request failed on an index that was replaced because of damage, and on one that followed it.
+    /// Returns whether a request failed on an index that was replaced because of damage, and on one that followed it.
     pub fn has_failed_again(&self, request: RequestKey) -> bool {
         let failures = self.failures();
         failures.earlier.contains(&request) && failures.recent.contains(&request)
     }
 
-    /// Counts the failures of the last time, at most [`MAX_FAILURES`].
+    /// Counts the failures within this time before `now`, at most [`MAX_FAILURES`].
     pub fn count_within(&self, window: Duration, now: Duration) -> u32 {
         let recent = self.failures().times.iter().filter(|at| now.saturating_sub(**at) < window).count();
         u32::try_from(recent).unwrap_or(u32::MAX)
     }
 
-    /// Whether no failure was counted.
+    /// Returns whether no failure was counted since the index was opened.
     pub fn is_empty(&self) -> bool {
         self.failures().times.is_empty()
     }
@@ -110,7 +110,7 @@ impl FailureLog {
     }
 }
 
-/// Adds a request as the newest, and removes the oldest if there are too many.
+/// Adds a request as the newest. The oldest is removed if there are too many.
 fn push_request(requests: &mut VecDeque<RequestKey>, request: RequestKey) {
     requests.retain(|known| *known != request);
     if requests.len() == MAX_REMEMBERED_REQUESTS {

@@ -42,18 +42,18 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// A search for passages.
 #[derive(Clone, Debug)]
 pub struct SearchQuery {
-    /// The words of the user.
+    /// The query in the words of the user, in any language.
     pub query: String,
-    /// The part of the library to search.
+    /// The part of the library to search: a source, a feed, a collection or some documents; the default is all of it.
     pub within: Filter,
-    /// Maximum number of passages.
+    /// Maximum number of passages to return.
     pub limit: usize,
 }
 
-/// A passage that matches a query.
+/// A passage that matches a query, by its ids.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchHit {
-    /// The passage.
+    /// The id of the passage, which may have been removed from the database meanwhile.
     pub chunk: ChunkId,
     /// The document of the passage.
     pub document: DocumentId,
@@ -63,16 +63,16 @@ pub struct SearchHit {
     pub cosine: Option<f32>,
 }
 
-/// The hits of a search, best first.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RankedHits {
-    /// The hits, with falling scores.
+    /// The hits, best first.
     pub hits: Vec<SearchHit>,
     /// Whether the search was only lexical: the AI is paused, no model is available, or the index has lost passages of the user.
     pub lexical_only: bool,
 }
 
-/// The handle of the index.
+/// The handle of the passage index. Clones are cheap.
 #[derive(Clone)]
 pub struct Retrieval {
     db: Db,
@@ -106,6 +106,7 @@ impl Retrieval {
     /// after a failed write; [`Error::StorageFailed`] when the index cannot be read, or there is none; [`Error::Internal`] when it
     /// fails otherwise.
     pub async fn search(&self, user: UserId, search: SearchQuery) -> Result<RankedHits, Error> {
+        // A permit before anything else, in turns between users: searches of one account do not delay those of others.
         let _permit = self.searches.acquire(user).await?;
         let is_incomplete = match self.engine.completeness() {
             Completeness::Complete => false,
@@ -118,6 +119,7 @@ impl Retrieval {
 
     /// Returns whether the index has lost documents of this user that are not restored yet.
     async fn has_lost_passages(&self, user: UserId) -> Result<bool, Error> {
+        // One row is enough, and an index serves it: counting would read all lost documents at each search of a rebuild.
         let lost = document::Entity::lost_by_index().filter(document::Column::UserId.eq(user));
         let first = lost.select_only().column(document::Column::Id).into_tuple::<DocumentId>();
         Ok(first.one(self.db.read()).await?.is_some())
@@ -132,7 +134,7 @@ impl Retrieval {
         self.port.ask(Change::Put(put)).await?
     }
 
-    /// Removes a document.
+    /// Removes all passages of a document. Without any nothing happens.
     ///
     /// # Errors
     /// As [`Self::remove`].
@@ -148,7 +150,7 @@ impl Retrieval {
         self.port.ask(Change::Relabel(user, document, labels)).await?
     }
 
-    /// Removes all documents of a user.
+    /// Removes all passages of a user. Without any nothing happens.
     ///
     /// # Errors
     /// As [`Self::remove`].
@@ -172,7 +174,7 @@ impl Retrieval {
         self.engine.embed(texts).await
     }
 
-    /// The embedding model, if it is available.
+    /// Returns the embedding model, or `None` until it is loaded.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.engine.embedder()
     }
@@ -185,12 +187,12 @@ impl Retrieval {
         self.engine.pause.refresh(db).await
     }
 
-    /// The name of the embedding model, if it is available.
+    /// Returns the name of the embedding model, or `None` until it is loaded.
     pub fn model(&self) -> Option<String> {
         self.engine.embedder().map(|embedder| embedder.model().to_owned())
     }
 
-    /// Sets the embedding model.
+    /// Sets the embedding model: from then on searches are semantic too.
     pub fn set_model(&self, embedder: Arc<dyn Embedder>) {
         self.engine.set_embedder(embedder);
     }
@@ -256,19 +258,19 @@ impl Retrieval {
         self.port.ask(Change::Remove(passages)).await?
     }
 
-    /// Whether the files of the index are still at their paths.
+    /// Returns whether the files of the index are still at their paths: an operator may remove or replace the folder.
     pub fn is_in_place(&self) -> bool {
         self.engine.is_in_place()
     }
 
-    /// Number of requests of the last day, at most 16, that the index failed as only damage fails them. A request that failed on an
-    /// index that was replaced because of damage does not count again. [`Self::replace_index`] and [`Self::replace_damaged_index`]
-    /// reset it to 0.
+    /// Returns the number of requests of the last day, at most 16, that failed in a way that only damage of the index explains. A
+    /// request that failed on an index that was replaced because of damage does not count again. [`Self::replace_index`] and
+    /// [`Self::replace_damaged_index`] reset the number to 0.
     pub fn damage_failures(&self) -> u32 {
         self.engine.damage_failures()
     }
 
-    /// Whether the index, since it was opened, ever failed a request that counts in [`Self::damage_failures`].
+    /// Returns whether a request that counts in [`Self::damage_failures`] failed since the index was opened.
     pub fn has_damage_failures(&self) -> bool {
         self.engine.has_damage_failures()
     }
@@ -278,7 +280,7 @@ impl Retrieval {
         self.engine.has_index()
     }
 
-    /// Number of changes of the index since the start.
+    /// Returns the number of changes of the index since the start.
     pub fn changes(&self) -> u64 {
         self.engine.changes()
     }
@@ -311,7 +313,7 @@ impl Retrieval {
         self.engine.replace_damaged_index(index);
     }
 
-    /// The port of the actor, for health and for draining.
+    /// Returns the port of the actor, for health and for draining.
     pub fn port(&self) -> &Port<RetrievalActor> {
         &self.port
     }

@@ -23,17 +23,17 @@ use super::{SearchHit, SearchQuery};
 pub struct SearchResult {
     /// The document that contains the passage.
     pub document_id: DocumentId,
-    /// The passage.
+    /// Identifier of the passage within its document.
     pub chunk_id: ChunkId,
     /// The bookmark whose text or note contains the passage; null for other documents.
     pub bookmark_id: Option<BookmarkId>,
     /// The feed entry whose text contains the passage; null for other documents.
     pub entry_id: Option<EntryId>,
-    /// The document's title.
+    /// Title of the document; its URL while no title is known.
     pub title: String,
-    /// URL of the source.
+    /// URL of the source; for uploads and notes the URL of the document in the web app.
     pub url: String,
-    /// Type of the original.
+    /// Type of the original: an article, a PDF, audio, video or a note.
     pub content_type: ContentType,
     /// At most 320 characters of plain text around the best match.
     pub snippet: String,
