@@ -51,6 +51,7 @@ const CLAIM_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Delay before the first retry to end a claim. It doubles with each retry; all retries take about a minute.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
+/// Retries to end a claim, after which its heartbeat ends too.
 const MAX_RETRIES: u32 = 8;
 
 /// The value of `running_at` of a request that is known to have ended.
@@ -96,9 +97,11 @@ impl IdempotencyKey {
         }
         let mut request = Sha256::new();
         for part in [method.as_bytes(), path.as_bytes(), body] {
+            // The length separates the parts, so a path cannot pass for the start of a body.
             request.update(part.len().to_be_bytes());
             request.update(part);
         }
+        // Only hashes are stored: the name has any content, and the request may hold text of the library.
         Ok(Self { name_hash: Sha256::digest(name).to_vec(), request_hash: request.finalize().to_vec() })
     }
 }
@@ -137,13 +140,13 @@ pub struct StoredResponse {
 /// The result of [`Idempotency::claim`].
 #[derive(Debug)]
 pub enum ClaimOutcome {
-    /// This request is the first.
+    /// This request is the first with the key, and is to be carried out.
     First(Claim),
     /// An earlier request got this response.
     Answered(StoredResponse),
 }
 
-/// The stored responses.
+/// The stored responses, and the claims of requests in progress. Clones are cheap.
 #[derive(Clone)]
 pub struct Idempotency {
     db: Db,
@@ -158,7 +161,7 @@ impl Idempotency {
         Self { db, clock, heartbeat_interval: CLAIM_TIMEOUT / 3, bounds: AnswerBounds::default() }
     }
 
-    /// Sets the bounds.
+    /// Replaces the bounds of stored responses.
     #[must_use]
     pub fn with_bounds(self, bounds: AnswerBounds) -> Self {
         Self { bounds, ..self }
@@ -181,7 +184,7 @@ impl Idempotency {
         key: KeyId,
         request_key: IdempotencyKey,
     ) -> Result<ClaimOutcome, Error> {
-        // Without a transaction first: a repetition does not wait for what the user writes.
+        // First without a transaction, so that a repeated request does not wait for what the user writes at the same time.
         if let Some(stored) = self.find(user, key, &request_key).await? {
             return Ok(ClaimOutcome::Answered(stored));
         }
@@ -201,14 +204,16 @@ impl Idempotency {
             running_at: Set(now),
         };
         let taken = OnConflict::columns([Column::KeyId, Column::NameHash]).do_nothing().to_owned();
+        // Of simultaneous requests with the key exactly one inserts its row and runs.
         let made = Entity::insert(row).on_conflict(taken).try_insert().exec_without_returning(&txn).await?;
         if matches!(made, sea_orm::TryInsertResult::Inserted(1)) {
             txn.commit().await?;
             let id = ClaimId { user, key, name_hash: request_key.name_hash, at: now };
             return Ok(ClaimOutcome::First(self.start_heartbeat(id)));
         }
-        // Another request claimed it since the look.
+        // Another request has claimed the key since `find`.
         let found = Entity::one_of(user, key, &request_key.name_hash).one(&txn).await?;
+        // Without a row the other request has released its claim in this moment: the client may repeat the request.
         let row = found.ok_or(Error::StillRunning)?;
         stored_response(row, &request_key.request_hash, now).map(ClaimOutcome::Answered)
     }
@@ -335,11 +340,13 @@ impl Idempotency {
             let mut freed = 0;
             if let Some(excess) = self.read_excess(&txn, user).await? {
                 freed += self.expire_oldest(&txn, user, excess.keys).await?;
+                // A key that expires frees its body too, so bodies are removed only once there are few enough keys.
                 if freed == 0 {
                     freed += remove_oldest_bodies(&txn, user, excess.bytes).await?;
                 }
             }
             txn.commit().await?;
+            // What is left belongs to running requests, which are not removed: without this the loop would not end.
             if freed == 0 {
                 break;
             }
@@ -364,6 +371,7 @@ impl Idempotency {
         let mut removed = 0;
         for (key, name_hash, _) in find_oldest(txn, finished, keys.min(MAX_FREED_PER_TRANSACTION)).await? {
             let deleted =
+                // The condition is checked again: a heartbeat may have arrived since the row was read.
                 Entity::delete_one_of(user, key, &name_hash).filter(is_finished(now)).exec(txn).await?;
             removed += deleted.rows_affected;
         }
@@ -384,6 +392,7 @@ impl Idempotency {
         // On PostgreSQL this waits for a commit that is in progress.
         let txn = begin_owned(&self.db, claim.user).await?;
         let released = claim.delete_unanswered().filter(Column::Committed.eq(false)).exec(&txn).await?;
+        // Committed: the row stays and answers a repeated request with 409. The time says that its request has ended.
         if released.rows_affected == 0 {
             claim.update_unanswered().col_expr(Column::RunningAt, Expr::value(ENDED_AT)).exec(&txn).await?;
         }
@@ -398,6 +407,7 @@ impl Idempotency {
         let users =
             Entity::created_before(now - RESPONSE_RETENTION).select_only().column(Column::UserId).distinct();
         let users: Vec<UserId> = users.into_tuple().all(self.db.read()).await?;
+        // One transaction for each user, because each locks its user's row and requests wait for it.
         for user in users {
             let txn = begin_owned(&self.db, user).await?;
             let past = Column::CreatedAt.lt(now - RESPONSE_RETENTION);
@@ -450,7 +460,7 @@ async fn find_oldest(
     Ok(oldest.all(txn).await?)
 }
 
-/// Whether a row has expired: it is older than 24 hours, or its process crashed before its request changed anything.
+/// Selects rows that have expired: they are older than 24 hours, or their process crashed before the request changed anything.
 fn is_expired(now: Timestamp) -> Condition {
     let crashed = Condition::all()
         .add(Column::Status.is_null())
@@ -459,11 +469,12 @@ fn is_expired(now: Timestamp) -> Condition {
     Condition::any().add(Column::CreatedAt.lt(now - RESPONSE_RETENTION)).add(crashed)
 }
 
-/// Whether the request of a row without a response has ended. A heartbeat in the future is from before the clock was set
-/// back: without the second condition the request would count as running until the clock is there again.
+/// Selects rows without a response whose request has ended.
 fn has_no_heartbeat(now: Timestamp) -> Condition {
     Condition::any()
         .add(Column::RunningAt.lt(now - CLAIM_TIMEOUT))
+        // A heartbeat in the future is from before the clock was set back. Without this condition the request would count as
+        // running until the clock is there again.
         .add(Column::RunningAt.gt(now + CLAIM_TIMEOUT))
 }
 
@@ -472,7 +483,7 @@ fn is_heartbeat_missing(running_at: Timestamp, now: Timestamp) -> bool {
     running_at < now - CLAIM_TIMEOUT || running_at > now + CLAIM_TIMEOUT
 }
 
-/// Whether a row has a response, or was committed by a request that has ended.
+/// Selects rows that have a response, or that were committed by a request that has ended.
 fn is_finished(now: Timestamp) -> Condition {
     let without_response = Condition::all().add(Column::Committed.eq(true)).add(has_no_heartbeat(now));
     Condition::any().add(Column::Status.is_not_null()).add(without_response)

@@ -16,7 +16,7 @@ pub trait FromRequest: Operation {
     /// The fields: of the query for GET and DELETE, of the body otherwise.
     type Request: Request;
 
-    /// Makes the operation.
+    /// Creates the operation from the ids and names in the path and from the parsed fields.
     ///
     /// # Errors
     /// [`Error::NotFound`] when an id in the path is malformed; [`Error::Invalid`] when fields contradict each other.
