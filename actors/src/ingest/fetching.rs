@@ -24,7 +24,7 @@ pub fn acquire_host_permit(
     ctx.host_throttle.try_acquire(url, Some(job.user_id)).map(Some).map_err(JobError::HostBusy)
 }
 
-/// Converts the error of a fetch to that of its job.
+/// Converts the error of a fetch to that of its job. The document shows the reason.
 pub fn job_error_of_fetch(error: FetchError) -> JobError {
     if let FetchError::Rejected(rejection) = &error {
         return job_error_of_url(rejection);

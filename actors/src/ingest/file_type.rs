@@ -5,14 +5,14 @@ pub const HEAD_BYTES: usize = 4096;
 /// A PDF's signature may follow other bytes within this many (ISO 32000, annex H).
 const PDF_SIGNATURE_BYTES: usize = 1024;
 
-/// The type of a file.
+/// The type of a file, as far as ingest has to tell types apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileType {
-    /// A PDF.
+    /// A PDF, by its signature.
     Pdf,
-    /// Audio.
+    /// A format that holds audio only.
     Audio,
-    /// Video.
+    /// A format that holds video, with or without audio.
     Video,
     /// A container that holds either: its first bytes do not say which.
     AudioOrVideo,
@@ -29,12 +29,12 @@ pub fn detect_at_start(head: &[u8]) -> Option<FileType> {
     detect_by_signature(head).or_else(|| detect_container(head)).or_else(|| detect_stream(head))
 }
 
-/// Whether bytes that were sent as text are not text: they contain the character NUL. Text in UTF-16 does too, so bytes
-/// with its byte order mark or charset count as text. Old pages have a stray NUL now and then, so what begins as markup
-/// counts as text.
+/// Returns whether bytes that were sent as text are not text: they contain the character NUL.
 pub fn is_binary(head: &[u8], charset: Option<&str>) -> bool {
+    // Text in UTF-16 contains NUL too.
     let is_utf16 = charset.is_some_and(|charset| charset.to_ascii_lowercase().starts_with("utf-16"));
     let has_byte_order_mark = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
+    // Old pages have a stray NUL now and then.
     let is_markup = head.trim_ascii_start().starts_with(b"<");
     !is_utf16 && !has_byte_order_mark && !is_markup && head.iter().take(HEAD_BYTES).any(|byte| *byte == 0)
 }

@@ -19,7 +19,7 @@ const PAGE_SEPARATOR: &str = "\n\n";
 /// A title and a line match by their beginnings only from this length on, in bytes of their keys: shorter ones are the
 /// beginning of too many others.
 const MIN_PREFIX_BYTES: usize = 8;
-/// Lines of a page on which a title is looked for.
+/// Lines of a page on which a title is looked for. It bounds the work for thousands of headings on one long page.
 const MAX_PAGE_LINES: usize = 1_000;
 
 /// Extracts the text of a PDF in the sandbox, page after page, with the metadata of the file.

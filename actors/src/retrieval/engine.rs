@@ -123,7 +123,7 @@ impl Engine {
         self.failures.begin_generation();
     }
 
-    /// Whether the index contains everything that it should.
+    /// Returns whether the index contains everything that it should.
     pub fn completeness(&self) -> Completeness {
         *self.completeness.read().unwrap_or_else(PoisonError::into_inner)
     }

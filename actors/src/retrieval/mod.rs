@@ -222,7 +222,7 @@ impl Retrieval {
         self.engine.count_exactly().await
     }
 
-    /// Whether the index contains everything that it should.
+    /// Returns whether the index contains everything that it should.
     pub fn completeness(&self) -> Completeness {
         self.engine.completeness()
     }
@@ -275,7 +275,7 @@ impl Retrieval {
         self.engine.has_damage_failures()
     }
 
-    /// Whether there is an index. Without one, because its disk has no space for it, every request of it is refused.
+    /// Returns whether there is an index. Without one, because its disk has no space for it, every request of it is refused.
     pub fn has_index(&self) -> bool {
         self.engine.has_index()
     }

@@ -39,12 +39,13 @@ pub struct IncomingEntry {
     content_hash: Vec<u8>,
 }
 
-/// Runs the job.
+/// Runs a job of kind [`JobKind::DeliverEntries`]: delivers the copy of a source to one of its followers.
 ///
 /// # Errors
 /// [`Error::LibraryFull`] when the library has no room for the entries; [`JobError::LeaseLost`]; the database fails.
 pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     let own = || feed::Entity::one_of(job.user_id, FeedId(job.subject));
+    // Prepared before the transaction, because hashing a large feed takes long.
     let incoming = match own().one(ctx.core.db.read()).await? {
         Some(feed) => match source::load_copy(ctx.core.db.read(), feed.source_id).await? {
             Some(copy) => {
@@ -76,7 +77,7 @@ pub fn prepare_entries(feed: Feed, feed_url: &str) -> Vec<IncomingEntry> {
     let site_url = feed.site_url.unwrap_or_else(|| feed_url.to_owned());
     let incoming = feed.items.into_iter().map(|item| {
         let url = item.url.clone().unwrap_or_else(|| site_url.clone());
-        // Empty rather than that of the site: a bookmark of the site is none of such an entry.
+        // Empty instead of the URL of the site: a bookmark of the site is not a bookmark of such an entry.
         let page = item.url.as_deref().map(PageUrl::parse);
         let normalized_url =
             page.map_or_else(String::new, |page| page.map_or_else(|_| url.clone(), |page| page.key()));
@@ -290,6 +291,7 @@ async fn update_entry(
         return Ok(());
     }
     let kind = if needs_page { JobKind::Page } else { JobKind::Text };
+    // A text of the feed would be read in place of the page.
     if !needs_page {
         store_texts(txn, feed, vec![(row.document_id, incoming.item)]).await?;
     }
@@ -409,6 +411,7 @@ fn entry_row(
         enclosure_type: enclosure.as_ref().and_then(|enclosure| enclosure.media_type.clone()),
         enclosure_url: enclosure.map(|enclosure| enclosure.url),
         published_at,
+        // A time in the future would keep the entry at the top of the list until then.
         sorted_at: published_at.map_or(now, |published| published.min(now)),
         read: false,
         starred: false,

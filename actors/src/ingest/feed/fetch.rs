@@ -21,24 +21,24 @@ pub(super) const MALFORMED_FEED: &str = "the feed at this URL is malformed and c
 /// What a URL returned.
 #[derive(Debug)]
 pub(super) enum FetchedContent {
-    /// The copy is still current.
+    /// The copy is still current: the server returned 304.
     Unchanged,
     /// A feed and its validators.
     Feed(Box<Feed>, Validators),
     /// Something else, and the feeds to which it links.
     Page(Vec<FeedLink>),
-    /// A feed that cannot be parsed.
+    /// A feed that is malformed beyond repair.
     Malformed,
 }
 
 /// What a URL returned, and the URL that returned it.
 #[derive(Debug)]
 pub(super) struct FetchedUrl {
-    /// The content.
+    /// The content of the response.
     pub content: FetchedContent,
     /// The URL after redirects.
     pub url: PageUrl,
-    /// Every redirect was permanent: the feed has moved there.
+    /// Whether every redirect was permanent, so that the feed has moved to `url`.
     pub has_moved: bool,
 }
 
@@ -51,7 +51,7 @@ pub(super) enum FeedFetchError {
     /// The sandbox failed to parse the response.
     #[error("the feed could not be read: {0}")]
     Sandbox(#[from] SandboxError),
-    /// The service failed.
+    /// The service itself failed, for example because its worker threads are busy.
     #[error("the feed could not be read: an internal error occurred")]
     Internal(#[from] Error),
 }
@@ -91,9 +91,9 @@ pub(super) async fn fetch(
     Ok(FetchedUrl { content, url, has_moved })
 }
 
-/// Returns the bytes for the parser. XML names its own encoding. A document that names none and is not UTF-8 is decoded like a
-/// page.
+/// Returns the bytes for the parser.
 fn document_bytes(fetched: FetchedPage) -> Vec<u8> {
+    // XML names its own encoding, which the parser knows. A document that names none and is not UTF-8 is decoded like a page.
     let head = fetched.body.get(..XML_DECLARATION_BYTES).unwrap_or(&fetched.body);
     let names_encoding = head.windows(9).any(|window| window == b"encoding=");
     let has_byte_order_mark = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");

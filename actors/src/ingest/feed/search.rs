@@ -33,7 +33,7 @@ pub struct FeedSearches {
     by_url: KeyedMutex<String, Option<FinishedSearch>>,
 }
 
-/// A search that has ended.
+/// The result of a search that has ended, for requests that waited for it.
 #[derive(Debug)]
 struct FinishedSearch {
     at: Instant,
@@ -44,7 +44,7 @@ struct FinishedSearch {
 /// The feed that a search has found. Other requests for the same URL wait until this is dropped.
 #[derive(Debug)]
 pub struct SharedSearch {
-    /// The feed.
+    /// The feed that was found by this request, or by an earlier one that it waited for.
     pub found: DiscoveredFeed,
     search: OwnedMutexGuard<Option<FinishedSearch>>,
 }

@@ -9,7 +9,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use super::recording_file;
 
-/// Whether the text of a document is the finished transcript of its recording.
+/// Returns whether the text of a document is the finished transcript of its recording.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

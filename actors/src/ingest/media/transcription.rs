@@ -127,6 +127,7 @@ async fn transcribe_rest(
     started: Instant,
 ) -> Result<Option<DecodedAudio>, JobError> {
     let mut audio = open_audio(&ctx.sandbox, file).await?;
+    // By the declared duration first, before a day of audio is decoded. A file may declare too little, so the samples count too.
     if audio.duration_seconds().is_some_and(|seconds| seconds > MAX_RECORDING_SECONDS as f64) {
         return Err(too_long());
     }
@@ -186,6 +187,7 @@ async fn transcribe_rest(
             let is_wanted = builder.append(&ctx.core, job, step).await?;
             return Ok(is_wanted.then(|| DecodedAudio::at_end(&audio, to_seconds(done_samples))));
         }
+        // Long silence is stored too: it renews the lease, and is not decoded again by the next attempt.
         if done_samples >= builder.done_samples() + SILENCE_STEP_SAMPLES {
             let progress = progress(done_samples, audio.duration_seconds(), read_share);
             let silence = TranscriptStep::silence(done_samples, progress);
@@ -209,7 +211,7 @@ struct TranscriptionTurn {
 }
 
 impl TranscriptionTurn {
-    /// A turn that began with the resumption of the recording, which is complete now.
+    /// Creates a turn that began at `started`, when the recording began to be resumed. It can be transcribed from now on.
     fn new(started: Instant) -> Self {
         Self { started, min_duration: started.elapsed() * TURN_PER_RESUME_TIME, windows: 0 }
     }

@@ -248,7 +248,7 @@ struct IndexableVersions {
 }
 
 impl IndexableVersions {
-    /// Whether a passage of this version may be in the index: it is to be there, or is being indexed.
+    /// Returns whether a passage of this version may be in the index: it is to be there, or is being indexed.
     fn include(self, version: i32) -> bool {
         version == self.indexed || (version == self.newest && !self.is_hidden)
     }

@@ -14,7 +14,7 @@ use super::rows;
 use super::watch::{IndexWatch, Suspicion, WatchState, has_passed};
 use crate::retrieval::{Completeness, Retrieval};
 
-/// How often passages are counted. A count costs the database one sum over an index, and reads no passage.
+/// Interval of counts. A count costs the database one sum over an index, and reads no passage.
 const COUNT_INTERVAL: Duration = Duration::from_secs(60);
 /// Shortest time between two comparisons that a count caused, so that a count that stays wrong costs little.
 const COUNT_SUSPICION_INTERVAL: Duration = Duration::from_secs(600);
@@ -33,6 +33,7 @@ impl WatchState {
         if !is_suspicious(count) {
             return Ok(count);
         }
+        // Slow, so only after a suspicious estimate. What the estimate counts twice is subtracted from the next ones.
         let exact = retrieval.count_exactly().await? as u64;
         self.counted_twice = estimate.saturating_sub(exact);
         Ok(exact)

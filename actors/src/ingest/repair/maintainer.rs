@@ -1,7 +1,7 @@
 //! Which of the services on one database maintains the index.
 //!
-//! The rows describe one index, and every service has a separate index. Two services that filled and compared theirs
-//! by the same rows would take each other's documents for lost, again and again. So only the service that holds a lock of the
+//! The rows describe one index, and every service has a separate index. If two services filled and compared theirs by the same
+//! rows, each would repeatedly count the documents of the other as lost. So only the service that holds a lock of the
 //! database ([`SessionLock`]) maintains its index; the others run no job that changes the index, and leave theirs as it is.
 //! When the lock passes to another service, that service compares its index with the rows.
 
@@ -21,6 +21,7 @@ use crate::service_state::{self, ServiceStateKey};
 
 /// How long a service that starts waits for the lock: the database may not have noticed yet that its last process ended.
 const START_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+/// Delay between two attempts to take the lock at the start.
 const START_LOCK_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 impl IndexWatch {

@@ -117,7 +117,7 @@ async fn finish_as(
     Ok(())
 }
 
-/// Sets the state of a subscription, unless the hub has confirmed it meanwhile.
+/// Sets the state of a subscription.
 async fn set_state(
     txn: &impl ConnectionTrait,
     row: &Model,
@@ -130,6 +130,7 @@ async fn set_state(
         .filter(Column::SourceId.eq(row.source_id))
         .filter(Column::Hub.eq(&row.hub))
         .filter(Column::Topic.eq(&row.topic))
+        // The hub may have confirmed the subscription before its response to the request was read.
         .filter(Column::State.ne(PushState::Active))
         .exec(txn)
         .await
