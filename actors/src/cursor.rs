@@ -78,8 +78,8 @@ impl Cursors {
         serde_json::from_slice(position).map_err(|_| InvalidCursor)
     }
 
-    /// Returns the signature. Each signed part has a fixed length or is preceded by its length, so different lists never sign the
-    /// same bytes.
+    /// Returns the signature. Each signed part has a fixed length or is preceded by its length, so
+    /// different lists never sign the same bytes.
     fn sign(&self, user: Uuid, list: &str, position: &[u8]) -> Hmac<Sha256> {
         let mut mac = self.keyed.clone();
         mac.update(DOMAIN_TAG);

@@ -61,7 +61,7 @@ const ENDED_AT: Timestamp = Timestamp::from_millis(0);
 /// run between two such transactions.
 const MAX_FREED_PER_TRANSACTION: u64 = 16;
 
-/// Bounds of stored responses.
+/// Bounds of the stored responses of one account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswerBounds {
     /// Maximum bytes of a body that is stored.
@@ -131,13 +131,13 @@ enum ClaimEnd {
 /// A response that was sent before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredResponse {
-    /// The HTTP status.
+    /// The HTTP status that was sent.
     pub status: u16,
     /// `data` of a success, `error` of a failure, as JSON.
     pub body: String,
 }
 
-/// The result of [`Idempotency::claim`].
+/// The result of [`Idempotency::claim`]: whether to carry the request out or to replay its response.
 #[derive(Debug)]
 pub enum ClaimOutcome {
     /// This request is the first with the key, and is to be carried out.
@@ -221,7 +221,7 @@ impl Idempotency {
     /// Returns the stored response of the key, or `None` if the key can be claimed. Claims nothing.
     ///
     /// # Errors
-    /// As [`Self::claim`].
+    /// The same errors as [`Self::claim`].
     pub async fn find(
         &self,
         user: UserId,
@@ -236,7 +236,7 @@ impl Idempotency {
     /// Checks that the key was not used for another request. Claims nothing.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when it was.
+    /// [`Error::Conflict`] when the key was used for another request.
     pub async fn check_conflict(
         &self,
         user: UserId,
@@ -402,7 +402,7 @@ impl Idempotency {
     /// Removes responses that were stored for 24 hours.
     ///
     /// # Errors
-    /// The database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), Error> {
         let users =
             Entity::created_before(now - RESPONSE_RETENTION).select_only().column(Column::UserId).distinct();

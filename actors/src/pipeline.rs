@@ -173,8 +173,8 @@ fn check_plan<O: Operation>(caller: &Caller, request: &ParsedRequest<O>) -> Resu
     }
 }
 
-/// Runs the operation, or finds the stored response of the same request. Also returns the claim of the Idempotency-Key, if the
-/// request has one.
+/// Runs the operation, or finds the stored response of the same request. Also returns the claim of
+/// the Idempotency-Key, if the request has one.
 async fn run_or_replay<O: Operation>(
     ctx: &OperationContext,
     caller: &Caller,
@@ -214,8 +214,8 @@ async fn run<O: Operation>(
     catch_panic(operation.run(caller, ctx)).await?
 }
 
-/// Runs a part of a call. A panic becomes an internal error of this call, which is recorded like any other; the panic hook has
-/// logged the place.
+/// Runs a part of a call. A panic becomes an internal error of this call, which is recorded like any other;
+/// the panic hook has logged the place.
 async fn catch_panic<T>(part: impl Future<Output = T>) -> Result<T, Error> {
     // The part is dropped after a panic. What it shares with other calls is behind locks that do not stay poisoned.
     // Boxed, because the future of an operation is large and each wrapper around it would be as large on the stack.

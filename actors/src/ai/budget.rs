@@ -22,7 +22,7 @@ pub struct ModelUse {
 /// Adds a use to the month of a user.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn spend(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -52,7 +52,7 @@ pub async fn spend(
 /// allowance of 0 is unlimited. Returns whether it paused the AI.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn spend_of_the_day(
     txn: &impl ConnectionTrait,
     now: Timestamp,
@@ -76,7 +76,7 @@ pub async fn spend_of_the_day(
 /// Returns the tokens of all users on a UTC day.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn tokens_of_day(db: &impl ConnectionTrait, day: Day) -> Result<i64, Error> {
     let row = ai_day::Entity::find().filter(ai_day::Column::Day.eq(day)).one(db).await?;
     Ok(row.map_or(0, |row| row.tokens))

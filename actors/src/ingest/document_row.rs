@@ -49,8 +49,8 @@ pub async fn set_content_type(
     Ok(())
 }
 
-/// Gives the job's document a title if its title is still its URL. `title_of` receives that URL, and is called only
-/// then.
+/// Gives the job's document a title if its title is still its URL. `title_of` receives
+/// that URL, and is called only then.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

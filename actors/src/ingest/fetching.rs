@@ -41,8 +41,8 @@ pub fn job_error_of_fetch(error: FetchError) -> JobError {
     }
 }
 
-/// Converts the rejection of a URL to the error of its job. The reason begins with the error code, so that programs recognise
-/// it (contract.md, section 2).
+/// Converts the rejection of a URL to the error of its job. The reason begins with the error code, so
+/// that programs recognise it (contract.md, section 2).
 pub fn job_error_of_url(rejection: &UrlRejection) -> JobError {
     JobError::Permanent(format!("URL_REJECTED: {rejection}"))
 }

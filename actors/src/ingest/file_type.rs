@@ -23,8 +23,8 @@ pub fn detect(head: &[u8]) -> Option<FileType> {
     if is_pdf(head) { Some(FileType::Pdf) } else { detect_at_start(head) }
 }
 
-/// Detects the type by a signature at the very start alone. For bytes that were sent as a page: an article may quote a
-/// signature further on.
+/// Detects the type by a signature at the very start alone. For bytes that were sent as a page: an
+/// article may quote a signature further on.
 pub fn detect_at_start(head: &[u8]) -> Option<FileType> {
     detect_by_signature(head).or_else(|| detect_container(head)).or_else(|| detect_stream(head))
 }

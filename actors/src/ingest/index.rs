@@ -28,7 +28,7 @@ const MAX_PRIORITY_PASSAGES: i32 = 256;
 /// version until the last of the new ones is in the index.
 ///
 /// # Errors
-/// [`JobError`], as every job.
+/// [`JobError::LeaseLost`] when another worker has the job; [`JobError::Internal`] when the database, the model or the index fails.
 pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
     let own = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id));
@@ -228,7 +228,7 @@ async fn load_labels(core: &CoreContext, document: &document::Model) -> Result<L
 /// Runs a job of kind [`JobKind::UpdateLabels`]: changes the labels of a document's passages.
 ///
 /// # Errors
-/// [`JobError`], as every job.
+/// [`JobError::Internal`] when the database or the index fails.
 pub async fn update_labels(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
     if let Some(document) = document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await? {
@@ -244,8 +244,8 @@ pub async fn update_labels(ctx: &IndexingContext, job: &job::Model) -> Result<()
     Ok(())
 }
 
-/// Stops expecting a document in the index whose job was given up: its row says why, and search does not stay degraded for
-/// it.
+/// Stops expecting a document in the index whose job was given up: its row says why, and
+/// search does not stay degraded for it.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.

@@ -20,7 +20,7 @@ use sea_orm::{ColumnTrait, QueryFilter};
 use super::rows;
 use crate::write_behind::Flush;
 
-/// The actor of notices.
+/// The actor of notices, which holds no state between messages.
 pub struct NoticeActor {
     db: Db,
     clock: Arc<dyn Clock>,

@@ -116,8 +116,8 @@ impl Engine {
         self.failures.reset_count();
     }
 
-    /// Replaces an index that counted as damaged by a new one. A request that failed on the old one and fails on the new one too is
-    /// itself the cause.
+    /// Replaces an index that counted as damaged by a new one. A request that failed on the old one and fails on the
+    /// new one too is itself the cause.
     pub fn replace_damaged_index(&self, index: Arc<dyn PassageIndex>) {
         *self.index.write().unwrap_or_else(PoisonError::into_inner) = Some(index);
         self.failures.begin_generation();
@@ -133,8 +133,8 @@ impl Engine {
         *self.completeness.write().unwrap_or_else(PoisonError::into_inner) = completeness;
     }
 
-    /// Returns the number of requests of the last day that failed in a way that only damage explains, without those that failed on
-    /// a replaced index too.
+    /// Returns the number of requests of the last day that failed in a way that only damage explains, without those
+    /// that failed on a replaced index too.
     pub fn damage_failures(&self) -> u32 {
         self.failures.count_within(FAILURE_WINDOW, self.clock.elapsed())
     }
@@ -195,7 +195,7 @@ impl Engine {
         self.embedder.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sets the embedding model.
+    /// Sets the embedding model: searches that begin from now on use it.
     pub fn set_embedder(&self, embedder: Arc<dyn Embedder>) {
         *self.embedder.write().unwrap_or_else(PoisonError::into_inner) = Some(embedder);
     }
@@ -261,13 +261,13 @@ impl Engine {
         done.map_err(|error| self.change_error(request, error))
     }
 
-    /// Makes all changes durable.
+    /// Makes all changes durable, also those that other requests have made.
     pub async fn commit(&self) -> Result<(), Error> {
         let index = self.index()?;
         self.workers.run(Lane::Background, move || index.commit()).await?.map_err(write_error)
     }
 
-    /// Packs the index.
+    /// Packs the index. Returns whether there was something to pack.
     pub async fn maintain(&self) -> Result<bool, Error> {
         // A failure does not count as damage. The engine also gives packing up for other reasons, without an error code of the
         // system, and this runs twice a minute. Damage shows in searches and changes too.
@@ -284,8 +284,8 @@ impl Engine {
         }
     }
 
-    /// Determines whether the index answers, by an estimate of the number of passages of all users. It uses no lane, so that a busy
-    /// service still answers.
+    /// Determines whether the index answers, by an estimate of the number of passages of all users. It uses no lane,
+    /// so that a busy service still answers.
     pub async fn probe(&self) -> Result<IndexProbe, Error> {
         let Some(index) = self.current_index() else { return Ok(IndexProbe::Missing) };
         let shared = index.clone();

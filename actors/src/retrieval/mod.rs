@@ -39,7 +39,7 @@ const MAX_SEARCHES: usize = 16;
 /// Maximum time that a search waits for a permit.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// A search for passages.
+/// A search for passages in the library of one user.
 #[derive(Clone, Debug)]
 pub struct SearchQuery {
     /// The query in the words of the user, in any language.
@@ -66,7 +66,7 @@ pub struct SearchHit {
 /// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RankedHits {
-    /// The hits, best first.
+    /// The hits, best first, at most [`SearchQuery::limit`].
     pub hits: Vec<SearchHit>,
     /// Whether the search was only lexical: the AI is paused, no model is available, or the index has lost passages of the user.
     pub lexical_only: bool,
@@ -103,8 +103,8 @@ impl Retrieval {
     ///
     /// # Errors
     /// [`Error::Busy`] when the search has waited for five seconds, when too many wait already, or while the index is reloaded
-    /// after a failed write; [`Error::StorageFailed`] when the index cannot be read, or there is none; [`Error::Internal`] when it
-    /// fails otherwise.
+    /// after a failed write; [`Error::StorageFailed`] when the index cannot be read, or there
+    /// is none; [`Error::Internal`] when it fails otherwise.
     pub async fn search(&self, user: UserId, search: SearchQuery) -> Result<RankedHits, Error> {
         // A permit before anything else, in turns between users: searches of one account do not delay those of others.
         let _permit = self.searches.acquire(user).await?;
@@ -129,7 +129,7 @@ impl Retrieval {
     /// is durable when it returns.
     ///
     /// # Errors
-    /// As [`Self::remove`].
+    /// The same errors as [`Self::remove`].
     pub async fn put(&self, put: Put) -> Result<(), Error> {
         self.port.ask(Change::Put(put)).await?
     }
@@ -137,7 +137,7 @@ impl Retrieval {
     /// Removes all passages of a document. Without any nothing happens.
     ///
     /// # Errors
-    /// As [`Self::remove`].
+    /// The same errors as [`Self::remove`].
     pub async fn forget(&self, user: UserId, document: DocumentId) -> Result<(), Error> {
         self.port.ask(Change::Forget(user, document)).await?
     }
@@ -145,7 +145,7 @@ impl Retrieval {
     /// Changes the labels of the passages of a document.
     ///
     /// # Errors
-    /// As [`Self::remove`].
+    /// The same errors as [`Self::remove`].
     pub async fn relabel(&self, user: UserId, document: DocumentId, labels: Labels) -> Result<(), Error> {
         self.port.ask(Change::Relabel(user, document, labels)).await?
     }
@@ -153,7 +153,7 @@ impl Retrieval {
     /// Removes all passages of a user. Without any nothing happens.
     ///
     /// # Errors
-    /// As [`Self::remove`].
+    /// The same errors as [`Self::remove`].
     pub async fn forget_user(&self, user: UserId) -> Result<(), Error> {
         self.port.ask(Change::ForgetUser(user)).await?
     }
@@ -161,7 +161,7 @@ impl Retrieval {
     /// Packs the index if there is something to pack. Returns whether there was.
     ///
     /// # Errors
-    /// As [`Self::remove`].
+    /// The same errors as [`Self::remove`].
     pub async fn maintain(&self) -> Result<bool, Error> {
         self.port.ask(Maintain).await?
     }
@@ -182,7 +182,7 @@ impl Retrieval {
     /// Reads whether the AI is paused, for all following searches.
     ///
     /// # Errors
-    /// The database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn refresh_pause(&self, db: &Db) -> Result<(), Error> {
         self.engine.pause.refresh(db).await
     }
@@ -200,8 +200,8 @@ impl Retrieval {
     /// Estimates the number of passages of all users in the index. It may be too high ([`PassageIndex::estimate_count`]).
     ///
     /// # Errors
-    /// [`Error::Busy`] when the index does not answer within two seconds, or is reloaded after a failed write;
-    /// [`Error::Internal`] when it fails.
+    /// [`Error::Busy`] when the index does not answer within two seconds, or is reloaded after
+    /// a failed write; [`Error::Internal`] when it fails.
     pub async fn count(&self) -> Result<usize, Error> {
         self.engine.count().await
     }
@@ -235,7 +235,7 @@ impl Retrieval {
     /// Returns those of these passages that the index does not contain.
     ///
     /// # Errors
-    /// As [`Self::count_exactly`].
+    /// The same errors as [`Self::count_exactly`].
     pub async fn missing(&self, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
         self.engine.missing(passages).await
     }
@@ -243,7 +243,7 @@ impl Retrieval {
     /// Lists at most `limit` passages of all users, starting with `from`.
     ///
     /// # Errors
-    /// As [`Self::count_exactly`].
+    /// The same errors as [`Self::count_exactly`].
     pub async fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, Error> {
         self.engine.passages(from, limit).await
     }

@@ -50,18 +50,18 @@ pub struct SearchResult {
 /// A passage with its document.
 #[derive(Clone, Debug)]
 pub struct Passage {
-    /// The document.
+    /// The document that contains the passage, which its owner can read.
     pub document: document::Model,
     /// The passage. It belongs to the former version until the new text of the document is indexed.
     pub chunk: chunk::Model,
-    /// The hit.
+    /// The hit of the search, with its score.
     pub found: SearchHit,
 }
 
 /// Returns the hits as results with snippets, in their order, at most `limit`.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn load(
     core: &CoreContext,
     user: UserId,
@@ -77,7 +77,7 @@ pub async fn load(
 /// Returns the hits with their passages and documents, in their order, without those that cannot be read any more.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn readable(
     core: &CoreContext,
     user: UserId,

@@ -17,8 +17,8 @@ use crate::ingest::indexing::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
 use crate::retrieval::Retrieval;
 
-/// What the worker, its handlers and its maintenance tasks need. Each handler gets the context of its group, and nothing
-/// else.
+/// What the worker, its handlers and its maintenance tasks need. Each handler gets the
+/// context of its group, and nothing else.
 ///
 /// All of it is built from [`CoreContext::for_jobs`], so background work has separate database connections on PostgreSQL:
 /// jobs that wait for locks leave requests their connections, and the other way round.

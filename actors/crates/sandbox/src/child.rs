@@ -61,8 +61,8 @@ fn start(handler: TaskHandler) -> Result<(), WireError> {
     thread.join().unwrap_or_else(|_| Err(io::Error::other("a parser panicked").into()))
 }
 
-/// Lowers the priority of the calling thread and of those that it starts. Does nothing on systems other than Linux, where nice values
-/// belong to processes.
+/// Lowers the priority of the calling thread and of those that it starts. Does nothing on systems other than
+/// Linux, where nice values belong to processes.
 ///
 /// The crates `runtime` and `inference` have similar functions. The child does not use them: it must start without actix or models, it
 /// has no log to write a failure to, and a higher priority does not change its result.

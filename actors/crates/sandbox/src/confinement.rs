@@ -30,8 +30,8 @@ pub enum Mechanism {
     NoFiles,
     /// No TCP connection and no TCP listener (landlock, from Linux 6.7 on).
     NoTcp,
-    /// No socket of any kind, no other program, no access to another process, and none of the system calls by which kernels
-    /// were attacked most (seccomp).
+    /// No socket of any kind, no other program, no access to another process, and none of the system calls
+    /// by which kernels were attacked most (seccomp).
     NoSockets,
     /// No signal to a process outside, and no abstract socket of one (landlock, from Linux 6.12 on).
     NoOutsideProcesses,
@@ -101,8 +101,8 @@ pub fn confine(memory_bytes: u64, cpu_seconds: u64) -> (Confinement, CpuMeter) {
     (confinement, meter)
 }
 
-/// Asks the kernel to end this process before any other when memory is short: better one job than the service.
-/// (faults-and-threats, row 38; proc_pid_oom_score_adj(5))
+/// Asks the kernel to end this process before any other when memory is short: better one job
+/// than the service. (faults-and-threats, row 38; proc_pid_oom_score_adj(5))
 fn offer_to_oom_killer() -> io::Result<()> {
     fs::write("/proc/self/oom_score_adj", "1000")
 }

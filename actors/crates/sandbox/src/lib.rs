@@ -109,8 +109,8 @@ impl Default for SandboxSettings {
 }
 
 impl SandboxSettings {
-    /// Returns the limits for documents, which are larger and less urgent than pages. A child holds the whole file and its
-    /// text.
+    /// Returns the limits for documents, which are larger and less urgent than pages. A child
+    /// holds the whole file and its text.
     pub fn documents() -> Self {
         let input_bytes = 512 << 20;
         Self {
@@ -141,7 +141,7 @@ impl SandboxSettings {
 pub struct Page {
     /// The HTML of the page.
     pub html: String,
-    /// Its URL after redirects.
+    /// The URL of the page after redirects, against which its links are resolved.
     pub url: String,
     /// The title that the user gave it, if any.
     pub user_title: Option<String>,
@@ -265,7 +265,7 @@ impl Sandbox {
     /// Reads a list of feeds; `None` if the text is not OPML.
     ///
     /// # Errors
-    /// The errors of [`Sandbox::read_feed`].
+    /// The same errors as [`Sandbox::read_feed`].
     pub async fn read_opml(&self, text: &str) -> Result<Option<OpmlDocument>, SandboxError> {
         self.run_json(&Task::Opml, text.as_bytes()).await
     }
@@ -292,8 +292,8 @@ impl Sandbox {
         AudioReader::open(&self.pages, file).await
     }
 
-    /// Begins to read a file of another program that is open for reading only. `wall_time` and `cpu_seconds` hold for each
-    /// request.
+    /// Begins to read a file of another program that is open for reading only.
+    /// `wall_time` and `cpu_seconds` hold for each request.
     ///
     /// # Errors
     /// Each of [`SandboxError`]; all but `Unavailable` concern this file alone.

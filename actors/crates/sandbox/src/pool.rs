@@ -152,8 +152,8 @@ impl Pool {
         self.state().idle.len()
     }
 
-    /// Sends the task to an idle child, else to a new one. An idle child may have died meanwhile; that is not the task's
-    /// fault.
+    /// Sends the task to an idle child, else to a new one. An idle child may have died
+    /// meanwhile; that is not the task's fault.
     async fn send_task(self: &Arc<Self>, task: &Task, body: &mut Body<'_>) -> Result<Worker, SandboxError> {
         let idle = self.state().idle.pop_back();
         if let Some(IdleWorker { mut worker, expiry }) = idle {
@@ -230,8 +230,8 @@ impl Drop for Pool {
     }
 }
 
-/// Ends a child that has been idle for this time. The reference is weak, so that a timer does not keep the children of a dropped
-/// sandbox running.
+/// Ends a child that has been idle for this time. The reference is weak, so that a timer does not keep
+/// the children of a dropped sandbox running.
 async fn expire(pool: Weak<Pool>, id: u32, after: Duration) {
     sleep(after).await;
     let Some(pool) = pool.upgrade() else { return };
@@ -318,8 +318,8 @@ impl Worker {
         }
     }
 
-    /// Returns whether a child that has aborted wrote that an allocation failed. Nothing else of its stderr is kept or logged: it may
-    /// quote what was read.
+    /// Returns whether a child that has aborted wrote that an allocation failed. Nothing else of its stderr is kept or
+    /// logged: it may quote what was read.
     async fn failed_to_allocate(&mut self) -> bool {
         let Some(stderr) = self.child.stderr.take() else { return false };
         let (mut stderr, mut written) = (stderr.take(MAX_STDERR_BYTES), Vec::new());

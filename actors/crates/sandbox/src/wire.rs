@@ -49,7 +49,7 @@ pub struct Setup {
     pub output_bytes: usize,
 }
 
-/// The child's first frame.
+/// The child's first frame, which it sends once it is confined.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Handshake {
     /// The means of confinement in force, and those that this kernel lacks.
@@ -116,7 +116,7 @@ pub enum WireError {
     Malformed,
 }
 
-/// Writes one frame.
+/// Writes one frame and flushes it; blocks until all of it is written.
 pub fn write(to: &mut impl Write, header: &impl Serialize, body: &[u8]) -> Result<(), WireError> {
     let (lengths, header) = encode(header, body)?;
     to.write_all(&lengths)?;

@@ -40,9 +40,9 @@ const MAX_TOTAL_TOKENS: u64 = 10_000_000;
 /// The settings of the endpoint.
 #[derive(Clone)]
 pub struct ChatSettings {
-    /// `ai.chat.url`, without `/chat/completions`.
+    /// `ai.chat.url`: the base URL, to which `/chat/completions` is appended.
     pub url: String,
-    /// `ai.chat.model`.
+    /// `ai.chat.model`: the name that each request sends.
     pub model: String,
     /// `ai.chat.key`, sent as a bearer token.
     pub key: Option<Zeroizing<String>>,

@@ -12,7 +12,7 @@ const DONE: &[u8] = b"[DONE]";
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Completion {
-    /// The text; never blank.
+    /// The text without reasoning; never blank once the response has ended.
     pub text: String,
     /// The name of the model, if the endpoint sent it.
     pub model: Option<String>,
@@ -44,9 +44,9 @@ struct CompletionChunk {
 struct Choice {
     #[serde(default)]
     index: u32,
-    /// In a stream.
+    /// A part of the text, in an event of a stream.
     delta: Option<MessageContent>,
-    /// In one object.
+    /// The whole text, in a response of one object.
     message: Option<MessageContent>,
     finish_reason: Option<serde::de::IgnoredAny>,
 }

@@ -32,8 +32,8 @@ pub struct Extractive {
 }
 
 impl Extractive {
-    /// Creates an answerer that runs in the foreground lane of these workers. It uses the embedding model of the search, if there
-    /// is one.
+    /// Creates an answerer that runs in the foreground lane of these workers. It uses the embedding model
+    /// of the search, if there is one.
     pub fn new(workers: Workers, retrieval: Retrieval) -> Self {
         Self { workers, retrieval }
     }

@@ -11,9 +11,9 @@ use crate::answerer::SourcePassage;
 
 /// Shorter sentences are headings or fragments and are left out.
 const MIN_SENTENCE_CHARS: usize = 12;
-/// Longer sentences are cut.
+/// Characters after which a longer sentence is cut.
 const MAX_SENTENCE_CHARS: usize = 600;
-/// Sentences of an answer.
+/// Maximum number of sentences in an answer.
 const MAX_SENTENCES: usize = 3;
 /// A sentence whose score is this much lower than the best one adds nothing to the answer.
 const MAX_SCORE_GAP: f32 = 0.2;

@@ -113,7 +113,7 @@ fn hash_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
 /// Inserts or updates the entries of a follower's feed, in the caller's transaction.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn deliver_entries(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
@@ -167,8 +167,8 @@ struct ExistingEntries {
 
 impl ExistingEntries {
     /// Removes and returns the row of an incoming entry: by its id, else by page and title, because some feeds change the ids
-    /// of their entries. An existing entry matches one incoming entry at most, and one whose id is still in the feed matches no
-    /// other.
+    /// of their entries. An existing entry matches one incoming entry at most, and one whose id is
+    /// still in the feed matches no other.
     fn take_match(&mut self, incoming: &IncomingEntry) -> Option<entry::Model> {
         if let Some(row) = self.by_key.remove(&incoming.key_hash) {
             return Some(row);
@@ -224,8 +224,8 @@ async fn load_existing(
 }
 
 /// Locks the documents of these entries, except bookmarked ones, whose texts stay. A transcript that is stored at the same time
-/// is then either visible here, or cancels the jobs that are queued here. Locked in the order of their ids, which prevents
-/// deadlocks.
+/// is then either visible here, or cancels the jobs that are queued here. Locked in the
+/// order of their ids, which prevents deadlocks.
 async fn lock_unsaved(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,

@@ -54,11 +54,11 @@ pub async fn find_feed(ctx: &FeedContext, url: PageUrl) -> Result<DiscoveredFeed
     .await
 }
 
-/// Lists the feeds of a URL: the one at the URL itself, else those to which the page there links, else the first at a common
-/// path.
+/// Lists the feeds of a URL: the one at the URL itself, else those to which the page there links,
+/// else the first at a common path.
 ///
 /// # Errors
-/// As [`find_feed`].
+/// The same errors as [`find_feed`].
 pub async fn list_candidates(ctx: &FeedContext, url: PageUrl) -> Result<Vec<FeedLink>, Error> {
     with_timeout(async {
         let (page, links) = match open(ctx, &url).await? {

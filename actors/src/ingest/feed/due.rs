@@ -18,7 +18,7 @@ const UNFINISHED_RETRY_DELAY: Duration = Duration::from_secs(3600);
 /// Enqueues a job of kind [`JobKind::FetchFeed`] for each source that is due, and postpones its due time.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn enqueue_due(ctx: &FeedContext) -> Result<(), Error> {
     let now = ctx.core.clock.now();
     let mut due = feed_source::Entity::find()

@@ -10,7 +10,7 @@ use web::{FetchError, FetchRequest, FetchedPage, PageUrl};
 use super::context::FeedContext;
 use super::websub::link_header;
 
-/// Longest feed (faults-and-threats.md, P4).
+/// Maximum length of a feed in decompressed bytes (faults-and-threats.md, P4).
 const MAX_FEED_BYTES: u64 = 5 << 20;
 /// Bytes at the beginning of an XML document that are searched for its encoding.
 const XML_DECLARATION_BYTES: usize = 200;
@@ -18,7 +18,7 @@ const XML_DECLARATION_BYTES: usize = 200;
 /// The message for a feed that is malformed beyond repair.
 pub(super) const MALFORMED_FEED: &str = "the feed at this URL is malformed and cannot be read";
 
-/// What a URL returned.
+/// What the URL of a feed, or of a page, returned.
 #[derive(Debug)]
 pub(super) enum FetchedContent {
     /// The copy is still current: the server returned 304.
@@ -36,7 +36,7 @@ pub(super) enum FetchedContent {
 pub(super) struct FetchedUrl {
     /// The content of the response.
     pub content: FetchedContent,
-    /// The URL after redirects.
+    /// The URL that responded, after redirects.
     pub url: PageUrl,
     /// Whether every redirect was permanent, so that the feed has moved to `url`.
     pub has_moved: bool,
@@ -45,7 +45,7 @@ pub(super) struct FetchedUrl {
 /// Why a feed was not fetched. The messages contain no part of a URL.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FeedFetchError {
-    /// The request failed.
+    /// The request failed, or its response is incomplete or too large.
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// The sandbox failed to parse the response.

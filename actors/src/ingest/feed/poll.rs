@@ -22,8 +22,8 @@ use super::push::MIN_PUSH_INTERVAL;
 /// Runs a job of kind [`JobKind::FetchFeed`](jobs::JobKind::FetchFeed).
 ///
 /// # Errors
-/// [`JobError::HostBusy`] when the host is being fetched from or asks for no requests, and no user waits;
-/// [`JobError::LeaseLost`]; [`JobError::Internal`].
+/// [`JobError::HostBusy`] when the host is being fetched from or asks for no
+/// requests, and no user waits; [`JobError::LeaseLost`]; [`JobError::Internal`].
 pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     let id = FeedSourceId(job.subject);
     let now = ctx.core.clock.now();

@@ -109,8 +109,8 @@ impl FeedSearches {
     }
 }
 
-/// Returns what other requests may take over: the feed, or that there is none. Other failures are not shared, because the next
-/// search may succeed.
+/// Returns what other requests may take over: the feed, or that there is none. Other failures are not
+/// shared, because the next search may succeed.
 fn shareable_result(result: Result<DiscoveredFeed, Error>) -> Result<Result<DiscoveredFeed, String>, Error> {
     match result {
         Ok(found) => Ok(Ok(found)),

@@ -44,8 +44,8 @@ impl DecodedAudio {
         self.lost_seconds > 0.0 && self.lost_seconds >= self.seconds * (1.0 - MIN_REPORTED_LOSS_SHARE)
     }
 
-    /// Says what is missing in its transcript, for the user; none if nothing is. `refused_seconds` were refused by the
-    /// transcriber.
+    /// Says what is missing in its transcript, for the user; none if nothing
+    /// is. `refused_seconds` were refused by the transcriber.
     pub fn missing_reason(&self, text: &str, refused_seconds: f64) -> Option<String> {
         if refused_seconds > 0.0 {
             let (refused, whole) = (format_duration(refused_seconds), format_duration(self.seconds));

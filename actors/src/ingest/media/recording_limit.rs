@@ -11,8 +11,8 @@ use sea_orm::{ColumnTrait, DbErr, PaginatorTrait, QueryFilter};
 
 /// Recordings of one user that may be in progress.
 const MAX_RECORDINGS_PER_USER: u64 = 4;
-/// Recordings of one user that belong to a backlog, such as an import. The other slots stay free for recordings that the
-/// user waits for.
+/// Recordings of one user that belong to a backlog, such as an import. The other slots stay free
+/// for recordings that the user waits for.
 const MAX_BACKLOG_RECORDINGS_PER_USER: u64 = 2;
 
 /// Returns whether a job may start its recording, or continue it. Recordings that wait for a later time take no slot meanwhile.

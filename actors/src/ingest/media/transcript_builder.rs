@@ -35,8 +35,8 @@ pub struct TranscriptBuilder {
 }
 
 impl TranscriptBuilder {
-    /// Continues the transcript for the document's next version if it is of the same recording and model, or starts a new
-    /// one.
+    /// Continues the transcript for the document's next version if it is of the same recording
+    /// and model, or starts a new one.
     pub async fn open(
         core: &CoreContext,
         document: &document::Model,

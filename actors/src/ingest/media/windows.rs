@@ -51,7 +51,7 @@ impl WindowCutter {
         }
     }
 
-    /// Adds the next samples.
+    /// Adds the next samples of the recording, any number of them.
     pub fn push(&mut self, samples: &[i16]) {
         self.samples.extend_from_slice(samples);
         // Only whole frames are measured, so the levels do not depend on how the samples are divided into pieces.

@@ -46,8 +46,8 @@ enum UrlContent {
     Redirect(PageUrl),
 }
 
-/// Fetches the document's URL. A document that turns out to be a PDF, audio or video gets that content type (contract.md,
-/// section 11: v1).
+/// Fetches the document's URL. A document that turns out to be a PDF, audio or video gets
+/// that content type (contract.md, section 11: v1).
 ///
 /// # Errors
 /// [`JobError::Permanent`] when the URL is refused, redirects too often, or leads to nothing that is supported;
@@ -224,8 +224,8 @@ fn is_plain_text(media_type: Option<&str>) -> bool {
     media_type.is_some_and(|declared| declared.starts_with("text/") && !is_html(declared))
 }
 
-/// The content type that a server declares. Where it declares none that is supported, a file that may be either audio or
-/// video counts as video.
+/// The content type that a server declares. Where it declares none that is supported, a file that may be
+/// either audio or video counts as video.
 fn declared_content_type(media_type: Option<&str>) -> ContentType {
     media_type
         .and_then(MediaType::parse)

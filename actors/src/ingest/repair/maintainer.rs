@@ -69,8 +69,8 @@ impl IndexWatch {
         Ok(has_lock)
     }
 
-    /// Stops the maintenance if the lock was lost. A comparison takes minutes, and each of its steps checks whether this service
-    /// still is the maintainer.
+    /// Stops the maintenance if the lock was lost. A comparison takes minutes, and each of its steps checks
+    /// whether this service still is the maintainer.
     pub(super) async fn check_lock(&self, db: &Db) -> Result<(), Error> {
         if self.is_maintainer() && !self.hold_lock(db).await? {
             self.is_maintainer.store(false, Ordering::SeqCst);
@@ -78,8 +78,8 @@ impl IndexWatch {
         Ok(())
     }
 
-    /// Acquires the lock, or verifies that it is held. A lock that cannot be verified counts as lost: another service may hold it by
-    /// now.
+    /// Acquires the lock, or verifies that it is held. A lock that cannot be verified counts as lost:
+    /// another service may hold it by now.
     async fn hold_lock(&self, db: &Db) -> Result<bool, Error> {
         let held = db.hold_lock(SessionLock::Index).await;
         if held.is_err() {
@@ -88,8 +88,8 @@ impl IndexWatch {
         Ok(held?)
     }
 
-    /// Records that the rows describe this index from now on. If another service maintained its own before, this index lacks the
-    /// changes since.
+    /// Records that the rows describe this index from now on. If another service maintained its own
+    /// before, this index lacks the changes since.
     async fn become_successor(
         &self,
         db: &Db,

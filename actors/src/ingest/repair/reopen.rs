@@ -16,14 +16,14 @@ use crate::retrieval::{Completeness, IndexProbe, Retrieval};
 const REOPEN_RETRY_DELAY: Duration = Duration::from_secs(30);
 /// Requests of a day that failed in a way that only damage explains, after which an index counts as damaged.
 const MAX_FAILED_REQUESTS: u32 = 3;
-/// Shortest time between two indexes that are moved aside because of failed requests: a query that always fails must not keep the
-/// index empty.
+/// Shortest time between two indexes that are moved aside because of failed requests: a query that always
+/// fails must not keep the index empty.
 const MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 /// Shortest time between two indexes that are moved aside, if the second one is not loaded because of damage. It answers nothing, so a
 /// new one loses nothing. The time lets a new index be filled, and bounds how often one is written to a disk that damages them all.
 const UNLOADED_MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(5 * 60);
-/// Longest time between two indexes that are moved aside because of failed requests. It doubles while indexes that are moved
-/// aside follow each other.
+/// Longest time between two indexes that are moved aside because of failed requests. It doubles while indexes
+/// that are moved aside follow each other.
 const MAX_MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(4 * 24 * 3600);
 
 /// Why the index that is searched is to be replaced.

@@ -125,8 +125,8 @@ pub(super) struct WatchState {
     pub remaining_documents: u64,
     /// Since when their number has not changed.
     pub remaining_since: Duration,
-    /// Indexes that were abandoned because their folder was gone. They keep it locked, so one whose folder comes back can be
-    /// resumed.
+    /// Indexes that were abandoned because their folder was gone. They keep it locked, so one
+    /// whose folder comes back can be resumed.
     pub abandoned: Vec<Arc<dyn PassageIndex>>,
 }
 

@@ -92,7 +92,7 @@ impl AudioReader {
     /// Returns the next piece; `None` at the end.
     ///
     /// # Errors
-    /// As [`super::Sandbox::open_audio`].
+    /// The same errors as [`super::Sandbox::open_audio`].
     pub async fn next_piece(&mut self) -> Result<Option<AudioPiece>, SandboxError> {
         self.piece(AudioRequest::Decode).await
     }
@@ -100,7 +100,7 @@ impl AudioReader {
     /// Skips the next piece: it is decoded, so that what follows keeps its position, but its samples are not returned.
     ///
     /// # Errors
-    /// As [`super::Sandbox::open_audio`].
+    /// The same errors as [`super::Sandbox::open_audio`].
     pub async fn skip_piece(&mut self) -> Result<Option<AudioPiece>, SandboxError> {
         self.piece(AudioRequest::Skip).await
     }

@@ -74,7 +74,7 @@ fn misbehave(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
     }
 }
 
-/// Uses up any stack.
+/// Recurses until the stack overflows, whatever its size.
 fn descend(depth: u64) -> u64 {
     if std::hint::black_box(depth) == u64::MAX { 0 } else { std::hint::black_box(descend(depth + 1)) + 1 }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::page_url::UrlRejection;
 
-/// Why a fetch failed.
+/// Why a fetch failed, as a message that may be shown to the user.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The URL, an IP address that it resolved to, or a redirect is not allowed: `URL_REJECTED`.

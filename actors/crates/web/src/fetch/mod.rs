@@ -196,7 +196,7 @@ impl Fetcher {
     /// Creates a fetcher that uses another resolver; the IP addresses from it are checked in the same way.
     ///
     /// # Errors
-    /// The errors of [`Fetcher::new`].
+    /// The same errors as [`Fetcher::new`].
     pub fn with_lookup(
         settings: FetchSettings,
         lookup: Arc<dyn HostLookup>,
@@ -226,7 +226,7 @@ impl Fetcher {
     /// none. A file has a separate timeout and maximum length.
     ///
     /// # Errors
-    /// As [`Self::get`], and [`FetchError::Save`].
+    /// The same errors as [`Self::get`], and [`FetchError::Save`].
     pub async fn get_or_save(
         &self,
         url: &PageUrl,

@@ -30,8 +30,8 @@ pub struct Guard {
 
 impl Guard {
     /// Creates the rules. `allow` are networks that may be fetched although they are private (`fetch.allow_private`). `own` is
-    /// `server.base_url`, whose whole origin is refused. The connection test, which must reach it, uses another client
-    /// ([`crate::probe`]).
+    /// `server.base_url`, whose whole origin is refused. The connection test, which
+    /// must reach it, uses another client ([`crate::probe`]).
     pub fn new(allow: Vec<IpNet>, own: Option<&PageUrl>) -> Self {
         Self { allow, own: own.map(|own| (bare_host(own.host()), own.port())) }
     }
@@ -69,8 +69,8 @@ impl Guard {
         }
     }
 
-    /// Returns whether the URL is one of the service itself. A proxy in front of it may show the service's machine more than
-    /// others, `/metrics` for example.
+    /// Returns whether the URL is one of the service itself. A proxy in front of it may show the service's
+    /// machine more than others, `/metrics` for example.
     fn is_own(&self, page: &PageUrl) -> bool {
         // Ports 80 and 443 of a host count as one, because such a proxy often serves both.
         let is_default = |port: u16| matches!(port, 80 | 443);

@@ -30,7 +30,7 @@ pub enum UrlRejection {
     /// It starts like an http URL, but its host, its port or a character in it is not valid.
     #[error("the URL is malformed")]
     Malformed,
-    /// More than [`MAX_URL_CHARS`] characters.
+    /// The URL has more than [`MAX_URL_CHARS`] characters.
     #[error("the URL is longer than 8192 characters")]
     TooLong,
     /// `user@` or `user:password@`, which would be stored, logged and sent to others.

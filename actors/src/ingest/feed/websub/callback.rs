@@ -127,7 +127,7 @@ async fn find_subscription<'a>(
 /// valid signature changes nothing, and the sender does not learn that (WebSub, section 7.1).
 ///
 /// # Errors
-/// As [`ensure_subscribed`].
+/// The same errors as [`ensure_subscribed`].
 pub async fn handle_notification(
     ctx: &FeedContext,
     callback: &CallbackUrl,

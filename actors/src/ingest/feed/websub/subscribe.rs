@@ -24,11 +24,11 @@ const UNCONFIRMED_RETRY_DELAY: Duration = Duration::from_secs(24 * 3600);
 /// Lifetime that is asked for. The hub decides.
 const REQUESTED_LEASE: Duration = Duration::from_secs(10 * 24 * 3600);
 
-/// Enqueues jobs for the subscriptions that are due. Of several nodes, the one that changes the row's due time enqueues the
-/// job.
+/// Enqueues jobs for the subscriptions that are due. Of several nodes, the one that changes
+/// the row's due time enqueues the job.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn enqueue_due(ctx: &FeedContext) -> Result<(), Error> {
     if ctx.push.is_none() {
         return Ok(());
