@@ -52,7 +52,7 @@ pub type SlotWait = LocalBoxFuture<'static, Result<(), Error>>;
 pub struct ParsedRequest<O> {
     /// The operation, or what is wrong with the parameters.
     pub operation: Result<O, Error>,
-    /// The Idempotency-Key with the request that it stands for, if the request has one.
+    /// The Idempotency-Key with the request that it identifies; `None` if the request has no such header.
     pub idempotency_key: Option<IdempotencyKey>,
     /// Awaited just before the operation runs, by requests that nothing else refuses.
     pub slot_wait: Option<SlotWait>,
@@ -270,7 +270,7 @@ async fn check_request<O: Operation>(
     let operation = match operation {
         Ok(operation) => operation,
         Err(error) => {
-            // The conflict of a key that stands for another request comes before what is wrong with this one.
+            // A key that was used for another request is reported before what is wrong with this one (contract.md, section 11).
             ctx.idempotency.check_conflict(caller.user, key.id, &name).await?;
             return Err(error.into());
         }

@@ -50,6 +50,7 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
             // Taken only once the lock is held, so that changes which arrive during an earlier write are part of this batch.
             let batch = actor.take_batch();
             actor.write(batch).into_actor(actor).map(move |(batch, written), actor, _| {
+                // Held until the batch is done with, so that a flush that waits finds it written or put back.
                 let _guard = guard;
                 match written {
                     Ok(output) => actor.on_written(batch, output),

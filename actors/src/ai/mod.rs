@@ -20,12 +20,14 @@ use crate::service_state::{self, ServiceStateKey};
 /// Whether the AI is paused, as it was last read. Clones share the value.
 #[derive(Clone, Default)]
 pub struct Pause {
+    /// The end of the pause in milliseconds since 1970; 0 if there is none.
     until: Arc<AtomicI64>,
 }
 
 impl Pause {
     /// Returns whether the AI is paused at this time, according to the last [`Self::refresh`].
     pub fn is_active(&self, now: Timestamp) -> bool {
+        // Relaxed is enough: no other memory depends on this number.
         now.millis() < self.until.load(Ordering::Relaxed)
     }
 

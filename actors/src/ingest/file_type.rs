@@ -43,7 +43,7 @@ fn is_pdf(head: &[u8]) -> bool {
     head.get(..head.len().min(PDF_SIGNATURE_BYTES)).is_some_and(|head| contains(head, b"%PDF-"))
 }
 
-/// Formats with a signature at their start.
+/// Detects formats with a signature at their start.
 fn detect_by_signature(head: &[u8]) -> Option<FileType> {
     const SIGNATURES: &[(&[u8], FileType)] = &[
         (b"%PDF-", FileType::Pdf),
@@ -67,7 +67,7 @@ fn detect_by_signature(head: &[u8]) -> Option<FileType> {
     found.map(|(_, file_type)| *file_type)
 }
 
-/// Container formats, whose signature stands behind a size: RIFF, IFF, Ogg, and the family of MP4.
+/// Detects container formats, whose signature follows a size: RIFF, IFF, Ogg, and the family of MP4.
 fn detect_container(head: &[u8]) -> Option<FileType> {
     let (first, kind) = (head.get(..4)?, head.get(8..12)?);
     match (first, kind) {
@@ -87,7 +87,7 @@ fn detect_container(head: &[u8]) -> Option<FileType> {
     }
 }
 
-/// Formats that consist of frames alone: MPEG audio, AAC, and transport streams.
+/// Detects formats that consist of frames alone: MPEG audio, AAC, and transport streams.
 fn detect_stream(head: &[u8]) -> Option<FileType> {
     match head {
         [0xff, second, third, ..] if second & 0xe0 == 0xe0 => {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn binary_bytes_are_told_from_text() {
+    fn binary_bytes_are_distinguished_from_text() {
         for bytes in [
             &b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"[..],
             b"PK\x03\x04\x14\x00\x00\x00",

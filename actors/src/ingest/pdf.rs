@@ -71,6 +71,7 @@ fn missing_reason(metadata: &PdfMetadata, pages: usize) -> Option<String> {
 fn locate_headings(entries: Vec<OutlineEntry>, text: &str, pages: &[PageSpan]) -> Vec<Heading> {
     let pages_with_entries: HashSet<u32> = entries.iter().filter_map(|entry| entry.page).collect();
     let mut lines: HashMap<u32, Vec<PageLine>> = HashMap::new();
+    // Each page is cut from the rest: finding it from the start of the text would be quadratic for a long book.
     let mut rest = text;
     for (span, number) in pages.iter().zip(1u32..) {
         let (page, following) = split_at_char(rest, span.end - span.start);
@@ -142,6 +143,7 @@ fn join_pages<'a>(pages: impl Iterator<Item = &'a str>) -> (String, Vec<PageSpan
         joined.push_str(&page);
         if !page.is_empty() && pages.peek().is_some() {
             joined.push_str(PAGE_SEPARATOR);
+            // The separator is ASCII, so its bytes are its characters.
             chars += PAGE_SEPARATOR.len();
         }
         spans.push(PageSpan { start, end: chars });

@@ -20,7 +20,7 @@ use super::failure_log::RequestKey;
 /// Interval of reads whether the AI is paused.
 const PAUSE_INTERVAL: Duration = Duration::from_millis(400);
 
-/// The actor of retrieval. It has no state of its own: what it shares with reads is in the engine.
+/// The actor of retrieval. All of its state is in the engine, which it shares with reads.
 pub struct RetrievalActor {
     db: Db,
     engine: Arc<Engine>,

@@ -559,7 +559,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn document_that_fails_on_two_indexes_is_to_blame_itself() {
+    async fn document_that_fails_on_two_indexes_uses_up_attempts() {
         let damaged = DamagedEngine::new();
         for _ in 0..3 {
             assert!(is_blocked(&damaged.fail_change(1, || IndexError::Panicked).await));

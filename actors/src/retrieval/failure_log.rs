@@ -34,6 +34,7 @@ pub enum RequestKey {
 impl RequestKey {
     /// Returns the key of a search for these words.
     pub fn of_search(user: UserId, words: &str) -> Self {
+        // Only a hash is remembered: a query is private, and need not outlive its search.
         let mut hasher = DefaultHasher::new();
         (user, words).hash(&mut hasher);
         Self::Search(hasher.finish())
@@ -59,6 +60,7 @@ impl FailureLog {
     pub fn record_failure(&self, request: Option<RequestKey>, now: Duration) {
         let mut failures = self.failures();
         if let Some(request) = request {
+            // Remembered even if it does not count: it decides whether the request has failed again.
             push_request(&mut failures.recent, request);
             if failures.earlier.contains(&request) {
                 return;
@@ -102,6 +104,7 @@ impl FailureLog {
         let mut failures = self.failures();
         let Failures { times, recent, earlier } = &mut *failures;
         times.clear();
+        // Requests that failed on the old index, and fail on the new one too, are themselves the cause.
         recent.drain(..).for_each(|request| push_request(earlier, request));
     }
 
@@ -200,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn index_replaced_without_damage_blames_no_request() {
+    fn request_counts_again_after_a_replacement_without_damage() {
         let log = FailureLog::default();
         log.record_failure(Some(search("heron")), Duration::ZERO);
         log.reset_count();

@@ -89,6 +89,7 @@ pub async fn readable(
     let mut chunks: HashMap<ChunkId, chunk::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
     let ids: Vec<DocumentId> = hits.iter().map(|hit| hit.document).collect();
     let mut readable = document::Entity::readable_by(user).filter(document::Column::Id.is_in(ids));
+    // The filters of the search are applied to the rows too, because the labels in the index are updated later.
     if let Some(feed) = search.within.feed {
         readable = readable.filter(document::Column::FeedId.eq(feed));
     }
@@ -99,6 +100,7 @@ pub async fn readable(
     let documents: HashMap<DocumentId, document::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
     let passages = hits.iter().filter_map(|hit| {
         let chunk = chunks.remove(&hit.chunk)?;
+        // Cloned, because several passages may be of one document.
         let document = documents.get(&chunk.document_id)?.clone();
         Some(Passage { document, chunk, found: *hit })
     });

@@ -297,7 +297,7 @@ impl WorkerActor {
             older.task.abort();
         }
         let (ctx, attempted) = (self.ctx.clone(), job.clone());
-        // In a task of its own, so that a panic ends the attempt and neither the actor nor another job.
+        // In a separate task, so that a panic ends the attempt, but neither the actor nor another job.
         let task = actix_rt::spawn(async move { attempt::run(&ctx, &attempted).await });
         let track = JobKind::named(&job.kind).map(JobKind::track);
         self.running.insert(job.id, RunningJob { job: job.clone(), track, task: task.abort_handle() });

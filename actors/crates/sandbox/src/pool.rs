@@ -36,7 +36,7 @@ const SIGXCPU: i32 = 24;
 const SIGKILL: i32 = 9;
 /// The signal of a process that aborts.
 const SIGABRT: i32 = 6;
-/// What Rust's standard library writes to stderr before it aborts because an allocation failed. There is no other sign of it:
+/// What Rust's standard library writes to stderr before it aborts because an allocation failed. Nothing else shows the cause:
 /// a limit of address space ends an allocation, not the process.
 const ALLOCATION_FAILED: &[u8] = b"memory allocation of ";
 /// The capacity of a pipe, in bytes: a dead child's stderr holds no more.

@@ -43,7 +43,7 @@ impl CircuitBreaker {
             State::Open(until) | State::HalfOpen(until) if now < until => false,
             State::Open(_) | State::HalfOpen(_) => {
                 // A cancelled question never calls `record`. Its deadline ends the trial, so that the circuit does
-                // not stay half-open for ever.
+                // not stay half-open.
                 *state = State::HalfOpen(now + DEADLINE);
                 true
             }

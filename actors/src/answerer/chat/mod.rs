@@ -1,4 +1,5 @@
-//! The OpenAI-compatible endpoint (`ai.chat.*`). It is asked for a stream within one deadline, and again if it is busy.
+//! The OpenAI-compatible endpoint (`ai.chat.*`). Each question requests a stream, within one deadline for all its attempts; a busy
+//! endpoint gets another attempt.
 //!
 //! It is a configured service, so it may be on this machine. Redirects are not followed, because the request contains the
 //! key. Responses are bounded in bytes and never logged.

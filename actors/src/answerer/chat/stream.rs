@@ -124,11 +124,12 @@ impl CompletionReader {
         self.completion.model = self.completion.model.take().or(name);
         self.completion.tokens =
             chunk.usage.and_then(|usage| usage.total_tokens).or(self.completion.tokens.take());
+        // Further choices are alternatives to the first one. Their texts must not be mixed into it.
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
             self.is_finished |= choice.finish_reason.is_some();
             let content = choice.delta.or(choice.message).and_then(|message| message.content);
             let content = content.unwrap_or_default();
-            // A text beyond the bound is no error: the usage, by which the answer is charged, is still to be read.
+            // A text beyond the bound is not an error: the usage, by which the answer is charged, is still to be read.
             if self.completion.text.len() + content.len() <= MAX_TEXT_BYTES {
                 self.completion.text.push_str(&content);
             }

@@ -141,7 +141,7 @@ async fn open(ctx: &FeedContext, url: &PageUrl) -> Result<FeedOrPage, Error> {
         return Ok(unfetched(url, copy.clone()));
     }
     if source.as_ref().is_some_and(|source| source.wait_until > Some(ctx.core.clock.now())) {
-        // The server asked for no requests (`Retry-After`), so the copy is used however old it is.
+        // The server has asked for a delay (`Retry-After`), so the copy is used, whatever its age.
         let busy = || {
             Error::FeedNotFound(
                 "the server of the feed asks for no requests for a while; try again later".to_owned(),

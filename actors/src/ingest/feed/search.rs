@@ -99,6 +99,7 @@ impl FeedSearches {
             None => {
                 let permit = self.acquire(user).await?;
                 let result = shareable_result(discovery::find_feed(ctx, url).await)?;
+                // The permit bounds searches. The transaction that stores the feed follows, and needs only the lock of the URL.
                 drop(permit);
                 *search = Some(FinishedSearch { at: Instant::now(), result: result.clone() });
                 result

@@ -108,6 +108,7 @@ impl WindowCutter {
     /// Finds the frame in which a long pause within the window begins.
     fn find_long_pause(&self, max_frames: usize) -> Option<usize> {
         let mut silent_frames = 0;
+        // Counted from the first speech on: the silence that is kept before it is not a pause.
         let speech = self.frames.iter().position(|(_, is_silent)| !is_silent)?;
         for (index, (_, is_silent)) in self.frames.iter().enumerate().take(max_frames).skip(speech) {
             silent_frames = if *is_silent { silent_frames + 1 } else { 0 };

@@ -39,8 +39,8 @@ impl WatchState {
         Ok(exact)
     }
 
-    /// Judges a count that was made before any job runs, when the two numbers are to be equal.
-    fn judge_first_count(&mut self, count: Option<u64>, expected: u64, now: Timestamp) {
+    /// Assesses a count that was made before any job runs, when the two numbers are to be equal.
+    fn assess_first_count(&mut self, count: Option<u64>, expected: u64, now: Timestamp) {
         if self.suspicion.is_none() && count.is_some_and(|count| count != expected) {
             self.suspicion = Some(Suspicion::new(AuditReason::CountMismatch, None, now));
         } else if expected == 0 && count == Some(0) {
@@ -68,7 +68,7 @@ impl IndexWatch {
         let expected = rows::expected_passages(db.read()).await?;
         let count = state.count_passages(retrieval, |count| count != expected).await.ok();
         let has_surplus = state.suspicion.is_none() && count.is_some_and(|count| count > expected);
-        state.judge_first_count(count, expected, clock.now());
+        state.assess_first_count(count, expected, clock.now());
         let lost = rows::count_lost(db.read()).await?;
         let known = Completeness::Complete.with_documents_left(lost);
         if let Some(Suspicion { reason, .. }) = state.suspicion {

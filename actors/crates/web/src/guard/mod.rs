@@ -85,6 +85,7 @@ impl Guard {
         if LOOPBACK_NAMES.iter().any(|own| is_under(&name, own)) {
             return Err(UrlRejection::LocalName);
         }
+        // The addresses that such names resolve to are checked all the same.
         if !self.allows_local_network() && LOCAL_SUFFIXES.iter().any(|suffix| is_under(&name, suffix)) {
             return Err(UrlRejection::LocalName);
         }

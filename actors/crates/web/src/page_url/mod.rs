@@ -161,6 +161,7 @@ fn trim_and_check(text: &str) -> Result<&str, UrlRejection> {
     if text.chars().any(char::is_control) {
         return Err(UrlRejection::Malformed);
     }
+    // `nth` stops at the limit, where a count would read a text of any length.
     if text.chars().nth(MAX_URL_CHARS).is_some() {
         return Err(UrlRejection::TooLong);
     }

@@ -21,7 +21,7 @@ use crate::ingest::feed::push::Push;
 const BATCH_ROWS: u64 = 50;
 /// A subscription that was requested and not confirmed is requested again after this.
 const UNCONFIRMED_RETRY_DELAY: Duration = Duration::from_secs(24 * 3600);
-/// Lifetime that is asked for. The hub decides.
+/// The lifetime that is requested. The hub may grant another one.
 const REQUESTED_LEASE: Duration = Duration::from_secs(10 * 24 * 3600);
 
 /// Enqueues jobs for the subscriptions that are due. Of several nodes, the one that changes
