@@ -23,7 +23,7 @@ use super::{SearchHit, SearchQuery};
 pub struct SearchResult {
     /// The document that contains the passage.
     pub document_id: DocumentId,
-    /// Identifier of the passage within its document.
+    /// The passage, as the list of the document's passages names it.
     pub chunk_id: ChunkId,
     /// The bookmark whose text or note contains the passage; null for other documents.
     pub bookmark_id: Option<BookmarkId>,
@@ -31,7 +31,7 @@ pub struct SearchResult {
     pub entry_id: Option<EntryId>,
     /// Title of the document; its URL while no title is known.
     pub title: String,
-    /// URL of the source; for uploads and notes the URL of the document in the web app.
+    /// URL of the source, or of the document in the web app if it has no source.
     pub url: String,
     /// Type of the original: an article, a PDF, audio, video or a note.
     pub content_type: ContentType,
