@@ -33,7 +33,7 @@ const LOCK_RETRY_DELAY: Duration = Duration::from_secs(2);
 pub struct Findings {
     /// Documents that are being indexed again.
     pub documents_lost: u64,
-    /// Passages that were removed from the index, because no row belongs to them.
+    /// Passages that were removed from the index, because it is not to hold them.
     pub passages_removed: u64,
 }
 
