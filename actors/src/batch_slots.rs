@@ -1,5 +1,5 @@
-//! Limits the batches of one account that are in progress: the response of each can grow to 10 MB while its changes wait for the
-//! database. Other accounts do not wait for them.
+//! Limits the batches of one account that are in progress. The response of each can grow to 10 MB while its changes wait for the
+//! database. Accounts do not wait for each other.
 
 use concurrency::KeyedSemaphore;
 use entity::id::UserId;

@@ -33,52 +33,52 @@ use crate::retrieval::Retrieval;
 pub struct OperationContext {
     /// The database, the clock, the plans and the lanes of blocking work.
     pub core: CoreContext,
-    /// API keys.
+    /// The API keys: look-up, creation, revocation.
     pub keys: Keys,
-    /// Connected applications.
+    /// The connections of applications by OAuth, with their tokens.
     pub grants: Grants,
-    /// Hourly and daily limits.
+    /// The hourly limits of keys and connections, and the daily limits of users.
     pub limits: Limits,
-    /// Failed authentications, by IP address.
+    /// Failed authentications by IP address; too many refuse further ones.
     pub failures: Arc<AuthFailures>,
-    /// Failed sign-ins.
+    /// Failed sign-ins by account and IP address; too many refuse further ones for a while.
     pub sign_ins: Arc<SignIns>,
     /// Limits the accounts that are created from one IP address.
     pub sign_ups: Arc<IpRateLimiter>,
-    /// The activity view.
+    /// The activity view: one line for each call.
     pub activity: Activity,
-    /// In-app notices.
+    /// In-app notices, which are also sent by e-mail.
     pub notices: Notices,
-    /// Responses stored under Idempotency-Keys.
+    /// Responses stored under Idempotency-Keys for 24 hours.
     pub idempotency: Idempotency,
-    /// Search.
+    /// Search, and the passage index.
     pub retrieval: Retrieval,
-    /// Keeps the index complete.
+    /// The watch over the passage index, which repairs it and keeps it complete.
     pub index_watch: Arc<IndexWatch>,
-    /// Uploads and their files.
+    /// Uploads, and the store of their files.
     pub uploads: Uploads,
     /// Serializes the uploads of files to import, per user: the number of a user's imports in progress is checked before a file is
     /// received, and the file counts as one of them only after its last byte.
     pub upload_locks: KeyedMutex<UserId>,
     /// Slots of each account for batches of changes.
     pub batch_slots: BatchSlots,
-    /// Signs the cursors of lists.
+    /// Signs the cursors of lists, and checks them.
     pub cursors: Cursors,
     /// Searches for feeds that a user waits for.
     pub feed_searches: FeedSearches,
-    /// Fetches and follows feeds.
+    /// What feeds are fetched, followed and delivered with.
     pub feeds: FeedContext,
-    /// Transcribes recordings.
+    /// The service that transcribes recordings, in turns between users.
     pub speech: SpeechService<UserId>,
-    /// Answers questions about a library.
+    /// Answers questions from passages, with a configured endpoint or without a model.
     pub answerer: Arc<dyn Answerer>,
     /// Tokens of all users in a UTC day before the AI pauses; 0 is no limit.
     pub daily_tokens: u64,
     /// The plan of new accounts; `None` while sign-up is closed.
     pub signup: Option<Plan>,
-    /// The free-space floor of the disks.
+    /// The free space of the disks, below whose floor writes are refused.
     pub disk: DiskSpace,
-    /// Tells the worker that a job may be due.
+    /// Wakes the worker after a transaction that enqueued a job.
     pub job_signal: JobSignal,
 }
 

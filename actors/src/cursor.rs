@@ -57,10 +57,10 @@ impl Cursors {
         URL_SAFE_NO_PAD.encode(sealed)
     }
 
-    /// Returns the position of a cursor.
+    /// Returns the position of a cursor that [`Self::seal`] made for the same user and list.
     ///
     /// # Errors
-    /// [`InvalidCursor`].
+    /// [`InvalidCursor`] when it was made for another user or list, or with another key, or was changed.
     pub fn open<T: DeserializeOwned>(
         &self,
         user: Uuid,
@@ -73,12 +73,13 @@ impl Cursors {
         // This engine refuses padding and unused bits in the last character, so each position has one cursor.
         let sealed = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| InvalidCursor)?;
         let (tag, position) = sealed.split_at_checked(TAG_BYTES).ok_or(InvalidCursor)?;
+        // Compares in constant time, and before the position is parsed: no unsigned byte reaches the parser.
         self.sign(user, list, position).verify_truncated_left(tag).map_err(|_| InvalidCursor)?;
         serde_json::from_slice(position).map_err(|_| InvalidCursor)
     }
 
-    /// Returns the signature. Each signed part has a fixed length or is preceded by its length, so different lists never sign the
-    /// same bytes.
+    /// Returns the signature. Each signed part has a fixed length or is preceded by its length, so
+    /// different lists never sign the same bytes.
     fn sign(&self, user: Uuid, list: &str, position: &[u8]) -> Hmac<Sha256> {
         let mut mac = self.keyed.clone();
         mac.update(DOMAIN_TAG);

@@ -51,6 +51,7 @@ const CLAIM_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Delay before the first retry to end a claim. It doubles with each retry; all retries take about a minute.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
+/// Retries to end a claim, after which its heartbeat ends too.
 const MAX_RETRIES: u32 = 8;
 
 /// The value of `heartbeat_at` of a request that is known to have ended.
@@ -60,7 +61,7 @@ const ENDED_AT: Timestamp = Timestamp::from_millis(0);
 /// run between two such transactions.
 const MAX_FREED_PER_TRANSACTION: u64 = 16;
 
-/// Bounds of stored responses.
+/// Bounds of the stored responses of one account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswerBounds {
     /// Maximum bytes of a body that is stored.
@@ -96,9 +97,11 @@ impl IdempotencyKey {
         }
         let mut request = Sha256::new();
         for part in [method.as_bytes(), path.as_bytes(), body] {
+            // The length separates the parts, so a path cannot pass for the start of a body.
             request.update(part.len().to_be_bytes());
             request.update(part);
         }
+        // Only hashes are stored: the name has any content, and the request may hold text of the library.
         Ok(Self {
             idempotency_key_hash: Sha256::digest(name).to_vec(),
             request_hash: request.finalize().to_vec(),
@@ -131,22 +134,22 @@ enum ClaimEnd {
 /// A response that was sent before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredResponse {
-    /// The HTTP status.
+    /// The HTTP status that was sent.
     pub status: u16,
     /// `data` of a success, `error` of a failure, as JSON.
     pub body: String,
 }
 
-/// The result of [`Idempotency::claim`].
+/// The result of [`Idempotency::claim`]: whether to carry the request out or to replay its response.
 #[derive(Debug)]
 pub enum ClaimOutcome {
-    /// This request is the first.
+    /// This request is the first with the key, and is to be carried out.
     First(Claim),
     /// An earlier request got this response.
     Answered(StoredResponse),
 }
 
-/// The stored responses.
+/// The stored responses, and the claims of requests in progress. Clones are cheap.
 #[derive(Clone)]
 pub struct Idempotency {
     db: Db,
@@ -161,7 +164,7 @@ impl Idempotency {
         Self { db, clock, heartbeat_interval: CLAIM_TIMEOUT / 3, bounds: AnswerBounds::default() }
     }
 
-    /// Sets the bounds.
+    /// Replaces the bounds of stored responses.
     #[must_use]
     pub fn with_bounds(self, bounds: AnswerBounds) -> Self {
         Self { bounds, ..self }
@@ -184,7 +187,7 @@ impl Idempotency {
         key: KeyId,
         request_key: IdempotencyKey,
     ) -> Result<ClaimOutcome, Error> {
-        // Without a transaction first: a repetition does not wait for what the user writes.
+        // First without a transaction, so that a repeated request does not wait for what the user writes at the same time.
         if let Some(stored) = self.find(user, key, &request_key).await? {
             return Ok(ClaimOutcome::Answered(stored));
         }
@@ -207,14 +210,16 @@ impl Idempotency {
             heartbeat_at: Set(now),
         };
         let taken = OnConflict::columns([Column::KeyId, Column::IdempotencyKeyHash]).do_nothing().to_owned();
+        // Of simultaneous requests with the key exactly one inserts its row and runs.
         let made = Entity::insert(row).on_conflict(taken).try_insert().exec_without_returning(&txn).await?;
         if matches!(made, sea_orm::TryInsertResult::Inserted(1)) {
             txn.commit().await?;
             let id = ClaimId { user, key, idempotency_key_hash: request_key.idempotency_key_hash, at: now };
             return Ok(ClaimOutcome::First(self.start_heartbeat(id)));
         }
-        // Another request claimed it since the look.
+        // Another request has claimed the key since `find`.
         let found = Entity::one_of(user, key, &request_key.idempotency_key_hash).one(&txn).await?;
+        // Without a row the other request has released its claim in this moment: the client may repeat the request.
         let row = found.ok_or(Error::StillRunning)?;
         stored_response(row, &request_key.request_hash, now).map(ClaimOutcome::Answered)
     }
@@ -222,7 +227,7 @@ impl Idempotency {
     /// Returns the stored response of the key, or `None` if the key can be claimed. Claims nothing.
     ///
     /// # Errors
-    /// As [`Self::claim`].
+    /// The same errors as [`Self::claim`].
     pub async fn find(
         &self,
         user: UserId,
@@ -237,7 +242,7 @@ impl Idempotency {
     /// Checks that the key was not used for another request. Claims nothing.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when it was.
+    /// [`Error::Conflict`] when the key was used for another request.
     pub async fn check_conflict(
         &self,
         user: UserId,
@@ -341,11 +346,13 @@ impl Idempotency {
             let mut freed = 0;
             if let Some(excess) = self.read_excess(&txn, user).await? {
                 freed += self.expire_oldest(&txn, user, excess.keys).await?;
+                // A key that expires frees its body too, so bodies are removed only once there are few enough keys.
                 if freed == 0 {
                     freed += remove_oldest_bodies(&txn, user, excess.bytes).await?;
                 }
             }
             txn.commit().await?;
+            // What is left belongs to running requests, which are not removed: without this the loop would not end.
             if freed == 0 {
                 break;
             }
@@ -371,6 +378,7 @@ impl Idempotency {
         for (key, idempotency_key_hash, _) in
             find_oldest(txn, finished, keys.min(MAX_FREED_PER_TRANSACTION)).await?
         {
+            // The condition is checked again: a heartbeat may have arrived since the row was read.
             let deleted = Entity::delete_one_of(user, key, &idempotency_key_hash)
                 .filter(is_finished(now))
                 .exec(txn)
@@ -394,6 +402,7 @@ impl Idempotency {
         // On PostgreSQL this waits for a commit that is in progress.
         let txn = begin_owned(&self.db, claim.user).await?;
         let released = claim.delete_unanswered().filter(Column::Committed.eq(false)).exec(&txn).await?;
+        // Committed: the row stays and answers a repeated request with 409. The time says that its request has ended.
         if released.rows_affected == 0 {
             claim.update_unanswered().col_expr(Column::HeartbeatAt, Expr::value(ENDED_AT)).exec(&txn).await?;
         }
@@ -403,11 +412,12 @@ impl Idempotency {
     /// Removes responses that were stored for 24 hours.
     ///
     /// # Errors
-    /// The database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn sweep(&self, now: Timestamp) -> Result<(), Error> {
         let users =
             Entity::created_before(now - RESPONSE_RETENTION).select_only().column(Column::UserId).distinct();
         let users: Vec<UserId> = users.into_tuple().all(self.db.read()).await?;
+        // One transaction for each user, because each locks its user's row and requests wait for it.
         for user in users {
             let txn = begin_owned(&self.db, user).await?;
             let past = Column::CreatedAt.lt(now - RESPONSE_RETENTION);
@@ -460,7 +470,7 @@ async fn find_oldest(
     Ok(oldest.all(txn).await?)
 }
 
-/// Whether a row has expired: it is older than 24 hours, or its process crashed before its request changed anything.
+/// Selects rows that have expired: they are older than 24 hours, or their process crashed before the request changed anything.
 fn is_expired(now: Timestamp) -> Condition {
     let crashed = Condition::all()
         .add(Column::Status.is_null())
@@ -469,11 +479,12 @@ fn is_expired(now: Timestamp) -> Condition {
     Condition::any().add(Column::CreatedAt.lt(now - RESPONSE_RETENTION)).add(crashed)
 }
 
-/// Whether the request of a row without a response has ended. A heartbeat in the future is from before the clock was set
-/// back: without the second condition the request would count as running until the clock is there again.
+/// Selects rows without a response whose request has ended.
 fn has_no_heartbeat(now: Timestamp) -> Condition {
     Condition::any()
         .add(Column::HeartbeatAt.lt(now - CLAIM_TIMEOUT))
+        // A heartbeat in the future is from before the clock was set back. Without this condition the request would count as
+        // running until the clock is there again.
         .add(Column::HeartbeatAt.gt(now + CLAIM_TIMEOUT))
 }
 
@@ -482,7 +493,7 @@ fn is_heartbeat_missing(heartbeat_at: Timestamp, now: Timestamp) -> bool {
     heartbeat_at < now - CLAIM_TIMEOUT || heartbeat_at > now + CLAIM_TIMEOUT
 }
 
-/// Whether a row has a response, or was committed by a request that has ended.
+/// Selects rows that have a response, or that were committed by a request that has ended.
 fn is_finished(now: Timestamp) -> Condition {
     let without_response = Condition::all().add(Column::Committed.eq(true)).add(has_no_heartbeat(now));
     Condition::any().add(Column::Status.is_not_null()).add(without_response)

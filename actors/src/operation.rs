@@ -16,7 +16,7 @@ pub trait FromRequest: Operation {
     /// The fields: of the query for GET and DELETE, of the body otherwise.
     type Request: Request;
 
-    /// Makes the operation.
+    /// Creates the operation from the ids and names in the path and from the parsed fields.
     ///
     /// # Errors
     /// [`Error::NotFound`] when an id in the path is malformed; [`Error::Invalid`] when fields contradict each other.
@@ -33,8 +33,8 @@ pub trait Operation: Sized + 'static {
     const SCOPES: &'static [Scope];
     /// The number by which a call with invalid parameters counts in the daily limit of MCP; 2 for tools that write.
     const WEIGHT: u32 = 1;
-    /// Whether the operation is refused while the disk has less than `storage.min_free_bytes` left: true for operations that write,
-    /// except deletions.
+    /// Whether the operation is refused while the disk has less than `storage.min_free_bytes` left:
+    /// true for operations that write, except deletions.
     const NEEDS_SPACE: bool = Scope::any_writes(Self::SCOPES);
 
     /// Whether a call waits for a slot for its account before it runs, and holds the slot until its response is built: true for

@@ -30,7 +30,7 @@ use crate::operation::Operation;
 pub enum Endpoint {
     /// Method and pattern of a route, without the version.
     Route(&'static str),
-    /// The name of a tool.
+    /// The name of an MCP tool.
     Tool(&'static str),
 }
 
@@ -39,7 +39,7 @@ pub type StatusOf<'a, R> = &'a dyn Fn(&Result<Response<R>, Error>) -> String;
 
 /// What the activity view shows of a call whose reply is an `R`.
 pub struct ActivityEntry<'a, R> {
-    /// The endpoint.
+    /// The endpoint that was called.
     pub endpoint: Endpoint,
     /// The status that the surface answers with.
     pub status: StatusOf<'a, R>,
@@ -52,7 +52,7 @@ pub type SlotWait = LocalBoxFuture<'static, Result<(), Error>>;
 pub struct ParsedRequest<O> {
     /// The operation, or what is wrong with the parameters.
     pub operation: Result<O, Error>,
-    /// The Idempotency-Key with the request that it stands for, if the request has one.
+    /// The Idempotency-Key with the request that it identifies; `None` if the request has no such header.
     pub idempotency_key: Option<IdempotencyKey>,
     /// Awaited just before the operation runs, by requests that nothing else refuses.
     pub slot_wait: Option<SlotWait>,
@@ -64,11 +64,11 @@ impl<O> From<Result<O, Error>> for ParsedRequest<O> {
     }
 }
 
-/// The outcome of a call.
+/// The outcome of a call, with what the surface needs to respond.
 pub struct Outcome<R> {
     /// The limit with the fewest calls left, for the headers of the response, also of an error; `None` where nothing was counted.
     pub quota: Option<Quota>,
-    /// The response.
+    /// The response, or why the call was refused or failed.
     pub result: Result<Response<R>, Error>,
     /// The claim of the Idempotency-Key, to be settled with the response that is sent.
     pub claim: Option<Claim>,
@@ -97,7 +97,7 @@ impl<R> Outcome<R> {
 /// A response: of an operation that ran now, or one that was stored under an Idempotency-Key.
 #[derive(Debug)]
 pub enum Response<R> {
-    /// The operation ran.
+    /// The operation ran now and returned this reply.
     Fresh(R),
     /// The same request was answered before.
     Replayed(StoredResponse),
@@ -114,11 +114,13 @@ pub async fn execute<O: Operation>(
     parse: impl AsyncFnOnce(&Caller) -> ParsedRequest<O>,
 ) -> Outcome<O::Reply> {
     let has_surface = match caller.surface {
+        // Before the request is parsed: an account whose plan has no REST API learns nothing about its parameters.
         Some(Surface::Rest) => caller.plan.has_rest(),
         Some(Surface::Mcp) | None => true,
     };
     let outcome = if has_surface {
         let call = async {
+            // Parsing may read rows, so it is within the account's share of the connections too.
             let request = on_behalf_of(caller.user, parse(caller)).await;
             check_and_run(ctx, caller, request).await
         };
@@ -171,8 +173,8 @@ fn check_plan<O: Operation>(caller: &Caller, request: &ParsedRequest<O>) -> Resu
     }
 }
 
-/// Runs the operation, or finds the stored response of the same request. Also returns the claim of the Idempotency-Key, if the
-/// request has one.
+/// Runs the operation, or finds the stored response of the same request. Also returns the claim of
+/// the Idempotency-Key, if the request has one.
 async fn run_or_replay<O: Operation>(
     ctx: &OperationContext,
     caller: &Caller,
@@ -212,8 +214,8 @@ async fn run<O: Operation>(
     catch_panic(operation.run(caller, ctx)).await?
 }
 
-/// Runs a part of a call. A panic becomes an internal error of this call, which is recorded like any other; the panic hook has
-/// logged the place.
+/// Runs a part of a call. A panic becomes an internal error of this call, which is recorded like any other;
+/// the panic hook has logged the place.
 async fn catch_panic<T>(part: impl Future<Output = T>) -> Result<T, Error> {
     // The part is dropped after a panic. What it shares with other calls is behind locks that do not stay poisoned.
     // Boxed, because the future of an operation is large and each wrapper around it would be as large on the stack.
@@ -258,6 +260,7 @@ async fn check_request<O: Operation>(
     caller: &Caller,
     request: ParsedRequest<O>,
 ) -> Result<(O, Option<Claim>), NotRun> {
+    // Before the parameters, so that a key without the scope learns nothing about them (contract.md, section 2).
     let missing = caller.scopes.missing(&needed_scopes(&request));
     if !missing.is_empty() {
         return Err(Error::ScopeRequired(missing).into());
@@ -267,7 +270,7 @@ async fn check_request<O: Operation>(
     let operation = match operation {
         Ok(operation) => operation,
         Err(error) => {
-            // The conflict of a key that stands for another request comes before what is wrong with this one.
+            // A key that was used for another request is reported before what is wrong with this one (contract.md, section 11).
             ctx.idempotency.check_conflict(caller.user, key.id, &name).await?;
             return Err(error.into());
         }

@@ -13,7 +13,7 @@ use sea_orm::sea_query::{Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter};
 use uuid::Uuid;
 
-/// The key of a value.
+/// The key of a value; a row of the table `service_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceStateKey {
     /// A number that every change of keys, users and plans increments, so that other processes drop their caches.
@@ -49,7 +49,7 @@ impl ServiceStateKey {
     }
 }
 
-/// Reads a value.
+/// Returns a value, or `None` if it was never written or was removed.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -57,7 +57,7 @@ pub async fn read(db: &impl ConnectionTrait, key: ServiceStateKey) -> Result<Opt
     Ok(Entity::find_by_id(key.name().into_owned()).one(db).await?.map(|row| row.value))
 }
 
-/// Writes a value.
+/// Writes a value, in place of an earlier one.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -74,7 +74,7 @@ pub async fn write(db: &impl ConnectionTrait, key: ServiceStateKey, value: Strin
 /// the writer is replaced then.
 pub async fn check_round_trip(db: &Db, process: LeaseOwner) -> Result<(), Error> {
     let (key, written) = (ServiceStateKey::RoundTrip(process), Uuid::new_v4().to_string());
-    // As most writes are made. And the write of a check that was given up cannot come after that of the next one.
+    // In a transaction, as most writes are made. And the write of a check that was given up cannot come after that of the next.
     let txn = db.begin().await?;
     write(&txn, key, written.clone()).await?;
     txn.commit().await?;
@@ -85,7 +85,7 @@ pub async fn check_round_trip(db: &Db, process: LeaseOwner) -> Result<(), Error>
     Err(Error::internal("the database acknowledged a write and did not keep it"))
 }
 
-/// Removes a value.
+/// Removes a value. Without one nothing happens.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -104,6 +104,7 @@ pub async fn get_or_insert(
 ) -> Result<String, DbErr> {
     let row = ActiveModel { name: Set(key.name().into_owned()), value: Set(value.clone()) };
     let keep = OnConflict::column(Column::Name).do_nothing().to_owned();
+    // Insert first, then read: a read before the insert would let two processes each keep their own value.
     Entity::insert(row).on_conflict(keep).try_insert().exec_without_returning(db).await?;
     Ok(read(db, key).await?.unwrap_or(value))
 }
@@ -117,6 +118,7 @@ pub async fn raise_generation(db: &impl ConnectionTrait) -> Result<(), DbErr> {
         name: Set(ServiceStateKey::Generation.name().into_owned()),
         value: Set("1".to_owned()),
     };
+    // Values are texts, and the increment is one statement, so that no two changes leave the same number.
     let next = Expr::cust("CAST(CAST(service_state.value AS BIGINT) + 1 AS TEXT)");
     let raise = OnConflict::column(Column::Name).value(Column::Value, next).to_owned();
     Entity::insert(row).on_conflict(raise).exec_without_returning(db).await.map(drop)

@@ -23,12 +23,12 @@ pub type WriteFuture<Batch, Output> = LocalBoxFuture<'static, (Batch, Result<Out
 pub trait WriteBehind: Actor<Context = Context<Self>> {
     /// The changes that are gathered between two writes.
     type Batch: 'static;
-    /// The output of a write.
+    /// What a successful write returns to the actor.
     type Output: 'static;
     /// The changes in the log, after "could not write".
     const BATCH_NAME: &'static str;
 
-    /// Returns the lock of its writes.
+    /// Returns the lock that is held during each write of this actor.
     fn write_lock(&self) -> WriteLock;
 
     /// Removes the gathered changes from the actor and returns them.
@@ -37,18 +37,20 @@ pub trait WriteBehind: Actor<Context = Context<Self>> {
     /// Writes a batch, all or nothing, and returns it. Changes of it that were written before are skipped.
     fn write(&self, batch: Self::Batch) -> WriteFuture<Self::Batch, Self::Output>;
 
-    /// A batch was written.
+    /// Handles a batch that was written, with the output of its write.
     fn on_written(&mut self, batch: Self::Batch, output: Self::Output);
 
-    /// A batch could not be written, as far as is known: keeps it for the next write, with the changes since.
+    /// Keeps a batch for the next write, with the changes since: it could not be written, as far as is known.
     fn put_back(&mut self, batch: Self::Batch);
 
     /// Writes the gathered changes once earlier writes are done. A batch that cannot be written is put back.
     fn flush(&mut self) -> ResponseActFuture<Self, Result<(), Error>> {
         let lock = self.write_lock().lock_owned();
         Box::pin(lock.into_actor(self).then(|guard, actor, _| {
+            // Taken only once the lock is held, so that changes which arrive during an earlier write are part of this batch.
             let batch = actor.take_batch();
             actor.write(batch).into_actor(actor).map(move |(batch, written), actor, _| {
+                // Held until the batch is done with, so that a flush that waits finds it written or put back.
                 let _guard = guard;
                 match written {
                     Ok(output) => actor.on_written(batch, output),

@@ -21,7 +21,9 @@ use tracing::warn;
 
 use crate::write_behind::{Flush, WriteBehind, WriteFuture, WriteLock};
 
+/// Lines that are written at once when they are gathered, before the next interval.
 const BATCH_LINES: usize = 200;
+/// The time that a line waits at most, unless a write fails: what a crash can lose.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 
@@ -47,9 +49,9 @@ impl ActivityActor {
         }
     }
 
-    /// Writes the lines, unless a disk is below its floor: each read of a client would use up space that is reserved for sign-in,
-    /// revocation and deletion.
+    /// Writes the lines, unless a disk is below its floor.
     fn flush_with_room(&mut self, context: &mut Context<Self>) {
+        // Each read of a client adds a line, and would use up the space that is reserved for sign-in, revocation and deletion.
         if self.disk.has_room() {
             self.flush_detached(context);
         } else {
@@ -123,13 +125,14 @@ impl Actor for ActivityActor {
     type Context = Context<Self>;
 
     fn started(&mut self, context: &mut Self::Context) {
+        // At the start too: a service that is restarted more often than every hour would never sweep.
         self.sweep(context);
         context.run_interval(SWEEP_INTERVAL, Self::sweep);
         context.run_interval(FLUSH_INTERVAL, Self::flush_with_room);
     }
 }
 
-/// Records a request.
+/// Adds the line of a request to the next batch.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Record(pub activity::Model);

@@ -16,7 +16,7 @@ use runtime::{Port, SupervisorConfig, supervise};
 use crate::write_behind::Flush;
 use actor::{ActivityActor, Record};
 
-/// The handle of the activity.
+/// The handle of the activity. Clones are cheap.
 #[derive(Clone)]
 pub struct Activity {
     port: Port<ActivityActor>,
@@ -41,7 +41,7 @@ impl Activity {
         self.port.tell(Record(line));
     }
 
-    /// Writes all recorded lines.
+    /// Writes all lines that are recorded so far, also below the floor of a disk.
     ///
     /// # Errors
     /// The database fails, or the actor does not answer.
@@ -49,7 +49,7 @@ impl Activity {
         self.port.ask(Flush).await?
     }
 
-    /// The port of the actor, for health and for draining.
+    /// Returns the port of the actor, for health and for draining.
     pub fn port(&self) -> &Port<ActivityActor> {
         &self.port
     }

@@ -45,15 +45,18 @@ pub struct AnswerClaim {
 pub async fn claim(db: &Db, user: UserId, limits: &Limits, now: Timestamp) -> Result<AnswerClaim, Error> {
     let claim = AnswerClaim { id: AnswerId::new(now), user, month: now.month() };
     let txn = db.begin().await?;
+    // Adds nothing, but creates the row of the month: the conditional update below needs one. The upsert also locks
+    // it.
     budget::spend(&txn, user, claim.month, BudgetGroup::Chat, ModelUse::default()).await?;
     if !count_answer(&txn, &claim, limits).await? {
-        // Claims of crashed processes may use up the limit.
+        // The limit may be used up by claims of crashed processes, which the hourly clean-up has not released yet.
         let expired = answer_claim::Entity::expired(now).filter(answer_claim::Column::UserId.eq(user));
         for row in expired.all(&txn).await? {
             undo(&txn, &AnswerClaim { id: row.id, user, month: row.month }).await?;
         }
         if !count_answer(&txn, &claim, limits).await? {
             let refused = refusal(&txn, &claim, limits).await?;
+            // Not rolled back: the expired claims stay released.
             txn.commit().await?;
             return Err(refused);
         }
@@ -73,7 +76,7 @@ pub async fn claim(db: &Db, user: UserId, limits: &Limits, now: Timestamp) -> Re
 /// because the daily allowance of the service is used up.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn settle(
     txn: &impl ConnectionTrait,
     claim: AnswerClaim,
@@ -83,7 +86,7 @@ pub async fn settle(
 ) -> Result<bool, Error> {
     let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
     lock(txn, &claim).await?;
-    // The claim of an answer that took longer than its lease was released: it is counted again.
+    // The count of an answer that took longer than its lease was given back with its claim, so it is counted again.
     let times = if remove(txn, &claim).await? { 0 } else { 1 };
     month_of(&claim)
         .col_expr(usage_month::Column::Times, Expr::col(usage_month::Column::Times).add(times))
@@ -96,7 +99,7 @@ pub async fn settle(
 /// Releases a claim of which no answer was made.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn release(db: &Db, claim: AnswerClaim) -> Result<(), Error> {
     let txn = db.begin().await?;
     undo(&txn, &claim).await?;
@@ -106,7 +109,7 @@ pub async fn release(db: &Db, claim: AnswerClaim) -> Result<(), Error> {
 /// Releases the claims of crashed processes.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
     for row in answer_claim::Entity::expired(now).limit(MAX_RELEASED_CLAIMS).all(db.read()).await? {
         release(db, AnswerClaim { id: row.id, user: row.user_id, month: row.month }).await?;
@@ -118,7 +121,7 @@ pub async fn sweep(db: &Db, now: Timestamp) -> Result<(), Error> {
 /// Returns the number of counted answers of this month whose claim has expired, because the process crashed.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn count_expired(db: &Db, user: UserId, now: Timestamp) -> Result<i64, Error> {
     let expired = answer_claim::Entity::expired(now)
         .filter(answer_claim::Column::UserId.eq(user))
@@ -135,6 +138,8 @@ async fn count_answer(
     let tokens = i64::try_from(limits.ai_tokens_per_month).unwrap_or(i64::MAX);
     let counted = month_of(claim)
         .col_expr(usage_month::Column::Times, Expr::col(usage_month::Column::Times).add(1))
+        // The limit is a condition of the update: of simultaneous questions, no two can take the last answer of the
+        // month.
         .filter(usage_month::Column::Times.lt(i64::from(limits.answers_per_month)))
         .filter(usage_month::Column::Tokens.lt(tokens))
         .exec(txn)
@@ -157,6 +162,7 @@ async fn refusal(txn: &impl ConnectionTrait, claim: &AnswerClaim, limits: &Limit
 /// Removes the claim and subtracts it from the count, unless that was done before.
 async fn undo(txn: &impl ConnectionTrait, claim: &AnswerClaim) -> Result<(), Error> {
     lock(txn, claim).await?;
+    // Only the transaction that deletes the row of the claim changes the count: an answer and the clean-up cannot both do it.
     if remove(txn, claim).await? {
         month_of(claim)
             .col_expr(usage_month::Column::Times, Expr::col(usage_month::Column::Times).sub(1))
@@ -175,6 +181,8 @@ async fn remove(txn: &impl ConnectionTrait, claim: &AnswerClaim) -> Result<bool,
     Ok(removed.rows_affected == 1)
 }
 
+/// Locks the row of the month, which every change of a claim does first (lock order). On SQLite, which
+/// has one writer, the query locks nothing.
 async fn lock(txn: &impl ConnectionTrait, claim: &AnswerClaim) -> Result<(), Error> {
     let row = usage_month::Entity::owned_by(claim.user).filter(own_row(claim)).lock_exclusive();
     Ok(row.one(txn).await.map(drop)?)

@@ -22,7 +22,7 @@ pub struct ModelUse {
 /// Adds a use to the month of a user.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn spend(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -31,6 +31,7 @@ pub async fn spend(
     used: ModelUse,
 ) -> Result<(), Error> {
     use usage_month::Column::{BudgetGroup as Group, Month as InMonth, Times, Tokens, UserId as User};
+    // With the name of the table: PostgreSQL rejects a bare column in an upsert as ambiguous.
     let sum = |column: usage_month::Column, more: i64| Expr::col((usage_month::Entity, column)).add(more);
     let add = OnConflict::columns([User, InMonth, Group])
         .value(Times, sum(Times, used.times))
@@ -51,7 +52,7 @@ pub async fn spend(
 /// allowance of 0 is unlimited. Returns whether it paused the AI.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn spend_of_the_day(
     txn: &impl ConnectionTrait,
     now: Timestamp,
@@ -62,6 +63,8 @@ pub async fn spend_of_the_day(
     let add = OnConflict::column(ai_day::Column::Day).value(ai_day::Column::Tokens, sum).to_owned();
     let row = ai_day::Model { day: now.day(), tokens };
     ai_day::Entity::insert(row.into_active_model()).on_conflict(add).exec_without_returning(txn).await?;
+    // Read after the update, whose row lock orders the answers of all nodes: the one that reaches the allowance sees
+    // the sum.
     let used = tokens_of_day(txn, now.day()).await?;
     let is_used_up = allowance > 0 && u64::try_from(used).is_ok_and(|used| used >= allowance);
     if is_used_up {
@@ -73,7 +76,7 @@ pub async fn spend_of_the_day(
 /// Returns the tokens of all users on a UTC day.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn tokens_of_day(db: &impl ConnectionTrait, day: Day) -> Result<i64, Error> {
     let row = ai_day::Entity::find().filter(ai_day::Column::Day.eq(day)).one(db).await?;
     Ok(row.map_or(0, |row| row.tokens))

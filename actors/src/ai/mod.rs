@@ -20,19 +20,21 @@ use crate::service_state::{self, ServiceStateKey};
 /// Whether the AI is paused, as it was last read. Clones share the value.
 #[derive(Clone, Default)]
 pub struct Pause {
+    /// The end of the pause in milliseconds since 1970; 0 if there is none.
     until: Arc<AtomicI64>,
 }
 
 impl Pause {
-    /// Whether the AI is paused at this time.
+    /// Returns whether the AI is paused at this time, according to the last [`Self::refresh`].
     pub fn is_active(&self, now: Timestamp) -> bool {
+        // Relaxed is enough: no other memory depends on this number.
         now.millis() < self.until.load(Ordering::Relaxed)
     }
 
     /// Reads the value from the database.
     ///
     /// # Errors
-    /// The database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn refresh(&self, db: &Db) -> Result<(), Error> {
         let until = paused_until(db.read()).await?;
         self.until.store(until.map_or(0, Timestamp::millis), Ordering::Relaxed);
@@ -43,13 +45,13 @@ impl Pause {
 /// Returns the time until which the AI is paused, or `None` if it was never paused or was resumed. The time may be over.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn paused_until(db: &impl ConnectionTrait) -> Result<Option<Timestamp>, Error> {
     let value = service_state::read(db, ServiceStateKey::AiPausedUntil).await?;
     Ok(value.and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis))
 }
 
-/// Checks that the AI is not paused.
+/// Checks that the AI is not paused, with a read of the database.
 ///
 /// # Errors
 /// [`Error::AiPaused`] with the remaining time when it is; [`Error::Internal`] when the database fails.
@@ -63,7 +65,7 @@ pub async fn check_not_paused(db: &Db, now: Timestamp) -> Result<(), Error> {
 /// Pauses the AI for the rest of the UTC day. Returns the end of the pause.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn pause(db: &Db, now: Timestamp) -> Result<Timestamp, Error> {
     pause_within(db.write(), now).await
 }
@@ -75,10 +77,10 @@ async fn pause_within(db: &impl ConnectionTrait, now: Timestamp) -> Result<Times
     Ok(until)
 }
 
-/// Ends the pause.
+/// Ends the pause, also one that the daily allowance began. Without a pause nothing happens.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn resume(db: &Db) -> Result<(), Error> {
     Ok(service_state::forget(db.write(), ServiceStateKey::AiPausedUntil).await?)
 }

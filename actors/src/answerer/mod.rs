@@ -15,7 +15,7 @@ pub use extractive::Extractive;
 /// A question, and the passages to answer it from.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The words of the user.
+    /// The question in the words of the user, in any language.
     pub text: String,
     /// The passages, best first. The marker `[n]` in an answer refers to the n-th.
     pub passages: Vec<SourcePassage>,
@@ -24,9 +24,9 @@ pub struct Question {
 /// A passage to answer from. It is text of third parties.
 #[derive(Clone, Debug)]
 pub struct SourcePassage {
-    /// The title of the document.
+    /// The title of the document; it may be empty.
     pub title: String,
-    /// The text of the passage.
+    /// The text of the passage, as it is indexed.
     pub text: String,
     /// Cosine similarity of the embeddings of passage and question, if it was computed.
     pub cosine: Option<f32>,
@@ -37,9 +37,9 @@ pub struct SourcePassage {
 pub struct Draft {
     /// The answer with markers; `None` if the passages do not answer the question.
     pub text: Option<String>,
-    /// The name of the model.
+    /// The name of the model, as the endpoint reports it or else as it is configured.
     pub model: String,
-    /// Tokens that the model used.
+    /// Tokens of question, passages and answer that the model used; 0 for [`Extractive`].
     pub tokens: u64,
 }
 
@@ -61,14 +61,14 @@ pub enum AnswerError {
     /// The response is not a complete answer.
     #[error("the answer of the model cannot be used: {0}")]
     InvalidResponse(&'static str),
-    /// The embedded model failed.
+    /// The embedded model failed, or too much work waits for it.
     #[error("the embedded model failed")]
     Embedded(#[source] errors::Error),
 }
 
-/// Answers questions from passages.
+/// What answers questions from passages.
 pub trait Answerer: Send + Sync {
-    /// The name of the model, for answers that are made without asking it.
+    /// Returns the name of the model, for answers that are made without asking it.
     fn model(&self) -> &str;
 
     /// Answers the question. Each implementation has a deadline of less than a minute.

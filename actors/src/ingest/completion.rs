@@ -26,9 +26,11 @@ pub async fn store_text(
     used_source: Option<source::Model>,
     text: ExtractedDocument,
 ) -> Result<(), JobError> {
+    // Split before the transaction begins, which on SQLite blocks every other writer.
     let chunked = ctx.core.workers.run(Lane::Background, move || ChunkedDocument::split(text)).await?;
     let now = ctx.core.clock.now();
     let txn = begin_owned(&ctx.core.db, job.user_id).await?;
+    // The first statement, because it checks the lease: an attempt that has lost it rolls back and stores nothing.
     if !jobs::finish(&txn, job, now).await? {
         return Err(JobError::LeaseLost);
     }
@@ -53,6 +55,8 @@ pub async fn store_text(
         {
             source.delete(&txn).await?;
         }
+        // Checked after the changes, which triggers have counted by now. If the text does not fit, all of them are
+        // rolled back.
         room.must_hold(&txn).await?;
     }
     txn.commit().await?;

@@ -12,20 +12,20 @@ use sea_orm::{ColumnTrait, QueryFilter};
 /// Titles, authors and names of sites are cut to this length.
 pub const MAX_TITLE_CHARS: usize = 300;
 
-/// Refuses to fetch or to read the first text of a document when its owner's library is full. A text that replaces another
-/// may be smaller, so it is judged when it is stored.
+/// Refuses to fetch or to read the first text of a document when its owner's library is full.
 ///
 /// # Errors
 /// [`Error::LibraryFull`] when the library is full; [`Error::NotFound`] when the account does not exist any more;
 /// [`Error::Internal`] when the database fails.
 pub async fn ensure_library_has_room(core: &CoreContext, document: &document::Model) -> Result<(), Error> {
+    // A text that replaces another may be smaller, so it is checked when it is stored.
     if document.version > 0 {
         return Ok(());
     }
     LibraryRoom::of_owner(core.db.read(), core, document.user_id).await?.must_fit(0)
 }
 
-/// Whether documents of this type are transcribed.
+/// Returns whether documents of this type are transcribed.
 pub fn is_recording(content_type: ContentType) -> bool {
     matches!(content_type, ContentType::Audio | ContentType::Video)
 }
@@ -42,14 +42,15 @@ pub async fn set_content_type(
     document::Entity::update_owned(job.user_id)
         .col_expr(document::Column::ContentType, Expr::value(content_type))
         .filter(document::Column::Id.eq(job.subject))
+        // Most documents have their type already, and a row that is not matched is not written.
         .filter(document::Column::ContentType.ne(content_type))
         .exec(core.db.write())
         .await?;
     Ok(())
 }
 
-/// Gives the job's document a title if its title is still its URL. `title_of` receives that URL, and is called only
-/// then.
+/// Gives the job's document a title if its title is still its URL. `title_of` receives
+/// that URL, and is called only then.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

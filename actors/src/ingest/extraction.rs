@@ -15,13 +15,13 @@ pub struct ExtractionContext {
     pub core: CoreContext,
     /// Fetches pages and files from the web.
     pub fetcher: Fetcher,
-    /// Limits background fetches of each host.
+    /// Limits background fetches to one at a time for each host.
     pub host_throttle: HostThrottle<UserId>,
     /// Parses foreign bytes in child processes.
     pub sandbox: Sandbox,
     /// The store of files and the folder for files that are worked on.
     pub uploads: Uploads,
-    /// Transcribes recordings.
+    /// Transcribes recordings, in turns between users; without a model until one is loaded.
     pub speech: SpeechService<UserId>,
     /// Tells the worker that a job may be due.
     pub job_signal: JobSignal,

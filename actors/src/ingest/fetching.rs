@@ -24,7 +24,7 @@ pub fn acquire_host_permit(
     ctx.host_throttle.try_acquire(url, Some(job.user_id)).map(Some).map_err(JobError::HostBusy)
 }
 
-/// Converts the error of a fetch to that of its job.
+/// Converts the error of a fetch to that of its job. The document shows the reason.
 pub fn job_error_of_fetch(error: FetchError) -> JobError {
     if let FetchError::Rejected(rejection) = &error {
         return job_error_of_url(rejection);
@@ -41,8 +41,8 @@ pub fn job_error_of_fetch(error: FetchError) -> JobError {
     }
 }
 
-/// Converts the rejection of a URL to the error of its job. The reason begins with the error code, so that programs recognise
-/// it (contract.md, section 2).
+/// Converts the rejection of a URL to the error of its job. The reason begins with the error code, so
+/// that programs recognise it (contract.md, section 2).
 pub fn job_error_of_url(rejection: &UrlRejection) -> JobError {
     JobError::Permanent(format!("URL_REJECTED: {rejection}"))
 }

@@ -16,9 +16,10 @@ use super::document_row::{MAX_TITLE_CHARS, replace_url_title, set_content_type};
 use super::extraction::ExtractionContext;
 use super::file_type::{self, FileType};
 
+/// The reason that the document of any other file shows.
 const UNSUPPORTED_FILE: &str = "the file is not a PDF, audio or video file";
 
-/// What a file holds.
+/// The content of a file, which decides how its text is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileContent {
     /// A PDF, whose text is extracted.

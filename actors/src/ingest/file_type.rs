@@ -5,14 +5,14 @@ pub const HEAD_BYTES: usize = 4096;
 /// A PDF's signature may follow other bytes within this many (ISO 32000, annex H).
 const PDF_SIGNATURE_BYTES: usize = 1024;
 
-/// The type of a file.
+/// The type of a file, as far as ingest has to tell types apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileType {
-    /// A PDF.
+    /// A PDF, by its signature.
     Pdf,
-    /// Audio.
+    /// A format that holds audio only.
     Audio,
-    /// Video.
+    /// A format that holds video, with or without audio.
     Video,
     /// A container that holds either: its first bytes do not say which.
     AudioOrVideo,
@@ -23,18 +23,18 @@ pub fn detect(head: &[u8]) -> Option<FileType> {
     if is_pdf(head) { Some(FileType::Pdf) } else { detect_at_start(head) }
 }
 
-/// Detects the type by a signature at the very start alone. For bytes that were sent as a page: an article may quote a
-/// signature further on.
+/// Detects the type by a signature at the very start alone. For bytes that were sent as a page: an
+/// article may quote a signature further on.
 pub fn detect_at_start(head: &[u8]) -> Option<FileType> {
     detect_by_signature(head).or_else(|| detect_container(head)).or_else(|| detect_stream(head))
 }
 
-/// Whether bytes that were sent as text are not text: they contain the character NUL. Text in UTF-16 does too, so bytes
-/// with its byte order mark or charset count as text. Old pages have a stray NUL now and then, so what begins as markup
-/// counts as text.
+/// Returns whether bytes that were sent as text are not text: they contain the character NUL.
 pub fn is_binary(head: &[u8], charset: Option<&str>) -> bool {
+    // Text in UTF-16 contains NUL too.
     let is_utf16 = charset.is_some_and(|charset| charset.to_ascii_lowercase().starts_with("utf-16"));
     let has_byte_order_mark = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
+    // Old pages have a stray NUL now and then.
     let is_markup = head.trim_ascii_start().starts_with(b"<");
     !is_utf16 && !has_byte_order_mark && !is_markup && head.iter().take(HEAD_BYTES).any(|byte| *byte == 0)
 }
@@ -43,7 +43,7 @@ fn is_pdf(head: &[u8]) -> bool {
     head.get(..head.len().min(PDF_SIGNATURE_BYTES)).is_some_and(|head| contains(head, b"%PDF-"))
 }
 
-/// Formats with a signature at their start.
+/// Detects formats with a signature at their start.
 fn detect_by_signature(head: &[u8]) -> Option<FileType> {
     const SIGNATURES: &[(&[u8], FileType)] = &[
         (b"%PDF-", FileType::Pdf),
@@ -67,7 +67,7 @@ fn detect_by_signature(head: &[u8]) -> Option<FileType> {
     found.map(|(_, file_type)| *file_type)
 }
 
-/// Container formats, whose signature stands behind a size: RIFF, IFF, Ogg, and the family of MP4.
+/// Detects container formats, whose signature follows a size: RIFF, IFF, Ogg, and the family of MP4.
 fn detect_container(head: &[u8]) -> Option<FileType> {
     let (first, kind) = (head.get(..4)?, head.get(8..12)?);
     match (first, kind) {
@@ -87,7 +87,7 @@ fn detect_container(head: &[u8]) -> Option<FileType> {
     }
 }
 
-/// Formats that consist of frames alone: MPEG audio, AAC, and transport streams.
+/// Detects formats that consist of frames alone: MPEG audio, AAC, and transport streams.
 fn detect_stream(head: &[u8]) -> Option<FileType> {
     match head {
         [0xff, second, third, ..] if second & 0xe0 == 0xe0 => {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn binary_bytes_are_told_from_text() {
+    fn binary_bytes_are_distinguished_from_text() {
         for bytes in [
             &b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"[..],
             b"PK\x03\x04\x14\x00\x00\x00",

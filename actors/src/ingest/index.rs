@@ -28,12 +28,13 @@ const MAX_PRIORITY_PASSAGES: i32 = 256;
 /// version until the last of the new ones is in the index.
 ///
 /// # Errors
-/// [`JobError`], as every job.
+/// [`JobError::LeaseLost`] when another worker has the job; [`JobError::Internal`] when the database, the model or the index fails.
 pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
     let own = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id));
     let document = own.one(ctx.core.db.read()).await?;
     let Some(document) = document.filter(|document| document.hidden_at.is_none()) else {
+        // Hidden or deleted since the job was enqueued. Passages of an earlier attempt may be in the index.
         index_removal::record_removal(&ctx.core, job.user_id, [id]).await?;
         ctx.retrieval.forget(job.user_id, id).await?;
         jobs::finish(ctx.core.db.write(), job, ctx.core.clock.now()).await?;
@@ -44,6 +45,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
         .filter(chunk::Column::Version.eq(document.version))
         .filter(chunk::Column::Ordinal.gte(job.progress))
         .order_by_asc(chunk::Column::Ordinal)
+        // One more than a turn, to learn without a count whether it is the last.
         .limit(TURN_PASSAGES + 1)
         .all(ctx.core.db.read())
         .await?;
@@ -64,6 +66,8 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
     let spent = vectors.as_ref().map(model_use);
     let points = build_points(&ctx.core, &document, labels, rows, vectors).await?;
     let version = i64::from(document.version);
+    // Before the row says that the passages are there: a crash in between repeats the turn, and points with the same
+    // ids replace each other.
     ctx.retrieval.put(Put { user: job.user_id, document: id, version, points, last: !has_more }).await?;
     if let Some(spent) = spent {
         // Charge the tokens even if the job fails later: the model has used them.
@@ -88,7 +92,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
 struct IndexedPassages {
     /// The model that made the vectors; none if there are no vectors.
     model: Option<String>,
-    /// The number of passages.
+    /// The number of passages of the document that are in the index.
     count: i32,
     /// Whether the index has lost vectors of the document that are not restored yet.
     is_awaiting_vectors: bool,
@@ -135,10 +139,12 @@ async fn finish(
         .col_expr(document::Column::Status, Expr::value(DocumentStatus::Ready))
         .col_expr(document::Column::Error, Expr::value(None::<String>))
         .filter(document::Column::Id.eq(document.id))
+        // Not if a newer text was stored meanwhile, of which the index has nothing yet.
         .filter(document::Column::Version.eq(document.version))
         .exec(&txn)
         .await?;
     let is_deleted = updated.rows_affected == 0 && is_deleted(&txn, job.user_id, document.id).await?;
+    // The rows of the former version are kept until here, because search results of its passages are read from them.
     chunk::Entity::delete_owned(job.user_id)
         .filter(chunk::Column::DocumentId.eq(document.id))
         .filter(chunk::Column::Version.lt(document.version))
@@ -150,7 +156,7 @@ async fn finish(
     }
     txn.commit().await?;
     if is_deleted {
-        // Its feed was unfollowed meanwhile, and this attempt put passages in after they were removed.
+        // The feed was unfollowed meanwhile, and this attempt added passages after those of the document were removed.
         ctx.retrieval.forget(job.user_id, document.id).await?;
     }
     Ok(())
@@ -222,7 +228,7 @@ async fn load_labels(core: &CoreContext, document: &document::Model) -> Result<L
 /// Runs a job of kind [`JobKind::UpdateLabels`]: changes the labels of a document's passages.
 ///
 /// # Errors
-/// [`JobError`], as every job.
+/// [`JobError::Internal`] when the database or the index fails.
 pub async fn update_labels(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
     if let Some(document) = document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await? {
@@ -238,8 +244,8 @@ pub async fn update_labels(ctx: &IndexingContext, job: &job::Model) -> Result<()
     Ok(())
 }
 
-/// Stops expecting a document in the index whose job was given up: its row says why, and search does not stay degraded for
-/// it.
+/// Stops expecting a document in the index whose job was given up: its row says why, and
+/// search does not stay degraded for it.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.

@@ -11,11 +11,11 @@ use sea_orm::{ColumnTrait, QueryFilter};
 
 use super::indexing::IndexingContext;
 
-/// Runs a job of kind [`JobKind::RemoveFromIndex`](jobs::JobKind::RemoveFromIndex). A document that was restored meanwhile
-/// stays.
+/// Runs a job of kind [`JobKind::RemoveFromIndex`](jobs::JobKind::RemoveFromIndex).
+/// A document that was restored meanwhile stays.
 ///
 /// # Errors
-/// [`JobError`], as every job.
+/// [`JobError::Internal`] when the database or the index fails.
 pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
     if document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await?.is_none() {

@@ -22,7 +22,7 @@ const PAGE_SEPARATOR: &str = "\n\n";
 /// beginning of too many others.
 const MIN_PREFIX_BYTES: usize = 8;
 const ONE_DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Lines of a page on which a title is looked for.
+/// Lines of a page on which a title is looked for. It bounds the work for thousands of headings on one long page.
 const MAX_PAGE_LINES: usize = 1_000;
 
 /// Extracts the text of a PDF in the sandbox, page after page, with the metadata of the file.
@@ -81,6 +81,7 @@ fn missing_reason(metadata: &PdfMetadata, pages: usize) -> Option<String> {
 fn locate_headings(entries: Vec<OutlineEntry>, text: &str, pages: &[PageSpan]) -> Vec<Heading> {
     let pages_with_entries: HashSet<u32> = entries.iter().filter_map(|entry| entry.page).collect();
     let mut lines: HashMap<u32, Vec<PageLine>> = HashMap::new();
+    // Each page is cut from the rest: finding it from the start of the text would be quadratic for a long book.
     let mut rest = text;
     for (span, number) in pages.iter().zip(1u32..) {
         let (page, following) = split_at_char(rest, span.end - span.start);
@@ -152,6 +153,7 @@ fn join_pages<'a>(pages: impl Iterator<Item = &'a str>) -> (String, Vec<PageSpan
         joined.push_str(&page);
         if !page.is_empty() && pages.peek().is_some() {
             joined.push_str(PAGE_SEPARATOR);
+            // The separator is ASCII, so its bytes are its characters.
             chars += PAGE_SEPARATOR.len();
         }
         spans.push(PageSpan { start, end: chars });

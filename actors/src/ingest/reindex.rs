@@ -13,6 +13,7 @@ use library::owned_transaction::begin_owned;
 use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
+/// Documents whose jobs are enqueued at a time, with one transaction for each of their users.
 const BATCH_DOCUMENTS: u64 = 500;
 
 /// Enqueues every document that has a text. Returns the number of documents.
@@ -50,6 +51,7 @@ async fn enqueue_matching(db: &Db, condition: Condition, now: Timestamp) -> Resu
         for document in &batch {
             by_user.entry(document.user_id).or_default().push(document.id.0);
         }
+        // In short transactions: one for all users would keep their requests waiting for it.
         for (user, documents) in by_user {
             let txn = begin_owned(db, user).await?;
             jobs::enqueue_all(&txn, user, JobKind::Index, documents, Priority::Backlog, now).await?;

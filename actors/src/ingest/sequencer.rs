@@ -22,7 +22,7 @@ use super::{completion, media, pdf};
 /// what its URL leads to.
 ///
 /// # Errors
-/// [`JobError`], as every job.
+/// [`JobError::LeaseLost`], or the [`JobError`] of the stage that failed.
 pub async fn run_page(ctx: &ExtractionContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
     let own = document::Entity::of(job.user_id).filter(document::Column::Id.eq(id));
@@ -68,7 +68,7 @@ async fn fetch_text(
 /// Runs a job of kind [`JobKind::ProcessFile`]: reads the stored file of an upload.
 ///
 /// # Errors
-/// [`JobError`], as every job.
+/// [`JobError::LeaseLost`], or the [`JobError`] of the stage that failed.
 pub async fn run_file(ctx: &ExtractionContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
     let Some(document) = document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await? else {
@@ -93,7 +93,7 @@ pub async fn run_file(ctx: &ExtractionContext, job: &job::Model) -> Result<(), J
 /// URL or the one of its feed entry.
 ///
 /// # Errors
-/// [`JobError`], as every job.
+/// [`JobError::LeaseLost`], or the [`JobError`] of the stage that failed.
 pub async fn run_transcription(ctx: &ExtractionContext, job: &job::Model) -> Result<(), JobError> {
     let id = DocumentId(job.subject);
     let Some(document) = document::Entity::one_of(job.user_id, id).one(ctx.core.db.read()).await? else {
@@ -117,8 +117,8 @@ pub async fn run_transcription(ctx: &ExtractionContext, job: &job::Model) -> Res
     }
 }
 
-/// Puts the job back behind the recordings that it yields to. A job that has ended, because its document was deleted, stays
-/// as it is.
+/// Puts the job back behind the recordings that it yields to. A job that has ended, because its
+/// document was deleted, stays as it is.
 async fn yield_recording(ctx: &ExtractionContext, job: &job::Model) -> Result<(), JobError> {
     jobs::yield_job(ctx.core.db.write(), job, 0, Priority::of(job), ctx.core.clock.now()).await?;
     ctx.job_signal.notify();

@@ -20,7 +20,7 @@ use sea_orm::{ColumnTrait, QueryFilter};
 use super::rows;
 use crate::write_behind::Flush;
 
-/// The actor of notices.
+/// The actor of notices, which holds no state between messages.
 pub struct NoticeActor {
     db: Db,
     clock: Arc<dyn Clock>,
@@ -40,15 +40,15 @@ impl Actor for NoticeActor {
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "Result<(), Error>")]
 pub struct FirstUse {
-    /// The key.
+    /// The key that was used.
     pub key: KeyId,
     /// The owner of the key, who gets the notice.
     pub user: UserId,
-    /// The name of the key.
+    /// The name of the key, which the title of the notice contains.
     pub name: String,
-    /// The client, as it names itself.
+    /// The client, as it names itself in its requests; `None` if it does not.
     pub client: Option<String>,
-    /// The time of the use.
+    /// The time of the use, which becomes the key's time of first use.
     pub at: Timestamp,
 }
 
@@ -64,6 +64,7 @@ impl Handler<FirstUse> for NoticeActor {
 
 async fn write_first_use(db: Db, first: FirstUse, now: Timestamp) -> Result<(), Error> {
     let txn = db.begin().await?;
+    // A conditional update: of several uses, also on several nodes, only the one that sets the mark writes the notice.
     let marked = api_key::Entity::update_owned(first.user)
         .col_expr(api_key::Column::FirstUsedAt, Expr::value(first.at))
         .filter(api_key::Column::Id.eq(first.key))

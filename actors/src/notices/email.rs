@@ -22,6 +22,8 @@ pub(crate) async fn run(
     mailer: Option<&Mailer>,
     job: &job::Model,
 ) -> Result<(), JobError> {
+    // The server may have accepted an e-mail whose job did not end because of a crash; it is sent once more then. Both have the
+    // id of the notice, so a mail program can recognise the duplicate.
     let id = NoticeId(job.subject);
     let notice = notice::Entity::one_of(job.user_id, id).one(core.db.read()).await?;
     let owner = user::Entity::find_by_id(job.user_id).one(core.db.read()).await?;
@@ -53,6 +55,7 @@ fn on_one_line(text: &str) -> String {
 
 fn job_error(error: SendError) -> JobError {
     match error {
+        // Not the fault of the e-mail: `Busy` waits without using up an attempt.
         SendError::Busy => JobError::Internal(Error::Busy(BUSY_RETRY)),
         SendError::Transient(_) => JobError::Transient { reason: error.to_string(), after: None },
         SendError::Permanent(_) => JobError::Permanent(error.to_string()),

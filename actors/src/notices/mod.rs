@@ -20,14 +20,14 @@ use actor::NoticeActor;
 pub use actor::FirstUse;
 pub(crate) use rows::app_connected;
 
-/// The handle of the notices.
+/// The handle of the notices. Clones are cheap.
 #[derive(Clone)]
 pub struct Notices {
     port: Port<NoticeActor>,
 }
 
 impl Notices {
-    /// Starts the actor.
+    /// Starts the actor on this arbiter; its supervisor restarts it after a crash.
     pub fn start(on: &ArbiterHandle, db: Db, clock: Arc<dyn Clock>) -> Self {
         let config = SupervisorConfig { name: "notices", permits: 256, timeout: Duration::from_secs(8) };
         Self { port: supervise(on, config, move || NoticeActor::new(db.clone(), clock.clone())) }
@@ -48,7 +48,7 @@ impl Notices {
         }
     }
 
-    /// The port of the actor, for health and for draining.
+    /// Returns the port of the actor, for health and for draining.
     pub fn port(&self) -> &Port<NoticeActor> {
         &self.port
     }

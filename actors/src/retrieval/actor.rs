@@ -20,7 +20,7 @@ use super::failure_log::RequestKey;
 /// Interval of reads whether the AI is paused.
 const PAUSE_INTERVAL: Duration = Duration::from_millis(400);
 
-/// The actor of retrieval.
+/// The actor of retrieval. All of its state is in the engine, which it shares with reads.
 pub struct RetrievalActor {
     db: Db,
     engine: Arc<Engine>,
@@ -57,9 +57,9 @@ impl Actor for RetrievalActor {
 pub struct Put {
     /// The owner of the document.
     pub user: UserId,
-    /// The document.
+    /// The document that the passages are of.
     pub document: DocumentId,
-    /// The version of its text.
+    /// The version of the document's text that the passages were cut from.
     pub version: i64,
     /// All of its passages, or the next of many.
     pub points: Vec<Point>,
@@ -76,18 +76,18 @@ pub struct Put {
 pub enum Change {
     /// Adds passages; the last ones of a version replace those of other versions.
     Put(Put),
-    /// Removes a document.
+    /// Removes all passages of a document of this user.
     Forget(UserId, DocumentId),
-    /// Changes the labels of a document.
+    /// Changes the labels of all passages of a document of this user.
     Relabel(UserId, DocumentId, Labels),
-    /// Removes all documents of a user.
+    /// Removes all passages of a user.
     ForgetUser(UserId),
     /// Removes passages that are in no row of the database.
     Remove(Vec<Uuid>),
 }
 
 impl Change {
-    /// The key of a change that is a job's; none for the removal of what has no row.
+    /// Returns the key of a change that a job makes; `None` for the removal of passages without a row, which no job repeats.
     fn key(&self) -> Option<RequestKey> {
         match self {
             Change::Put(put) => {
@@ -113,6 +113,7 @@ impl Handler<Change> for RetrievalActor {
                     Change::Put(put) => {
                         let tenant = Tenant::of(put.user.0);
                         index.upsert(&tenant, put.points)?;
+                        // Only after the last passages of the new version, so that search finds the former one until then.
                         if put.last {
                             index.delete_document(&tenant, put.document.0, Some(put.version))?;
                         }
@@ -132,7 +133,7 @@ impl Handler<Change> for RetrievalActor {
     }
 }
 
-/// Packs the index.
+/// Packs the index; the answer says whether there was something to pack.
 #[derive(Message)]
 #[rtype(result = "Result<bool, Error>")]
 pub struct Maintain;

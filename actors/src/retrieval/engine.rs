@@ -20,7 +20,7 @@ use super::failure_log::{FailureLog, RequestKey};
 use super::{Completeness, RankedHits, SearchHit, SearchQuery};
 use crate::ai::Pause;
 
-/// Maximum duration of a search.
+/// Maximum duration of a search, the wait for a worker thread included.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// An index that does not answer a probe within this time is unhealthy.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -28,8 +28,8 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 const REOPEN_RETRY_AFTER: Duration = Duration::from_secs(2);
 /// Delay after which a read that met a reloading index may be retried.
 const RELOAD_RETRY_AFTER: Duration = Duration::from_secs(2);
-/// How long a request that failed as only damage fails it counts. Damage does not heal, and the user whose passages it is in may search
-/// a few times a day; so requests that succeed in between do not matter.
+/// How long a request counts that failed in a way that only damage of the index explains. Damage does not heal, and the user whose
+/// passages it is in may search a few times a day. So requests that succeed in between do not reset the count.
 const FAILURE_WINDOW: Duration = Duration::from_secs(24 * 3600);
 /// Passages that the lexical and the semantic search each return.
 const SEARCH_DEPTH: usize = 100;
@@ -39,7 +39,7 @@ const MAX_SEARCH_DEPTH: usize = 1600;
 /// Embeddings, and the model that computed them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
-    /// The model.
+    /// The name of the model, which names its vectors in the index.
     pub model: String,
     /// One vector for each text, in order.
     pub vectors: Vec<Vec<f32>>,
@@ -50,7 +50,7 @@ pub struct Vectors {
 /// What a probe finds of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexProbe {
-    /// It answers.
+    /// The index is loaded and answers.
     Loaded {
         /// The estimated number of passages of all users.
         passages: usize,
@@ -59,16 +59,15 @@ pub enum IndexProbe {
     Reloading,
     /// It could not be reloaded after a failed write: it fails every request.
     Unloaded(EngineFault),
-    /// There is none.
+    /// There is no index, because its disk has no space for one.
     Missing,
 }
 
-/// The index, the embedding model, and the worker threads for both.
 pub struct Engine {
     /// The index; `None` while its disk has no space for one.
     index: RwLock<Option<Arc<dyn PassageIndex>>>,
     completeness: RwLock<Completeness>,
-    /// Requests that the open index failed as only damage fails them.
+    /// Requests that failed in a way that only damage of the open index explains.
     failures: FailureLog,
     /// Changes of the index since the start.
     changes: AtomicU64,
@@ -106,7 +105,7 @@ impl Engine {
         self.current_index().ok_or_else(|| StorageFailure::NoIndex.into())
     }
 
-    /// Whether there is an index.
+    /// Returns whether there is an index.
     pub fn has_index(&self) -> bool {
         self.current_index().is_some()
     }
@@ -117,14 +116,14 @@ impl Engine {
         self.failures.reset_count();
     }
 
-    /// Replaces an index that counted as damaged by a new one. A request that failed on the old one and fails again is to blame
-    /// itself.
+    /// Replaces an index that counted as damaged by a new one. A request that failed on the old one and fails on the
+    /// new one too is itself the cause.
     pub fn replace_damaged_index(&self, index: Arc<dyn PassageIndex>) {
         *self.index.write().unwrap_or_else(PoisonError::into_inner) = Some(index);
         self.failures.begin_generation();
     }
 
-    /// Whether the index contains everything that it should.
+    /// Returns whether the index contains everything that it should.
     pub fn completeness(&self) -> Completeness {
         *self.completeness.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -134,23 +133,23 @@ impl Engine {
         *self.completeness.write().unwrap_or_else(PoisonError::into_inner) = completeness;
     }
 
-    /// Number of requests of the last day that the index failed as only damage fails them, without those that failed on a replaced
-    /// index too.
+    /// Returns the number of requests of the last day that failed in a way that only damage explains, without those
+    /// that failed on a replaced index too.
     pub fn damage_failures(&self) -> u32 {
         self.failures.count_within(FAILURE_WINDOW, self.clock.elapsed())
     }
 
-    /// Whether the index ever failed a request that counts in [`Self::damage_failures`].
+    /// Returns whether a request ever failed that counts in [`Self::damage_failures`].
     pub fn has_damage_failures(&self) -> bool {
         !self.failures.is_empty()
     }
 
-    /// Number of changes of the index since the start.
+    /// Returns the number of changes of the index since the start.
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)
     }
 
-    /// Whether the files of the index are still at their paths.
+    /// Returns whether the files of the index are still at their paths.
     pub fn is_in_place(&self) -> bool {
         self.current_index().is_some_and(|index| index.is_in_place())
     }
@@ -170,7 +169,7 @@ impl Engine {
 
     /// Returns those of these passages that the index does not contain. This is background work.
     pub async fn missing(&self, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
-        // Not in the lane of embeddings, which take seconds each: until a comparison ends, every search is lexical.
+        // Not in the lane of embeddings, which take seconds each: every search is lexical until a comparison ends.
         self.read(Lane::Background, move |index| index.find_missing(&passages)).await
     }
 
@@ -191,12 +190,12 @@ impl Engine {
         done.map_err(read_error)
     }
 
-    /// The embedding model, if it is available.
+    /// Returns the embedding model, or `None` until it is loaded.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.embedder.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sets the embedding model.
+    /// Sets the embedding model: searches that begin from now on use it.
     pub fn set_embedder(&self, embedder: Arc<dyn Embedder>) {
         *self.embedder.write().unwrap_or_else(PoisonError::into_inner) = Some(embedder);
     }
@@ -251,25 +250,27 @@ impl Engine {
         });
         let done = done.await.map_err(Error::from);
         if !matches!(done, Ok(Ok(()))) && !index.is_in_place() {
-            // Not the fault of the job: it is retried once there is an index to write to.
+            // The folder was removed or replaced under the open index. That is not the fault of the job, which is retried once
+            // there is an index to write to.
             return Err(Error::Busy(REOPEN_RETRY_AFTER));
         }
+        // Also for a change that failed: it may have taken effect in part.
         self.changes.fetch_add(1, Ordering::Relaxed);
         let done = done?;
         self.note_outcome(&index, request, &done);
         done.map_err(|error| self.change_error(request, error))
     }
 
-    /// Makes all changes durable.
+    /// Makes all changes durable, also those that other requests have made.
     pub async fn commit(&self) -> Result<(), Error> {
         let index = self.index()?;
         self.workers.run(Lane::Background, move || index.commit()).await?.map_err(write_error)
     }
 
-    /// Packs the index.
+    /// Packs the index. Returns whether there was something to pack.
     pub async fn maintain(&self) -> Result<bool, Error> {
-        // A failure does not count as damage: the engine also gives packing up for other reasons, without a code of the system,
-        // and this runs twice a minute. Searches and changes tell of damage.
+        // A failure does not count as damage. The engine also gives packing up for other reasons, without an error code of the
+        // system, and this runs twice a minute. Damage shows in searches and changes too.
         let index = self.index()?;
         self.workers.run(Lane::Long, move || index.maintain()).await?.map_err(write_error)
     }
@@ -283,8 +284,8 @@ impl Engine {
         }
     }
 
-    /// Determines whether the index answers, by an estimate of the number of passages of all users. It uses no lane, so that a busy
-    /// service still answers.
+    /// Determines whether the index answers, by an estimate of the number of passages of all users. It uses no lane,
+    /// so that a busy service still answers.
     pub async fn probe(&self) -> Result<IndexProbe, Error> {
         let Some(index) = self.current_index() else { return Ok(IndexProbe::Missing) };
         let shared = index.clone();
@@ -300,8 +301,7 @@ impl Engine {
         }
     }
 
-    /// Counts a request that the index failed as only damage fails it. A request that succeeds does not reset the count: one damaged
-    /// segment fails the searches of some users permanently, and answers all others.
+    /// Counts a request that failed in a way that only damage of the index explains.
     fn note_outcome<T>(
         &self,
         index: &Arc<dyn PassageIndex>,
@@ -313,13 +313,15 @@ impl Engine {
             return;
         }
         match done {
+            // A success does not reset the count: one damaged segment fails the searches of some users permanently, and answers all
+            // others.
             Ok(_) => {
                 if let Some(request) = request {
                     self.failures.record_success(request);
                 }
             }
             Err(error) if error.is_damage() => {
-                // An index that is not loaded fails every request: the one that met it is not to blame.
+                // An index that is not loaded fails every request, so this one is not the cause.
                 let request = request.filter(|_| !matches!(error, IndexError::Unloaded(_)));
                 self.failures.record_failure(request, self.clock.elapsed());
             }
@@ -327,12 +329,12 @@ impl Engine {
         }
     }
 
-    /// The error of a change. One that met damage waits until the index is replaced, and is internal if it meets damage again then: its
-    /// job uses up its attempts. That includes an index that is not loaded, because the engine repeats the change from its log when it
-    /// loads the index.
+    /// Returns the error of a change. A change that meets damage waits until the index is replaced. If it meets damage again then, its
+    /// error is internal, and its job uses up its attempts.
     fn change_error(&self, request: Option<RequestKey>, error: IndexError) -> Error {
-        let is_to_blame = |request| self.failures.has_failed_again(request);
-        if error.is_damage() && request.is_some_and(is_to_blame) {
+        // An index that is not loaded counts as damage here: the engine repeats the change from its log when it loads the index.
+        let is_cause = |request| self.failures.has_failed_again(request);
+        if error.is_damage() && request.is_some_and(is_cause) {
             Error::internal(error)
         } else {
             write_error(error)
@@ -353,7 +355,7 @@ fn read_error(error: IndexError) -> Error {
     }
 }
 
-/// The error of a write. Those that are not the fault of the job make it wait without using up an attempt.
+/// Converts the error of a write. One that is not the fault of the job makes it wait without using up an attempt.
 fn write_error(error: IndexError) -> Error {
     if matches!(error, IndexError::Full) {
         return Error::StorageFull;
@@ -386,6 +388,7 @@ fn search(
     loop {
         let hits = guarded(|| index.search(&tenant, &index_query))?;
         let fused = fusion::fuse(&hits, weight, query.limit);
+        // A few long documents may take all ranks of a search; the results hold only some passages of each document.
         if index_query.depth < MAX_SEARCH_DEPTH
             && fusion::needs_deeper_search(&hits, index_query.depth, fused.len(), query.limit)
         {
@@ -402,8 +405,9 @@ fn search(
     }
 }
 
-/// Turns a panic of the engine, which some damage causes, into an error.
+/// Converts a panic of the engine to an error.
 fn guarded<T>(read: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
+    // Some damage of its files makes the engine panic. As an error it counts as damage, and the index is repaired.
     catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(IndexError::Panicked))
 }
 
@@ -543,7 +547,7 @@ mod tests {
             self.engine.replace_damaged_index(Arc::new(open_index(&self.folder.path().join("second"))));
         }
 
-        /// The error of a change of a document which the index fails so.
+        /// Returns the error of a change of a document that fails in this way.
         async fn fail_change(&self, document: u128, failure: fn() -> IndexError) -> Error {
             let request = RequestKey::Put(DocumentId(Uuid::from_u128(document)), 1, None);
             self.engine.change(Some(request), move |_| Err(failure())).await.unwrap_err()
@@ -555,7 +559,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn document_that_fails_on_two_indexes_is_to_blame_itself() {
+    async fn document_that_fails_on_two_indexes_uses_up_attempts() {
         let damaged = DamagedEngine::new();
         for _ in 0..3 {
             assert!(is_blocked(&damaged.fail_change(1, || IndexError::Panicked).await));
@@ -581,7 +585,7 @@ mod tests {
         let damaged = DamagedEngine::new();
         let unloaded = || IndexError::Unloaded(EngineFault::Damage);
         damaged.fail_change(1, || IndexError::Panicked).await;
-        // It meets what the other one did.
+        // The index is unloaded because of the other document.
         assert!(matches!(damaged.fail_change(2, unloaded).await, Error::Busy(_)));
 
         damaged.replace_index();

@@ -1,7 +1,7 @@
-//! The requests that the index failed as only damage of it fails them.
+//! The requests that failed in a way that only damage of the index explains.
 //!
-//! A request may be to blame itself: one that the engine always fails, whatever the index holds. So a request that failed on an index
-//! that was replaced, and fails on the next one too, does not count as damage of that one.
+//! The cause may also be the request, if the engine fails it whatever the index holds. So a request that failed on an index that was
+//! replaced, and fails on the next one too, does not count as damage of the next one.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -34,6 +34,7 @@ pub enum RequestKey {
 impl RequestKey {
     /// Returns the key of a search for these words.
     pub fn of_search(user: UserId, words: &str) -> Self {
+        // Only a hash is remembered: a query is private, and need not outlive its search.
         let mut hasher = DefaultHasher::new();
         (user, words).hash(&mut hasher);
         Self::Search(hasher.finish())
@@ -46,7 +47,7 @@ pub struct FailureLog(Mutex<Failures>);
 
 #[derive(Debug, Default)]
 struct Failures {
-    /// When the index failed, as [`Clock::elapsed`](library::clock::Clock::elapsed) told it.
+    /// The times of the failures, as [`Clock::elapsed`](library::clock::Clock::elapsed) returned them.
     times: VecDeque<Duration>,
     /// Requests that failed since an index was last replaced because of damage, oldest first.
     recent: VecDeque<RequestKey>,
@@ -59,6 +60,7 @@ impl FailureLog {
     pub fn record_failure(&self, request: Option<RequestKey>, now: Duration) {
         let mut failures = self.failures();
         if let Some(request) = request {
+            // Remembered even if it does not count: it decides whether the request has failed again.
             push_request(&mut failures.recent, request);
             if failures.earlier.contains(&request) {
                 return;
@@ -70,24 +72,24 @@ impl FailureLog {
         failures.times.push_back(now);
     }
 
-    /// Records that the open index answered a request: if it failed before, the replaced index was to blame.
+    /// Records that the open index answered a request: if it failed before, the replaced index was the cause.
     pub fn record_success(&self, request: RequestKey) {
         self.failures().earlier.retain(|failed| *failed != request);
     }
 
-    /// Whether a request failed on an index that was replaced because of damage, and on one that followed it.
+    /// Returns whether a request failed on an index that was replaced because of damage, and on one that followed it.
     pub fn has_failed_again(&self, request: RequestKey) -> bool {
         let failures = self.failures();
         failures.earlier.contains(&request) && failures.recent.contains(&request)
     }
 
-    /// Counts the failures of the last time, at most [`MAX_FAILURES`].
+    /// Counts the failures within this time before `now`, at most [`MAX_FAILURES`].
     pub fn count_within(&self, window: Duration, now: Duration) -> u32 {
         let recent = self.failures().times.iter().filter(|at| now.saturating_sub(**at) < window).count();
         u32::try_from(recent).unwrap_or(u32::MAX)
     }
 
-    /// Whether no failure was counted.
+    /// Returns whether no failure was counted since the index was opened.
     pub fn is_empty(&self) -> bool {
         self.failures().times.is_empty()
     }
@@ -102,6 +104,7 @@ impl FailureLog {
         let mut failures = self.failures();
         let Failures { times, recent, earlier } = &mut *failures;
         times.clear();
+        // Requests that failed on the old index, and fail on the new one too, are themselves the cause.
         recent.drain(..).for_each(|request| push_request(earlier, request));
     }
 
@@ -110,7 +113,7 @@ impl FailureLog {
     }
 }
 
-/// Adds a request as the newest, and removes the oldest if there are too many.
+/// Adds a request as the newest. The oldest is removed if there are too many.
 fn push_request(requests: &mut VecDeque<RequestKey>, request: RequestKey) {
     requests.retain(|known| *known != request);
     if requests.len() == MAX_REMEMBERED_REQUESTS {
@@ -200,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn index_replaced_without_damage_blames_no_request() {
+    fn request_counts_again_after_a_replacement_without_damage() {
         let log = FailureLog::default();
         log.record_failure(Some(search("heron")), Duration::ZERO);
         log.reset_count();

@@ -40,21 +40,21 @@ const MAX_SEARCHES: usize = 16;
 /// Maximum time that a search waits for a permit.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// A search for passages.
+/// A search for passages in the library of one user.
 #[derive(Clone, Debug)]
 pub struct SearchQuery {
-    /// The words of the user.
+    /// The query in the words of the user, in any language.
     pub query: String,
-    /// The part of the library to search.
+    /// The part of the library to search: a source, a feed, a collection or some documents; the default is all of it.
     pub within: Filter,
-    /// Maximum number of passages.
+    /// Maximum number of passages to return.
     pub limit: usize,
 }
 
-/// A passage that matches a query.
+/// A passage that matches a query, by its ids.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchHit {
-    /// The passage.
+    /// The id of the passage, which may have been removed from the database meanwhile.
     pub chunk: ChunkId,
     /// The document of the passage.
     pub document: DocumentId,
@@ -64,16 +64,16 @@ pub struct SearchHit {
     pub cosine: Option<f32>,
 }
 
-/// The hits of a search, best first.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RankedHits {
-    /// The hits, with falling scores.
+    /// The hits, best first, at most [`SearchQuery::limit`].
     pub hits: Vec<SearchHit>,
     /// Whether the search was only lexical: the AI is paused, no model is available, or the index has lost passages of the user.
     pub lexical_only: bool,
 }
 
-/// The handle of the index.
+/// The handle of the passage index. Clones are cheap.
 #[derive(Clone)]
 pub struct Retrieval {
     db: Db,
@@ -104,9 +104,10 @@ impl Retrieval {
     ///
     /// # Errors
     /// [`Error::Busy`] when the search has waited for five seconds, when too many wait already, or while the index is reloaded
-    /// after a failed write; [`Error::StorageFailed`] when the index cannot be read, or there is none; [`Error::Internal`] when it
-    /// fails otherwise.
+    /// after a failed write; [`Error::StorageFailed`] when the index cannot be read, or there
+    /// is none; [`Error::Internal`] when it fails otherwise.
     pub async fn search(&self, user: UserId, search: SearchQuery) -> Result<RankedHits, Error> {
+        // A permit before anything else, in turns between users: searches of one account do not delay those of others.
         let _permit = self.searches.acquire(user).await?;
         let is_incomplete = match self.engine.completeness() {
             Completeness::Complete => false,
@@ -119,6 +120,7 @@ impl Retrieval {
 
     /// Returns whether the index has lost documents of this user that are not restored yet.
     async fn has_lost_passages(&self, user: UserId) -> Result<bool, Error> {
+        // One row is enough, and an index serves it: counting would read all lost documents at each search of a rebuild.
         let lost = document::Entity::lost_by_index().filter(document::Column::UserId.eq(user));
         let first = lost.select_only().column(document::Column::Id).into_tuple::<DocumentId>();
         Ok(first.one(self.db.read()).await?.is_some())
@@ -128,15 +130,15 @@ impl Retrieval {
     /// is durable when it returns.
     ///
     /// # Errors
-    /// As [`Self::remove`].
+    /// The same errors as [`Self::remove`].
     pub async fn put(&self, put: Put) -> Result<(), Error> {
         self.port.ask(Change::Put(put)).await?
     }
 
-    /// Removes a document.
+    /// Removes all passages of a document. Without any nothing happens.
     ///
     /// # Errors
-    /// As [`Self::remove`].
+    /// The same errors as [`Self::remove`].
     pub async fn forget(&self, user: UserId, document: DocumentId) -> Result<(), Error> {
         self.port.ask(Change::Forget(user, document)).await?
     }
@@ -144,15 +146,15 @@ impl Retrieval {
     /// Changes the labels of the passages of a document.
     ///
     /// # Errors
-    /// As [`Self::remove`].
+    /// The same errors as [`Self::remove`].
     pub async fn relabel(&self, user: UserId, document: DocumentId, labels: Labels) -> Result<(), Error> {
         self.port.ask(Change::Relabel(user, document, labels)).await?
     }
 
-    /// Removes all documents of a user.
+    /// Removes all passages of a user. Without any nothing happens.
     ///
     /// # Errors
-    /// As [`Self::remove`].
+    /// The same errors as [`Self::remove`].
     pub async fn forget_user(&self, user: UserId) -> Result<(), Error> {
         self.port.ask(Change::ForgetUser(user)).await?
     }
@@ -160,7 +162,7 @@ impl Retrieval {
     /// Packs the index if there is something to pack. Returns whether there was.
     ///
     /// # Errors
-    /// As [`Self::remove`].
+    /// The same errors as [`Self::remove`].
     pub async fn maintain(&self) -> Result<bool, Error> {
         self.port.ask(Maintain).await?
     }
@@ -173,7 +175,7 @@ impl Retrieval {
         self.engine.embed(texts).await
     }
 
-    /// The embedding model, if it is available.
+    /// Returns the embedding model, or `None` until it is loaded.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.engine.embedder()
     }
@@ -181,17 +183,17 @@ impl Retrieval {
     /// Reads whether the AI is paused, for all following searches.
     ///
     /// # Errors
-    /// The database fails.
+    /// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
     pub async fn refresh_pause(&self, db: &Db) -> Result<(), Error> {
         self.engine.pause.refresh(db).await
     }
 
-    /// The name of the embedding model, if it is available.
+    /// Returns the name of the embedding model, or `None` until it is loaded.
     pub fn model(&self) -> Option<String> {
         self.engine.embedder().map(|embedder| embedder.model().to_owned())
     }
 
-    /// Sets the embedding model.
+    /// Sets the embedding model: from then on searches are semantic too.
     pub fn set_model(&self, embedder: Arc<dyn Embedder>) {
         self.engine.set_embedder(embedder);
     }
@@ -199,8 +201,8 @@ impl Retrieval {
     /// Estimates the number of passages of all users in the index. It may be too high ([`PassageIndex::estimate_count`]).
     ///
     /// # Errors
-    /// [`Error::Busy`] when the index does not answer within two seconds, or is reloaded after a failed write;
-    /// [`Error::Internal`] when it fails.
+    /// [`Error::Busy`] when the index does not answer within two seconds, or is reloaded after
+    /// a failed write; [`Error::Internal`] when it fails.
     pub async fn count(&self) -> Result<usize, Error> {
         self.engine.count().await
     }
@@ -221,7 +223,7 @@ impl Retrieval {
         self.engine.count_exactly().await
     }
 
-    /// Whether the index contains everything that it should.
+    /// Returns whether the index contains everything that it should.
     pub fn completeness(&self) -> Completeness {
         self.engine.completeness()
     }
@@ -234,7 +236,7 @@ impl Retrieval {
     /// Returns those of these passages that the index does not contain.
     ///
     /// # Errors
-    /// As [`Self::count_exactly`].
+    /// The same errors as [`Self::count_exactly`].
     pub async fn missing(&self, passages: Vec<Uuid>) -> Result<Vec<Uuid>, Error> {
         self.engine.missing(passages).await
     }
@@ -242,7 +244,7 @@ impl Retrieval {
     /// Lists at most `limit` passages of all users, starting with `from`.
     ///
     /// # Errors
-    /// As [`Self::count_exactly`].
+    /// The same errors as [`Self::count_exactly`].
     pub async fn passages(&self, from: Option<Uuid>, limit: usize) -> Result<PassagePage, Error> {
         self.engine.passages(from, limit).await
     }
@@ -257,29 +259,29 @@ impl Retrieval {
         self.port.ask(Change::Remove(passages)).await?
     }
 
-    /// Whether the files of the index are still at their paths.
+    /// Returns whether the files of the index are still at their paths: an operator may remove or replace the folder.
     pub fn is_in_place(&self) -> bool {
         self.engine.is_in_place()
     }
 
-    /// Number of requests of the last day, at most 16, that the index failed as only damage fails them. A request that failed on an
-    /// index that was replaced because of damage does not count again. [`Self::replace_index`] and [`Self::replace_damaged_index`]
-    /// reset it to 0.
+    /// Returns the number of requests of the last day, at most 16, that failed in a way that only damage of the index explains. A
+    /// request that failed on an index that was replaced because of damage does not count again. [`Self::replace_index`] and
+    /// [`Self::replace_damaged_index`] reset the number to 0.
     pub fn damage_failures(&self) -> u32 {
         self.engine.damage_failures()
     }
 
-    /// Whether the index, since it was opened, ever failed a request that counts in [`Self::damage_failures`].
+    /// Returns whether a request that counts in [`Self::damage_failures`] failed since the index was opened.
     pub fn has_damage_failures(&self) -> bool {
         self.engine.has_damage_failures()
     }
 
-    /// Whether there is an index. Without one, because its disk has no space for it, every request of it is refused.
+    /// Returns whether there is an index. Without one, because its disk has no space for it, every request of it is refused.
     pub fn has_index(&self) -> bool {
         self.engine.has_index()
     }
 
-    /// Number of changes of the index since the start.
+    /// Returns the number of changes of the index since the start.
     pub fn changes(&self) -> u64 {
         self.engine.changes()
     }
@@ -312,7 +314,7 @@ impl Retrieval {
         self.engine.replace_damaged_index(index);
     }
 
-    /// The port of the actor, for health and for draining.
+    /// Returns the port of the actor, for health and for draining.
     pub fn port(&self) -> &Port<RetrievalActor> {
         &self.port
     }

@@ -23,17 +23,17 @@ use super::{SearchHit, SearchQuery};
 pub struct SearchResult {
     /// The document that contains the passage.
     pub document_id: DocumentId,
-    /// The passage.
+    /// The passage, as the list of the document's passages names it.
     pub chunk_id: ChunkId,
     /// The bookmark whose text or note contains the passage; null for other documents.
     pub bookmark_id: Option<BookmarkId>,
     /// The feed entry whose text contains the passage; null for other documents.
     pub entry_id: Option<EntryId>,
-    /// The document's title.
+    /// Title of the document; its URL while no title is known.
     pub title: String,
-    /// URL of the source.
+    /// URL of the source, or of the document in the web app if it has no source.
     pub url: String,
-    /// Type of the original.
+    /// Type of the original: an article, a PDF, audio, video or a note.
     pub content_type: ContentType,
     /// At most 320 characters of plain text around the best match.
     pub snippet: String,
@@ -50,18 +50,18 @@ pub struct SearchResult {
 /// A passage with its document.
 #[derive(Clone, Debug)]
 pub struct Passage {
-    /// The document.
+    /// The document that contains the passage, which its owner can read.
     pub document: document::Model,
     /// The passage. It belongs to the former version until the new text of the document is indexed.
     pub chunk: chunk::Model,
-    /// The hit.
+    /// The hit of the search, with its score.
     pub found: SearchHit,
 }
 
 /// Returns the hits as results with snippets, in their order, at most `limit`.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn load(
     core: &CoreContext,
     user: UserId,
@@ -77,7 +77,7 @@ pub async fn load(
 /// Returns the hits with their passages and documents, in their order, without those that cannot be read any more.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn readable(
     core: &CoreContext,
     user: UserId,
@@ -89,6 +89,7 @@ pub async fn readable(
     let mut chunks: HashMap<ChunkId, chunk::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
     let ids: Vec<DocumentId> = hits.iter().map(|hit| hit.document).collect();
     let mut readable = document::Entity::readable_by(user).filter(document::Column::Id.is_in(ids));
+    // The filters of the search are applied to the rows too, because the labels in the index are updated later.
     if let Some(feed) = search.within.feed {
         readable = readable.filter(document::Column::FeedId.eq(feed));
     }
@@ -99,6 +100,7 @@ pub async fn readable(
     let documents: HashMap<DocumentId, document::Model> = rows.into_iter().map(|row| (row.id, row)).collect();
     let passages = hits.iter().filter_map(|hit| {
         let chunk = chunks.remove(&hit.chunk)?;
+        // Cloned, because several passages may be of one document.
         let document = documents.get(&chunk.document_id)?.clone();
         Some(Passage { document, chunk, found: *hit })
     });

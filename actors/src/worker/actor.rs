@@ -32,6 +32,7 @@ const CLAIM_INTERVAL: Duration = Duration::from_secs(1);
 const REMOVED_USERS_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of looks for feeds that are due.
 const FEEDS_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval of the clean-ups, which also run at the start.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(3600);
 /// Interval of looks for stored files that nothing refers to.
 const FILES_INTERVAL: Duration = Duration::from_secs(5);
@@ -39,7 +40,7 @@ const FILES_INTERVAL: Duration = Duration::from_secs(5);
 const PACK_INTERVAL: Duration = Duration::from_secs(30);
 /// Interval of checks of the index. A removed index is reopened, and the progress of a rebuild updated, within it.
 const REPAIR_INTERVAL: Duration = Duration::from_secs(2);
-/// Longest wait until the running jobs are put back at the end of the service. Another process may hold the lock of the database; the
+/// Longest wait until the running jobs are released at the end of the service. Another process may hold the lock of the database; the
 /// leases expire then, or end at the next start.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Every n-th claim takes a job of the backlog first.
@@ -54,11 +55,11 @@ const MAX_RECORDINGS: usize = 4;
 /// How many jobs may run at the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct ConcurrencyLimits {
-    /// Jobs that use the network.
+    /// Jobs that use the network: pages, feeds, e-mails.
     pub web: usize,
-    /// Jobs that work on stored data.
+    /// Jobs that work on stored data, such as indexing and the delivery of feed entries.
     pub library: usize,
-    /// Jobs that read files.
+    /// Jobs that read stored files, such as PDFs.
     pub files: usize,
 }
 
@@ -82,15 +83,15 @@ enum MaintenanceTask {
     PromoteDueJobs,
     /// Removes the passages of removed accounts from the index.
     PurgeRemovedUsers,
-    /// Enqueues feeds that are due.
+    /// Enqueues feeds that are due, and subscriptions to renew.
     EnqueueDueFeeds,
     /// Removes what has been kept long enough.
     CleanUp,
     /// Removes stored files that nothing refers to.
     DeleteUnusedFiles,
-    /// Packs the index.
+    /// Packs the index, when no job runs.
     PackIndex,
-    /// Checks and repairs the index.
+    /// Compares the index with the database, and restores what it has lost.
     RepairIndex,
     /// Checks that this service still maintains the index.
     CheckMaintainer,
@@ -181,20 +182,23 @@ impl WorkerActor {
         }));
     }
 
-    /// Gives queue positions to deferred jobs that are due, then claims jobs.
+    /// Gives queue positions to deferred jobs that are due, then claims jobs; [`Self::begin`] claims when the task ends.
     fn promote_and_claim(&mut self, context: &mut Context<Self>) {
         self.begin(MaintenanceTask::PromoteDueJobs, context, |ctx| async move {
             Ok(jobs::promote(&ctx.core.db, ctx.core.clock.now()).await?)
         });
     }
 
-    /// Claims as many due jobs as there are free slots. Below the floor of the disk, only jobs that delete: the others would
-    /// use up the remaining space, and the index writes through mapped files, where a full disk ends the process.
+    /// Claims as many due jobs as there are free slots. Below the floor of the disk, only jobs that delete.
     fn claim(&mut self, context: &mut Context<Self>) {
+        // Other jobs would use up the remaining space, and the index writes through mapped files, where a full disk ends the
+        // process.
         let level = self.ctx.disk.level();
         if self.is_stopped() || level == SpaceLevel::Full {
             return;
         }
+        // One claim at a time: a second one would count the same slots as free. The next signal or interval claims
+        // what is left.
         let Ok(claim_guard) = self.claim_lock.clone().try_lock_owned() else { return };
         let only_deletions = level != SpaceLevel::AboveFloor;
         let slots = |track| SlotBudget { only_deletions, ..self.slots(track) };
@@ -213,6 +217,7 @@ impl WorkerActor {
         let claim = async move {
             let mut all = Vec::new();
             for (track, slots) in free {
+                // Checked before each track, so that a stop does not wait for the claims of all of them.
                 if is_stopped.load(Ordering::SeqCst) {
                     break;
                 }
@@ -229,7 +234,7 @@ impl WorkerActor {
         }));
     }
 
-    /// The free slots of a track. On tracks whose jobs take long, such as fetches from slow hosts, the backlog leaves a third
+    /// Returns the free slots of a track. On tracks whose jobs take long, such as fetches from slow hosts, the backlog leaves a third
     /// of the slots to jobs that a user waits for, and each user leaves one slot to the others.
     fn slots(&self, track: Track) -> SlotBudget {
         let own = || self.running.values().filter(|running| running.track == Some(track));
@@ -286,12 +291,13 @@ impl WorkerActor {
             context.spawn(release(self.ctx.clone(), job).into_actor(self));
             return;
         }
-        // After a jump of the clock, or the machine's sleep, an own lease can expire: the older attempt must not run at the
-        // same time.
+        // After a jump of the clock, or the machine's sleep, a lease of this process can expire while its job still runs. The
+        // older attempt must not run at the same time.
         if let Some(older) = self.running.remove(&job.id) {
             older.task.abort();
         }
         let (ctx, attempted) = (self.ctx.clone(), job.clone());
+        // In a separate task, so that a panic ends the attempt, but neither the actor nor another job.
         let task = actix_rt::spawn(async move { attempt::run(&ctx, &attempted).await });
         let track = JobKind::named(&job.kind).map(JobKind::track);
         self.running.insert(job.id, RunningJob { job: job.clone(), track, task: task.abort_handle() });
@@ -302,6 +308,7 @@ impl WorkerActor {
             job
         };
         context.spawn(watch.into_actor(self).map(|job, actor, context| {
+            // The entry may be that of a later attempt, which replaced this one.
             if actor.running.get(&job.id).is_some_and(|running| running.job.lease_token == job.lease_token) {
                 actor.running.remove(&job.id);
             }
@@ -346,8 +353,9 @@ impl WorkerActor {
         });
     }
 
-    /// Packs the index while nothing runs, because packing takes it exclusively.
+    /// Packs the index while nothing runs.
     fn pack(&mut self, context: &mut Context<Self>) {
+        // Packing takes the index exclusively, so jobs that change it would wait.
         if self.running.is_empty() {
             self.begin_with_room(MaintenanceTask::PackIndex, context, |ctx| async move {
                 ctx.retrieval.maintain().await.map(drop)
@@ -374,6 +382,7 @@ impl Actor for WorkerActor {
     }
 
     fn stopped(&mut self, _: &mut Self::Context) {
+        // The next actor knows nothing of these tasks, and claims their jobs again.
         for running in self.running.values() {
             running.task.abort();
         }
@@ -389,15 +398,18 @@ impl Handler<Stop> for WorkerActor {
     type Result = ResponseActFuture<Self, ()>;
 
     fn handle(&mut self, _: Stop, _: &mut Self::Context) -> Self::Result {
+        // Before anything is released: a claim in progress sees it, and no job starts after the release.
         self.is_stopped.store(true, Ordering::SeqCst);
         for (_, running) in self.running.drain() {
             running.task.abort();
         }
         let (ctx, claim_lock) = (self.ctx.clone(), self.claim_lock.clone());
         let release = async move {
-            // Even if this actor runs none: one that crashed may have left jobs under their leases.
+            // Even if this actor runs no job: an earlier one that crashed may have left jobs under their leases.
             let released = async {
                 let is_claiming = claim_lock.try_lock().is_err();
+                // At once, because the claim in progress may take longer than the timeout. What it still claims is released
+                // after it.
                 release_all(&ctx).await;
                 if is_claiming {
                     let _claim_end = claim_lock.lock().await;

@@ -30,7 +30,9 @@ const STORAGE_RETRY: Duration = Duration::from_secs(60);
 /// Failed renewals in a row after which an attempt is ended. The lease would expire before another one.
 const MAX_FAILED_RENEWALS: u32 = 3;
 
+/// The reason of a job that waits for space on the disk.
 const DISK_FULL: &str = "the disk of the service is full; processing continues when there is space again";
+/// The reason of a job that waits because the database or the index failed.
 const STORAGE_FAILED: &str = "the storage of the service failed; this will be retried";
 /// The reason of a job that waits for its host.
 const HOST_BUSY: &str = "waiting, because other requests to the same host come first";
@@ -40,6 +42,7 @@ const HOST_BUSY: &str = "waiting, because other requests to the same host come f
 /// # Errors
 /// As [`handlers::run`]; [`JobError::LeaseLost`]; [`JobError::Internal`] when the lease cannot be renewed.
 pub(super) async fn run(ctx: &WorkerContext, job: &job::Model) -> Result<(), JobError> {
+    // The handler is dropped when the lease is lost, which rolls back its open transaction.
     tokio::select! {
         done = handlers::run(ctx, job) => done,
         lost = keep_lease(ctx, job) => Err(lost),
@@ -54,6 +57,7 @@ async fn keep_lease(ctx: &WorkerContext, job: &job::Model) -> JobError {
         match jobs::renew(ctx.core.db.write(), job, ctx.core.clock.now()).await {
             Ok(true) => failures = 0,
             Ok(false) => return JobError::LeaseLost,
+            // One failure is no reason to end an attempt of many minutes: the lease holds for two more renewals.
             Err(_) if failures + 1 < MAX_FAILED_RENEWALS => failures += 1,
             Err(error) => return error.into(),
         }
@@ -67,7 +71,9 @@ pub(super) async fn record_end(
     end: Result<Result<(), JobError>, JoinError>,
 ) {
     let error = match end {
+        // A job whose lease is lost belongs to another attempt, which records its end.
         Ok(Ok(())) | Ok(Err(JobError::LeaseLost)) => return,
+        // Aborted by `Stop`, which releases the job, or in favour of a later attempt.
         Err(stopped) if stopped.is_cancelled() => return,
         Ok(Err(error)) => error,
         Err(_panicked) => JobError::Internal(Error::internal("the job panicked")),
@@ -82,6 +88,7 @@ pub(super) async fn record_end(
 async fn record_error(ctx: &WorkerContext, job: &job::Model, error: JobError) -> Result<(), DbErr> {
     let now = ctx.core.clock.now();
     let txn = begin_owned(&ctx.core.db, job.user_id).await?;
+    // Read again: progress during the attempt has reset the number of attempts, which decides whether this was the last one.
     let Some(job) = jobs::reload(&txn, job).await? else { return Ok(()) };
     let disposition = disposition(&job, error);
     if !write_job(&txn, &job, &disposition, now).await? {
@@ -155,7 +162,7 @@ fn disposition(job: &job::Model, error: JobError) -> Disposition {
         JobError::LeaseLost => return Disposition::LeaseLost,
         JobError::Blocked { reason, after } => return blocked(after, reason),
         JobError::HostBusy(delay) => return Disposition::Deferred { delay, reason: Some(HOST_BUSY) },
-        // Not the fault of the job, and over soon.
+        // Not the fault of the job, so it uses up no attempt. It is over soon, so nothing is shown to the user.
         JobError::Internal(Error::Busy(delay)) => {
             return Disposition::Deferred { delay: delay.max(MIN_BUSY_DELAY), reason: None };
         }
@@ -164,6 +171,7 @@ fn disposition(job: &job::Model, error: JobError) -> Disposition {
         }
         JobError::Internal(Error::StorageFailed(_)) => return blocked(STORAGE_RETRY, STORAGE_FAILED),
         JobError::Transient { reason, after } => (reason, after, job.attempts >= MAX_ATTEMPTS),
+        // The same bytes most likely crash the parser again, so there are fewer attempts than for other failures.
         JobError::ParserCrash(reason) => (reason, None, job.attempts >= MAX_PARSER_CRASHES),
         JobError::Permanent(reason) => (reason, None, true),
         JobError::Internal(error @ Error::LibraryFull { .. }) => {
@@ -179,6 +187,7 @@ fn disposition(job: &job::Model, error: JobError) -> Disposition {
                 job.id = %job.id, job.kind = %job.kind, document.id = document, job.attempts, cause,
                 "{} failed inside the service", activity(job)
             );
+            // The cause is for the log alone: the reason is shown to the user.
             ("an internal error occurred".to_owned(), None, job.attempts >= MAX_ATTEMPTS)
         }
     };
@@ -196,7 +205,7 @@ fn activity(job: &job::Model) -> &str {
     JobKind::named(&job.kind).map_or(job.kind.as_str(), |kind| kind.activity())
 }
 
-/// The document that a job makes, for a log line.
+/// Returns the document that a job makes, for a log line.
 fn document_of(job: &job::Model) -> Option<DisplayValue<Uuid>> {
     JobKind::named(&job.kind).filter(|kind| kind.makes_document()).map(|_| display(job.subject))
 }

@@ -17,34 +17,34 @@ use crate::ingest::indexing::IndexingContext;
 use crate::ingest::repair::{IndexWatch, RepairContext};
 use crate::retrieval::Retrieval;
 
-/// What the worker, its handlers and its maintenance tasks need. Each handler gets the context of its group, and nothing
-/// else.
+/// What the worker, its handlers and its maintenance tasks need. Each handler gets the
+/// context of its group, and nothing else.
 ///
 /// All of it is built from [`CoreContext::for_jobs`], so background work has separate database connections on PostgreSQL:
 /// jobs that wait for locks leave requests their connections, and the other way round.
 #[derive(Clone)]
 pub struct WorkerContext {
-    /// The database, the clock and the plans.
+    /// The database, the clock and the plans, from [`CoreContext::for_jobs`].
     pub core: CoreContext,
     /// The owner under which this process claims jobs.
     pub lease_owner: LeaseOwner,
     /// Wakes the worker when a job may be due.
     pub job_signal: JobSignal,
-    /// The free-space floor.
+    /// The free space of the disks, below whose floor only jobs that delete are claimed.
     pub disk: DiskSpace,
-    /// Handlers of pages, texts, files and recordings.
+    /// What the handlers of pages, texts, files and recordings work with.
     pub extraction: ExtractionContext,
-    /// Handlers that change the index.
+    /// What the handlers that change the index work with.
     pub indexing: IndexingContext,
-    /// Handlers of feeds.
+    /// What the handlers of feeds work with.
     pub feeds: FeedContext,
-    /// The repair of the index.
+    /// What the repair of the index works with.
     pub repair: RepairContext,
     /// Whether this service maintains the index of the database.
     pub index_watch: Arc<IndexWatch>,
-    /// The handler of imports.
+    /// What the handler of imports works with.
     pub imports: ImportContext,
-    /// The handler of exports.
+    /// What the handler of exports works with.
     pub exports: ExportContext,
     /// Sends e-mails; `None` if none is configured.
     pub mail: Option<Arc<Mailer>>,
@@ -52,6 +52,6 @@ pub struct WorkerContext {
     pub idempotency: Idempotency,
     /// Stored files, whose clean-up is a maintenance task.
     pub uploads: Uploads,
-    /// The passage index.
+    /// The passage index, for its maintenance and for the removal of documents.
     pub retrieval: Retrieval,
 }

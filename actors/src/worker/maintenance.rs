@@ -29,6 +29,7 @@ pub(super) async fn clean_up(ctx: &WorkerContext) {
     log_failure("counts of earlier days", limits::sweep(&core.db, now).await);
     log_failure("stored answers", ctx.idempotency.sweep(now).await);
     log_failure("claims of answers", answers::sweep(&core.db, now).await);
+    // Dead jobs of documents are kept with their reason as long as the document exists.
     let ended_jobs = jobs::sweep(&core.db, now - DONE_JOB_RETENTION, now - DEAD_JOB_RETENTION).await;
     log_failure("ended jobs", ended_jobs);
     log_failure("sources of feeds", feeds::source::delete_unfollowed(core.db.write()).await);
@@ -58,6 +59,7 @@ async fn remove_deleted_bookmarks(ctx: &WorkerContext) -> Result<(), Error> {
         }
         let batch = expired.all(ctx.core.db.read()).await?;
         let Some(last) = batch.last() else { return Ok(()) };
+        // By id and not by offset: a bookmark that could not be removed does not come up again in this clean-up.
         after = Some(last.id);
         for row in batch {
             log_failure("a deleted bookmark", remove_deleted_bookmark(ctx, &row, now).await);
@@ -72,6 +74,8 @@ async fn remove_deleted_bookmark(
 ) -> Result<(), Error> {
     let of_bookmark = document::Column::BookmarkId.eq(row.id);
     let documents = document::Entity::of(row.user_id).filter(of_bookmark.clone());
+    // The passages first: after a crash in between, the rows are found again in an hour. Passages without rows would be found
+    // by an audit of the index only.
     for document in documents.all(ctx.core.db.read()).await? {
         ctx.retrieval.forget(row.user_id, document.id).await?;
     }

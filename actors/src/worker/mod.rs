@@ -21,7 +21,7 @@ use actor::{Stop, WorkerActor};
 pub use actor::ConcurrencyLimits;
 pub use context::WorkerContext;
 
-/// The handle of the worker.
+/// The handle of the worker. Clones are cheap.
 #[derive(Clone)]
 pub struct Worker {
     port: Port<WorkerActor>,
@@ -44,7 +44,7 @@ impl Worker {
         }
     }
 
-    /// The port of the actor, for health and for draining.
+    /// Returns the port of the actor, for health and for draining.
     pub fn port(&self) -> &Port<WorkerActor> {
         &self.port
     }

@@ -57,6 +57,8 @@ fn start(handler: TaskHandler) -> Result<(), WireError> {
     lower_thread_priority(NICE_INCREMENT);
     let (confinement, meter) = confinement::confine(setup.memory_bytes, setup.cpu_seconds);
     let thread = thread::Builder::new().stack_size(STACK_BYTES);
+    // The main thread's stack is too small for deep documents, so the work is done in a thread of this process with a
+    // larger one.
     let thread = thread.spawn(move || serve_mode(parent, &setup, confinement, meter, handler))?;
     thread.join().unwrap_or_else(|_| Err(io::Error::other("a parser panicked").into()))
 }
@@ -68,6 +70,7 @@ fn serve_mode(
     mut meter: CpuMeter,
     handler: TaskHandler,
 ) -> Result<(), WireError> {
+    // Not before this thread runs: the limit counts threads as well, and starting this one would fail.
     confinement::forbid_new_processes(&mut confinement);
     wire::write(&mut parent, &Handshake { confinement }, &[])?;
     match setup.mode {
@@ -80,6 +83,7 @@ fn serve_mode(
         // If the limit cannot be renewed, the task is still bounded by the time limit of the parent.
         let _ = meter.renew();
         let (response, text) = handler(task, bytes);
+        // The parent refuses a body over its limit too, but cannot tell it from a crash without this response.
         match text.len() > setup.output_bytes {
             true => wire::write(&mut parent, &TaskResponse::TooLarge, &[])?,
             false => wire::write(&mut parent, &response, text.as_bytes())?,
@@ -87,7 +91,6 @@ fn serve_mode(
     }
 }
 
-/// Performs a task.
 pub(super) fn perform(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
     match task {
         Task::Article { url, user_title } => {

@@ -30,12 +30,12 @@ pub enum Mechanism {
     NoFiles,
     /// No TCP connection and no TCP listener (landlock, from Linux 6.7 on).
     NoTcp,
-    /// No socket of any kind, no other program, no access to another process, and none of the system calls by which kernels
-    /// were attacked most (seccomp).
+    /// No socket of any kind, no other program, no access to another process, and none of the system calls
+    /// by which kernels were attacked most (seccomp).
     NoSockets,
     /// No signal to a process outside, and no abstract socket of one (landlock, from Linux 6.12 on).
     NoOutsideProcesses,
-    /// The address space is bounded.
+    /// The address space is bounded (RLIMIT_AS), so an input that needs more memory fails alone.
     Memory,
     /// The processor time of each job is bounded.
     ProcessorTime,
@@ -43,7 +43,7 @@ pub enum Mechanism {
     OpenFiles,
     /// Nothing can be written to a file, even to an open one.
     NoWrites,
-    /// A crash writes no core dump.
+    /// A crash writes no core dump, which would contain what the child was reading.
     NoCoreDump,
     /// No further process or thread can be started. Root is exempt.
     NoNewProcesses,
@@ -66,10 +66,10 @@ impl fmt::Display for Mechanism {
     }
 }
 
-/// The confinement of a child.
+/// How a child is confined, as the child reports it in its first frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// The mechanisms in force.
+    /// The mechanisms that are in force in the child.
     pub applied: Vec<Mechanism>,
     /// The mechanisms that this kernel does not have or did not allow.
     pub missing: Vec<Mechanism>,
@@ -82,9 +82,10 @@ impl Confinement {
 }
 
 /// Confines the calling thread and every thread that it starts from now on; resource limits hold for the whole process. Call it
-/// while there is no second thread. The clock of the returned meter can only be opened before.
+/// while there is no second thread.
 pub fn confine(memory_bytes: u64, cpu_seconds: u64) -> (Confinement, CpuMeter) {
-    // Must be before the files are forbidden. If it fails, the kernel chooses by size alone.
+    // The score and the clock of the meter are files of /proc, so both come before files are forbidden. If the score cannot be
+    // written, the kernel chooses its victim by size alone.
     let _ = offer_to_oom_killer();
     let mut meter = CpuMeter::new(cpu_seconds);
     let mut confinement = Confinement::default();
@@ -100,13 +101,13 @@ pub fn confine(memory_bytes: u64, cpu_seconds: u64) -> (Confinement, CpuMeter) {
     (confinement, meter)
 }
 
-/// Asks the kernel to end this process before any other when memory is short: better one job than the service.
-/// (faults-and-threats, row 38; proc_pid_oom_score_adj(5))
+/// Asks the kernel to end this process before any other when memory is short: better one job
+/// than the service. (faults-and-threats, row 38; proc_pid_oom_score_adj(5))
 fn offer_to_oom_killer() -> io::Result<()> {
     fs::write("/proc/self/oom_score_adj", "1000")
 }
 
-/// Applies the last mechanism, once the threads that do the work are running.
+/// Applies the last mechanism. Call it in the thread that does the work, because no thread can be started afterwards.
 pub fn forbid_new_processes(confinement: &mut Confinement) {
     confinement.record(Mechanism::NoNewProcesses, limit(Resource::NPROC, 0));
 }
@@ -127,9 +128,9 @@ fn forbid_tcp() -> Result<RulesetStatus, RulesetError> {
     Ok(Ruleset::default().handle_access(AccessNet::from_all(ABI::V5))?.create()?.restrict_self()?.ruleset)
 }
 
-/// The socket to the parent is open already; io_uring would circumvent every other rule.
 fn forbid_sockets() -> Result<(), SeccompError> {
     let refused = [
+        // The socket to the parent is open already, so the child needs no other.
         libc::SYS_socket,
         libc::SYS_socketpair,
         libc::SYS_connect,
@@ -137,6 +138,7 @@ fn forbid_sockets() -> Result<(), SeccompError> {
         libc::SYS_listen,
         libc::SYS_accept,
         libc::SYS_accept4,
+        // An io_uring performs operations without their system calls, so it would circumvent every other rule.
         libc::SYS_io_uring_setup,
         libc::SYS_execve,
         libc::SYS_execveat,
@@ -157,6 +159,7 @@ fn forbid_sockets() -> Result<(), SeccompError> {
         libc::SYS_keyctl,
         libc::SYS_add_key,
         libc::SYS_request_key,
+        // A file in memory has no path, so landlock does not restrict it.
         libc::SYS_memfd_create,
     ];
     let rules = refused.into_iter().map(|call| (call, Vec::new())).collect();
@@ -194,6 +197,7 @@ impl CpuMeter {
         // Without a clock the jobs before count as if each had used up its share.
         let spent = self.spent().unwrap_or(self.granted);
         self.granted = spent.saturating_add(self.share);
+        // Only the soft limit moves. A process without privileges could lower the hard limit, but never raise it for the next job.
         let (_, hard) = rlimit::getrlimit(Resource::CPU)?;
         rlimit::setrlimit(Resource::CPU, self.granted.min(hard), hard)
     }
@@ -206,11 +210,11 @@ impl CpuMeter {
     }
 }
 
-/// User and system time of a line of `/proc/self/stat` (proc(5)): fields 14 and 15. The second field is the name in
-/// parentheses and may hold anything.
+/// Parses user and system time from a line of `/proc/self/stat` (proc(5)): fields 14 and 15.
 fn ticks(line: &str) -> Option<u64> {
-    let (_, behind_name) = line.rsplit_once(')')?;
-    let mut fields = behind_name.split_ascii_whitespace().skip(11).map(str::parse::<u64>);
+    // The second field is the name of the process in parentheses, which may itself contain spaces and parentheses.
+    let (_, after_name) = line.rsplit_once(')')?;
+    let mut fields = after_name.split_ascii_whitespace().skip(11).map(str::parse::<u64>);
     Some(fields.next()?.ok()? + fields.next()?.ok()?)
 }
 
@@ -244,8 +248,8 @@ mod tests {
         let mut child = Command::new(env::current_exe().unwrap());
         let output = child.args(["--exact", &name]).env(IS_CHILD, "yes").output().unwrap();
 
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}");
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub const SUBCOMMAND: &str = "parse-worker";
 pub struct SandboxCommand {
     /// The program, as an absolute path.
     pub program: PathBuf,
-    /// Its arguments.
+    /// The arguments of the program; [`SUBCOMMAND`] alone for this program.
     pub args: Vec<OsString>,
 }
 
@@ -109,8 +109,8 @@ impl Default for SandboxSettings {
 }
 
 impl SandboxSettings {
-    /// Returns the limits for documents, which are larger and less urgent than pages. A child holds the whole file and its
-    /// text.
+    /// Returns the limits for documents, which are larger and less urgent than pages. A child
+    /// holds the whole file and its text.
     pub fn documents() -> Self {
         let input_bytes = 512 << 20;
         Self {
@@ -139,20 +139,20 @@ impl SandboxSettings {
 /// A fetched web page, decoded to UTF-8.
 #[derive(Clone)]
 pub struct Page {
-    /// The markup.
+    /// The HTML of the page.
     pub html: String,
-    /// Its URL after redirects.
+    /// The URL of the page after redirects, against which its links are resolved.
     pub url: String,
     /// The title that the user gave it, if any.
     pub user_title: Option<String>,
 }
 
-/// The text of a PDF.
+/// The text of a PDF, page by page, and its metadata.
 #[derive(Debug)]
 pub struct PdfText {
-    /// The document's metadata.
+    /// The metadata that the document declares; it may be wrong.
     pub metadata: pdf::PdfMetadata,
-    /// The text of each page.
+    /// The text of each page in order; empty for a page without text.
     pub pages: Vec<String>,
 }
 
@@ -174,13 +174,13 @@ pub enum SandboxError {
     /// The input or the output is over its limit.
     #[error("the file is too large to be read")]
     TooLarge,
-    /// The page has no article.
+    /// The page has no article that can be extracted.
     #[error(transparent)]
     Article(#[from] ArticleError),
     /// The file has no audio that can be decoded.
     #[error(transparent)]
     Audio(#[from] AudioError),
-    /// The PDF has no text.
+    /// The PDF has no text that can be extracted, or needs a password.
     #[error(transparent)]
     Pdf(#[from] PdfError),
     /// The file cannot be imported.
@@ -196,7 +196,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Creates a sandbox. No child is started before there is work.
+    /// Creates a sandbox with [`SandboxSettings::documents`] for documents. No child is started before there is work.
     pub fn new(command: SandboxCommand, settings: SandboxSettings) -> Self {
         Self::with_documents(command, settings, SandboxSettings::documents())
     }
@@ -227,6 +227,7 @@ impl Sandbox {
             }
             (TaskResponse::ArticleFailed { reason }, _) => Err(reason.into()),
             (TaskResponse::TooLarge, _) => Err(SandboxError::TooLarge),
+            // A response to another task, as text that is not UTF-8, means that the child does not work as written.
             (TaskResponse::Json | TaskResponse::Pdf(_) | TaskResponse::PdfFailed { .. }, _) => {
                 Err(SandboxError::Crashed)
             }
@@ -264,7 +265,7 @@ impl Sandbox {
     /// Reads a list of feeds; `None` if the text is not OPML.
     ///
     /// # Errors
-    /// As [`Sandbox::read_feed`].
+    /// The same errors as [`Sandbox::read_feed`].
     pub async fn read_opml(&self, text: &str) -> Result<Option<OpmlDocument>, SandboxError> {
         self.run_json(&Task::Opml, text.as_bytes()).await
     }
@@ -291,8 +292,8 @@ impl Sandbox {
         AudioReader::open(&self.pages, file).await
     }
 
-    /// Begins to read a file of another program that is open for reading only. `wall_time` and `cpu_seconds` hold for each
-    /// request.
+    /// Begins to read a file of another program that is open for reading only.
+    /// `wall_time` and `cpu_seconds` hold for each request.
     ///
     /// # Errors
     /// Each of [`SandboxError`]; all but `Unavailable` concern this file alone.

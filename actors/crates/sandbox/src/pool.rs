@@ -36,7 +36,7 @@ const SIGXCPU: i32 = 24;
 const SIGKILL: i32 = 9;
 /// The signal of a process that aborts.
 const SIGABRT: i32 = 6;
-/// What Rust's standard library writes to stderr before it aborts because an allocation failed. There is no other sign of it:
+/// What Rust's standard library writes to stderr before it aborts because an allocation failed. Nothing else shows the cause:
 /// a limit of address space ends an allocation, not the process.
 const ALLOCATION_FAILED: &[u8] = b"memory allocation of ";
 /// The capacity of a pipe, in bytes: a dead child's stderr holds no more.
@@ -45,9 +45,9 @@ const MAX_STDERR_BYTES: u64 = 64 * 1024;
 /// Time for a child whose socket failed to exit before it is killed.
 const EXIT_GRACE: Duration = Duration::from_secs(2);
 
-/// The bytes of a task.
+/// The bytes that a task reads.
 pub enum Body<'a> {
-    /// Held in memory.
+    /// Bytes that the caller holds in memory.
     Bytes(&'a [u8]),
     /// A file of any size, open for reading.
     File(&'a mut tokio::fs::File),
@@ -90,7 +90,6 @@ struct IdleWorker {
     expiry: AbortHandle,
 }
 
-/// A child process.
 pub struct Worker {
     child: Child,
     socket: UnixStream,
@@ -109,12 +108,14 @@ impl Pool {
         task: &Task,
         mut body: Body<'_>,
     ) -> Result<(TaskResponse, Vec<u8>), SandboxError> {
+        // Checked before a slot is taken, so that a body that is too large neither waits nor starts a child.
         if body.length().await.map_err(SandboxError::Unavailable)? > self.settings.input_bytes as u64 {
             return Err(SandboxError::TooLarge);
         }
         let _permit = self.acquire_slot().await?;
         let mut worker = self.send_task(task, &mut body).await?;
         let response = worker.response(self.settings.wall_time, self.settings.output_bytes).await?;
+        // Only a child that has responded is used again. Every other way out drops it, and the drop kills it (`kill_on_drop`).
         self.park(worker);
         Ok(response)
     }
@@ -151,8 +152,8 @@ impl Pool {
         self.state().idle.len()
     }
 
-    /// Sends the task to an idle child, else to a new one. An idle child may have died meanwhile; that is not the task's
-    /// fault.
+    /// Sends the task to an idle child, else to a new one. An idle child may have died
+    /// meanwhile; that is not the task's fault.
     async fn send_task(self: &Arc<Self>, task: &Task, body: &mut Body<'_>) -> Result<Worker, SandboxError> {
         let idle = self.state().idle.pop_back();
         if let Some(IdleWorker { mut worker, expiry }) = idle {
@@ -208,6 +209,7 @@ impl Pool {
     /// Keeps a child for the next job. The one that was parked last is used first, so that the others can expire.
     fn park(self: &Arc<Self>, mut worker: Worker) {
         worker.jobs += 1;
+        // A child that is not parked is dropped, which kills it. `id` is `None` once a child has ended.
         let Some(id) = worker.child.id().filter(|_| worker.jobs < self.settings.max_jobs) else { return };
         let expiry =
             tokio::spawn(expire(Arc::downgrade(self), id, self.settings.idle_timeout)).abort_handle();
@@ -215,7 +217,7 @@ impl Pool {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Each use leaves the state whole, whatever panics.
+        // A poisoned lock is used all the same: each use leaves the state consistent, even if it panics.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -228,27 +230,35 @@ impl Drop for Pool {
     }
 }
 
+/// Ends a child that has been idle for this time. The reference is weak, so that a timer does not keep
+/// the children of a dropped sandbox running.
 async fn expire(pool: Weak<Pool>, id: u32, after: Duration) {
     sleep(after).await;
     let Some(pool) = pool.upgrade() else { return };
+    // The child may have been taken and parked again at this moment. It ends a little early then, which costs one
+    // start.
     pool.state().idle.retain(|idle| idle.worker.child.id() != Some(id));
 }
 
 impl Worker {
-    /// Starts a child with one end of a socket as its input, and for a recording or an import with that file, open for reading,
-    /// as its output. It has no environment, and a separate process group, so that a signal from the terminal lets it finish
-    /// its job.
+    /// Starts a child. Its standard input is one end of a socket; its standard output is the file, open for reading, that it
+    /// decodes or imports, if there is one.
     fn spawn(command: &SandboxCommand, output: Stdio) -> io::Result<Self> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let child = Command::new(&command.program)
+            // The program may be `/proc/self/exe`, which would say nothing in a list of processes.
             .arg0("carrel")
             .args(&command.args)
+            // Settings in the environment may be secrets, and a child needs none of them.
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(output)
+            // Not inherited: the output of a parser may quote what it reads, and must not reach the log.
             .stderr(Stdio::piped())
+            // A separate group, so that Ctrl-C in the terminal reaches the service only, and the child finishes its
+            // job.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
@@ -297,6 +307,7 @@ impl Worker {
             WireError::TooLarge => return SandboxError::TooLarge,
             WireError::Io(_) | WireError::Malformed => {}
         }
+        // The socket closes before the exit status is available, so the wait is needed to learn the signal.
         let status = timeout(EXIT_GRACE, self.child.wait()).await;
         let signal = status.ok().and_then(Result::ok).and_then(|status| status.signal());
         match signal {
@@ -307,16 +318,16 @@ impl Worker {
         }
     }
 
-    /// Returns whether a child that has aborted wrote that an allocation failed. Nothing else of its stderr is kept or logged: it may
-    /// quote what was read.
+    /// Returns whether a child that has aborted wrote that an allocation failed. Nothing else of its stderr is kept or
+    /// logged: it may quote what was read.
     async fn failed_to_allocate(&mut self) -> bool {
         let Some(stderr) = self.child.stderr.take() else { return false };
         let (mut stderr, mut written) = (stderr.take(MAX_STDERR_BYTES), Vec::new());
         let read = timeout(EXIT_GRACE, stderr.read_to_end(&mut written)).await;
-        let says_so = |written: &[u8]| {
+        let has_message = |written: &[u8]| {
             written.windows(ALLOCATION_FAILED.len()).any(|window| window == ALLOCATION_FAILED)
         };
-        read.is_ok_and(|read| read.is_ok()) && says_so(&written)
+        read.is_ok_and(|read| read.is_ok()) && has_message(&written)
     }
 }
 

@@ -37,7 +37,7 @@ pub enum WorkerMode {
 /// The first frame to a child: what it does, and its limits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setup {
-    /// The mode of the child.
+    /// What the child does from the handshake until it ends.
     pub mode: WorkerMode,
     /// Address space of the child, in bytes.
     pub memory_bytes: u64,
@@ -49,7 +49,7 @@ pub struct Setup {
     pub output_bytes: usize,
 }
 
-/// The child's first frame.
+/// The child's first frame, which it sends once it is confined.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Handshake {
     /// The means of confinement in force, and those that this kernel lacks.
@@ -116,7 +116,7 @@ pub enum WireError {
     Malformed,
 }
 
-/// Writes one frame.
+/// Writes one frame and flushes it; blocks until all of it is written.
 pub fn write(to: &mut impl Write, header: &impl Serialize, body: &[u8]) -> Result<(), WireError> {
     let (lengths, header) = encode(header, body)?;
     to.write_all(&lengths)?;
@@ -162,8 +162,11 @@ pub async fn send_file(
     let body = usize::try_from(length).map_err(|_| WireError::TooLarge)?;
     to.write_all(&encode_lengths(header.len(), body)?).await?;
     to.write_all(&header).await?;
+    // From the start, wherever the file is read now: an idle child may have died while an earlier attempt was sent to
+    // it.
     file.seek(SeekFrom::Start(0)).await?;
     let mut file = BufReader::with_capacity(FILE_BUFFER_BYTES, file.take(length));
+    // The length is announced already, so a file that has become shorter leaves the child waiting for the rest.
     if tokio::io::copy_buf(&mut file, to).await? < length {
         return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
     }
@@ -188,17 +191,19 @@ fn encode(header: &impl Serialize, body: &[u8]) -> Result<([u8; 8], Vec<u8>), Wi
     Ok((encode_lengths(header.len(), body.len())?, header))
 }
 
+/// Encodes both lengths as big-endian numbers of 32 bits: the header's, then the body's.
 fn encode_lengths(header: usize, body: usize) -> Result<[u8; 8], WireError> {
-    let (Ok(head), Ok(tail)) = (u32::try_from(header), u32::try_from(body)) else {
+    let (Ok(header), Ok(body)) = (u32::try_from(header), u32::try_from(body)) else {
         return Err(WireError::TooLarge);
     };
-    Ok(((u64::from(head) << 32) | u64::from(tail)).to_be_bytes())
+    Ok(((u64::from(header) << 32) | u64::from(body)).to_be_bytes())
 }
 
 fn allocate(lengths: [u8; 8], max_body_bytes: usize) -> Result<(Vec<u8>, Vec<u8>), WireError> {
     let lengths = u64::from_be_bytes(lengths);
     let [header, body] = [lengths >> 32, lengths & u64::from(u32::MAX)].map(usize::try_from);
     match (header, body) {
+        // Checked before memory is allocated: a compromised child can announce any length.
         (Ok(header), Ok(body)) if header <= MAX_HEADER_BYTES && body <= max_body_bytes => {
             Ok((vec![0; header], vec![0; body]))
         }

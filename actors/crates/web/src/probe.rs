@@ -20,7 +20,7 @@ pub struct ProbeClient(Client);
 
 /// A response with its whole body.
 pub struct ProbeResponse {
-    /// The HTTP status.
+    /// The HTTP status of the response; a redirect is not followed.
     pub status: u16,
     headers: HeaderMap,
     body: Vec<u8>,
@@ -30,12 +30,12 @@ impl ProbeClient {
     /// Creates the client; nothing is sent yet.
     ///
     /// # Errors
-    /// The client cannot be created.
+    /// The root certificates of the system cannot be read.
     pub fn new() -> reqwest::Result<Self> {
         fetch::service_client().timeout(TIMEOUT).build().map(Self)
     }
 
-    /// Builds a GET request.
+    /// Builds a GET request, to which the caller may add headers.
     pub fn get(&self, url: &str) -> RequestBuilder {
         self.0.get(url)
     }
@@ -54,6 +54,7 @@ pub async fn send(request: RequestBuilder) -> Result<ProbeResponse, String> {
     let mut response = request.send().await.map_err(|error| failure_message(&error))?;
     let (status, headers) = (response.status().as_u16(), std::mem::take(response.headers_mut()));
     let mut body = Vec::new();
+    // Another program may answer at this address, with a body of any length.
     while let Some(chunk) = response.chunk().await.map_err(|error| failure_message(&error))? {
         body.extend_from_slice(&chunk);
         if body.len() > MAX_BODY_BYTES {
@@ -100,11 +101,12 @@ impl ProbeResponse {
     }
 }
 
-/// Says why there was no response, without the URL, which the message of the error may contain.
+/// Returns why there was no response.
 fn failure_message(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return format!("there was no answer within {} seconds", TIMEOUT.as_secs());
     }
+    // Only the root cause: the message of the error itself may contain the URL.
     let mut cause = error.source();
     let mut root = None;
     while let Some(deeper) = cause {

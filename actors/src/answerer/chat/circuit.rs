@@ -12,7 +12,7 @@ use super::DEADLINE;
 const FAILURES_TO_OPEN: u32 = 3;
 /// Minimum duration of a slow failure. A question that fails sooner costs its caller little and does not count.
 const SLOW_FAILURE: Duration = Duration::from_secs(5);
-/// How long the endpoint is not asked.
+/// Time for which an open circuit admits no question.
 const OPEN_PERIOD: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug)]
@@ -25,23 +25,25 @@ enum State {
     HalfOpen(Instant),
 }
 
-/// Whether an endpoint may be asked.
+/// Determines whether an endpoint may be asked, from how earlier questions ended.
 #[derive(Debug)]
 pub(super) struct CircuitBreaker(Mutex<State>);
 
 impl CircuitBreaker {
-    /// Creates a closed circuit.
+    /// Creates a circuit breaker that is closed.
     pub(super) fn new() -> Self {
         Self(Mutex::new(State::Closed(0)))
     }
 
-    /// Whether a question may be asked now. After the open period one question at a time may.
+    /// Returns whether a question may be asked now. After the open period one question at a time may.
     pub(super) fn admits(&self, now: Instant) -> bool {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match *state {
             State::Closed(_) => true,
             State::Open(until) | State::HalfOpen(until) if now < until => false,
             State::Open(_) | State::HalfOpen(_) => {
+                // A cancelled question never calls `record`. Its deadline ends the trial, so that the circuit does
+                // not stay half-open.
                 *state = State::HalfOpen(now + DEADLINE);
                 true
             }
@@ -52,6 +54,8 @@ impl CircuitBreaker {
     pub(super) fn record(&self, is_answered: bool, asked: Instant, now: Instant) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *state = match *state {
+            // A fast failure closes the circuit too: it costs its caller little, so there is nothing to protect
+            // callers from.
             _ if is_answered || now - asked < SLOW_FAILURE => State::Closed(0),
             State::Closed(failures) if failures + 1 < FAILURES_TO_OPEN => State::Closed(failures + 1),
             State::Closed(_) | State::Open(_) | State::HalfOpen(_) => State::Open(now + OPEN_PERIOD),

@@ -1,4 +1,5 @@
-//! The OpenAI-compatible endpoint (`ai.chat.*`). It is asked for a stream within one deadline, and again if it is busy.
+//! The OpenAI-compatible endpoint (`ai.chat.*`). Each question requests a stream, within one deadline for all its attempts; a busy
+//! endpoint gets another attempt.
 //!
 //! It is a configured service, so it may be on this machine. Redirects are not followed, because the request contains the
 //! key. Responses are bounded in bytes and never logged.
@@ -30,6 +31,7 @@ use stream::{Completion, CompletionReader};
 const DEADLINE: Duration = Duration::from_secs(45);
 /// Time for name resolution, connection and TLS together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Attempts of one question, the first included.
 const MAX_ATTEMPTS: u32 = 3;
 /// Bytes of a response. A stream has some 200 bytes around each token.
 const MAX_RESPONSE_BYTES: usize = 4 * 1024 * 1024;
@@ -39,9 +41,9 @@ const MAX_TOTAL_TOKENS: u64 = 10_000_000;
 /// The settings of the endpoint.
 #[derive(Clone)]
 pub struct ChatSettings {
-    /// `ai.chat.url`, without `/chat/completions`.
+    /// `ai.chat.url`: the base URL, to which `/chat/completions` is appended.
     pub url: String,
-    /// `ai.chat.model`.
+    /// `ai.chat.model`: the name that each request sends.
     pub model: String,
     /// `ai.chat.key`, sent as a bearer token.
     pub key: Option<Zeroizing<String>>,
@@ -79,10 +81,12 @@ impl Chat {
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
         if let Some(key) = &settings.key {
             let mut bearer = HeaderValue::from_str(&format!("Bearer {}", key.as_str()))?;
+            // Keeps the key out of `Debug` output of the headers.
             bearer.set_sensitive(true);
             headers.insert(AUTHORIZATION, bearer);
         }
         Ok(Self {
+            // Not the guarded fetcher: the operator may run the model on this machine or in a private network.
             client: web::service_client().connect_timeout(CONNECT_TIMEOUT).build()?,
             url: format!("{}/chat/completions", settings.url.trim_end_matches('/')),
             model: settings.model,
@@ -103,6 +107,7 @@ impl Chat {
                 Err(_) => return Err(AnswerError::Timeout),
             };
             let next_attempt = Instant::now() + failed.delay(attempts);
+            // A delay beyond the deadline is not waited for: the answer would come too late in any case.
             if attempts == MAX_ATTEMPTS || !failed.is_transient || next_attempt >= deadline {
                 return Err(failed.error);
             }
@@ -135,9 +140,13 @@ impl Chat {
     }
 }
 
-/// The tokens of an answer as its endpoint reports them. An impossible number would use up a user's monthly allowance, or the
-/// daily allowance of all users; a retry would only cost more.
+/// Returns the tokens of an answer, as its endpoint reports them.
+///
+/// # Errors
+/// [`AnswerError::InvalidResponse`] for a number that no model can use.
 fn checked_tokens(reported: &Number) -> Result<u64, AnswerError> {
+    // An impossible number would use up a user's monthly allowance, or the daily allowance of all users. The answer is not
+    // requested again, because the retry would be charged too.
     let tokens = reported.as_u64().filter(|tokens| *tokens <= MAX_TOTAL_TOKENS);
     tokens.ok_or(AnswerError::InvalidResponse("its usage.total_tokens is not between 0 and 10 million"))
 }
@@ -154,6 +163,7 @@ impl Answerer for Chat {
                 return Err(AnswerError::Suspended);
             }
             let answer = self.ask(&question, asked + DEADLINE).await;
+            // The whole question counts, with its retries: what the circuit breaker saves is the wait of a caller.
             self.circuit.record(answer.is_ok(), asked, Instant::now());
             answer
         }
@@ -162,6 +172,7 @@ impl Answerer for Chat {
 }
 
 async fn read(mut response: Response) -> Result<Completion, AttemptError> {
+    // Some endpoints ignore `stream` and send one object.
     let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let is_one_object = media_type.is_some_and(|media_type| media_type.starts_with("application/json"));
     let mut reader = CompletionReader::new(is_one_object);

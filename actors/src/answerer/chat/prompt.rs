@@ -7,7 +7,7 @@ use text::head;
 
 use crate::answerer::{Question, SourcePassage};
 
-/// Longer titles are cut.
+/// Longer titles are cut, because a title is text of third parties and may have any length.
 const MAX_TITLE_CHARS: usize = 300;
 
 const RULES: &str = "You answer a reader's question from passages of the reader's own library.
@@ -31,6 +31,7 @@ pub(super) fn body(model: &str, question: &Question) -> String {
             { "role": "user", "content": user_message(question) },
         ],
         "stream": true,
+        // Without it a stream reports no usage, and the answer is charged by an estimate.
         "stream_options": { "include_usage": true },
     })
     .to_string()
@@ -52,6 +53,7 @@ fn user_message(question: &Question) -> String {
 fn fence(question: &Question) -> String {
     let mut digest = Sha256::new();
     for text in question.passages.iter().map(|passage| &passage.text).chain([&question.text]) {
+        // The length separates the parts: two lists of passages with the same characters have different fences.
         digest.update(text.len().to_be_bytes());
         digest.update(text);
     }

@@ -1,4 +1,4 @@
-//! When a busy endpoint is asked again.
+//! The delay before an endpoint that was busy is asked again.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ pub(super) const FIRST_DELAY: Duration = Duration::from_millis(400);
 const HTTP_DATE: &[BorrowedFormatItem<'_>] =
     format_description!("[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT");
 
-/// Parses `Retry-After` (RFC 9110, section 10.2.3): a number of seconds or an HTTP date.
+/// Parses `Retry-After` (RFC 9110, section 10.2.3): a number of seconds or an HTTP date. A date in the past
+/// is no delay; another value is `None`.
 pub(super) fn parse_retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {

@@ -10,10 +10,9 @@ const MAX_MODEL_NAME_BYTES: usize = 200;
 /// The data of the event that ends a stream.
 const DONE: &[u8] = b"[DONE]";
 
-/// A complete answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Completion {
-    /// The text; never blank.
+    /// The text without reasoning; never blank once the response has ended.
     pub text: String,
     /// The name of the model, if the endpoint sent it.
     pub model: Option<String>,
@@ -45,9 +44,9 @@ struct CompletionChunk {
 struct Choice {
     #[serde(default)]
     index: u32,
-    /// In a stream.
+    /// A part of the text, in an event of a stream.
     delta: Option<MessageContent>,
-    /// In one object.
+    /// The whole text, in a response of one object.
     message: Option<MessageContent>,
     finish_reason: Option<serde::de::IgnoredAny>,
 }
@@ -74,6 +73,7 @@ impl CompletionReader {
         if self.is_one_object {
             return Ok(false);
         }
+        // Only complete lines are parsed: a chunk of the body may end within a line, or within a character.
         let Some(last) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Ok(false) };
         let rest = self.rest.split_off(last + 1);
         let lines = std::mem::replace(&mut self.rest, rest);
@@ -124,10 +124,12 @@ impl CompletionReader {
         self.completion.model = self.completion.model.take().or(name);
         self.completion.tokens =
             chunk.usage.and_then(|usage| usage.total_tokens).or(self.completion.tokens.take());
+        // Further choices are alternatives to the first one. Their texts must not be mixed into it.
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
             self.is_finished |= choice.finish_reason.is_some();
             let content = choice.delta.or(choice.message).and_then(|message| message.content);
             let content = content.unwrap_or_default();
+            // A text beyond the bound is not an error: the usage, by which the answer is charged, is still to be read.
             if self.completion.text.len() + content.len() <= MAX_TEXT_BYTES {
                 self.completion.text.push_str(&content);
             }

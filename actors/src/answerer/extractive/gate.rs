@@ -1,6 +1,6 @@
 //! Decides whether the passages contain an answer at all.
 
-/// Measures of the best passages.
+/// How well the best passages match the question.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
     /// Cosine similarity of the nearest sentence.
@@ -11,12 +11,12 @@ pub(super) struct Evidence {
     pub coverage: f32,
 }
 
-/// Minimum sum of the three measures.
+/// Minimum sum of the three measures, each of which is at most 1.
 const MIN_SCORE: f32 = 1.35;
 /// Minimum coverage where there are no similarities.
 const MIN_COVERAGE: f32 = 0.5;
 
-/// Whether the passages seem to contain an answer.
+/// Returns whether the passages seem to contain an answer.
 pub(super) fn is_answerable(evidence: &Evidence) -> bool {
     match (evidence.sentence, evidence.passage) {
         (Some(sentence), Some(passage)) => sentence + passage + evidence.coverage >= MIN_SCORE,

@@ -32,7 +32,8 @@ pub struct Extractive {
 }
 
 impl Extractive {
-    /// Creates an answerer that runs in the foreground lane of these workers, with the embedding model of the search, if there is one.
+    /// Creates an answerer that runs in the foreground lane of these workers. It uses the embedding model
+    /// of the search, if there is one.
     pub fn new(workers: Workers, retrieval: Retrieval) -> Self {
         Self { workers, retrieval }
     }
@@ -47,6 +48,7 @@ impl Answerer for Extractive {
         async move {
             let embedder = self.retrieval.embedder();
             let work = move || answer(&question, embedder.as_deref());
+            // On the worker threads: embeddings are computation, and would block the async runtime.
             let made = self
                 .workers
                 .run(Lane::Foreground, work)
@@ -91,6 +93,7 @@ fn add_similarities(
     pick::sort_by_coverage(sentences);
     sentences.truncate(MAX_EMBEDDED_SENTENCES);
     for sentence in sentences {
+        // One by one as queries, because `embed` runs on the background threads, where a batch of passages may be in progress.
         let vector = embedder.embed_query(sentence.text)?;
         sentence.cosine = Some(vector.iter().zip(&target).map(|(a, b)| a * b).sum());
     }

@@ -11,8 +11,9 @@ use crate::answerer::SourcePassage;
 
 /// Shorter sentences are headings or fragments and are left out.
 const MIN_SENTENCE_CHARS: usize = 12;
-/// Longer sentences are cut.
+/// Characters after which a longer sentence is cut.
 const MAX_SENTENCE_CHARS: usize = 600;
+/// Maximum number of sentences in an answer.
 const MAX_SENTENCES: usize = 3;
 /// A sentence whose score is this much lower than the best one adds nothing to the answer.
 const MAX_SCORE_GAP: f32 = 0.2;
@@ -24,9 +25,8 @@ const DUPLICATE_SIMILARITY: f32 = 0.8;
 /// A sentence of a passage.
 #[derive(Clone, Debug)]
 pub(super) struct Sentence<'a> {
-    /// Index of the passage.
+    /// Index of the passage in the question, from 0; its marker is one higher.
     pub passage: usize,
-    /// The text of the sentence.
     pub text: &'a str,
     /// Weighted share of the question's words that it contains.
     pub coverage: f32,
@@ -62,6 +62,7 @@ pub(super) fn sort_by_coverage(sentences: &mut [Sentence<'_>]) {
 /// Returns the best sentences without duplicates, best first.
 pub(super) fn best(mut sentences: Vec<Sentence<'_>>) -> Vec<Sentence<'_>> {
     sentences.sort_by(|a, b| b.score().total_cmp(&a.score()));
+    // Above 0 in any case: a sentence that shares no word with the question and has no similarity is no answer.
     let min_score = sentences.first().map_or(0.0, |best| (best.score() - MAX_SCORE_GAP).max(f32::EPSILON));
     let mut picked: Vec<Sentence<'_>> = Vec::new();
     for sentence in sentences.into_iter().take_while(|sentence| sentence.score() >= min_score) {

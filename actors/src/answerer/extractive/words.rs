@@ -11,11 +11,10 @@ use crate::answerer::SourcePassage;
 /// Minimum number of sentences for the weights. With fewer, a word that no sentence contains would outweigh all others together.
 const MIN_SENTENCES: usize = 30;
 
-/// The weighted words of a question.
 pub(super) struct QuestionWords {
-    /// The weight of each word.
+    /// The weight of each word, by its id in the index.
     weights: HashMap<u32, f32>,
-    /// The sum of all weights.
+    /// The sum of all weights; 0 if the question has no words.
     total_weight: f32,
     languages: Vec<Language>,
 }

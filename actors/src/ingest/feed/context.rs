@@ -11,13 +11,13 @@ use super::push::Push;
 /// Everything that fetching, searching and delivering feeds needs. Clones share the state.
 #[derive(Clone)]
 pub struct FeedContext {
-    /// The database, the clock and the plans.
+    /// The database, the clock, the plans and the lanes of blocking work.
     pub core: CoreContext,
-    /// Fetches from the web.
+    /// Fetches feeds, and sends subscription requests to hubs.
     pub fetcher: Fetcher,
-    /// Limits background fetches of each host.
+    /// Limits background fetches to one at a time for each host.
     pub host_throttle: HostThrottle<UserId>,
-    /// Parses what was fetched.
+    /// Parses in child processes what was fetched.
     pub sandbox: Sandbox,
     /// Derives the secrets of WebSub subscriptions; `None` if hubs cannot reach this service.
     pub push: Option<Push>,

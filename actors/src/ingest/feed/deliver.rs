@@ -39,12 +39,13 @@ pub struct IncomingEntry {
     content_hash: Vec<u8>,
 }
 
-/// Runs the job.
+/// Runs a job of kind [`JobKind::DeliverEntries`]: delivers the copy of a source to one of its followers.
 ///
 /// # Errors
 /// [`Error::LibraryFull`] when the library has no room for the entries; [`JobError::LeaseLost`]; the database fails.
 pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     let own = || feed::Entity::one_of(job.user_id, FeedId(job.subject));
+    // Prepared before the transaction, because hashing a large feed takes long.
     let incoming = match own().one(ctx.core.db.read()).await? {
         Some(feed) => match source::load_content(ctx.core.db.read(), feed.source_id).await? {
             Some(copy) => {
@@ -76,7 +77,7 @@ pub fn prepare_entries(feed: Feed, feed_url: &str) -> Vec<IncomingEntry> {
     let site_url = feed.site_url.unwrap_or_else(|| feed_url.to_owned());
     let incoming = feed.items.into_iter().map(|item| {
         let url = item.url.clone().unwrap_or_else(|| site_url.clone());
-        // Empty rather than that of the site: a bookmark of the site is none of such an entry.
+        // Empty instead of the URL of the site: a bookmark of the site is not a bookmark of such an entry.
         let page = item.url.as_deref().map(PageUrl::parse);
         let normalized_url =
             page.map_or_else(String::new, |page| page.map_or_else(|_| url.clone(), |page| page.key()));
@@ -112,7 +113,7 @@ fn hash_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
 /// Inserts or updates the entries of a follower's feed, in the caller's transaction.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn deliver_entries(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
@@ -166,8 +167,8 @@ struct ExistingEntries {
 
 impl ExistingEntries {
     /// Removes and returns the row of an incoming entry: by its id, else by page and title, because some feeds change the ids
-    /// of their entries. An existing entry matches one incoming entry at most, and one whose id is still in the feed matches no
-    /// other.
+    /// of their entries. An existing entry matches one incoming entry at most, and one whose id is
+    /// still in the feed matches no other.
     fn take_match(&mut self, incoming: &IncomingEntry) -> Option<entry::Model> {
         if let Some(row) = self.by_key.remove(&incoming.key_hash) {
             return Some(row);
@@ -223,8 +224,8 @@ async fn load_existing(
 }
 
 /// Locks the documents of these entries, except bookmarked ones, whose texts stay. A transcript that is stored at the same time
-/// is then either visible here, or cancels the jobs that are queued here. Locked in the order of their ids, which prevents
-/// deadlocks.
+/// is then either visible here, or cancels the jobs that are queued here. Locked in the
+/// order of their ids, which prevents deadlocks.
 async fn lock_unsaved(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
@@ -290,6 +291,7 @@ async fn update_entry(
         return Ok(());
     }
     let kind = if needs_page { JobKind::FetchPage } else { JobKind::ProcessText };
+    // A text of the feed would be read in place of the page.
     if !needs_page {
         store_texts(txn, feed, vec![(row.document_id, incoming.item)]).await?;
     }
@@ -409,6 +411,7 @@ fn entry_row(
         enclosure_type: enclosure.as_ref().and_then(|enclosure| enclosure.media_type.clone()),
         enclosure_url: enclosure.map(|enclosure| enclosure.url),
         published_at,
+        // A time in the future would keep the entry at the top of the list until then.
         sorted_at: published_at.map_or(now, |published| published.min(now)),
         read: false,
         starred: false,

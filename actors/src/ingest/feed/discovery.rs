@@ -18,15 +18,15 @@ const SEARCH_TIMEOUT: Duration = Duration::from_secs(25);
 const MAX_COPY_AGE: Duration = Duration::from_secs(60);
 /// Links of a page that are tried, one after another.
 const MAX_TRIED_LINKS: usize = 4;
-/// Paths at which many sites have their feed.
+/// Common paths of feeds, relative to a page or to the root of its site.
 const COMMON_PATHS: &[&str] = &["feed", "feed.xml", "rss.xml", "atom.xml", "index.xml", "rss", "feed.json"];
 
 /// A feed that can be followed.
 #[derive(Clone, Debug)]
 pub struct DiscoveredFeed {
-    /// Its URL.
+    /// The URL of the feed; after permanent redirects the new one.
     pub url: PageUrl,
-    /// Its content.
+    /// The content of the feed, fetched now or from the copy of its source.
     pub feed: Feed,
     /// Its validators, if this search fetched it; `None` if the source's copy is current.
     pub fetched: Option<Validators>,
@@ -54,11 +54,11 @@ pub async fn find_feed(ctx: &FeedContext, url: PageUrl) -> Result<DiscoveredFeed
     .await
 }
 
-/// Lists the feeds of a URL: the one at the URL itself, else those to which the page there links, else the first at a common
-/// path.
+/// Lists the feeds of a URL: the one at the URL itself, else those to which the page there links,
+/// else the first at a common path.
 ///
 /// # Errors
-/// As [`find_feed`].
+/// The same errors as [`find_feed`].
 pub async fn list_candidates(ctx: &FeedContext, url: PageUrl) -> Result<Vec<FeedLink>, Error> {
     with_timeout(async {
         let (page, links) = match open(ctx, &url).await? {
@@ -79,6 +79,7 @@ async fn find_first(
     urls: impl IntoIterator<Item = PageUrl>,
 ) -> Result<DiscoveredFeed, Error> {
     for url in urls {
+        // A user who waits ignores the throttle, except where the host has asked for a delay.
         if ctx.host_throttle.is_backing_off(&url) {
             continue;
         }
@@ -140,7 +141,7 @@ async fn open(ctx: &FeedContext, url: &PageUrl) -> Result<FeedOrPage, Error> {
         return Ok(unfetched(url, copy.clone()));
     }
     if source.as_ref().is_some_and(|source| source.wait_until > Some(ctx.core.clock.now())) {
-        // The server asked for no requests (`Retry-After`), so the copy is used however old it is.
+        // The server has asked for a delay (`Retry-After`), so the copy is used, whatever its age.
         let busy = || {
             Error::FeedNotFound(
                 "the server of the feed asks for no requests for a while; try again later".to_owned(),
@@ -148,6 +149,7 @@ async fn open(ctx: &FeedContext, url: &PageUrl) -> Result<FeedOrPage, Error> {
         };
         return Ok(unfetched(url, copy.ok_or_else(busy)?));
     }
+    // Without a copy a 304 would leave nothing to read.
     let validators = source.as_ref().filter(|_| copy.is_some()).map(source::validators).unwrap_or_default();
     let fetched = fetch::fetch(ctx, url, validators).await.map_err(|error| {
         if let FeedFetchError::Fetch(error) = &error {

@@ -15,10 +15,10 @@ const BATCH_ROWS: u64 = 50;
 /// A fetch that was enqueued and never ended is enqueued again after this.
 const UNFINISHED_RETRY_DELAY: Duration = Duration::from_secs(3600);
 
-/// Enqueues them.
+/// Enqueues a job of kind [`JobKind::FetchFeed`] for each source that is due, and postpones its due time.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`](sea_orm::DbErr) converts to when the database fails.
 pub async fn enqueue_due(ctx: &FeedContext) -> Result<(), Error> {
     let now = ctx.core.clock.now();
     let mut due = feed_source::Entity::find()
@@ -37,6 +37,7 @@ pub async fn enqueue_due(ctx: &FeedContext) -> Result<(), Error> {
         let postponed = feed_source::Entity::update_many()
             .col_expr(feed_source::Column::NextFetchAt, Expr::value(Some(now + UNFINISHED_RETRY_DELAY)))
             .filter(feed_source::Column::Id.eq(source.id))
+            // A conditional update: another node, or a hub, may have changed the time since it was read.
             .filter(feed_source::Column::NextFetchAt.eq(source.next_fetch_at))
             .exec(&txn)
             .await?;

@@ -10,7 +10,7 @@ use web::{FetchError, FetchRequest, FetchedPage, PageUrl};
 use super::context::FeedContext;
 use super::websub::link_header;
 
-/// Longest feed (faults-and-threats.md, P4).
+/// Maximum length of a feed in decompressed bytes (faults-and-threats.md, P4).
 const MAX_FEED_BYTES: u64 = 5 << 20;
 /// Bytes at the beginning of an XML document that are searched for its encoding.
 const XML_DECLARATION_BYTES: usize = 200;
@@ -18,40 +18,40 @@ const XML_DECLARATION_BYTES: usize = 200;
 /// The message for a feed that is malformed beyond repair.
 pub(super) const MALFORMED_FEED: &str = "the feed at this URL is malformed and cannot be read";
 
-/// What a URL returned.
+/// What the URL of a feed, or of a page, returned.
 #[derive(Debug)]
 pub(super) enum FetchedContent {
-    /// The copy is still current.
+    /// The copy is still current: the server returned 304.
     Unchanged,
     /// A feed and its validators.
     Feed(Box<Feed>, Validators),
     /// Something else, and the feeds to which it links.
     Page(Vec<FeedLink>),
-    /// A feed that cannot be parsed.
+    /// A feed that is malformed beyond repair.
     Malformed,
 }
 
 /// What a URL returned, and the URL that returned it.
 #[derive(Debug)]
 pub(super) struct FetchedUrl {
-    /// The content.
+    /// The content of the response.
     pub content: FetchedContent,
-    /// The URL after redirects.
+    /// The URL that responded, after redirects.
     pub url: PageUrl,
-    /// Every redirect was permanent: the feed has moved there.
+    /// Whether every redirect was permanent, so that the feed has moved to `url`.
     pub has_moved: bool,
 }
 
 /// Why a feed was not fetched. The messages contain no part of a URL.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FeedFetchError {
-    /// The request failed.
+    /// The request failed, or its response is incomplete or too large.
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// The sandbox failed to parse the response.
     #[error("the feed could not be read: {0}")]
     Sandbox(#[from] SandboxError),
-    /// The service failed.
+    /// The service itself failed, for example because its worker threads are busy.
     #[error("the feed could not be read: an internal error occurred")]
     Internal(#[from] Error),
 }
@@ -91,9 +91,9 @@ pub(super) async fn fetch(
     Ok(FetchedUrl { content, url, has_moved })
 }
 
-/// Returns the bytes for the parser. XML names its own encoding. A document that names none and is not UTF-8 is decoded like a
-/// page.
+/// Returns the bytes for the parser.
 fn document_bytes(fetched: FetchedPage) -> Vec<u8> {
+    // XML names its own encoding, which the parser knows. A document that names none and is not UTF-8 is decoded like a page.
     let head = fetched.body.get(..XML_DECLARATION_BYTES).unwrap_or(&fetched.body);
     let names_encoding = head.windows(9).any(|window| window == b"encoding=");
     let has_byte_order_mark = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");

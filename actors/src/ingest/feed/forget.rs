@@ -12,7 +12,7 @@ use crate::ingest::indexing::IndexingContext;
 /// Documents that are deleted in one transaction.
 const BATCH_ROWS: u64 = 100;
 
-/// Runs the job.
+/// Runs a job of kind [`JobKind::ForgetFeed`](jobs::JobKind::ForgetFeed).
 ///
 /// # Errors
 /// The database or the index fails.
@@ -31,6 +31,7 @@ pub async fn run(ctx: &IndexingContext, job: &job::Model) -> Result<(), JobError
         if batch.is_empty() {
             break;
         }
+        // Rows, then passages, then the deletion of the rows: a job that is interrupted finds the same documents again.
         record_removal(&ctx.core, job.user_id, batch.iter().map(|document| document.id)).await?;
         for document in &batch {
             ctx.retrieval.forget(job.user_id, document.id).await?;

@@ -19,11 +19,11 @@ use super::context::FeedContext;
 use super::fetch::{self, FeedFetchError, FetchedContent, FetchedUrl, MALFORMED_FEED};
 use super::push::MIN_PUSH_INTERVAL;
 
-/// Runs the job.
+/// Runs a job of kind [`JobKind::FetchFeed`](jobs::JobKind::FetchFeed).
 ///
 /// # Errors
-/// [`JobError::HostBusy`] when the host is being fetched from or asks for no requests, and no user waits;
-/// [`JobError::LeaseLost`]; [`JobError::Internal`].
+/// [`JobError::HostBusy`] when the host is being fetched from or asks for no
+/// requests, and no user waits; [`JobError::LeaseLost`]; [`JobError::Internal`].
 pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
     let id = FeedSourceId(job.subject);
     let now = ctx.core.clock.now();
@@ -40,6 +40,7 @@ pub async fn run(ctx: &FeedContext, job: &job::Model) -> Result<(), JobError> {
             if let (Err(wait), Priority::Backlog) = (&permit, Priority::of(job)) {
                 return Err(JobError::HostBusy(*wait));
             }
+            // Without a copy a 304 would leave nothing to deliver.
             let has_copy = source::load_content(ctx.core.db.read(), id).await?.is_some();
             let validators = if has_copy { source::validators(&source) } else { Validators::default() };
             let result = fetch::fetch(ctx, &url, validators).await;

@@ -33,7 +33,7 @@ pub struct FeedSearches {
     by_url: KeyedMutex<String, Option<FinishedSearch>>,
 }
 
-/// A search that has ended.
+/// The result of a search that has ended, for requests that waited for it.
 #[derive(Debug)]
 struct FinishedSearch {
     at: Instant,
@@ -44,7 +44,7 @@ struct FinishedSearch {
 /// The feed that a search has found. Other requests for the same URL wait until this is dropped.
 #[derive(Debug)]
 pub struct SharedSearch {
-    /// The feed.
+    /// The feed that was found by this request, or by an earlier one that it waited for.
     pub found: DiscoveredFeed,
     search: OwnedMutexGuard<Option<FinishedSearch>>,
 }
@@ -99,6 +99,7 @@ impl FeedSearches {
             None => {
                 let permit = self.acquire(user).await?;
                 let result = shareable_result(discovery::find_feed(ctx, url).await)?;
+                // The permit bounds searches. The transaction that stores the feed follows, and needs only the lock of the URL.
                 drop(permit);
                 *search = Some(FinishedSearch { at: Instant::now(), result: result.clone() });
                 result
@@ -109,8 +110,8 @@ impl FeedSearches {
     }
 }
 
-/// Returns what other requests may take over: the feed, or that there is none. Other failures are not shared, because the next
-/// search may succeed.
+/// Returns what other requests may take over: the feed, or that there is none. Other failures are not
+/// shared, because the next search may succeed.
 fn shareable_result(result: Result<DiscoveredFeed, Error>) -> Result<Result<DiscoveredFeed, String>, Error> {
     match result {
         Ok(found) => Ok(Ok(found)),

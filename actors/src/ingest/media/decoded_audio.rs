@@ -15,7 +15,7 @@ const _: () = assert!(
     "the sample rate of the decoder differs from that of the transcriber"
 );
 
-/// A shorter loss is not reported.
+/// A loss of fewer seconds is not reported to the user.
 const MIN_REPORTED_LOSS_SECONDS: f64 = 1.5;
 /// A loss of a smaller share of the recording is not reported.
 const MIN_REPORTED_LOSS_SHARE: f64 = 0.02;
@@ -23,11 +23,11 @@ const MIN_REPORTED_LOSS_SHARE: f64 = 0.02;
 /// What is known of a recording once it was decoded to its end.
 pub struct DecodedAudio {
     seconds: f64,
-    /// How much of it could not be decoded.
+    /// Seconds of the recording that could not be decoded.
     lost_seconds: f64,
     /// After how many seconds decoding was aborted, if it was.
     aborted_at: Option<f64>,
-    /// Its title, author and tracks.
+    /// Title, author and number of audio tracks, as the file states them.
     pub metadata: AudioMetadata,
 }
 
@@ -39,13 +39,13 @@ impl DecodedAudio {
         Self { seconds, lost_seconds: audio.lost_seconds(), aborted_at, metadata: audio.metadata().clone() }
     }
 
-    /// Whether almost nothing of it could be decoded.
+    /// Returns whether almost nothing of the recording could be decoded.
     pub fn is_lost(&self) -> bool {
         self.lost_seconds > 0.0 && self.lost_seconds >= self.seconds * (1.0 - MIN_REPORTED_LOSS_SHARE)
     }
 
-    /// Says what is missing in its transcript, for the user; none if nothing is. `refused_seconds` were refused by the
-    /// transcriber.
+    /// Says what is missing in its transcript, for the user; none if nothing
+    /// is. `refused_seconds` were refused by the transcriber.
     pub fn missing_reason(&self, text: &str, refused_seconds: f64) -> Option<String> {
         if refused_seconds > 0.0 {
             let (refused, whole) = (format_duration(refused_seconds), format_duration(self.seconds));
@@ -76,7 +76,7 @@ fn format_duration(seconds: f64) -> String {
     if whole < 120.0 { format!("{whole} seconds") } else { format!("{} minutes", (whole / 60.0).round()) }
 }
 
-/// Opens a recording in the sandbox.
+/// Opens a recording in the sandbox; its child process ends when the reader is dropped.
 pub async fn open_audio(sandbox: &Sandbox, file: &Path) -> Result<AudioReader, JobError> {
     let file = tokio::fs::File::open(file).await.map_err(Error::internal)?.into_std().await;
     sandbox.open_audio(file).await.map_err(parser_job_error)
@@ -98,6 +98,7 @@ pub async fn skip_samples(
     audio: &mut AudioReader,
     samples: u64,
 ) -> Result<(f64, Option<AudioPiece>), SandboxError> {
+    // Whole pieces are skipped without their samples; only the piece in which transcription continues is returned.
     let (mut skipped, mut read_share) = (0, 0.0);
     let full_piece = PIECE_SAMPLES as u64;
     while skipped + full_piece <= samples {

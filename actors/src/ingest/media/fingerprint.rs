@@ -1,4 +1,4 @@
-//! Tells a recording from another one, so that a transcript is continued only for the same bytes.
+//! Identifies the bytes of a recording, so that a transcript is continued only for the same ones.
 
 use std::io::{Result, SeekFrom};
 use std::path::Path;
@@ -16,6 +16,7 @@ pub async fn fingerprint(file: &Path) -> Result<String> {
     let bytes = file.metadata().await?.len();
     let mut ends = Vec::new();
     (&mut file).take(END_BYTES).read_to_end(&mut ends).await?;
+    // The ends of a short file overlap, which changes nothing: the same bytes still give the same hash.
     file.seek(SeekFrom::Start(bytes.saturating_sub(END_BYTES))).await?;
     (&mut file).take(END_BYTES).read_to_end(&mut ends).await?;
     Ok(format!("{bytes}-{}", base16ct::lower::encode_string(&Sha256::digest(&ends))))

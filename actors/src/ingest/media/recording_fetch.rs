@@ -26,6 +26,7 @@ pub async fn fetch_recording(
     let url = separate_url.or_else(|| document.url.clone());
     let url = url.and_then(|url| PageUrl::parse(&url).ok()).ok_or_else(no_recording)?;
     let _permit = acquire_host_permit(ctx, job, &url)?;
+    // Whatever media type the server declares: the type is detected by the first bytes of the file.
     let policy = |_: Option<&str>| BodyPolicy::File;
     match ctx.fetcher.get_or_save(&url, FetchRequest::page(), &ctx.uploads.scratch, policy).await {
         Ok(FetchOutcome::File(file)) => {

@@ -30,6 +30,7 @@ pub async fn find(ctx: &ExtractionContext, document: DocumentId) -> Result<Optio
             touch(ctx.core.db.write(), &ctx.core, row.id).await?;
             Ok(Some(file))
         }
+        // The row is of no use without its file. The recording is fetched again.
         Err(BlobError::Missing) => {
             release(ctx.core.db.write(), document).await?;
             Ok(None)
@@ -43,6 +44,8 @@ pub async fn find(ctx: &ExtractionContext, document: DocumentId) -> Result<Optio
 /// # Errors
 /// What [`DbErr`] or [`BlobError`] converts to when the database or the store fails.
 pub async fn keep(ctx: &ExtractionContext, document: DocumentId, file: &Path) -> Result<(), Error> {
+    // The file is stored before the transaction, which then only assigns it: storing gigabytes takes long. A crash in
+    // between leaves a file that nothing refers to, which the sweep removes.
     let copy = FileWriter::store_copy(&ctx.core, &*ctx.uploads.store, file).await?;
     let txn = ctx.core.db.begin().await?;
     release(&txn, document).await?;

@@ -11,11 +11,11 @@ use sea_orm::{ColumnTrait, DbErr, PaginatorTrait, QueryFilter};
 
 /// Recordings of one user that may be in progress.
 const MAX_RECORDINGS_PER_USER: u64 = 4;
-/// Recordings of one user that belong to a backlog, such as an import. The other slots stay free for recordings that the
-/// user waits for.
+/// Recordings of one user that belong to a backlog, such as an import. The other slots stay free
+/// for recordings that the user waits for.
 const MAX_BACKLOG_RECORDINGS_PER_USER: u64 = 2;
 
-/// Whether a job may start its recording, or continue it. Recordings that wait for a later time take no slot meanwhile.
+/// Returns whether a job may start its recording, or continue it. Recordings that wait for a later time take no slot meanwhile.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -23,6 +23,7 @@ pub async fn has_slot(core: &CoreContext, job: &job::Model) -> Result<bool, DbEr
     let id = DocumentId(job.subject);
     let unfinished =
         || transcript::Entity::owned_by(job.user_id).filter(transcript::Column::Finished.eq(false));
+    // A recording that was begun keeps its slot, however many others have begun since.
     let own = unfinished().filter(transcript::Column::DocumentId.eq(id)).one(core.db.read()).await?;
     if own.is_some() {
         return Ok(true);

@@ -9,7 +9,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use super::recording_file;
 
-/// Whether the text of a document is the finished transcript of its recording.
+/// Returns whether the text of a document is the finished transcript of its recording.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -35,8 +35,8 @@ pub async fn transcript_progress(
     Ok(all.into_iter().max_by_key(|row| row.version).map(|row| row.progress))
 }
 
-/// Makes a finished transcript the whole text of its document: neither what a feed says of the episode nor its page may
-/// replace it.
+/// Makes a finished transcript the whole text of its document: neither what a feed says of the
+/// episode nor its page may replace it.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

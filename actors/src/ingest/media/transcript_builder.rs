@@ -26,17 +26,17 @@ const TOKENS_PER_SECOND: i64 = 10;
 /// Shortest duration of a segment: one that the model gives no duration still covers a span of the recording.
 const MIN_SEGMENT_SECONDS: f64 = 0.02;
 
-/// A transcript in progress.
+/// A transcript in progress, for the next version of its document.
 pub struct TranscriptBuilder {
-    /// Its row, as stored.
+    /// The row of the transcript, as it was last stored.
     pub row: transcript::Model,
-    /// When the last segment ends, in seconds.
+    /// The end of the last stored segment, in seconds.
     segments_end: f64,
 }
 
 impl TranscriptBuilder {
-    /// Continues the transcript for the document's next version if it is of the same recording and model, or starts a new
-    /// one.
+    /// Continues the transcript for the document's next version if it is of the same recording
+    /// and model, or starts a new one.
     pub async fn open(
         core: &CoreContext,
         document: &document::Model,
@@ -51,6 +51,7 @@ impl TranscriptBuilder {
             let segments_end = last.map_or(0.0, |last| last.end_seconds);
             return Ok(Self { row: row.clone(), segments_end });
         }
+        // Segments of another model or recording do not fit to those that follow, so they are made again.
         if let Some(outdated) = existing {
             outdated.delete(&txn).await?;
         }
@@ -95,17 +96,21 @@ impl TranscriptBuilder {
         let refused = i64::try_from(step.refused_samples).unwrap_or(i64::MAX);
         row.refused_samples = Set(self.row.refused_samples.saturating_add(refused));
         row.segments = Set(self.row.segments + i32::try_from(segments.len()).unwrap_or(i32::MAX));
+        // Never less than before: the declared duration and the share of the file that was read may disagree.
         row.progress = Set(step.progress.clamp(self.row.progress, 1.0));
         row.finished = Set(step.is_finished);
         if step.transcription.is_language_certain && self.row.language.is_none() {
             row.language = Set(step.transcription.language);
         }
         let txn = begin_owned(&core.db, job.user_id).await?;
+        // The check of the lease and the segments are one transaction, so two attempts never store the same window.
         if !jobs::advance(&txn, job, now).await? {
             return Err(JobError::LeaseLost);
         }
         let updated = row.update(&txn).await?;
         insert_all::<transcript_segment::Entity>(&txn, segments, None).await?;
+        // Charged with the segments in one transaction, so a window that is transcribed again after a crash is
+        // charged once.
         charge(&txn, self.row.user_id, step.submitted_samples, step.is_finished, now).await?;
         let document = document::Entity::one_of(self.row.user_id, self.row.document_id).one(&txn).await?;
         if document.is_none() {
@@ -142,7 +147,7 @@ impl TranscriptBuilder {
 
 /// A window, or a stretch of silence, that is to be stored.
 pub struct TranscriptStep {
-    /// Where it begins, in seconds.
+    /// The start of the step in the recording, in seconds.
     pub start_seconds: f64,
     /// The segments of a window; none for silence.
     pub transcription: Transcription,
@@ -154,7 +159,7 @@ pub struct TranscriptStep {
     pub done_samples: u64,
     /// The part of the recording that is done with it, from 0 to 1.
     pub progress: f64,
-    /// Whether it is the last one.
+    /// Whether this is the last step of the recording.
     pub is_finished: bool,
 }
 

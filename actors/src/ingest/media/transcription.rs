@@ -28,8 +28,8 @@ use crate::ingest::extraction::ExtractionContext;
 
 /// Windows after which a recording yields to others: a few minutes of audio.
 const TURN_WINDOWS: usize = 6;
-/// A recording's turn lasts at least this many times as long as it took to resume it, so that most of the time goes into
-/// transcription.
+/// A recording's turn lasts at least this many times as long as it took to resume it, so that
+/// most of the time goes into transcription.
 const TURN_PER_RESUME_TIME: u32 = 5;
 /// Samples of silence that are stored like a window, and count as one: 5 minutes.
 const SILENCE_STEP_SAMPLES: u64 = 300 * SAMPLE_RATE_HZ as u64;
@@ -54,8 +54,8 @@ pub async fn transcribe_in_turn(
     transcribe(ctx, job, file, &*permit.transcriber).await
 }
 
-/// Waits for the permit to transcribe. The file of the job is on this machine already, so that a slow host does not delay
-/// other recordings.
+/// Waits for the permit to transcribe. The file of the job is on this machine already, so that a
+/// slow host does not delay other recordings.
 async fn acquire_transcriber(
     ctx: &ExtractionContext,
     job: &job::Model,
@@ -127,6 +127,7 @@ async fn transcribe_rest(
     started: Instant,
 ) -> Result<Option<DecodedAudio>, JobError> {
     let mut audio = open_audio(&ctx.sandbox, file).await?;
+    // By the declared duration first, before a day of audio is decoded. A file may declare too little, so the samples count too.
     if audio.duration_seconds().is_some_and(|seconds| seconds > MAX_RECORDING_SECONDS as f64) {
         return Err(too_long());
     }
@@ -186,6 +187,7 @@ async fn transcribe_rest(
             let is_wanted = builder.append(&ctx.core, job, step).await?;
             return Ok(is_wanted.then(|| DecodedAudio::at_end(&audio, to_seconds(done_samples))));
         }
+        // Long silence is stored too: it renews the lease, and is not decoded again by the next attempt.
         if done_samples >= builder.done_samples() + SILENCE_STEP_SAMPLES {
             let progress = progress(done_samples, audio.duration_seconds(), read_share);
             let silence = TranscriptStep::silence(done_samples, progress);
@@ -209,13 +211,13 @@ struct TranscriptionTurn {
 }
 
 impl TranscriptionTurn {
-    /// A turn that began with the resumption of the recording, which is complete now.
+    /// Creates a turn that began at `started`, when the recording began to be resumed. It can be transcribed from now on.
     fn new(started: Instant) -> Self {
         Self { started, min_duration: started.elapsed() * TURN_PER_RESUME_TIME, windows: 0 }
     }
 
-    /// Counts a window. Returns whether the recording is to yield now, to one that waits for the transcriber or for a slot
-    /// of the track.
+    /// Counts a window. Returns whether the recording is to yield now, to one that waits for the transcriber
+    /// or for a slot of the track.
     async fn is_over(&mut self, ctx: &ExtractionContext, job: &job::Model) -> Result<bool, Error> {
         self.windows += 1;
         if self.windows < TURN_WINDOWS || self.started.elapsed() < self.min_duration {
@@ -268,8 +270,8 @@ async fn assemble_text(core: &CoreContext, row: &transcript::Model) -> Result<Ex
     Ok(ExtractedDocument { text, source_map, language, ..ExtractedDocument::default() })
 }
 
-/// Returns the part of a recording that is done: by its duration where the file declares one, else by the share of the file
-/// that was read.
+/// Returns the part of a recording that is done: by its duration where the file declares one, else by the
+/// share of the file that was read.
 #[expect(clippy::cast_precision_loss, reason = "a share is shown, not counted with")]
 fn progress(done_samples: u64, duration_seconds: Option<f64>, read_share: f64) -> f64 {
     let share = duration_seconds

@@ -20,12 +20,12 @@ const MIN_PAUSE_FRAMES: usize = 15;
 /// A pause of this length ends a window before it is full: 8 s.
 const LONG_PAUSE_FRAMES: usize = 400;
 
-/// A stretch of audio for the transcriber.
+/// A part of a recording for the transcriber.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AudioWindow {
     /// Its first sample, counted from the start of the recording.
     pub start: u64,
-    /// Its samples.
+    /// The samples of the window, at most as many as the transcriber takes.
     pub samples: Vec<i16>,
 }
 
@@ -40,7 +40,7 @@ pub struct WindowCutter {
 }
 
 impl WindowCutter {
-    /// Cuts windows of at most `max_samples` samples, from sample `start` of a recording on.
+    /// Creates a cutter of windows of at most `max_samples` samples, from sample `start` of a recording on.
     pub fn new(max_samples: usize, start: u64) -> Self {
         Self {
             max_samples: max_samples.max(FRAME_SAMPLES),
@@ -51,9 +51,10 @@ impl WindowCutter {
         }
     }
 
-    /// Adds the next samples.
+    /// Adds the next samples of the recording, any number of them.
     pub fn push(&mut self, samples: &[i16]) {
         self.samples.extend_from_slice(samples);
+        // Only whole frames are measured, so the levels do not depend on how the samples are divided into pieces.
         let measured = self.frames.len();
         for frame in self.samples.chunks_exact(FRAME_SAMPLES).skip(measured) {
             let level = level_dbfs(frame);
@@ -107,6 +108,7 @@ impl WindowCutter {
     /// Finds the frame in which a long pause within the window begins.
     fn find_long_pause(&self, max_frames: usize) -> Option<usize> {
         let mut silent_frames = 0;
+        // Counted from the first speech on: the silence that is kept before it is not a pause.
         let speech = self.frames.iter().position(|(_, is_silent)| !is_silent)?;
         for (index, (_, is_silent)) in self.frames.iter().enumerate().take(max_frames).skip(speech) {
             silent_frames = if *is_silent { silent_frames + 1 } else { 0 };

@@ -13,6 +13,7 @@ use tracing::warn;
 pub use embedding::load_embedding_model;
 pub use speech::{SpeechModelContext, load_speech_model};
 
+/// Interval of looks for the files of a model, which another process may download.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Waits until the files of one of the models are there, the first of them by preference. Logs once that it waits.

@@ -17,7 +17,7 @@ use crate::ingest::media::MODEL_MISSING_REASON;
 pub struct SpeechModelContext {
     /// The rows of jobs, and the clock.
     pub core: CoreContext,
-    /// Gets the model.
+    /// The service that transcribes, to which the loaded model is given.
     pub speech: SpeechService<UserId>,
     /// Tells the worker that a job may be due.
     pub job_signal: JobSignal,

@@ -46,8 +46,8 @@ enum UrlContent {
     Redirect(PageUrl),
 }
 
-/// Fetches the document's URL. A document that turns out to be a PDF, audio or video gets that content type (contract.md,
-/// section 11: v1).
+/// Fetches the document's URL. A document that turns out to be a PDF, audio or video gets
+/// that content type (contract.md, section 11: v1).
 ///
 /// # Errors
 /// [`JobError::Permanent`] when the URL is refused, redirects too often, or leads to nothing that is supported;
@@ -62,6 +62,7 @@ pub async fn fetch(
     for redirects in 0..=MAX_HTML_REDIRECTS {
         match fetch_url(ctx, job, &url, user_title(document)).await? {
             UrlContent::Detected(DetectedContent::Recording) => {
+                // After a redirect by HTML the document keeps its own URL, so the one of the recording is stored separately.
                 let separate_url = (redirects > 0).then_some(&url);
                 let txn = begin_owned(&ctx.core.db, job.user_id).await?;
                 recording_url::set(&txn, job.user_id, document.id, separate_url.map(PageUrl::as_str)).await?;
@@ -102,6 +103,7 @@ async fn fetch_url(
         ctx.host_throttle.record_retry_after(error);
     }
     match fetched.map_err(job_error_of_fetch)? {
+        // A server may send a PDF or a recording as a page. It is written to a file like one that was declared.
         FetchOutcome::Page(page) if file_type::detect_at_start(&page.body).is_some() => {
             let length = page.body.len() as u64;
             let mut writer = ctx.uploads.scratch.writer(Some(length)).map_err(BlobError::from)?;
@@ -155,6 +157,7 @@ async fn read_page(
         return read_plain_text(ctx, page).await;
     }
     let url = page.url.as_str().to_owned();
+    // Detecting and decoding the charset of megabytes would block the async runtime.
     let html = ctx.core.workers.run(Lane::Background, move || page.text()).await?;
     let article = read_article(ctx, html, url, user_title).await?;
     let next = article.moved_to.as_deref().and_then(|next| PageUrl::parse(next).ok());
@@ -221,8 +224,8 @@ fn is_plain_text(media_type: Option<&str>) -> bool {
     media_type.is_some_and(|declared| declared.starts_with("text/") && !is_html(declared))
 }
 
-/// The content type that a server declares. Where it declares none that is supported, a file that may be either audio or
-/// video counts as video.
+/// The content type that a server declares. Where it declares none that is supported, a file that may be
+/// either audio or video counts as video.
 fn declared_content_type(media_type: Option<&str>) -> ContentType {
     media_type
         .and_then(MediaType::parse)

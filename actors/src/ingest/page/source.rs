@@ -28,7 +28,7 @@ pub async fn find_readable_source(
     Ok(source.filter(|_| !is_unreadable))
 }
 
-/// Whether the job that reads the handed-over content of this job's document was given up.
+/// Returns whether the job that reads the handed-over content of this job's document was given up.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

@@ -33,7 +33,7 @@ const LOCK_RETRY_DELAY: Duration = Duration::from_secs(2);
 pub struct Findings {
     /// Documents that are being indexed again.
     pub documents_lost: u64,
-    /// Passages that were removed.
+    /// Passages that were removed from the index, because it is not to hold them.
     pub passages_removed: u64,
 }
 
@@ -108,8 +108,8 @@ async fn load_indexed_documents(
     Ok(documents.collect())
 }
 
-/// Cuts a page to its first documents that together have at most as many passages as are compared at a time; at least one
-/// document remains.
+/// Cuts a page to its first documents that together have at most as many passages as are compared at
+/// a time; at least one document remains.
 fn cut_page(mut page: Vec<IndexedDocument>) -> Vec<IndexedDocument> {
     let mut passages = 0;
     let within = page.iter().take_while(|document| {
@@ -248,7 +248,7 @@ struct IndexableVersions {
 }
 
 impl IndexableVersions {
-    /// Whether a passage of this version may be in the index: it is to be there, or is being indexed.
+    /// Returns whether a passage of this version may be in the index: it is to be there, or is being indexed.
     fn include(self, version: i32) -> bool {
         version == self.indexed || (version == self.newest && !self.is_hidden)
     }

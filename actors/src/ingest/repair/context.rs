@@ -12,11 +12,11 @@ use crate::retrieval::Retrieval;
 /// The services that compare the index with the database and repair it. Clones share them.
 #[derive(Clone)]
 pub struct RepairContext {
-    /// Rows and the clock.
+    /// The rows that say what the index is to hold, and the clock.
     pub core: CoreContext,
-    /// The index.
+    /// The index that is watched and repaired.
     pub retrieval: Retrieval,
-    /// What the checks of the index remember.
+    /// What the checks of the index remember from one to the next.
     pub index_watch: Arc<IndexWatch>,
     /// The free-space floor. Below it the index is not repaired.
     pub disk: DiskSpace,

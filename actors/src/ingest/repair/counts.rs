@@ -14,7 +14,7 @@ use super::rows;
 use super::watch::{IndexWatch, Suspicion, WatchState, has_passed};
 use crate::retrieval::{Completeness, Retrieval};
 
-/// How often passages are counted. A count costs the database one sum over an index, and reads no passage.
+/// Interval of counts. A count costs the database one sum over an index, and reads no passage.
 const COUNT_INTERVAL: Duration = Duration::from_secs(60);
 /// Shortest time between two comparisons that a count caused, so that a count that stays wrong costs little.
 const COUNT_SUSPICION_INTERVAL: Duration = Duration::from_secs(600);
@@ -33,13 +33,14 @@ impl WatchState {
         if !is_suspicious(count) {
             return Ok(count);
         }
+        // Slow, so only after a suspicious estimate. What the estimate counts twice is subtracted from the next ones.
         let exact = retrieval.count_exactly().await? as u64;
         self.counted_twice = estimate.saturating_sub(exact);
         Ok(exact)
     }
 
-    /// Judges a count that was made before any job runs, when the two numbers are to be equal.
-    fn judge_first_count(&mut self, count: Option<u64>, expected: u64, now: Timestamp) {
+    /// Assesses a count that was made before any job runs, when the two numbers are to be equal.
+    fn assess_first_count(&mut self, count: Option<u64>, expected: u64, now: Timestamp) {
         if self.suspicion.is_none() && count.is_some_and(|count| count != expected) {
             self.suspicion = Some(Suspicion::new(AuditReason::CountMismatch, None, now));
         } else if expected == 0 && count == Some(0) {
@@ -67,7 +68,7 @@ impl IndexWatch {
         let expected = rows::expected_passages(db.read()).await?;
         let count = state.count_passages(retrieval, |count| count != expected).await.ok();
         let has_surplus = state.suspicion.is_none() && count.is_some_and(|count| count > expected);
-        state.judge_first_count(count, expected, clock.now());
+        state.assess_first_count(count, expected, clock.now());
         let lost = rows::count_lost(db.read()).await?;
         let known = Completeness::Complete.with_documents_left(lost);
         if let Some(Suspicion { reason, .. }) = state.suspicion {

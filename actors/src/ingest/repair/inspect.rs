@@ -1,4 +1,4 @@
-//! Inspects an index without opening it: for `carrel doctor`, which may run beside the service.
+//! Inspects an index without opening it: for `carrel doctor`, which may run at the same time as the service.
 
 use std::path::Path;
 

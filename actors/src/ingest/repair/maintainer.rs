@@ -1,7 +1,7 @@
 //! Which of the services on one database maintains the index.
 //!
-//! The rows describe one index, and every service has a separate index. Two services that filled and compared theirs
-//! by the same rows would take each other's documents for lost, again and again. So only the service that holds a lock of the
+//! The rows describe one index, and every service has a separate index. If two services filled and compared theirs by the same
+//! rows, each would repeatedly count the documents of the other as lost. So only the service that holds a lock of the
 //! database ([`SessionLock`]) maintains its index; the others run no job that changes the index, and leave theirs as it is.
 //! When the lock passes to another service, that service compares its index with the rows.
 
@@ -21,6 +21,7 @@ use crate::service_state::{self, ServiceStateKey};
 
 /// How long a service that starts waits for the lock: the database may not have noticed yet that its last process ended.
 const START_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+/// Delay between two attempts to take the lock at the start.
 const START_LOCK_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 impl IndexWatch {
@@ -68,8 +69,8 @@ impl IndexWatch {
         Ok(has_lock)
     }
 
-    /// Stops the maintenance if the lock was lost. A comparison takes minutes, and each of its steps checks whether this service
-    /// still is the maintainer.
+    /// Stops the maintenance if the lock was lost. A comparison takes minutes, and each of its steps checks
+    /// whether this service still is the maintainer.
     pub(super) async fn check_lock(&self, db: &Db) -> Result<(), Error> {
         if self.is_maintainer() && !self.hold_lock(db).await? {
             self.is_maintainer.store(false, Ordering::SeqCst);
@@ -77,8 +78,8 @@ impl IndexWatch {
         Ok(())
     }
 
-    /// Acquires the lock, or verifies that it is held. A lock that cannot be verified counts as lost: another service may hold it by
-    /// now.
+    /// Acquires the lock, or verifies that it is held. A lock that cannot be verified counts as lost:
+    /// another service may hold it by now.
     async fn hold_lock(&self, db: &Db) -> Result<bool, Error> {
         let held = db.hold_lock(SessionLock::Index).await;
         if held.is_err() {
@@ -87,8 +88,8 @@ impl IndexWatch {
         Ok(held?)
     }
 
-    /// Records that the rows describe this index from now on. If another service maintained its own before, this index lacks the
-    /// changes since.
+    /// Records that the rows describe this index from now on. If another service maintained its own
+    /// before, this index lacks the changes since.
     async fn become_successor(
         &self,
         db: &Db,

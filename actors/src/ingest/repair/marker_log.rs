@@ -13,7 +13,7 @@ use super::context::RepairContext;
 use super::watch::{IndexWatch, WatchState, has_passed};
 use crate::service_state::{self, ServiceStateKey};
 
-/// Shortest time between two markers.
+/// Shortest time between two markers, each of which is written to the disk and to the database.
 const MARK_INTERVAL: Duration = Duration::from_secs(60);
 /// How long an orderly stop reads files for their checksums.
 const MAX_CHECKSUM_TIME: Duration = Duration::from_secs(3);
@@ -29,9 +29,9 @@ pub(super) async fn follow_changes(ctx: &RepairContext, state: &mut WatchState) 
     }
 }
 
-/// Marks the index as left in order: the next start tells from its files whether they were changed since. An index that met damage is
-/// left without a marker instead, so that its damaged files do not count as good and the next start compares it with the database.
+/// Marks the index as left in order: the next start finds out from its files whether they were changed since.
 pub(super) async fn mark_closed(ctx: &RepairContext, state: &WatchState) -> Result<(), Error> {
+    // Without a marker the next start compares the index with the database. A marker would declare damaged files as good.
     if ctx.retrieval.has_damage_failures() {
         return remove_marker(ctx).await;
     }
@@ -41,6 +41,7 @@ pub(super) async fn mark_closed(ctx: &RepairContext, state: &WatchState) -> Resu
     if !ctx.retrieval.is_in_place() {
         return Ok(());
     }
+    // Durable first, then without writers: a later write would look like a change by others at the next start.
     ctx.retrieval.commit().await?;
     ctx.retrieval.abandon().await?;
     let folder = ctx.index_watch.folder.path();

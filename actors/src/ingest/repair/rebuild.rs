@@ -38,6 +38,7 @@ async fn compare_passages(
 ) -> Result<(), Error> {
     let started = Instant::now();
     let findings = audit::compare(ctx, suspicion.stale).await?;
+    // Only now: a comparison that failed or was interrupted starts again, because the suspicion remains.
     state.suspicion = None;
     if suspicion.reason != AuditReason::CountMismatch {
         // A new generation of markers: a folder that has one of the old generation is not this index.

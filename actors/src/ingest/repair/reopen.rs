@@ -12,18 +12,18 @@ use super::context::RepairContext;
 use super::watch::{Damage, Suspicion, WatchState, has_passed};
 use crate::retrieval::{Completeness, IndexProbe, Retrieval};
 
-/// An index that could not be opened is tried again after this.
+/// Delay after which an index that could not be opened is tried again.
 const REOPEN_RETRY_DELAY: Duration = Duration::from_secs(30);
-/// Requests of a day that fail as only damage fails them, after which an index counts as damaged.
+/// Requests of a day that failed in a way that only damage explains, after which an index counts as damaged.
 const MAX_FAILED_REQUESTS: u32 = 3;
-/// Shortest time between two indexes that are moved aside because of failed requests: a query that always fails must not keep the
-/// index empty.
+/// Shortest time between two indexes that are moved aside because of failed requests: a query that always
+/// fails must not keep the index empty.
 const MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 /// Shortest time between two indexes that are moved aside, if the second one is not loaded because of damage. It answers nothing, so a
 /// new one loses nothing. The time lets a new index be filled, and bounds how often one is written to a disk that damages them all.
 const UNLOADED_MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(5 * 60);
-/// Longest time between two indexes that are moved aside because of failed requests. It doubles while indexes that are moved
-/// aside follow each other.
+/// Longest time between two indexes that are moved aside because of failed requests. It doubles while indexes
+/// that are moved aside follow each other.
 const MAX_MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(4 * 24 * 3600);
 
 /// Why the index that is searched is to be replaced.
@@ -31,7 +31,7 @@ const MAX_MOVE_ASIDE_INTERVAL: Duration = Duration::from_secs(4 * 24 * 3600);
 enum ReplacementReason {
     /// Its folder was removed or replaced.
     FolderGone,
-    /// It failed requests as only damage fails them.
+    /// Requests failed in a way that only damage explains.
     Damaged,
     /// There is none: its disk had no space for it.
     NotOpened,
@@ -52,6 +52,7 @@ pub(super) async fn reopen_if_necessary(ctx: &RepairContext, state: &mut WatchSt
         return Ok(());
     }
     let reason = replacement_reason(state, &ctx.retrieval, now).await;
+    // Set before the attempt, so that one that fails is not repeated at every check.
     state.reopened_at = reason.map(|_| now);
     let Some(reason) = reason else { return Ok(()) };
     if reason != ReplacementReason::NotOpened {
@@ -95,7 +96,7 @@ async fn replacement_reason(
     is_damaged.then_some(ReplacementReason::Damaged)
 }
 
-/// Whether the index has failed [`MAX_FAILED_REQUESTS`] requests or more, and the last one was moved aside long enough ago.
+/// Returns whether the index has failed [`MAX_FAILED_REQUESTS`] requests or more, and the last one was moved aside long enough ago.
 async fn counts_as_damaged(state: &WatchState, retrieval: &Retrieval, now: Duration) -> bool {
     if retrieval.damage_failures() < MAX_FAILED_REQUESTS {
         return false;
@@ -114,7 +115,7 @@ async fn replace_removed(ctx: &RepairContext, state: &mut WatchState) -> Result<
         state.abandoned.push(abandoned);
     }
     if let Some(index) = resume_abandoned(state).await? {
-        // It lacks what was changed meanwhile.
+        // The resumed index lacks what was changed while its folder was gone.
         let marker = Marker::read(&ctx.index_watch.folder.path());
         return Ok(Replacement { index, marker, audit_reason: AuditReason::OlderCopy });
     }
@@ -179,8 +180,9 @@ async fn open_postponed(ctx: &RepairContext, state: &WatchState) -> Result<Repla
     Ok(replacement)
 }
 
-/// The error of an index that still cannot be opened. A lack of space was reported at the start of the service.
+/// Converts the error of an index that still cannot be opened.
 fn postponed_error(error: IndexError) -> Error {
+    // The start of the service has reported the lack of space, so it is not logged again every 30 seconds.
     if matches!(error, IndexError::NoSpace { .. }) {
         StorageFailure::NoIndex.into()
     } else {

@@ -18,13 +18,13 @@ const ENQUEUED_DOCUMENTS: u64 = 500;
 /// A document whose passages the index is to hold.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedDocument {
-    /// The document.
+    /// The id of the document.
     pub id: DocumentId,
-    /// Its owner.
+    /// The owner of the document, whose jobs restore it.
     pub user: UserId,
     /// The version of its text that the index is to hold.
     pub version: i32,
-    /// The number of passages of that version.
+    /// The number of passages of that version, all of which the index is to hold.
     pub passages: i32,
     /// When its passages or labels in the index were last changed.
     pub indexed_at: Option<Timestamp>,
@@ -109,6 +109,7 @@ pub async fn enqueue_lost(db: &Db, has_model: bool, now: Timestamp) -> Result<()
         .and_where(Expr::cust("job.finished_at >= document.index_lost_at"))
         .to_owned();
     let lost = lost
+        // A document whose job waits or runs is restored by that.
         .filter(document::Column::Id.not_in_subquery(jobs::subjects(JobKind::Index)))
         .filter(document::Column::Id.not_in_subquery(given_up))
         .select_only()

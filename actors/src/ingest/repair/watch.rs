@@ -9,7 +9,7 @@ use library::clock::Clock;
 use search::index::{AuditReason, IndexFolder, InitialIndex, Marker, PassageIndex};
 use tokio::sync::Mutex;
 
-/// The state of the watch over the index of a running service.
+/// The watch over the index of a running service: what its checks remember, and whether this service maintains the index.
 pub struct IndexWatch {
     pub(super) folder: IndexFolder,
     pub(super) is_maintainer: AtomicBool,
@@ -17,7 +17,7 @@ pub struct IndexWatch {
 }
 
 impl IndexWatch {
-    /// Whether this service fills and repairs the index.
+    /// Returns whether this service fills and repairs the index.
     #[must_use]
     pub fn is_maintainer(&self) -> bool {
         self.is_maintainer.load(Ordering::SeqCst)
@@ -70,7 +70,7 @@ pub(super) struct StalePeriod {
 }
 
 impl StalePeriod {
-    /// Whether it includes a document that was last indexed at this time, or before such times were recorded. A time after `now`
+    /// Returns whether it includes a document that was last indexed at this time, or before such times were recorded. A time after `now`
     /// was recorded before the clock was set back, so before the suspicion arose.
     pub fn includes(self, indexed_at: Option<Timestamp>, now: Timestamp) -> bool {
         indexed_at.is_none_or(|at| at >= self.since && (at < self.until || at > now))
@@ -84,12 +84,12 @@ impl Suspicion {
     }
 }
 
-/// The outcome of an index that counts as damaged, until another one is open.
+/// The state of the replacement of an index that counts as damaged, until another one is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Damage {
-    /// It is to be moved aside.
+    /// The index is still in its folder, and is to be moved aside.
     InPlace,
-    /// It was moved aside.
+    /// The index was moved aside, and a new one is to be opened.
     MovedAside,
 }
 
@@ -99,17 +99,17 @@ pub(super) struct WatchState {
     pub marker: Option<Marker>,
     /// Why the index is to be compared with the database, if it is.
     pub suspicion: Option<Suspicion>,
-    /// When the marker was last raised.
+    /// The time when the marker was last raised.
     pub marked_at: Duration,
     /// The number of changes of the index that the marker covers.
     pub marked_changes: u64,
-    /// When the passages were last counted.
+    /// The time when the passages were last counted.
     pub counted_at: Duration,
     /// Passages that an estimate counts twice, as of the last exact count.
     pub counted_twice: u64,
-    /// Counts in a row that were too low.
+    /// The number of counts in a row that were too low.
     pub low_counts: u32,
-    /// When the last comparison failed.
+    /// The time of the last comparison if it failed; `None` after one that succeeded.
     pub comparison_failed_at: Option<Duration>,
     /// When a count last was a reason for a comparison.
     pub count_suspected_at: Option<Duration>,
@@ -125,12 +125,12 @@ pub(super) struct WatchState {
     pub remaining_documents: u64,
     /// Since when their number has not changed.
     pub remaining_since: Duration,
-    /// Indexes that were abandoned because their folder was gone. They keep it locked, so one whose folder comes back can be
-    /// resumed.
+    /// Indexes that were abandoned because their folder was gone. They keep it locked, so one
+    /// whose folder comes back can be resumed.
     pub abandoned: Vec<Arc<dyn PassageIndex>>,
 }
 
-/// Whether a period has passed since a time, or there is no such time.
+/// Returns whether a period has passed since a time, or there is no such time.
 pub(super) fn has_passed(since: Option<Duration>, period: Duration, now: Duration) -> bool {
     since.is_none_or(|since| now.saturating_sub(since) >= period)
 }

@@ -23,8 +23,8 @@ pub fn serve_recording(mut parent: UnixStream, mut meter: CpuMeter) -> Result<()
         // If the limit cannot be renewed, the piece is still bounded by the time limit of the parent.
         let _ = meter.renew();
         let (response, body) = match (request, &mut decoder) {
-            (AudioRequest::Open, place) => match catch_panic(open) {
-                Ok(opened) => (place.insert(opened).opened(), Vec::new()),
+            (AudioRequest::Open, slot) => match catch_panic(open) {
+                Ok(opened) => (slot.insert(opened).opened(), Vec::new()),
                 Err(reason) => (AudioResponse::Failed { reason }, Vec::new()),
             },
             (AudioRequest::Decode, Some(decoder)) => decoder.next_piece(true),
@@ -61,6 +61,8 @@ impl PieceDecoder {
     }
 
     fn next_piece(&mut self, with_samples: bool) -> (AudioResponse, Vec<u8>) {
+        // A panic of the decoder is reported as a damaged file. The samples that were decoded before it are still
+        // returned.
         let filled = catch_panic(|| self.recording.decode(&mut self.pending, PIECE_SAMPLES));
         // What was decoded before the failure counts.
         if let Err(reason) = filled

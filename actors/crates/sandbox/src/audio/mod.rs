@@ -35,7 +35,7 @@ pub struct AudioReader {
     decode_time: Duration,
 }
 
-/// A part of a recording.
+/// A part of a recording: half a minute, less at the end.
 #[derive(Debug)]
 pub struct AudioPiece {
     /// Samples, 16,000 a second; empty if the piece was skipped.
@@ -92,7 +92,7 @@ impl AudioReader {
     /// Returns the next piece; `None` at the end.
     ///
     /// # Errors
-    /// As [`super::Sandbox::open_audio`].
+    /// The same errors as [`super::Sandbox::open_audio`].
     pub async fn next_piece(&mut self) -> Result<Option<AudioPiece>, SandboxError> {
         self.piece(AudioRequest::Decode).await
     }
@@ -100,7 +100,7 @@ impl AudioReader {
     /// Skips the next piece: it is decoded, so that what follows keeps its position, but its samples are not returned.
     ///
     /// # Errors
-    /// As [`super::Sandbox::open_audio`].
+    /// The same errors as [`super::Sandbox::open_audio`].
     pub async fn skip_piece(&mut self) -> Result<Option<AudioPiece>, SandboxError> {
         self.piece(AudioRequest::Skip).await
     }
@@ -108,6 +108,7 @@ impl AudioReader {
     async fn piece(&mut self, request: AudioRequest) -> Result<Option<AudioPiece>, SandboxError> {
         let start = Instant::now();
         let response = self.request(request).await?;
+        // Wall-clock time, not processor time of the child: what counts is how long other users wait.
         self.decode_time += start.elapsed();
         if let (AudioResponse::Piece { samples, lost_seconds, is_aborted, .. }, _) = &response {
             (self.lost_seconds, self.is_aborted) = (*lost_seconds, *is_aborted);
@@ -118,6 +119,7 @@ impl AudioReader {
         }
         match response {
             (AudioResponse::Piece { samples: 0, .. }, _) => Ok(None),
+            // The child is not trusted: a piece that is longer than the protocol allows is treated as a crash.
             (AudioResponse::Piece { samples: count, progress, .. }, body) if count <= PIECE_SAMPLES => {
                 let (pairs, _) = body.as_chunks::<2>();
                 let samples = pairs.iter().map(|pair| i16::from_le_bytes(*pair)).collect();

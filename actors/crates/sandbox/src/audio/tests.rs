@@ -16,7 +16,7 @@ fn sample(name: &str) -> File {
     File::open(folder.join(name)).unwrap()
 }
 
-async fn all(mut reader: AudioReader) -> Vec<i16> {
+async fn decode_all(mut reader: AudioReader) -> Vec<i16> {
     let mut samples = Vec::new();
     while let Some(piece) = reader.next_piece().await.unwrap() {
         assert_eq!(piece.count, piece.samples.len());
@@ -25,16 +25,16 @@ async fn all(mut reader: AudioReader) -> Vec<i16> {
     samples
 }
 
-/// A file that can only be read, as the service opens it.
-fn file(bytes: &[u8], length: u64) -> File {
+/// Returns a file that can only be read, as the service opens it.
+fn read_only_file(bytes: &[u8], length: u64) -> File {
     let mut written = tempfile::NamedTempFile::new().unwrap();
     written.write_all(bytes).unwrap();
     written.as_file().set_len(length).unwrap();
     File::open(written.path()).unwrap()
 }
 
-/// A WAV file of so many silent seconds, 8,000 samples a second.
-fn long(seconds: u32) -> File {
+/// Returns a WAV file of silence, with 8,000 samples a second.
+fn silent_wav(seconds: u32) -> File {
     let (bytes, mut head) = (seconds * 16_000, Vec::new());
     head.extend(b"RIFF");
     head.extend((bytes + 36).to_le_bytes());
@@ -43,12 +43,12 @@ fn long(seconds: u32) -> File {
     head.extend(16_000u32.to_le_bytes());
     head.extend(b"\x02\0\x10\0data");
     head.extend(bytes.to_le_bytes());
-    file(&head, u64::from(bytes) + 44)
+    read_only_file(&head, u64::from(bytes) + 44)
 }
 
 #[tokio::test]
 async fn skipped_piece_does_not_move_the_next() {
-    let mut reader = sandbox().open_audio(long(45)).await.unwrap();
+    let mut reader = sandbox().open_audio(silent_wav(45)).await.unwrap();
 
     let passed = reader.skip_piece().await.unwrap().unwrap();
     let rest = reader.next_piece().await.unwrap().unwrap();
@@ -64,16 +64,16 @@ async fn file_without_audio_is_rejected() {
     let text = b"Once upon a time there was no sound at all. ".repeat(2_000);
 
     for bytes in [&text[..], &[], b"RIFF\x24\0\0\0AVI LIST and so on"] {
-        let told = sandbox().open_audio(file(bytes, bytes.len() as u64)).await.err();
+        let error = sandbox().open_audio(read_only_file(bytes, bytes.len() as u64)).await.err();
         assert!(
-            matches!(told, Some(SandboxError::Audio(AudioError::UnknownContainer | AudioError::Damaged))),
-            "{told:?}"
+            matches!(error, Some(SandboxError::Audio(AudioError::UnknownContainer | AudioError::Damaged))),
+            "{error:?}"
         );
     }
-    let told = sandbox().open_audio(sample("silent.mp4")).await.err();
+    let error = sandbox().open_audio(sample("silent.mp4")).await.err();
     assert!(
-        matches!(told, Some(SandboxError::Audio(AudioError::NoAudioTrack | AudioError::UnknownCodec))),
-        "{told:?}"
+        matches!(error, Some(SandboxError::Audio(AudioError::NoAudioTrack | AudioError::UnknownCodec))),
+        "{error:?}"
     );
 }
 
@@ -85,9 +85,9 @@ async fn truncated_recording_is_damaged() {
         sample(name).read_to_end(&mut bytes).unwrap();
         bytes.truncate(200);
 
-        let told = sandbox().open_audio(file(&bytes, 200)).await.err();
+        let error = sandbox().open_audio(read_only_file(&bytes, 200)).await.err();
 
-        assert!(matches!(told, Some(SandboxError::Audio(AudioError::Damaged))), "{name}: {told:?}");
+        assert!(matches!(error, Some(SandboxError::Audio(AudioError::Damaged))), "{name}: {error:?}");
     }
 }
 
@@ -101,8 +101,8 @@ async fn start_of_a_truncated_recording_is_decoded() {
         sample(name).read_to_end(&mut bytes).unwrap();
         bytes.truncate(bytes.len() * 85 / 100);
 
-        let cut = sandbox().open_audio(file(&bytes, bytes.len() as u64)).await;
-        let samples = all(cut.unwrap_or_else(|error| panic!("{name}: {error}"))).await;
+        let cut = sandbox().open_audio(read_only_file(&bytes, bytes.len() as u64)).await;
+        let samples = decode_all(cut.unwrap_or_else(|error| panic!("{name}: {error}"))).await;
 
         let seconds = samples.len() as f64 / f64::from(SAMPLE_RATE);
         assert!((0.9..1.95).contains(&seconds), "{name}: {seconds} s");
@@ -123,7 +123,7 @@ async fn mutilated_recordings_are_decoded_or_rejected() {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         seed as usize % most
     };
-    let mut heard = 0;
+    let mut decoded = 0;
     for name in ["tone.mp3", "tone.m4a", "tone-vorbis.ogg", "tone.opus", "tone.flac", "film.webm", "film.mkv"]
     {
         let mut whole = Vec::new();
@@ -132,26 +132,26 @@ async fn mutilated_recordings_are_decoded_or_rejected() {
             let mut bytes = whole.clone();
             bytes.truncate(if round == 0 { bytes.len() / 2 } else { bytes.len() });
             for _ in 0..20 * round {
-                let place = chance(bytes.len());
-                bytes[place] = chance(256) as u8;
+                let position = chance(bytes.len());
+                bytes[position] = chance(256) as u8;
             }
-            let mut reader = match sandbox.open_audio(file(&bytes, bytes.len() as u64)).await {
+            let mut reader = match sandbox.open_audio(read_only_file(&bytes, bytes.len() as u64)).await {
                 Ok(reader) => reader,
                 Err(SandboxError::Audio(_)) => continue,
                 Err(other) => panic!("{name}, round {round}: {other:?}"),
             };
-            // Told lengths may lie; a day of silence is passed over piece by piece.
+            // The length in a damaged header may be wrong: a day of silence is decoded piece by piece, so the pieces are bounded.
             for piece in 0..100 {
                 match reader.next_piece().await {
-                    Ok(Some(_)) => heard += usize::from(piece == 0),
+                    Ok(Some(_)) => decoded += usize::from(piece == 0),
                     Ok(None) | Err(SandboxError::Audio(_)) => break,
                     Err(other) => panic!("{name}, round {round}: {other:?}"),
                 }
             }
         }
     }
-    assert!(heard >= 14, "of 28 files so many are heard in part: {heard}");
-    all(sandbox.open_audio(sample("tone.wav")).await.unwrap()).await;
+    assert!(decoded >= 14, "{decoded} of 28 files are decoded in part");
+    decode_all(sandbox.open_audio(sample("tone.wav")).await.unwrap()).await;
 }
 
 #[tokio::test]
@@ -161,16 +161,16 @@ async fn truncated_audio_reports_its_lost_seconds() {
     strange.extend(b"\xff\xff\x01\0\0\0\0\x7d\0\0\x02\0\x10\0data\x80\x84\x1e\0");
     strange.extend((0..2_000_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8));
     let length = strange.len() as u64;
-    let heard = match sandbox.open_audio(file(&strange, length)).await {
+    let decoded = match sandbox.open_audio(read_only_file(&strange, length)).await {
         Ok(mut reader) => reader.next_piece().await.map(drop),
         Err(error) => Err(error),
     };
-    assert!(matches!(heard, Ok(()) | Err(SandboxError::Audio(AudioError::Damaged))), "{heard:?}");
+    assert!(matches!(decoded, Ok(()) | Err(SandboxError::Audio(AudioError::Damaged))), "{decoded:?}");
 
     let mut whole = Vec::new();
     std::io::Read::read_to_end(&mut sample("tone.flac"), &mut whole).unwrap();
     let half = whole.len() / 2;
-    let mut cut = sandbox.open_audio(file(&whole[..half], half as u64)).await.unwrap();
+    let mut cut = sandbox.open_audio(read_only_file(&whole[..half], half as u64)).await.unwrap();
     while cut.next_piece().await.unwrap().is_some() {}
     assert!(cut.lost_seconds() > 0.3, "{}", cut.lost_seconds());
     let mut reader = sandbox.open_audio(sample("tone.flac")).await.unwrap();

@@ -26,11 +26,11 @@ pub enum AudioRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "response", rename_all = "snake_case")]
 pub enum AudioResponse {
-    /// The recording can be decoded.
+    /// The recording was opened and has a track that can be decoded.
     Opened {
         /// Its length, if its file states it.
         duration_seconds: Option<f64>,
-        /// Its metadata.
+        /// The title and the other metadata that the file states.
         metadata: AudioMetadata,
     },
     /// A piece; its samples are the frame's body, little-endian, if they were requested.
@@ -44,9 +44,9 @@ pub enum AudioResponse {
         /// Decoding ended early; how much is missing is not known.
         is_aborted: bool,
     },
-    /// The recording cannot be decoded.
+    /// The recording cannot be decoded, or no further.
     Failed {
-        /// The cause.
+        /// The cause, which contains nothing of the file.
         reason: AudioError,
     },
 }

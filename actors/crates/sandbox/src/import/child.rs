@@ -21,12 +21,13 @@ pub fn serve_file(mut parent: UnixStream, mut meter: CpuMeter) -> Result<(), Wir
         // If the limit cannot be renewed, the request is still bounded by the time limit of the parent.
         let _ = meter.renew();
         let result = match (request, &mut import) {
-            (ImportRequest::Open { format }, place) => open(format).map(|(response, opened)| {
-                *place = Some(opened);
+            (ImportRequest::Open { format }, slot) => open(format).map(|(response, opened)| {
+                *slot = Some(opened);
                 (response, Vec::new())
             }),
             (ImportRequest::Rows, Some(import)) => import.next_rows(),
             (ImportRequest::Skip { rows }, Some(import)) => {
+                // Rows after the last one are not an error: the file may end within the rows to skip.
                 (0..rows).take_while(|_| import.rows.next().is_some()).for_each(drop);
                 Ok((ImportResponse::Skipped, Vec::new()))
             }
@@ -74,7 +75,10 @@ impl OpenImport {
                 body.push(b',');
             }
             let line = row.line;
+            // PostgreSQL stores no NUL in a text.
             let mut json = serde_json::to_vec(&row.without_nul()).map_err(|_| ImportError::Damaged)?;
+            // A row is added while the body is at most TARGET_BATCH_BYTES long, so a row of this size never takes the
+            // body over its bound.
             let max_bytes = MAX_BODY_BYTES - 2 * TARGET_BATCH_BYTES;
             if json.len() > max_bytes {
                 let content = RowContent::Skipped(format!("is longer than {max_bytes} bytes"));

@@ -44,7 +44,7 @@ impl ImportReader {
         self.format
     }
 
-    /// Columns of a table that are not read.
+    /// Returns the columns of a table that this service does not read, by their names in the file.
     pub fn unread_columns(&self) -> &[String] {
         &self.unread_columns
     }
@@ -52,7 +52,7 @@ impl ImportReader {
     /// Returns the next rows; empty at the end.
     ///
     /// # Errors
-    /// As [`super::Sandbox::open_import`].
+    /// The same errors as [`super::Sandbox::open_import`].
     pub async fn next_rows(&mut self) -> Result<Vec<Row>, SandboxError> {
         match self.request(ImportRequest::Rows).await? {
             (ImportResponse::Rows, body) => serde_json::from_slice(&body).map_err(|_| SandboxError::Crashed),
@@ -63,7 +63,7 @@ impl ImportReader {
     /// Skips rows, some with each request, because the child's time limit holds for each request.
     ///
     /// # Errors
-    /// As [`super::Sandbox::open_import`].
+    /// The same errors as [`super::Sandbox::open_import`].
     pub async fn skip_rows(&mut self, mut rows: u64) -> Result<(), SandboxError> {
         while rows > 0 {
             let some = rows.min(MAX_ROWS as u64);
@@ -78,8 +78,8 @@ impl ImportReader {
     /// Begins to unpack a file of the archive.
     ///
     /// # Errors
-    /// As [`super::Sandbox::open_import`]; [`ImportError::MissingFile`](parse::bookmarks::ImportError::MissingFile) if the archive has no such
-    /// file.
+    /// As [`super::Sandbox::open_import`]; [`ImportError::MissingFile`](parse::bookmarks::ImportError::MissingFile)
+    /// if the archive has no such file.
     pub async fn open_file(&mut self, name: String) -> Result<(), SandboxError> {
         match self.request(ImportRequest::OpenFile { name }).await? {
             (ImportResponse::FileOpened, _) => Ok(()),
@@ -90,7 +90,7 @@ impl ImportReader {
     /// Returns the next piece of the file that was opened last; empty at its end.
     ///
     /// # Errors
-    /// As [`super::Sandbox::open_import`].
+    /// The same errors as [`super::Sandbox::open_import`].
     pub async fn next_piece(&mut self) -> Result<Vec<u8>, SandboxError> {
         match self.request(ImportRequest::Piece).await? {
             (ImportResponse::Piece, body) if body.len() <= PIECE_BYTES => Ok(body),

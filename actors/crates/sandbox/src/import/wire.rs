@@ -4,11 +4,11 @@
 use parse::bookmarks::{Format, ImportError, MAX_CONTENT_BYTES};
 use serde::{Deserialize, Serialize};
 
-/// The most rows of one response.
+/// The maximum number of rows in one response.
 pub const MAX_ROWS: usize = 100;
 /// Bytes after which no further row is added to a response.
 pub const TARGET_BATCH_BYTES: usize = 4 << 20;
-/// The longest body of a response.
+/// The maximum length of the body of a response, in bytes.
 pub const MAX_BODY_BYTES: usize = TARGET_BATCH_BYTES + 7 * MAX_CONTENT_BYTES;
 /// Bytes of a packed file in one response.
 pub const PIECE_BYTES: usize = 1 << 20;
@@ -22,16 +22,16 @@ pub enum ImportRequest {
         /// The program that wrote it, if the user named one.
         format: Option<Format>,
     },
-    /// Return the next rows.
+    /// Return the next rows, up to [`MAX_ROWS`].
     Rows,
     /// Skip rows that an earlier run of the import has taken.
     Skip {
-        /// The number of rows.
+        /// The number of rows to skip. The service requests at most [`MAX_ROWS`] at a time.
         rows: u64,
     },
     /// Begin to unpack a file of the archive.
     OpenFile {
-        /// Its name in the archive.
+        /// The path of the file in the archive.
         name: String,
     },
     /// Return the next piece of that file.
@@ -42,7 +42,7 @@ pub enum ImportRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "response", rename_all = "snake_case")]
 pub enum ImportResponse {
-    /// The file can be read.
+    /// The file was opened and its format is known.
     Opened {
         /// The program that wrote it.
         format: Format,
@@ -53,13 +53,13 @@ pub enum ImportResponse {
     Rows,
     /// The rows were skipped, or all that were left of them.
     Skipped,
-    /// The packed file exists.
+    /// The archive has the file; its pieces can be requested.
     FileOpened,
     /// A piece of the packed file in the frame's body; empty at its end.
     Piece,
-    /// The file cannot be read.
+    /// The request cannot be answered from this file.
     Failed {
-        /// The cause.
+        /// The cause, which contains nothing of the file.
         reason: ImportError,
     },
 }

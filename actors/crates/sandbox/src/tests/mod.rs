@@ -24,7 +24,7 @@ use super::{
 /// An argument of the child, which the test runner takes for the name of a test to skip.
 const CHILD_ARGUMENT: &str = "parse-worker-of-a-test";
 
-/// No test: the process that the others start.
+/// Not a test: the process that the other tests start.
 #[test]
 fn a_child() {
     if env::args().any(|argument| argument == CHILD_ARGUMENT) {
@@ -69,18 +69,18 @@ fn misbehave(task: Task, bytes: Vec<u8>) -> (TaskResponse, String) {
                 String::new(),
             )
         }
-        "probe:reach" => (TaskResponse::Article(Box::new(reach())), String::new()),
+        "probe:reach" => (TaskResponse::Article(Box::new(list_reachable())), String::new()),
         _ => child::perform(task, bytes),
     }
 }
 
-/// Uses up any stack.
+/// Recurses until the stack overflows, whatever its size.
 fn descend(depth: u64) -> u64 {
     if std::hint::black_box(depth) == u64::MAX { 0 } else { std::hint::black_box(descend(depth + 1)) + 1 }
 }
 
-/// Tries what a confined child must not be able to do. Each that works is named.
-fn reach() -> Article {
+/// Tries what a confined child must not be able to do, and names in the description each attempt that succeeds.
+fn list_reachable() -> Article {
     let mut reached = Vec::new();
     if File::open("/etc/passwd").is_ok() || fs::read_dir("/").is_ok() {
         reached.push("files");
@@ -128,7 +128,7 @@ pub(super) fn sandbox_with(settings: SandboxSettings) -> Sandbox {
 /// Time enough for a page on a busy machine.
 const SHORT_WALL_TIME: Duration = Duration::from_secs(8);
 
-fn hurried() -> Sandbox {
+fn sandbox_with_short_wall_time() -> Sandbox {
     Sandbox::new(command(), SandboxSettings { children: 3, wall_time: SHORT_WALL_TIME, ..settings() })
 }
 
@@ -143,7 +143,7 @@ fn page(url: &str) -> Page {
     }
 }
 
-async fn works(sandbox: &Sandbox) {
+async fn assert_reads_page(sandbox: &Sandbox) {
     let article = sandbox.read_article(page("https://example.org/heron")).await.unwrap();
 
     assert_eq!(article.title.as_deref(), Some("Patience"));
@@ -152,7 +152,7 @@ async fn works(sandbox: &Sandbox) {
 
 #[tokio::test]
 async fn page_is_read_as_its_article() {
-    works(&sandbox()).await;
+    assert_reads_page(&sandbox()).await;
 }
 
 #[tokio::test]
@@ -160,7 +160,7 @@ async fn one_child_reads_several_pages() {
     let sandbox = sandbox();
 
     for _ in 0..5 {
-        works(&sandbox).await;
+        assert_reads_page(&sandbox).await;
     }
 
     assert_eq!(sandbox.idle_count(), 1);
@@ -179,18 +179,18 @@ async fn child_runs_at_a_lower_priority() {
 /// Fault table (row 35).
 #[tokio::test]
 async fn hanging_child_is_killed_and_the_next_page_is_read() {
-    let sandbox = hurried();
-    works(&sandbox).await;
+    let sandbox = sandbox_with_short_wall_time();
+    assert_reads_page(&sandbox).await;
 
     let began = Instant::now();
     let urls = ["probe:hang", "probe:sleep", "probe:noise"];
-    let ended = futures_util::future::join_all(urls.map(|url| sandbox.read_article(page(url)))).await;
+    let results = futures_util::future::join_all(urls.map(|url| sandbox.read_article(page(url)))).await;
 
-    for (url, ended) in urls.iter().zip(ended) {
-        assert!(matches!(ended, Err(SandboxError::TimedOut)), "{url}: {ended:?}");
+    for (url, result) in urls.iter().zip(results) {
+        assert!(matches!(result, Err(SandboxError::TimedOut)), "{url}: {result:?}");
     }
     assert!(began.elapsed() < 5 * SHORT_WALL_TIME);
-    works(&sandbox).await;
+    assert_reads_page(&sandbox).await;
 }
 
 /// Fault table (row 35).
@@ -198,10 +198,10 @@ async fn hanging_child_is_killed_and_the_next_page_is_read() {
 async fn each_job_has_its_own_processor_time_limit() {
     let sandbox = Sandbox::new(command(), SandboxSettings { cpu_seconds: 1, ..settings() });
 
-    let ended = sandbox.read_article(page("probe:hang")).await;
+    let result = sandbox.read_article(page("probe:hang")).await;
 
-    assert!(matches!(ended, Err(SandboxError::TimedOut)), "{ended:?}");
-    works(&sandbox).await;
+    assert!(matches!(result, Err(SandboxError::TimedOut)), "{result:?}");
+    assert_reads_page(&sandbox).await;
 }
 
 /// Fault table (row 35).
@@ -210,9 +210,9 @@ async fn crash_fails_one_job_only() {
     let sandbox = sandbox();
 
     for url in ["probe:abort", "probe:panic", "probe:stack"] {
-        let (ended, _) = tokio::join!(sandbox.read_article(page(url)), works(&sandbox));
-        assert!(matches!(ended, Err(SandboxError::Crashed)), "{url}: {ended:?}");
-        works(&sandbox).await;
+        let (result, _) = tokio::join!(sandbox.read_article(page(url)), assert_reads_page(&sandbox));
+        assert!(matches!(result, Err(SandboxError::Crashed)), "{url}: {result:?}");
+        assert_reads_page(&sandbox).await;
     }
 }
 
@@ -222,9 +222,9 @@ async fn memory_over_the_limit_fails_one_job_only() {
     let sandbox = sandbox();
 
     for url in ["probe:memory", "probe:kill"] {
-        let (ended, _) = tokio::join!(sandbox.read_article(page(url)), works(&sandbox));
-        assert!(matches!(ended, Err(SandboxError::OutOfMemory)), "{url}: {ended:?}");
-        works(&sandbox).await;
+        let (result, _) = tokio::join!(sandbox.read_article(page(url)), assert_reads_page(&sandbox));
+        assert!(matches!(result, Err(SandboxError::OutOfMemory)), "{url}: {result:?}");
+        assert_reads_page(&sandbox).await;
     }
 }
 
@@ -240,9 +240,9 @@ async fn error_states_why_reading_ended() {
         (&sandbox, "probe:flood", "the file is too large to be read"),
         (&brief, "probe:sleep", "reading the file took longer than is allowed, so it was stopped"),
     ] {
-        let ended = sandbox.read_article(page(url)).await;
+        let result = sandbox.read_article(page(url)).await;
 
-        assert_eq!(ended.unwrap_err().to_string(), reason, "{url}");
+        assert_eq!(result.unwrap_err().to_string(), reason, "{url}");
     }
 }
 
@@ -250,11 +250,11 @@ async fn error_states_why_reading_ended() {
 async fn dropped_job_ends_its_child() {
     let sandbox = Sandbox::new(command(), SandboxSettings { children: 1, ..settings() });
 
-    let left =
+    let dropped =
         tokio::time::timeout(Duration::from_millis(200), sandbox.read_article(page("probe:sleep"))).await;
 
-    assert!(left.is_err());
-    works(&sandbox).await;
+    assert!(dropped.is_err());
+    assert_reads_page(&sandbox).await;
 }
 
 #[tokio::test]
@@ -264,7 +264,7 @@ async fn text_over_the_limit_is_rejected() {
     let refused = sandbox.read_article(page("probe:flood")).await;
 
     assert!(matches!(refused, Err(SandboxError::TooLarge)), "{refused:?}");
-    works(&sandbox).await;
+    assert_reads_page(&sandbox).await;
 }
 
 #[tokio::test]
@@ -281,7 +281,7 @@ async fn page_over_the_limit_is_not_sent() {
 async fn twenty_concurrent_pages_share_two_children() {
     let sandbox = sandbox();
 
-    futures_util::future::join_all((0..20).map(|_| works(&sandbox))).await;
+    futures_util::future::join_all((0..20).map(|_| assert_reads_page(&sandbox))).await;
 
     assert_eq!(sandbox.idle_count(), 2);
 }
@@ -294,7 +294,7 @@ async fn nested_element_bomb_is_rejected_immediately() {
         url: "https://example.org/bomb".to_owned(),
         user_title: None,
     };
-    let sandbox = hurried();
+    let sandbox = sandbox_with_short_wall_time();
 
     let refused = sandbox.read_article(bomb).await;
 
@@ -304,20 +304,20 @@ async fn nested_element_bomb_is_rejected_immediately() {
 #[tokio::test]
 async fn idle_child_ends() {
     let sandbox = Sandbox::new(command(), SandboxSettings { idle_timeout: Duration::ZERO, ..settings() });
-    works(&sandbox).await;
+    assert_reads_page(&sandbox).await;
 
     while sandbox.idle_count() > 0 {
         tokio::task::yield_now().await;
     }
 
-    works(&sandbox).await;
+    assert_reads_page(&sandbox).await;
 }
 
 #[tokio::test]
 async fn child_is_replaced_after_its_jobs() {
     let sandbox = Sandbox::new(command(), SandboxSettings { max_jobs: 1, ..settings() });
 
-    works(&sandbox).await;
+    assert_reads_page(&sandbox).await;
 
     assert_eq!(sandbox.idle_count(), 0);
 }
@@ -343,26 +343,26 @@ async fn confined_child_reaches_nothing() {
 async fn missing_program_is_unavailable() {
     let command = SandboxCommand { program: PathBuf::from("/nowhere/carrel"), args: Vec::new() };
 
-    let ended = Sandbox::new(command, settings()).read_article(page("https://example.org/")).await;
+    let result = Sandbox::new(command, settings()).read_article(page("https://example.org/")).await;
 
-    assert!(matches!(ended, Err(SandboxError::Unavailable(_))), "{ended:?}");
+    assert!(matches!(result, Err(SandboxError::Unavailable(_))), "{result:?}");
 }
 
 #[tokio::test]
 async fn other_program_is_unavailable() {
     let command = SandboxCommand { program: PathBuf::from("/bin/true"), args: Vec::new() };
 
-    let ended = Sandbox::new(command, settings()).read_article(page("https://example.org/")).await;
+    let result = Sandbox::new(command, settings()).read_article(page("https://example.org/")).await;
 
-    assert!(matches!(ended, Err(SandboxError::Unavailable(_))), "{ended:?}");
+    assert!(matches!(result, Err(SandboxError::Unavailable(_))), "{result:?}");
 }
 
 /// Returns the files of a folder of the shared set; empty if the set is not next to the project.
 pub fn shared(folder: &str) -> Vec<PathBuf> {
-    let named = env::var_os("CARREL_DATA").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data");
-    let Some(root) = named.into_iter().chain([beside]).find(|root| root.is_dir()) else {
-        eprintln!("skipped: there is no folder ../shared/data beside the project");
+    let configured = env::var_os("CARREL_DATA").map(PathBuf::from);
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data");
+    let Some(root) = configured.into_iter().chain([default]).find(|root| root.is_dir()) else {
+        eprintln!("skipped: there is no folder ../shared/data next to the project");
         return Vec::new();
     };
     let mut files: Vec<_> =

@@ -1,4 +1,4 @@
-//! Whole PDFs with real children: made here, mutilated here, and those of the shared set where it is there.
+//! Whole PDFs with real children: generated ones, damaged ones, and those of the shared set if it exists.
 
 use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use sample::{pdf, said};
 #[path = "../../../parse/src/pdf/sample.rs"]
 mod sample;
 
-/// A file with a bit wrong in some of its bytes. A walk without chance: the same ones at every run.
+/// Returns the file with one bit flipped in some of its bytes. The bytes are the same at every run.
 fn flipped(whole: &[u8], step: usize) -> Vec<u8> {
     let wrong = |n: usize| u8::from((n * 7919 + step * 104_729).is_multiple_of(61)) << (step % 8);
     whole.iter().enumerate().map(|(n, byte)| byte ^ wrong(n)).collect()
 }
 
-/// Files that ask for trouble, each with a name.
+/// Returns damaged and malicious files, each with a name.
 fn mutilated() -> Vec<(String, Vec<u8>)> {
     let whole = pdf(&[&said("A whole page."), &said("And another.")], &[]);
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
@@ -73,7 +73,7 @@ async fn read_file(sandbox: &Sandbox, bytes: &[u8]) -> Result<PdfText, SandboxEr
 }
 
 /// Checks that a file is read, or rejected with a reason.
-async fn ends_well(sandbox: &Sandbox, name: &str, bytes: &[u8]) {
+async fn assert_text_or_error(sandbox: &Sandbox, name: &str, bytes: &[u8]) {
     match read_file(sandbox, bytes).await {
         Ok(_) | Err(SandboxError::Pdf(_) | SandboxError::Crashed | SandboxError::TimedOut) => {}
         Err(other) => panic!("{name}: {other:?}"),
@@ -81,17 +81,17 @@ async fn ends_well(sandbox: &Sandbox, name: &str, bytes: &[u8]) {
 }
 
 /// Returns the PDFs of the shared set, if it exists.
-fn papers() -> Vec<PathBuf> {
+fn shared_pdfs() -> Vec<PathBuf> {
     let files: Vec<_> = ["pdf", "pdf-layout"].into_iter().flat_map(shared).collect();
     let is_there = !files.is_empty();
     let is_paper = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "pdf");
-    let papers: Vec<_> = files.into_iter().filter(is_paper).collect();
-    assert!(!is_there || papers.len() == 29 + 3, "{papers:?}");
-    papers
+    let shared_pdfs: Vec<_> = files.into_iter().filter(is_paper).collect();
+    assert!(!is_there || shared_pdfs.len() == 29 + 3, "{shared_pdfs:?}");
+    shared_pdfs
 }
 
-/// A good file is read, whatever was read before it.
-async fn works(sandbox: &Sandbox) {
+/// Checks that a valid file is read, whatever was read before it.
+async fn assert_reads_pdf(sandbox: &Sandbox) {
     let read = read_file(sandbox, &pdf(&[&said("Still here.")], &[])).await.unwrap();
 
     assert_eq!(read.pages, ["Still here."]);
@@ -103,8 +103,8 @@ async fn mutilated_file_does_not_affect_the_next() {
     let sandbox = sandbox();
 
     for (name, bytes) in mutilated() {
-        ends_well(&sandbox, &name, &bytes).await;
-        works(&sandbox).await;
+        assert_text_or_error(&sandbox, &name, &bytes).await;
+        assert_reads_pdf(&sandbox).await;
     }
 }
 
@@ -113,15 +113,15 @@ async fn mutilated_file_does_not_affect_the_next() {
 async fn mutilated_real_files_give_text_or_an_error() {
     let sandbox = sandbox();
 
-    for path in papers() {
+    for path in shared_pdfs() {
         let (name, whole) = (path.display().to_string(), std::fs::read(&path).unwrap());
         let (start, end) = whole.split_at(whole.len() / 2);
-        // In halves, with its halves the wrong way round, and with bits wrong in its streams and tables.
+        // In halves, with the halves swapped, and with flipped bits in its streams and tables.
         for bytes in [start, end, &[end, start].concat(), &flipped(&whole, 1), &flipped(&whole, 6)] {
-            ends_well(&sandbox, &name, bytes).await;
+            assert_text_or_error(&sandbox, &name, bytes).await;
         }
     }
-    works(&sandbox).await;
+    assert_reads_pdf(&sandbox).await;
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn file_over_the_limit_is_not_sent() {
 async fn every_shared_pdf_gives_text_or_an_error() {
     let sandbox = sandbox();
 
-    for path in papers() {
+    for path in shared_pdfs() {
         let mut file = tokio::fs::File::open(&path).await.unwrap();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match sandbox.read_pdf(&mut file).await {
@@ -150,5 +150,5 @@ async fn every_shared_pdf_gives_text_or_an_error() {
             Err(other) => panic!("{name}: {other:?}"),
         }
     }
-    works(&sandbox).await;
+    assert_reads_pdf(&sandbox).await;
 }

@@ -56,13 +56,13 @@ fn check_headers(response: &Response, max_bytes: u64) -> Result<(), FetchError> 
     Ok(())
 }
 
-/// Returns the next chunk. Old servers end a body by closing the connection without the close_notify message of TLS; browsers accept
-/// such a page as whole, and so does this function.
 async fn next_chunk(
     response: &mut Response,
     ends_with_connection: bool,
 ) -> Result<Option<impl AsRef<[u8]> + use<>>, FetchError> {
     match response.chunk().await {
+        // Old servers end a body by closing the connection without the close_notify message of TLS. Browsers accept such a
+        // page as complete. A body of known length that ends this way is truncated, and stays an error.
         Err(error) if ends_with_connection && error::is_missing_close_notify(&error) => Ok(None),
         chunk => chunk.map_err(FetchError::from_exchange),
     }
@@ -74,8 +74,8 @@ fn ends_with_connection(response: &Response) -> bool {
     response.version() < Version::HTTP_2 && !has(CONTENT_LENGTH) && !has(TRANSFER_ENCODING)
 }
 
-/// Returns whether the body is still encoded: the client removes the headers of what it decompresses.
 fn has_unknown_encoding(response: &Response) -> bool {
+    // The client removes this header from what it decompresses, so one that is left names an encoding that it does not know.
     let encodings = response.headers().get_all(CONTENT_ENCODING);
     encodings.iter().any(|encoding| !matches!(encoding.as_bytes(), b"" | b"identity"))
 }

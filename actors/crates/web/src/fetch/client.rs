@@ -29,9 +29,12 @@ pub(super) fn builder(resolver: GuardedResolver) -> ClientBuilder {
     Client::builder()
         .user_agent(USER_AGENT)
         .dns_resolver(Arc::new(resolver))
+        // The fetcher follows redirects itself, because each target is checked by the guard first.
         .redirect(redirect::Policy::none())
         .referer(false)
+        // A proxy of the environment would resolve the names itself, so the check of the resolved address would be void.
         .no_proxy()
+        // Retries belong to jobs.
         .retry(retry::never())
         // A brotli stream may declare a window of a gigabyte, and its decoder allocates it (half of that was measured for
         // 324 bytes sent; faults-and-threats.md, S19). Servers that support brotli support gzip.

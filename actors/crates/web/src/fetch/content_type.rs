@@ -26,7 +26,7 @@ impl ContentType {
         &self.essence
     }
 
-    /// Returns the label of the encoding, as sent.
+    /// Returns the label of the encoding as sent, which may name no known encoding; `None` without one.
     pub fn charset(&self) -> Option<&str> {
         self.charset.as_deref()
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::page_url::UrlRejection;
 
-/// Why a fetch failed.
+/// Why a fetch failed, as a message that may be shown to the user.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The URL, an IP address that it resolved to, or a redirect is not allowed: `URL_REJECTED`.
@@ -22,7 +22,7 @@ pub enum FetchError {
     /// The name did not resolve: it does not exist, or the resolver failed.
     #[error("the name of the server was not found")]
     UnknownHost(#[source] reqwest::Error),
-    /// The connection failed.
+    /// No connection was made: it was refused, the network is unreachable, or TLS failed.
     #[error("the server cannot be reached")]
     Unreachable(#[source] reqwest::Error),
     /// The certificate of the server is not for this name, has expired, or has no trusted issuer.
@@ -31,7 +31,7 @@ pub enum FetchError {
     /// A response with an error status, or with a redirect that names no target.
     #[error("the server answered with status {status}")]
     Status {
-        /// The status of the response.
+        /// The HTTP status, which is not 200 to 299.
         status: u16,
         /// `Retry-After`, at most a day.
         retry_after: Option<Duration>,
@@ -66,6 +66,7 @@ impl FetchError {
             | Self::TooManyRedirects
             | Self::UnsupportedEncoding
             | Self::Untrusted(_) => true,
+            // 501 and 505 say that the server does not support the request; every other 5xx may pass.
             Self::Status { status, .. } => !matches!(status, 408 | 425 | 429 | 500 | 502..=504 | 506..=599),
             Self::Timeout(_)
             | Self::UnknownHost(_)
@@ -78,6 +79,7 @@ impl FetchError {
     /// How long the server asks to wait before a retry, at most a day; only with 429 and 503.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
+            // RFC 9110 defines the header for 503, and RFC 6585 for 429.
             Self::Status { status: 429 | 503, retry_after, .. } => *retry_after,
             Self::Status { .. }
             | Self::Rejected(_)
@@ -95,6 +97,7 @@ impl FetchError {
 
     /// Classifies an error of the client. A rejection by the guard arrives as an error of the client's resolver.
     pub(super) fn from_exchange(error: reqwest::Error) -> Self {
+        // The URL is private and must not reach the log with the error.
         let error = error.without_url();
         if let Some(rejection) = find_cause::<UrlRejection>(&error, |_| true) {
             return Self::Rejected(*rejection);
@@ -111,8 +114,9 @@ impl FetchError {
     }
 }
 
-/// Returns whether a TLS connection ended without the close_notify message. Rustls has no type for this error.
+/// Returns whether a TLS connection ended without the close_notify message.
 pub(super) fn is_missing_close_notify(error: &reqwest::Error) -> bool {
+    // Rustls has no type for this error, so its message is compared.
     let matches = |cause: &io::Error| {
         cause.kind() == io::ErrorKind::UnexpectedEof
             && cause.to_string().contains("without sending TLS close_notify")
@@ -120,11 +124,12 @@ pub(super) fn is_missing_close_notify(error: &reqwest::Error) -> bool {
     find_cause(error, matches).is_some()
 }
 
-/// Returns the first matching error in the chain. The error inside an `io::Error` is not among its sources.
+/// Returns the first matching error in the chain.
 fn find_cause<'a, E: Error + 'static>(
     error: &'a (dyn Error + 'static),
     matches: fn(&E) -> bool,
 ) -> Option<&'a E> {
+    // The error that an `io::Error` wraps is not among its sources.
     let inner = || error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     let own = error.downcast_ref().filter(|cause| matches(cause));
     own.or_else(|| find_cause(inner()?, matches)).or_else(|| find_cause(error.source()?, matches))

@@ -53,6 +53,7 @@ pub fn retry_after(headers: &HeaderMap, now: Duration) -> Option<Duration> {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => {
             let sent_at = text(headers, DATE).and_then(unix_time).unwrap_or(now);
+            // A date in the past is a wait of zero: the retry is due now.
             unix_time(value)?.saturating_sub(sent_at)
         }
     };

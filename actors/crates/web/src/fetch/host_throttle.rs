@@ -25,9 +25,9 @@ pub struct HostThrottle<K> {
 
 #[derive(Clone, Debug)]
 struct HostState<K> {
-    /// A permit for the host exists.
+    /// Whether a caller holds the permit of the host.
     is_taken: bool,
-    /// No permit is given before this time.
+    /// No permit is given before this time, which a `Retry-After` sets.
     backoff_until: Instant,
     /// The latest retry of each account: a long list of one account does not delay the pages of another.
     last_retries: HashMap<Option<K>, Instant>,
@@ -56,11 +56,12 @@ impl<K: Copy + Eq + Hash> HostThrottle<K> {
     /// Acquires the permit for the host of this URL without waiting, on behalf of an account, or of none for what serves many.
     ///
     /// # Errors
-    /// The wait before the next attempt, if the permit is taken or the host has asked for a delay. Each caller of an
-    /// account gets another time.
+    /// The wait before the next attempt, if the permit is taken or the host has asked for a delay. Each
+    /// caller of an account gets another time.
     pub fn try_acquire(&self, url: &PageUrl, account: Option<K>) -> Result<HostPermit<K>, Duration> {
         let (site, now) = (site_key(url), Instant::now());
         let mut hosts = self.hosts();
+        // Hosts that are neither fetched nor waited for are removed here, so the map does not grow with every host ever fetched.
         hosts.retain(|_, host| {
             host.last_retries.retain(|_, retry| *retry > now);
             host.is_taken || host.backoff_until > now || !host.last_retries.is_empty()
@@ -68,6 +69,8 @@ impl<K: Copy + Eq + Hash> HostThrottle<K> {
         let host = hosts.entry(site.clone()).or_insert_with(|| HostState::new(now));
         if host.is_taken || host.backoff_until > now {
             let retry = host.last_retries.entry(account).or_insert(now);
+            // Each refusal of an account gets the next second, so that its jobs do not all come back at the same
+            // time.
             *retry = (*retry).max(host.backoff_until).max(now) + RETRY_SPACING;
             return Err(retry.duration_since(now));
         }

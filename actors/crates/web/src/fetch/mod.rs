@@ -61,7 +61,7 @@ pub struct FetchSettings {
 /// The request of a fetch.
 #[derive(Debug, Clone)]
 pub struct FetchRequest {
-    /// The `Accept` header.
+    /// The value of the `Accept` header.
     pub accept: &'static str,
     /// The `ETag` of the stored copy; with it the response may be 304.
     pub if_none_match: Option<String>,
@@ -74,12 +74,12 @@ pub struct FetchRequest {
 }
 
 impl FetchRequest {
-    /// Asks for a page to read. PDFs and media are accepted too.
+    /// Returns a request for a page to read. PDFs and media are accepted too.
     pub fn page() -> Self {
         Self::accepting("text/html,application/xhtml+xml;q=0.9,application/pdf;q=0.9,*/*;q=0.8")
     }
 
-    /// Asks for a feed, or for a page that names one.
+    /// Returns a request for a feed, or for a page that names one.
     pub fn feed() -> Self {
         Self::accepting(
             "application/feed+json,application/atom+xml,application/rss+xml,application/xml;q=0.9,text/xml;q=0.9,text/html;q=0.8,*/*;q=0.5",
@@ -104,11 +104,11 @@ pub struct FetchedPage {
     pub redirected_permanently: bool,
     /// 200 to 299; or 304, only if the request had validators.
     pub status: u16,
-    /// The `Content-Type` of the body.
+    /// The `Content-Type` of the body; `None` if the server sent none that can be parsed.
     pub content_type: Option<ContentType>,
     /// The other headers that callers use.
     pub headers: ResponseHeaders,
-    /// The whole body, decompressed.
+    /// The whole body, decompressed; empty with a 304.
     pub body: Vec<u8>,
 }
 
@@ -136,21 +136,21 @@ impl FetchedPage {
 /// What to do with the body of a response, decided by its media type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyPolicy {
-    /// Read it into memory.
+    /// Read the body into memory, within the timeout and the maximum length of a page.
     Memory,
-    /// Write it to a file.
+    /// Write the body to a file, within the timeout and the maximum length of a file.
     File,
-    /// Do not read it.
+    /// Do not read the body; its connection is closed.
     Skip,
 }
 
 /// The result of a fetch whose body is handled by a [`BodyPolicy`].
 pub enum FetchOutcome {
-    /// [`BodyPolicy::Memory`].
+    /// The page that [`BodyPolicy::Memory`] read.
     Page(Box<FetchedPage>),
-    /// [`BodyPolicy::File`].
+    /// The file that [`BodyPolicy::File`] wrote; it is deleted when this is dropped.
     File(ScratchFile),
-    /// [`BodyPolicy::Skip`].
+    /// A complete response whose body was not read, by [`BodyPolicy::Skip`].
     Skipped,
 }
 
@@ -197,7 +197,7 @@ impl Fetcher {
     /// Creates a fetcher that uses another resolver; the IP addresses from it are checked in the same way.
     ///
     /// # Errors
-    /// As [`Fetcher::new`].
+    /// The same errors as [`Fetcher::new`].
     pub fn with_lookup(
         settings: FetchSettings,
         clock: WallClock,
@@ -228,7 +228,7 @@ impl Fetcher {
     /// none. A file has a separate timeout and maximum length.
     ///
     /// # Errors
-    /// As [`Self::get`], and [`FetchError::Save`].
+    /// The same errors as [`Self::get`], and [`FetchError::Save`].
     pub async fn get_or_save(
         &self,
         url: &PageUrl,
@@ -252,6 +252,7 @@ impl Fetcher {
                 Ok(FetchOutcome::Page(Box::new(page.unwrap_or_else(|_| Err(timed_out()))?)))
             }
             BodyPolicy::File => {
+                // A file gets a new deadline: a recording takes longer than any page, and its headers have arrived in time.
                 let save = body::save(last.response, scratch, self.max_file_bytes);
                 within(self.file_timeout, save).await.map(FetchOutcome::File)
             }
@@ -299,6 +300,7 @@ impl Fetcher {
         let status = response.status();
         match response.headers().get(header::LOCATION) {
             Some(location) if is_redirect(status) => {
+                // Header values are bytes; a `Location` in another encoding than UTF-8 names no URL.
                 let reference =
                     std::str::from_utf8(location.as_bytes()).map_err(|_| UrlRejection::Malformed)?;
                 let target = url.join(reference)?;
@@ -312,6 +314,7 @@ impl Fetcher {
         let FinalResponse { url, redirected_permanently, response } = last;
         let status = response.status();
         let headers = ResponseHeaders::from_map(response.headers());
+        // A 304 without a condition in the request is a fault of the server: there is no stored copy that it could confirm.
         let unchanged = status == StatusCode::NOT_MODIFIED && request.is_conditional();
         if !unchanged {
             self.require_success(&response)?;

@@ -1,6 +1,6 @@
 //! Resolves host names to IP addresses that the guard allows. The client connects to just the addresses that were checked, so
-//! a name that resolves to something else a moment later (DNS rebinding) changes nothing. One refused address among others
-//! refuses the name, because a client may try them in any order.
+//! a name that resolves to something else a moment later (DNS rebinding) changes nothing. A name with one refused address is
+//! refused.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -12,7 +12,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::guard::Guard;
 
-/// Resolves host names.
+/// A resolver of host names. It does not check the addresses that it returns.
 pub trait HostLookup: Send + Sync + 'static {
     /// Returns the IP addresses of a host name, in the order in which to try them.
     fn ip_addresses(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
@@ -49,6 +49,7 @@ impl Resolve for GuardedResolver {
             if found.is_empty() {
                 return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no addresses").into());
             }
+            // All of them, not only the first: the client may try them in any order (faults-and-threats.md, S7).
             found.iter().try_for_each(|address| guard.check_ip(*address))?;
             // Port 0 means the port of the request.
             Ok(Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)

@@ -29,8 +29,9 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// `allow`: networks that may be fetched although they are private (`fetch.allow_private`). `own`: `server.base_url`,
-    /// whose whole origin is refused. The connection test, which must reach it, uses another client ([`crate::probe`]).
+    /// Creates the rules. `allow` are networks that may be fetched although they are private (`fetch.allow_private`). `own` is
+    /// `server.base_url`, whose whole origin is refused. The connection test, which
+    /// must reach it, uses another client ([`crate::probe`]).
     pub fn new(allow: Vec<IpNet>, own: Option<&PageUrl>) -> Self {
         Self { allow, own: own.map(|own| (bare_host(own.host()), own.port())) }
     }
@@ -59,7 +60,7 @@ impl Guard {
     /// Checks one IP address that a name resolved to.
     ///
     /// # Errors
-    /// [`UrlRejection::Private`].
+    /// [`UrlRejection::Private`] when the address is not public and in no allowed network.
     pub fn check_ip(&self, address: IpAddr) -> Result<(), UrlRejection> {
         if special_networks::is_public(address) || self.allow.iter().any(|net| net.contains(&address)) {
             Ok(())
@@ -68,9 +69,10 @@ impl Guard {
         }
     }
 
-    /// Returns whether the URL is one of the service itself. A proxy in front of it may show the service's machine more than
-    /// others, `/metrics` for example. Ports 80 and 443 of a host count as one, because such a proxy often serves both.
+    /// Returns whether the URL is one of the service itself. A proxy in front of it may show the service's
+    /// machine more than others, `/metrics` for example.
     fn is_own(&self, page: &PageUrl) -> bool {
+        // Ports 80 and 443 of a host count as one, because such a proxy often serves both.
         let is_default = |port: u16| matches!(port, 80 | 443);
         self.own.as_ref().is_some_and(|(host, port)| {
             let same_port = *port == page.port() || (is_default(*port) && is_default(page.port()));
@@ -83,6 +85,7 @@ impl Guard {
         if LOOPBACK_NAMES.iter().any(|own| is_under(&name, own)) {
             return Err(UrlRejection::LocalName);
         }
+        // The addresses that such names resolve to are checked all the same.
         if !self.allows_local_network() && LOCAL_SUFFIXES.iter().any(|suffix| is_under(&name, suffix)) {
             return Err(UrlRejection::LocalName);
         }
@@ -101,7 +104,7 @@ pub fn is_local_name(name: &str) -> bool {
     LOOPBACK_NAMES.iter().chain(LOCAL_SUFFIXES).any(|suffix| is_under(&name, suffix))
 }
 
-/// Lower case, without the brackets of an IPv6 address and the dot of the root zone.
+/// Returns the host in lower case, without the brackets of an IPv6 address and the dot of the root zone.
 fn bare_host(host: &str) -> String {
     host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase()
 }

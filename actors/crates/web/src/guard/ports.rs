@@ -12,8 +12,8 @@ const BAD_PORTS: &[u16] = &[
     2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ];
 
-/// SMB, SQL Server, Oracle, Docker, etcd, MySQL, RDP, PostgreSQL, VNC, CouchDB, Redis, Kubernetes nodes,
-/// Elasticsearch, memcached, MongoDB; sorted.
+/// SMB, SQL Server, Oracle, Docker, etcd, MySQL, RDP, PostgreSQL, VNC, CouchDB,
+/// Redis, Kubernetes nodes, Elasticsearch, memcached, MongoDB; sorted.
 const SERVICE_PORTS: &[u16] = &[
     445, 1433, 1521, 2375, 2376, 2379, 2380, 3306, 3389, 5432, 5900, 5984, 6379, 9200, 9300, 10250, 11211,
     27017,

@@ -45,7 +45,7 @@ const SPECIAL_V6: &[Ipv6Net] = &[
     v6(0x3fff, 0x0000, 20), // documentation (RFC 9637)
 ];
 
-/// Returns whether the address belongs to the public internet, judged by its number.
+/// Returns whether the address belongs to the public internet, according to its number alone.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !SPECIAL_V4.iter().any(|net| net.contains(&address)),

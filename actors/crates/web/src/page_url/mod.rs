@@ -12,7 +12,8 @@ use std::hash::{Hash, Hasher};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-/// A longer normalised URL is shortened to this many bytes in its key.
+/// A longer normalised URL is shortened to this many bytes in its key. An entry of an index in PostgreSQL holds at most 2704
+/// bytes, which the key shares with the id of a user.
 const MAX_PLAIN_KEY_BYTES: usize = 1500;
 
 /// Maximum length of a URL, in characters (contract.md, section 11, "v1").
@@ -29,7 +30,7 @@ pub enum UrlRejection {
     /// It starts like an http URL, but its host, its port or a character in it is not valid.
     #[error("the URL is malformed")]
     Malformed,
-    /// More than [`MAX_URL_CHARS`] characters.
+    /// The URL has more than [`MAX_URL_CHARS`] characters.
     #[error("the URL is longer than 8192 characters")]
     TooLong,
     /// `user@` or `user:password@`, which would be stored, logged and sent to others.
@@ -70,7 +71,7 @@ impl PageUrl {
     /// Resolves `reference`, a link on this page or a `Location` header.
     ///
     /// # Errors
-    /// As [`PageUrl::parse`].
+    /// The errors of [`PageUrl::parse`], except that a relative reference is valid here.
     pub fn join(&self, reference: &str) -> Result<Self, UrlRejection> {
         let reference = trim_and_check(reference)?;
         Self::try_from(self.0.join(reference).map_err(|error| rejection(reference, error))?)
@@ -81,7 +82,7 @@ impl PageUrl {
         self.0.as_str()
     }
 
-    /// Returns the parsed URL.
+    /// Returns the parsed URL, for a client or for parts that have no method here.
     pub fn url(&self) -> &Url {
         &self.0
     }
@@ -101,8 +102,7 @@ impl PageUrl {
         normalize::normalized(&self.0)
     }
 
-    /// Returns the normalised URL for an index: a very long one as its start and the digest of the whole. (An entry of an
-    /// index in PostgreSQL holds at most 2704 bytes.)
+    /// Returns the normalised URL for an index: a very long one as its start and the digest of the whole.
     pub fn key(&self) -> String {
         let whole = self.normalized();
         if whole.len() <= MAX_PLAIN_KEY_BYTES {
@@ -161,6 +161,7 @@ fn trim_and_check(text: &str) -> Result<&str, UrlRejection> {
     if text.chars().any(char::is_control) {
         return Err(UrlRejection::Malformed);
     }
+    // `nth` stops at the limit, where a count would read a text of any length.
     if text.chars().nth(MAX_URL_CHARS).is_some() {
         return Err(UrlRejection::TooLong);
     }

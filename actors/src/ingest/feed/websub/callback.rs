@@ -27,7 +27,7 @@ const DEFAULT_LEASE: Duration = Duration::from_secs(10 * 24 * 3600);
 /// The callback URL to which a hub sent a request.
 #[derive(Debug)]
 pub struct CallbackUrl {
-    /// The source.
+    /// The source whose hub calls, as the URL names it.
     pub source: FeedSourceId,
     /// The last part of the URL, which only the hub knows.
     pub token: String,
@@ -36,13 +36,13 @@ pub struct CallbackUrl {
 /// A hub's verification of a subscription (WebSub, section 5.3), or its denial (section 5.2).
 #[derive(Debug)]
 pub struct VerificationRequest {
-    /// `hub.mode`.
+    /// `hub.mode`: `subscribe` or `denied`; other modes are refused.
     pub mode: String,
-    /// `hub.topic`.
+    /// `hub.topic`: the URL that was subscribed to.
     pub topic: String,
     /// `hub.challenge`: returned to confirm the subscription.
     pub challenge: Option<String>,
-    /// `hub.lease_seconds`.
+    /// `hub.lease_seconds`: the lifetime that the hub grants; `None` if it names none.
     pub lease_seconds: Option<u64>,
 }
 
@@ -64,6 +64,7 @@ pub async fn confirm_subscription(
         ("subscribe", PushState::Requested | PushState::Active | PushState::Offered, Some(challenge)) => {
             let lease = request.lease_seconds.map_or(DEFAULT_LEASE, Duration::from_secs);
             let lease = lease.clamp(MIN_LEASE, MAX_LEASE);
+            // Renewed in the last quarter of the lifetime, which leaves time for retries.
             let (ends_at, renew_at) = (Some(now + lease), now + lease * 3 / 4);
             set_state(ctx, &row, PushState::Active, ends_at, renew_at).await?;
             Ok(challenge)
@@ -126,7 +127,7 @@ async fn find_subscription<'a>(
 /// valid signature changes nothing, and the sender does not learn that (WebSub, section 7.1).
 ///
 /// # Errors
-/// As [`ensure_subscribed`].
+/// The same errors as [`ensure_subscribed`].
 pub async fn handle_notification(
     ctx: &FeedContext,
     callback: &CallbackUrl,
@@ -134,6 +135,7 @@ pub async fn handle_notification(
     body: &[u8],
 ) -> Result<(), Error> {
     let (now, (row, push)) = (ctx.core.clock.now(), find_active_subscription(ctx, callback).await?);
+    // Answered like a valid notification, so that a sender cannot try signatures.
     if !signature.is_some_and(|signature| is_signed(push, &row, signature, body)) {
         return Ok(());
     }
@@ -143,6 +145,7 @@ pub async fn handle_notification(
     feed_source::Entity::update_many()
         .col_expr(feed_source::Column::NextFetchAt, Expr::value(Some(earliest)))
         .filter(feed_source::Column::Id.eq(callback.source))
+        // Only ever earlier: a notification must not postpone a fetch that is due before.
         .filter(feed_source::Column::NextFetchAt.gt(earliest))
         .filter(
             Condition::any()

@@ -21,14 +21,14 @@ use crate::ingest::feed::push::Push;
 const BATCH_ROWS: u64 = 50;
 /// A subscription that was requested and not confirmed is requested again after this.
 const UNCONFIRMED_RETRY_DELAY: Duration = Duration::from_secs(24 * 3600);
-/// Lifetime that is asked for. The hub decides.
+/// The lifetime that is requested. The hub may grant another one.
 const REQUESTED_LEASE: Duration = Duration::from_secs(10 * 24 * 3600);
 
-/// Enqueues jobs for the subscriptions that are due. Of several nodes, the one that changes the row's due time enqueues the
-/// job.
+/// Enqueues jobs for the subscriptions that are due. Of several nodes, the one that changes
+/// the row's due time enqueues the job.
 ///
 /// # Errors
-/// The database fails.
+/// What [`DbErr`] converts to when the database fails.
 pub async fn enqueue_due(ctx: &FeedContext) -> Result<(), Error> {
     if ctx.push.is_none() {
         return Ok(());
@@ -117,7 +117,7 @@ async fn finish_as(
     Ok(())
 }
 
-/// Sets the state of a subscription, unless the hub has confirmed it meanwhile.
+/// Sets the state of a subscription.
 async fn set_state(
     txn: &impl ConnectionTrait,
     row: &Model,
@@ -130,6 +130,7 @@ async fn set_state(
         .filter(Column::SourceId.eq(row.source_id))
         .filter(Column::Hub.eq(&row.hub))
         .filter(Column::Topic.eq(&row.topic))
+        // The hub may have confirmed the subscription before its response to the request was read.
         .filter(Column::State.ne(PushState::Active))
         .exec(txn)
         .await

@@ -10,7 +10,7 @@ async fn server_sending(encoding: &'static str, body: Vec<u8>) -> TestServer {
     .await
 }
 
-/// An endless bomb: `start`, then `piece` over and over.
+/// Starts a server that sends `start`, then `piece` without end.
 async fn bomb(encoding: &'static str, start: Vec<u8>, piece: Vec<u8>) -> TestServer {
     TestServer::start(move |_| {
         let head = head(200, &[("Content-Encoding", encoding)]);

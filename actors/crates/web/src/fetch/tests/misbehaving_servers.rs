@@ -8,7 +8,7 @@ use super::*;
 
 const HTML: (&str, &str) = ("Content-Type", "text/html");
 
-fn impatient() -> Fetcher {
+fn fetcher_with_short_timeout() -> Fetcher {
     Fetcher::new(FetchSettings { timeout: Duration::from_millis(300), ..settings() }, clock()).unwrap()
 }
 
@@ -56,7 +56,7 @@ async fn slow_server_times_out_in_every_phase() {
             .await,
         server_with(|| Answer::Drip(Vec::new(), b"HTTP/1.1 100 Continue\r\n\r\n".to_vec())).await,
     ] {
-        let error = get_error(&impatient(), &web.url("/")).await;
+        let error = get_error(&fetcher_with_short_timeout(), &web.url("/")).await;
         assert_eq!(error.to_string(), "the fetch took longer than 0.3 seconds");
         assert!(!error.is_permanent());
     }
@@ -67,7 +67,7 @@ async fn slow_server_times_out_in_every_phase() {
 async fn redirects_share_one_deadline() {
     let web = server_with(|| Answer::Slow(head(302, &[("Location", "/"), ("Content-Length", "0")]))).await;
 
-    assert!(matches!(get_error(&impatient(), &web.url("/")).await, FetchError::Timeout(_)));
+    assert!(matches!(get_error(&fetcher_with_short_timeout(), &web.url("/")).await, FetchError::Timeout(_)));
 }
 
 /// Threat table (row S18).
@@ -76,7 +76,7 @@ async fn unfinished_tls_handshake_times_out() {
     let web = server_with(|| Answer::Stall(Vec::new())).await;
     let url = PageUrl::parse(&format!("https://{}/", web.address)).unwrap();
 
-    assert!(matches!(get_error(&impatient(), &url).await, FetchError::Timeout(_)));
+    assert!(matches!(get_error(&fetcher_with_short_timeout(), &url).await, FetchError::Timeout(_)));
 }
 
 /// Threat table (row S20).

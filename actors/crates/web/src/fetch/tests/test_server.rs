@@ -11,15 +11,15 @@ use crate::page_url::PageUrl;
 
 /// What a server does when it has read the head of a request.
 pub(super) enum Answer {
-    /// Sends this and closes.
+    /// Sends these bytes and closes the connection.
     Whole(Vec<u8>),
-    /// Sends the first, then the second over and over.
+    /// Sends the first bytes, then the second without end.
     Endless(Vec<u8>, Vec<u8>),
-    /// The same, with a pause between pieces.
+    /// Sends as `Endless`, with a pause between pieces.
     Drip(Vec<u8>, Vec<u8>),
-    /// Sends this byte by byte and closes.
+    /// Sends these bytes one at a time and closes the connection.
     Slow(Vec<u8>),
-    /// Sends this and never another byte.
+    /// Sends these bytes and leaves the connection open.
     Stall(Vec<u8>),
 }
 
@@ -64,7 +64,6 @@ impl TestServer {
         PageUrl::parse(&format!("http://{}{path}", self.address)).unwrap()
     }
 
-    /// The same page under a name.
     pub(super) fn named(&self, name: &str, path: &str) -> PageUrl {
         PageUrl::parse(&format!("http://{name}:{}{path}", self.address.port())).unwrap()
     }

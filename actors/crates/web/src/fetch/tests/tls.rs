@@ -11,10 +11,10 @@ use rustls::{ServerConfig, ServerConnection, Stream};
 
 use super::*;
 
-/// A certificate for `self-signed.test` that signs itself, good until 2126.
+/// A self-signed certificate for `self-signed.test`, valid until 2126.
 const CERTIFICATE: &str = "MIIBpjCCAU2gAwIBAgIUe7EKpHEK3wVznQ9loiv5JQ9/VugwCgYIKoZIzj0EAwIwGzEZMBcGA1UEAwwQc2VsZi1zaWduZWQudGVzdDAgFw0yNjExMjExODMzMDRaGA8yMTI2MTAyODE4MzMwNFowGzEZMBcGA1UEAwwQc2VsZi1zaWduZWQudGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABGKoCBtW8jqh3dPmriyQLi2aB9R9GxBLPmMo+uHzVSeDZ7lHixT5craU6NkNjYL+HORcZv9SOv7/Mh1CXLpO4L2jbTBrMB0GA1UdDgQWBBSkyqLgegqqF5YLgRcY7vu5lYGj2DAfBgNVHSMEGDAWgBSkyqLgegqqF5YLgRcY7vu5lYGj2DAbBgNVHREEFDASghBzZWxmLXNpZ25lZC50ZXN0MAwGA1UdEwEB/wQCMAAwCgYIKoZIzj0EAwIDRwAwRAIgLKbnlUsVJjTAUH4Tg/bBqoOWGDnukXpaOJVpjvGHntQCIDuFgou1j3yuUtqRqugPyeoqJfL9atcvonQhaeIPeBBJ";
 
-/// Its key, which protects nothing.
+/// The private key of the certificate. It protects nothing.
 const KEY: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg0ogKfupU14uCVjaWEMcvMLebJffbutblPoJYVinocAqhRANCAARiqAgbVvI6od3T5q4skC4tmgfUfRsQSz5jKPrh81Ung2e5R4sU+XK2lOjZDY2C/hzkXGb/Ujr+/zIdQly6TuC9";
 
 /// Starts a server that sends one response and closes the connection without close_notify; returns its URL.
@@ -47,7 +47,7 @@ fn distrusting_fetcher() -> Fetcher {
     fetcher_with_names(settings(), [("self-signed.test", vec!["127.0.0.1".parse().unwrap()])])
 }
 
-/// A fetcher that trusts the certificate.
+/// Returns a fetcher that trusts the certificate.
 fn trusting_fetcher() -> Fetcher {
     let answers = HashMap::from([("self-signed.test".to_owned(), vec![vec!["127.0.0.1".parse().unwrap()]])]);
     let fetcher = distrusting_fetcher();
