@@ -42,7 +42,7 @@ struct PendingRow {
 /// order of the pages.
 ///
 /// # Errors
-/// [`Error::UrlRejected`]; the database fails.
+/// [`Error::UrlRejected`]; [`Error::Internal`] when the database fails.
 pub async fn save_new_pages(
     txn: &impl ConnectionTrait,
     user: UserId,

@@ -18,7 +18,8 @@ const URL_SAVED_AGAIN: Error = Error::Conflict("the same URL was saved again; de
 /// Deletes a bookmark, so that it can be restored.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the bookmark does not exist, is deleted, or belongs to another user; the database fails.
+/// [`Error::NotFound`] when the bookmark does not exist, is deleted, or belongs to another user;
+/// [`Error::Internal`] when the database fails.
 pub async fn delete(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -35,7 +36,7 @@ pub async fn delete(
 ///
 /// # Errors
 /// [`Error::NotFound`] when the bookmark does not exist, belongs to another user, or was deleted too long ago;
-/// [`Error::Conflict`] when its URL was saved again; the database fails.
+/// [`Error::Conflict`] when its URL was saved again; [`Error::Internal`] when the database fails.
 pub async fn restore(
     txn: &impl ConnectionTrait,
     user: UserId,

@@ -38,7 +38,7 @@ pub use tags::{add_tags, normalize_tags, replace_tags};
 /// needs this lock.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn lock(
     txn: &impl ConnectionTrait,
     selection: Select<bookmark::Entity>,
@@ -50,7 +50,7 @@ pub async fn lock(
 /// Records that a bookmark changed now, and returns it with that time.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn touch(
     txn: &impl ConnectionTrait,
     row: bookmark::Model,
@@ -63,7 +63,7 @@ pub async fn touch(
 /// Records that bookmarks changed now; the transaction has locked them.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn touch_many(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -80,7 +80,7 @@ pub async fn touch_many(
 /// indexed again.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn retitle(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -104,7 +104,7 @@ pub async fn retitle(
 /// Enqueues jobs that tell the index in which collections a bookmark is.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn enqueue_label_update(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,

@@ -28,7 +28,7 @@ pub fn require_fetchable(url: &str, guard: &Guard) -> Result<(), Error> {
 /// fetched. The latter can be an upload, whose URL is the service's own.
 ///
 /// # Errors
-/// [`Error::UrlRejected`]; the database fails.
+/// [`Error::UrlRejected`]; [`Error::Internal`] when the database fails.
 pub async fn require_savable(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -43,7 +43,7 @@ pub async fn require_savable(
 /// Returns the bookmark with this normalised URL ([`PageUrl::key`]).
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn find_by_url(
     db: &impl ConnectionTrait,
     user: UserId,

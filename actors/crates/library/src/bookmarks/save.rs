@@ -61,8 +61,8 @@ pub async fn save(
 ///
 /// # Errors
 /// [`Error::UrlRejected`]; [`Error::NotFound`] when a collection does not exist or belongs to another user; [`Error::Busy`] when
-/// too many pages of the user wait to be read; [`Error::StillRunning`] when the bookmark appeared and vanished at this moment; the
-/// database fails.
+/// too many pages of the user wait to be read; [`Error::StillRunning`] when the bookmark appeared and vanished at this moment;
+/// [`Error::Internal`] when the database fails.
 pub async fn save_in_transaction(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -167,7 +167,7 @@ async fn save_entry(
 /// Stores the tags, collections, notes and content of a bookmark that was inserted just now.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn add_attributes(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,

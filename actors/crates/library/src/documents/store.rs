@@ -78,7 +78,7 @@ impl ChunkedDocument {
 /// from its commit on.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn replace_text(
     db: &impl ConnectionTrait,
     document: &document::Model,
@@ -132,7 +132,7 @@ pub async fn replace_text(
 /// Returns the text of the document's current version.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn current_text(db: &impl ConnectionTrait, document: &document::Model) -> Result<String, Error> {
     let passages = chunk::Entity::owned_by(document.user_id)
         .filter(chunk::Column::DocumentId.eq(document.id))

@@ -18,7 +18,7 @@ pub use quotation::{Quotation, require_quotation};
 /// unchanged.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn relocate(
     db: &impl ConnectionTrait,
     document: &document::Model,

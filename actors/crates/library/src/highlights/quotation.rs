@@ -19,7 +19,8 @@ pub struct Quotation<'a> {
 /// Requires that the current text of the bookmark contains the words at these offsets.
 ///
 /// # Errors
-/// [`Error::Invalid`] names the field `text` when it does not; [`Error::NotFound`] when the document is hidden; the database fails.
+/// [`Error::Invalid`] names the field `text` when it does not; [`Error::NotFound`] when the document is hidden;
+/// [`Error::Internal`] when the database fails.
 pub async fn require_quotation(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -9,7 +9,7 @@ use uuid::Uuid;
 /// Lists the bookmarks that an import created and that no undo deleted.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn list_bookmarks(db: &impl ConnectionTrait, import: &import::Model) -> Result<Vec<Uuid>, DbErr> {
     import_row::Entity::within(import.user_id, import.id)
         .filter(import_row::Column::Outcome.eq(RowOutcome::Created))
@@ -25,7 +25,7 @@ pub async fn list_bookmarks(db: &impl ConnectionTrait, import: &import::Model) -
 /// Lists the collections that an import created and that no undo deleted, the latest first: inner ones before their parents.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn list_collections(
     db: &impl ConnectionTrait,
     import: &import::Model,

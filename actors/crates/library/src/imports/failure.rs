@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter};
 /// Marks the import of a job as failed. Called in the transaction that marks the job as dead.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn record_failure(
     db: &impl ConnectionTrait,
     job: &job::Model,
@@ -24,7 +24,7 @@ pub async fn record_failure(
 /// Records why the import of a job, or its undo, does not continue for now.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn record_wait(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
     Entity::update_owned(job.user_id)
         .col_expr(Column::Error, Expr::value(reason))
@@ -38,7 +38,7 @@ pub async fn record_wait(db: &impl ConnectionTrait, job: &job::Model, reason: &s
 /// Marks a running import as failed, or a running undo as half done. Leaves an import in any other state as it is.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn mark_failed(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -37,7 +37,7 @@ pub struct NewNote {
 /// Adds a note to a project that the transaction has locked ([`crate::projects::lock_active`]). `text` is made from its body.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn add_to_project(
     txn: &impl ConnectionTrait,
     project: &project::Model,
@@ -69,7 +69,7 @@ pub async fn add_to_project(
 /// Sets when an imported note was written and changed.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn set_times(
     txn: &impl ConnectionTrait,
     note: &note::Model,
@@ -88,7 +88,7 @@ pub async fn set_times(
 /// Replaces the body of a note; `text` is made from it.
 ///
 /// # Errors
-/// [`Error::NotFound`] when its document is gone; the database fails.
+/// [`Error::NotFound`] when its document is gone; [`Error::Internal`] when the database fails.
 pub async fn rewrite(
     txn: &impl ConnectionTrait,
     note: note::Model,
@@ -111,7 +111,7 @@ pub async fn rewrite(
 /// Changes the title of a note. Passages are found by the title too, so the document is indexed again.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn retitle(
     txn: &impl ConnectionTrait,
     row: note::Model,

@@ -32,7 +32,7 @@ impl NoteOwner {
     /// Records that something of the owner changed now.
     ///
     /// # Errors
-    /// The database fails.
+    /// [`Error::Internal`] when the database fails.
     pub async fn touch(&self, txn: &impl ConnectionTrait, now: Timestamp) -> Result<(), Error> {
         match self {
             Self::Project(project) => projects::touch(txn, project, now).await,
@@ -45,7 +45,7 @@ impl LockedNote {
     /// Deletes the note.
     ///
     /// # Errors
-    /// The database fails.
+    /// [`Error::Internal`] when the database fails.
     pub async fn delete(
         self,
         txn: &impl ConnectionTrait,
@@ -65,7 +65,7 @@ impl LockedNote {
 ///
 /// # Errors
 /// [`Error::NotFound`] when the note does not exist, belongs to another user, or its bookmark is deleted;
-/// [`Error::ProjectArchived`]; the database fails.
+/// [`Error::ProjectArchived`]; [`Error::Internal`] when the database fails.
 pub async fn lock_for_change(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -82,7 +82,7 @@ pub async fn lock_for_change(
 /// Deletes a note, also of an archived project.
 ///
 /// # Errors
-/// [`Error::NotFound`] as [`lock_for_change`]; the database fails.
+/// [`Error::NotFound`] as [`lock_for_change`]; [`Error::Internal`] when the database fails.
 pub async fn delete(
     txn: &impl ConnectionTrait,
     user: UserId,

@@ -69,7 +69,8 @@ impl ResolvedItem {
 /// against that until the transaction ends.
 ///
 /// # Errors
-/// [`Error::NotFound`] when it does not exist, is hidden, or belongs to another user; the database fails.
+/// [`Error::NotFound`] when it does not exist, is hidden, or belongs to another user;
+/// [`Error::Internal`] when the database fails.
 pub async fn resolve_item(
     db: &impl ConnectionTrait,
     user: UserId,

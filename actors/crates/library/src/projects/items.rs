@@ -28,7 +28,7 @@ pub struct AddedItems {
 /// the project.
 ///
 /// # Errors
-/// [`Error::ProjectLimit`] when the project would have more items; the database fails.
+/// [`Error::ProjectLimit`] when the project would have more items; [`Error::Internal`] when the database fails.
 pub async fn add_items(
     txn: &impl ConnectionTrait,
     project: &project::Model,

@@ -23,7 +23,7 @@ pub use items::{AddedItems, add_items};
 /// Returns a project for reading.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the project does not exist or belongs to another user; the database fails.
+/// [`Error::NotFound`] when the project does not exist or belongs to another user; [`Error::Internal`] when the database fails.
 pub async fn find(db: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<project::Model, Error> {
     project::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found())
 }
@@ -31,7 +31,7 @@ pub async fn find(db: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Res
 /// Locks a project's row until the transaction ends, whatever the project's status.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the project does not exist or belongs to another user; the database fails.
+/// [`Error::NotFound`] when the project does not exist or belongs to another user; [`Error::Internal`] when the database fails.
 pub async fn lock(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<project::Model, Error> {
     project::Entity::one_of(user, id).lock_exclusive().one(txn).await?.ok_or(Error::not_found())
 }
@@ -62,7 +62,7 @@ pub fn require_active(project: project::Model) -> Result<project::Model, Error> 
 /// Records that something in the project changed now, which makes it the most recently active one.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn touch(
     txn: &impl ConnectionTrait,
     project: &project::Model,
