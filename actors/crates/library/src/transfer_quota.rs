@@ -57,6 +57,7 @@ pub async fn must_have_room(
     kind: TransferKind,
 ) -> Result<(), Error> {
     let (kept, limit) = (kept_files(db, user, core.clock.now()).await?, limit_of(db, core, user).await?);
+    // One byte: the length is not known, and a quota that is used up must refuse every file.
     if files_to_release(&kept, 1, limit, kind).is_some() { Ok(()) } else { Err(full(&kept, limit)) }
 }
 
@@ -72,6 +73,7 @@ pub async fn lease(
     bytes: u64,
 ) -> Result<FileLease, Error> {
     let row = Model { user_id: Some(user), bytes: column_of(bytes), ..stored_files::new_row(core) };
+    // The lock on the user's row makes the check and the insert one step: files that begin at the same time count each other.
     let txn = begin_owned(&core.db, user).await?;
     make_room(&txn, core, user, NewFile { id: row.id, kind, bytes }).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
@@ -146,6 +148,7 @@ async fn make_room(
     new: NewFile,
 ) -> Result<(), Error> {
     let ReleasePlan { mut to_release, latest_export } = find_room(txn, core, user, new).await?;
+    // An export reserves bytes many times while it is packed and may still fail; the user must not lose the latest one to it.
     to_release.retain(|file| Some(file.id) != latest_export);
     release(txn, user, &to_release).await
 }
@@ -165,6 +168,7 @@ async fn find_room(
     new: NewFile,
 ) -> Result<ReleasePlan, Error> {
     let mut kept = kept_files(txn, user, core.clock.now()).await?;
+    // The file's earlier reservation is part of the new one.
     kept.retain(|file| file.id != new.id);
     let limit = limit_of(txn, core, user).await?;
     match files_to_release(&kept, new.bytes.max(1), limit, new.kind) {
@@ -178,11 +182,11 @@ fn latest_export(kept: &[KeptFile]) -> Option<FileId> {
 }
 
 async fn limit_of(db: &impl ConnectionTrait, core: &CoreContext, user: UserId) -> Result<u64, Error> {
+    // The plan is read again: the file of an import may arrive for hours, and an export is packed by a job.
     let owner = user::Entity::find_by_id(user).one(db).await?.ok_or(Error::not_found())?;
     Ok(core.plans.limits(owner.plan).transfer_bytes)
 }
 
-/// A file that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct KeptFile {
     id: FileId,
@@ -201,14 +205,16 @@ enum Purpose {
     Export(ExportId),
 }
 
-/// Returns the files that count, oldest first.
+/// Returns the files that count towards the limit, the oldest first.
 async fn kept_files(db: &impl ConnectionTrait, user: UserId, now: Timestamp) -> Result<Vec<KeptFile>, Error> {
+    // Ids are UUIDv7, so their order is the order in which the files were begun.
     let rows = Entity::transfers_of(user, now).order_by_asc(Column::Id).all(db).await?;
     let imports = rows.iter().filter_map(|row| row.import_id).collect();
     let waiting = waiting_imports(db, user, imports).await?;
     let purpose = |row: &Model| match (row.import_id, row.export_id) {
         (Some(import), _) if waiting.contains(&import) => Purpose::WaitingImport,
         (None, Some(export)) => Purpose::Export(export),
+        // A file without an owner is being written under its lease.
         (Some(_), _) | (None, None) => Purpose::InUse,
     };
     let kept =
@@ -222,6 +228,7 @@ async fn waiting_imports(
     user: UserId,
     imports: Vec<ImportId>,
 ) -> Result<HashSet<ImportId>, Error> {
+    // Not `Paused`: a paused import is one that the user means to continue, and it needs the rest of its file.
     let waiting = [ImportState::DryRunDone, ImportState::Failed, ImportState::HalfUndone];
     let found: Vec<ImportId> = import::Entity::owned_by(user)
         .filter(import::Column::Id.is_in(imports))
@@ -258,8 +265,8 @@ fn spare_files(kept: &[KeptFile], kind: TransferKind) -> impl Iterator<Item = &K
     kept.iter().filter(|file| file.purpose == Purpose::WaitingImport).chain(exports.take(count))
 }
 
-/// Detaches files from their imports, and deletes the exports that own them. The clean-up of the store deletes the files
-/// within seconds.
+/// Detaches files from their imports, and deletes the exports that own them. The clean-up of the store deletes the files within
+/// seconds, once this transaction is committed.
 async fn release(txn: &impl ConnectionTrait, user: UserId, files: &[KeptFile]) -> Result<(), Error> {
     if files.is_empty() {
         return Ok(());
@@ -290,6 +297,7 @@ fn bytes_of(column: i64) -> u64 {
     u64::try_from(column).unwrap_or_default()
 }
 
+/// Returns the bytes as a value of a signed column. A larger number exceeds every limit anyway.
 fn column_of(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
