@@ -12,7 +12,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect
 use super::enqueue_label_update;
 use errors::Error;
 
-/// Adds a bookmark to a collection, if it is not in it.
+/// Adds a bookmark to a collection. If it is in it already, nothing changes.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -72,6 +72,7 @@ pub async fn lock_own_collections(
         return Ok(());
     }
     let own = collection::Entity::owned_by(user).filter(collection::Column::Id.is_in(ids.iter().copied()));
+    // KEY SHARE conflicts with a deletion, but not with a change of the name or with others that add bookmarks.
     let own = own.order_by_asc(collection::Column::Id).lock(LockType::KeyShare).all(txn).await?;
     if own.len() == ids.len() { Ok(()) } else { Err(Error::not_found()) }
 }

@@ -35,7 +35,7 @@ pub async fn add_tags(
     Ok(insert_all::<bookmark_tag::Entity>(txn, rows, Some(&skip_existing_tag())).await? > 0)
 }
 
-/// Replaces all tags of a bookmark.
+/// Replaces all tags that a bookmark has with these.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

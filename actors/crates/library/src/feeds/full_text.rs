@@ -26,6 +26,7 @@ pub async fn enqueue_missing_pages(
         .limit(MAX_CATCH_UP_ENTRIES)
         .all(txn)
         .await?;
+    // The page of a recording is fetched only for a bookmark, as in `saved::needs_page`.
     let documents = rows.into_iter().filter(|row| !row.is_recording()).map(|row| row.document_id);
     let with_text = document::Entity::readable_by(feed.user_id)
         .filter(document::Column::Id.is_in(documents))

@@ -23,6 +23,7 @@ pub async fn write_opml(db: &impl ConnectionTrait, user: UserId) -> Result<Strin
     for batch in rows.chunks(BATCH_ROWS) {
         let sources = source::find_many(db, batch.iter().map(|row| row.source_id)).await?;
         for row in batch {
+            // The feed was removed since the first query, and its source with it.
             let Some(source) = sources.get(&row.source_id) else { continue };
             folders.entry(row.folder.as_deref()).or_default().push(feed_outline(row, source));
         }

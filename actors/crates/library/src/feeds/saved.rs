@@ -11,7 +11,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use uuid::Uuid;
 
-/// Entries of one URL that are considered.
+/// Entries of one URL that are considered. One feed may give the same URL to each of its entries.
 const MAX_ENTRIES_PER_URL: u64 = 100;
 
 /// Returns the entry with this normalised URL whose document is not bookmarked. A URL that several entries of one feed name
@@ -65,7 +65,7 @@ pub async fn set_bookmark(
     Ok(())
 }
 
-/// Reads an entry and its document again; returns the given ones if they were deleted.
+/// Reads an entry and its document again. Returns the given rows for those that were deleted meanwhile.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -94,6 +94,7 @@ pub async fn needs_page(txn: &impl ConnectionTrait, document: &document::Model) 
     if row.is_recording() {
         return Ok(false);
     }
+    // Asked last, because most entries are decided by their own row.
     let feed = feed::Entity::one_of(document.user_id, row.feed_id).one(txn).await?;
     Ok(feed.is_some_and(|feed| feed.full_text))
 }

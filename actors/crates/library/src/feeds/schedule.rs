@@ -21,6 +21,7 @@ const SAMPLED_ENTRIES: usize = 10;
 /// Returns the interval from a successful fetch to the next. It is at least as long as the feed asks for (`ttl`).
 pub(super) fn interval(feed: &Feed, now: Timestamp) -> Duration {
     let mut dates: Vec<i64> = feed.items.iter().filter_map(|item| item.published_at).collect();
+    // Dates in the future, such as those of announced events, say nothing about how often entries appear.
     dates.retain(|date| *date <= now.millis());
     dates.sort_unstable_by(|a, b| b.cmp(a));
     dates.truncate(SAMPLED_ENTRIES);
@@ -34,6 +35,7 @@ pub(super) fn interval(feed: &Feed, now: Timestamp) -> Duration {
 /// Returns the delay after this number of failures in a row. It is at least as long as the server asks for. The first retry
 /// comes soon even for a feed that is fetched rarely, because most failures are temporary.
 pub(super) fn retry_delay(failures: i32, retry_after: Option<Duration>) -> Duration {
+    // At most 16, so that the shift below does not overflow after years of failures.
     let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or(0).min(16);
     let wait = FIRST_RETRY_DELAY.saturating_mul(1 << doublings).min(MAX_FETCH_INTERVAL);
     wait.max(retry_after.unwrap_or_default())
@@ -42,6 +44,7 @@ pub(super) fn retry_delay(failures: i32, retry_after: Option<Duration>) -> Durat
 /// Lengthens an interval by up to a tenth, by a share that depends on the source's id, so that sources that were followed at
 /// the same time are not always fetched at the same time.
 pub(super) fn spread(source: FeedSourceId, wait: Duration) -> Duration {
+    // The last byte of a UUIDv7 is random; the first ones are the time, which sources of one import share.
     let share = source.0.as_bytes().last().copied().unwrap_or_default();
     wait + wait * u32::from(share) / 2560
 }

@@ -21,13 +21,13 @@ const INITIAL_INTERVAL_SECONDS: i64 = 6 * 3600;
 /// The values by which a server tells whether a feed has changed (RFC 9110, section 8.8).
 #[derive(Clone, Debug, Default)]
 pub struct Validators {
-    /// `ETag`.
+    /// The value of `ETag`, sent back as `If-None-Match`.
     pub etag: Option<String>,
-    /// `Last-Modified`.
+    /// The value of `Last-Modified`, sent back as `If-Modified-Since`.
     pub last_modified: Option<String>,
 }
 
-/// Why a fetch failed.
+/// Why the fetch of a source failed, and when it may be tried again.
 #[derive(Debug)]
 pub struct FetchFailure {
     /// The reason that followers see. It contains no part of a URL.
@@ -96,12 +96,13 @@ pub async fn get_or_create(
     find_by_url(txn, &url).await?.ok_or_else(|| Error::internal("a source was removed while it was created"))
 }
 
-/// Returns what the last successful fetch returned.
+/// Returns the feed that the last successful fetch returned; `None` before the first one.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
 pub async fn load_copy(db: &impl ConnectionTrait, source: FeedSourceId) -> Result<Option<Feed>, Error> {
     let row = feed_copy::Entity::find_by_id(source).one(db).await?;
+    // A copy that cannot be read counts as none: the next fetch replaces it.
     Ok(row.and_then(|row| serde_json::from_str(&row.body).ok()))
 }
 
@@ -181,6 +182,7 @@ pub async fn record_failure(
     let wait = schedule::spread(source.id, schedule::retry_delay(failures, failure.retry_after));
     let mut changed = source.into_active_model();
     changed.next_fetch_at = Set((!failure.is_gone).then_some(now + wait));
+    // Stored besides the time of the next fetch: a refresh that a user asks for does not wait for that, but it must wait for this.
     changed.wait_until = Set(failure.retry_after.map(|asked| now + asked));
     changed.failures = Set(failures);
     changed.error = Set(Some(failure.reason));
@@ -200,6 +202,7 @@ pub async fn advance_next_fetch(
     feed_source::Entity::update_many()
         .col_expr(feed_source::Column::NextFetchAt, Expr::value(Some(time)))
         .filter(feed_source::Column::Id.eq(source))
+        // Not true of NULL: a source that is gone for good stays so.
         .filter(feed_source::Column::NextFetchAt.gt(time))
         .exec(txn)
         .await?;
@@ -225,6 +228,7 @@ async fn enqueue_delivery_to(
     first: Option<UserId>,
     now: Timestamp,
 ) -> Result<(), Error> {
+    // One job for each follower, so that each delivery is a transaction of its own user and counts towards that library alone.
     for follower in followers {
         let priority = if first == Some(follower.user_id) { Priority::Now } else { Priority::Backlog };
         jobs::enqueue(txn, follower.user_id, JobKind::DeliverEntries, follower.id.0, priority, now).await?;
@@ -251,6 +255,7 @@ pub async fn move_to(
     match find_by_url(txn, &url).await? {
         Some(target) if target.id == source.id => {}
         Some(target) => {
+            // A user has at most one feed of a source (unique index `feed_follower`), so those who follow both are left out.
             let followers_of_target = Query::select()
                 .column(feed::Column::UserId)
                 .from(feed::Entity)

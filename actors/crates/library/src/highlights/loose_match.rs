@@ -10,7 +10,7 @@ pub(super) fn letters(text: &str) -> String {
 }
 
 /// Returns the key by which equal highlights are recognised: the letters and digits of the words, or the words themselves if they
-/// have too few.
+/// have fewer than 12 letters and digits.
 pub fn match_key(words: &str) -> String {
     let letters = letters(words);
     if letters.chars().count() < MIN_MATCH_CHARS { words.to_owned() } else { letters }
@@ -26,6 +26,7 @@ pub(super) fn find_letters(text: &str, text_letters: &str, words: &str) -> Optio
     }
     let before = text_letters.get(..text_letters.find(&words)?)?.chars().count();
     let mut offsets = text.chars().enumerate().filter(|(_, c)| c.is_alphanumeric()).map(|(offset, _)| offset);
+    // `nth` consumes: after the first letter, the last one is `count - 2` letters behind the next. `count` is at least 12.
     Some((offsets.nth(before)?, offsets.nth(count - 2)? + 1))
 }
 

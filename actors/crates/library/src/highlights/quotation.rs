@@ -8,11 +8,11 @@ use errors::Error;
 
 /// Words with the offsets at which a text is said to contain them, in Unicode scalar values.
 pub struct Quotation<'a> {
-    /// The words.
+    /// The quoted words, compared exactly.
     pub text: &'a str,
-    /// Offset of the first character.
+    /// Offset of the first character, which may lie outside of the text.
     pub start: i32,
-    /// Offset after the last character.
+    /// Offset after the last character, which may lie outside of the text.
     pub end: i32,
 }
 
@@ -46,6 +46,7 @@ async fn text_between(
     if start >= end || end > document.total_chars {
         return Ok(None);
     }
+    // Only the passages that the range overlaps are read: a text may have megabytes.
     let overlapping = chunk::Entity::owned_by(document.user_id)
         .filter(chunk::Column::DocumentId.eq(document.id))
         .filter(chunk::Column::Version.eq(document.version))

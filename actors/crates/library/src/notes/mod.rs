@@ -26,15 +26,16 @@ pub use owner::{LockedNote, NoteOwner, delete, lock_for_change};
 /// A note to be added to a project.
 #[derive(Clone, Debug)]
 pub struct NewNote {
-    /// Title.
+    /// Title, as it is listed and searched.
     pub title: String,
-    /// Text, as Markdown.
+    /// Text as Markdown, at most [`MAX_BODY_CHARS`] characters.
     pub body: String,
     /// Whether the note is listed first and given to assistants.
     pub pinned: bool,
 }
 
-/// Adds a note to a project that the transaction has locked ([`crate::projects::lock_active`]). `text` is made from its body.
+/// Adds a note to a project that the transaction has locked ([`crate::projects::lock_active`]). `text` is the result of
+/// [`chunk_body`] for the body of the note.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -85,7 +86,7 @@ pub async fn set_times(
     Ok(())
 }
 
-/// Replaces the body of a note; `text` is made from it.
+/// Replaces the body of a note; `text` is the result of [`chunk_body`] for the new body.
 ///
 /// # Errors
 /// [`Error::NotFound`] when its document is gone; [`Error::Internal`] when the database fails.
@@ -108,7 +109,7 @@ pub async fn rewrite(
     Ok(note)
 }
 
-/// Changes the title of a note. Passages are found by the title too, so the document is indexed again.
+/// Changes the title of a note. Search finds passages by the title too, so the document is indexed again.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -131,5 +132,6 @@ pub async fn retitle(
 }
 
 fn empty_document(user: UserId, title: String, now: Timestamp) -> document::Model {
+    // A given title, so that no title is extracted from the body in its place.
     document::Model { title_given: true, ..document::Model::pending(user, ContentType::Note, title, now) }
 }

@@ -17,6 +17,7 @@ pub async fn lock_on_bookmark(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
 ) -> Result<Option<note::Model>, Error> {
+    // The lock is on the bookmark, because there may be no note yet: of two first texts the second finds the note of the first.
     let locked = bookmark::Entity::one_of(row.user_id, row.id).lock_exclusive();
     locked.one(txn).await?.ok_or(Error::not_found())?;
     let own = note::Entity::owned_by(row.user_id).filter(note::Column::BookmarkId.eq(row.id));
@@ -49,6 +50,7 @@ pub async fn write_on_bookmark(
     now: Timestamp,
 ) -> Result<Option<note::Model>, Error> {
     let note = match lock_on_bookmark(txn, row).await? {
+        // The same text again changes nothing, so nothing is indexed again.
         Some(note) if note.body == body => return Ok(Some(note)),
         Some(note) => note,
         None if body.is_empty() => return Ok(None),

@@ -18,22 +18,22 @@ const KEEP_ROW: LockType = LockType::KeyShare;
 /// The object that a new item names.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemRef {
-    /// A bookmark.
+    /// A bookmark of the user, which must not be deleted.
     Bookmark(BookmarkId),
-    /// A highlight.
+    /// A highlight, which is an item of its own beside its bookmark.
     Highlight(HighlightId),
-    /// A note.
+    /// A note on a bookmark, or a note of any project.
     Note(NoteId),
-    /// A feed entry.
+    /// An entry of a feed that the user follows.
     Entry(EntryId),
-    /// A URL; it has to be saved first.
+    /// A URL, which the caller must save as a bookmark first.
     Url(String),
 }
 
 /// An item to be added to a project.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewItem {
-    /// The object.
+    /// The object, as the request named it.
     pub item: ItemRef,
     /// Role of the item in the project.
     pub role: ItemRole,
@@ -96,6 +96,7 @@ pub async fn resolve_item(
     Ok(Some(ResolvedItem { kind, document, highlight, role: new.role }))
 }
 
+/// Not locked: a deleted bookmark is only hidden, and its row stays for longer than a transaction.
 async fn document_of_bookmark(
     db: &impl ConnectionTrait,
     user: UserId,

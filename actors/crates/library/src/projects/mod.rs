@@ -39,7 +39,7 @@ pub async fn lock(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Re
 /// Locks a project that may be changed, as [`lock`] does.
 ///
 /// # Errors
-/// As [`lock`]; [`Error::ProjectArchived`].
+/// The same as [`lock`], and [`Error::ProjectArchived`] when the project is archived.
 pub async fn lock_active(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -48,10 +48,10 @@ pub async fn lock_active(
     require_active(lock(txn, user, id).await?)
 }
 
-/// Requires that a project may be changed.
+/// Requires that a project may be changed. The transaction must have locked it, or it may be archived at any time.
 ///
 /// # Errors
-/// [`Error::ProjectArchived`].
+/// [`Error::ProjectArchived`] when the project is archived.
 pub fn require_active(project: project::Model) -> Result<project::Model, Error> {
     match project.status {
         ProjectStatus::Active => Ok(project),

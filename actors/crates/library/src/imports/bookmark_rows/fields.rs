@@ -37,6 +37,7 @@ pub fn read(fields: Map<String, Value>, guard: &Guard) -> Result<NewBookmark, St
 /// # Errors
 /// The reason for skipping the row.
 pub fn read_unfetched(fields: Map<String, Value>) -> Result<NewBookmark, String> {
+    // Taken before the fields are consumed, for the reason.
     let url = fields.get("url").and_then(Value::as_str).map(str::to_owned);
     // Nothing but the row was read, so every error is one of the row.
     parse(fields).map_err(|error| skip_reason(&error, url.as_deref()))
@@ -76,6 +77,7 @@ fn without_credentials(url: &str) -> String {
 
 /// Puts a text of the file between backticks, on one line and cut.
 fn quote(text: &str) -> String {
+    // `rows::faults` removes what stands between backticks, so the text must not contain any.
     let cut = text::cut(&text::one_line(text).replace('`', "'"), MAX_QUOTED_CHARS);
     format!("`{cut}`")
 }

@@ -16,9 +16,9 @@ use errors::Error;
 /// The highlights of a bookmark.
 #[derive(Debug, Default)]
 pub struct KnownHighlights {
-    /// By words and note.
+    /// Their keys ([`match_key`]) with their notes.
     noted: HashSet<(String, Option<String>)>,
-    /// By words alone.
+    /// Their keys without the notes.
     words: HashSet<String>,
     /// By the fingerprints that they had when an import created them.
     imported: HashSet<String>,
@@ -54,8 +54,8 @@ impl KnownHighlights {
         self.words.insert(words);
     }
 
-    /// Whether there is a highlight with the same words and note, or there was when an import created it. Without a note only the
-    /// words are compared.
+    /// Whether the bookmark has a highlight with the same words and note, or had one when an import created it. If `row` has no
+    /// note, only the words are compared.
     pub fn contains(&self, row: &highlight::Model) -> bool {
         let words = match_key(&row.text);
         self.imported.contains(&fingerprint::highlight_digest(row))
