@@ -34,6 +34,7 @@ pub async fn list_collections(
         .filter(import_row::Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Incidental]))
         .filter(import_row::Column::Kind.eq(ImportedKind::Collection))
         .filter(import_row::Column::MadeId.is_not_null())
+        // Several collections may be created for one line; their ids are in the order of creation, parents first.
         .order_by_desc(import_row::Column::Line)
         .order_by_desc(import_row::Column::Id)
         .select_only()

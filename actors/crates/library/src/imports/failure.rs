@@ -29,6 +29,7 @@ pub async fn record_wait(db: &impl ConnectionTrait, job: &job::Model, reason: &s
     Entity::update_owned(job.user_id)
         .col_expr(Column::Error, Expr::value(reason))
         .filter(Column::Id.eq(ImportId(job.subject)))
+        // A paused import shows no error: `pause::change` takes an error for a sign that not all rows were applied.
         .filter(Column::State.is_in([ImportState::Running, ImportState::Undoing]))
         .exec(db)
         .await
@@ -46,6 +47,7 @@ pub async fn mark_failed(
     reason: &str,
     now: Timestamp,
 ) -> Result<(), DbErr> {
+    // Conditional updates: the state may have changed since the job was claimed, and only these two can fail.
     let transitions =
         [(ImportState::Running, ImportState::Failed), (ImportState::Undoing, ImportState::HalfUndone)];
     for (from, to) in transitions {

@@ -44,6 +44,7 @@ impl<'a> ImportFile<'a> {
     /// database.
     pub async fn write(&mut self, part: Bytes) -> Result<(), Error> {
         let length = self.length.saturating_add(part.len() as u64);
+        // Before the bytes are written. If this process dies, the row says at least as much as the store holds.
         if length > self.reserved {
             let (core, file) = (self.core, self.writer.id());
             transfer_quota::reserve(core, self.user, file, TransferKind::Import, length).await?;
@@ -60,6 +61,7 @@ impl<'a> ImportFile<'a> {
     pub async fn finish(self) -> Result<FileLease, Error> {
         let Self { core, store, user, writer, length, .. } = self;
         let lease = writer.finish(core, store).await?;
+        // Frees what was reserved but not used, such as the rest of a multipart body, whose announced length includes other parts.
         match transfer_quota::record_bytes(core.db.write(), user, lease.id, length).await {
             Ok(()) => Ok(lease),
             Err(error) => {
@@ -69,7 +71,7 @@ impl<'a> ImportFile<'a> {
         }
     }
 
-    /// Deletes what was written.
+    /// Deletes what was written so far, and frees what was reserved for it.
     pub async fn abort(self) {
         self.writer.abort(self.core, self.store).await;
     }

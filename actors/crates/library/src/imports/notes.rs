@@ -39,6 +39,7 @@ impl ImportSession {
         };
         let user = self.import().user_id;
         // Locked, so that it is not deleted before the note is inserted.
+        // Only an active one: an archived project takes no notes, so a new one is created then.
         let existing = notes_project(user).lock(LockType::KeyShare).one(txn).await?;
         let (project, created) = match existing {
             Some(project) => (project, None),
@@ -80,8 +81,9 @@ impl ImportSession {
     }
 }
 
-/// Reads a note; the reason for skipping it otherwise.
+/// Reads a note. The error is the reason for skipping it.
 fn read(draft: &Note) -> Result<NewNote, &'static str> {
+    // Refused rather than cut: the note may be the only copy of the text.
     if text::char_count(&draft.body) > notes::MAX_BODY_CHARS {
         return Err("is longer than the 100,000 characters of a note");
     }

@@ -30,6 +30,7 @@ pub async fn preview(
 ) -> Result<RowResult, Error> {
     let Some(record) = restore::read_record(line) else { return Ok(RowResult::unknown_record()) };
     let user = session.import().user_id;
+    // The checks come in the same order as in `restore`, so that a skipped line has the same reason there.
     match record {
         Record::Collection(record) => preview_collection(session, db, &record).await,
         Record::Feed(record) => preview_feed(session, db, &record).await,

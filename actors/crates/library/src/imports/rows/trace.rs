@@ -14,7 +14,7 @@ pub struct RowTrace {
 
 /// The word of [`RowTrace::is_addition`]. It is the first one, so that a query can count by it.
 pub const ADDITION: &str = "addition";
-/// The word of [`RowTrace::is_star`].
+/// The word of [`RowTrace::is_star`] in the stored trace.
 pub const STAR: &str = "starred";
 
 impl RowTrace {

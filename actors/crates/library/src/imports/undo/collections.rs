@@ -30,7 +30,7 @@ pub async fn delete_empty(
     import: &import::Model,
 ) -> Result<(), JobError> {
     let mut left = created::list_collections(core.db.read(), import).await?;
-    // Not one pass in the order of the list: the user may have moved collections into each other since.
+    // A statement deletes only the innermost collections of its batch: to it, the collections around them are not empty yet.
     loop {
         let mut retained = Vec::new();
         for batch in left.chunks(BATCH_ROWS) {

@@ -67,7 +67,7 @@ async fn delete(
         }
     };
     match deleted {
-        // Notes have no lock of their own, so the user may have deleted one meanwhile. An undo must not fail because of that.
+        // An object that the user deleted meanwhile counts as deleted; the undo must not fail because of it.
         Ok(true) | Err(Error::NotFound(_)) => Ok(RowDecision::Deleted),
         Ok(false) => Ok(RowDecision::Retained),
         Err(error) => Err(error),
