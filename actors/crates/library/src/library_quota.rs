@@ -88,7 +88,7 @@ impl LibraryRoom {
     /// # Errors
     /// [`Error::LibraryFull`] when it does not fit.
     pub fn must_fit(&self, bytes: usize) -> Result<(), Error> {
-        if self.fits(bytes) { Ok(()) } else { Err(self.full()) }
+        if self.fits(bytes) { Ok(()) } else { Err(self.full_error()) }
     }
 
     /// Returns the room for a transaction that replaces the text of a document; call it before the text is replaced. The
@@ -109,24 +109,24 @@ impl LibraryRoom {
     /// Refuses what a transaction wrote, before its commit. A transaction that adds nothing passes even in a full library.
     ///
     /// # Errors
-    /// [`Error::LibraryFull`] when the library grew over its limit: the transaction must be rolled back. [`Error::Internal`]
-    /// when the database fails.
+    /// [`Error::LibraryFull`] when the library grew over its limit: the transaction must be rolled back.
+    /// [`Error::Internal`] when the database fails.
     pub async fn must_hold(&self, txn: &impl ConnectionTrait) -> Result<(), Error> {
         let used = used_bytes(txn, self.user).await?;
         // Most writes end here, without the sum over the former passages below.
         if used <= self.limit {
             return Ok(());
         }
-        self.judge(used.saturating_sub(former_bytes(txn, self.user, self.rewritten).await?))
+        self.check_growth(used.saturating_sub(former_bytes(txn, self.user, self.rewritten).await?))
     }
 
-    fn judge(&self, used: u64) -> Result<(), Error> {
+    fn check_growth(&self, used: u64) -> Result<(), Error> {
         // Compared with the beginning of the transaction too: after a downgrade a library may exceed its limit, and the user must
         // still be able to shorten texts and to change what has no text.
-        if used > self.limit && used > self.used { Err(self.full()) } else { Ok(()) }
+        if used > self.limit && used > self.used { Err(self.full_error()) } else { Ok(()) }
     }
 
-    fn full(&self) -> Error {
+    fn full_error(&self) -> Error {
         Error::LibraryFull { used: self.used, limit: self.limit }
     }
 }
@@ -316,10 +316,10 @@ mod tests {
 
     #[test]
     fn full_library_refuses_only_growth() {
-        assert!(room(90, 100).judge(100).is_ok());
-        assert!(room(120, 100).judge(120).is_ok() && room(120, 100).judge(110).is_ok());
+        assert!(room(90, 100).check_growth(100).is_ok());
+        assert!(room(120, 100).check_growth(120).is_ok() && room(120, 100).check_growth(110).is_ok());
 
-        let refused = room(90, 100).judge(101).unwrap_err();
+        let refused = room(90, 100).check_growth(101).unwrap_err();
         assert_eq!(refused.to_string(), "the library of this account is full: 90 of 100 bytes are used");
     }
 }

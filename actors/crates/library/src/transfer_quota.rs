@@ -48,8 +48,8 @@ pub async fn used_bytes(db: &impl ConnectionTrait, user: UserId, now: Timestamp)
 /// Checks that there is room for a file of unknown length.
 ///
 /// # Errors
-/// [`Error::TransfersFull`] when there is none; [`Error::NotFound`] when the account was removed; [`Error::Internal`] when the
-/// database fails.
+/// [`Error::TransfersFull`] when there is none; [`Error::NotFound`] when the account was removed;
+/// [`Error::Internal`] when the database fails.
 pub async fn must_have_room(
     db: &impl ConnectionTrait,
     core: &CoreContext,
@@ -58,7 +58,7 @@ pub async fn must_have_room(
 ) -> Result<(), Error> {
     let (kept, limit) = (kept_files(db, user, core.clock.now()).await?, limit_of(db, core, user).await?);
     // One byte: the length is not known, and a quota that is used up must refuse every file.
-    if files_to_release(&kept, 1, limit, kind).is_some() { Ok(()) } else { Err(full(&kept, limit)) }
+    if files_to_release(&kept, 1, limit, kind).is_some() { Ok(()) } else { Err(full_error(&kept, limit)) }
 }
 
 /// Creates the row of a file that is about to be written, leases it, and reserves bytes for it: 0 if its length is unknown.
@@ -139,8 +139,8 @@ struct NewFile {
     bytes: u64,
 }
 
-/// Releases other files for a file that is being written, or refuses the file. The latest export is kept even where it counts as
-/// released.
+/// Releases other files for a file that is being written, or refuses the file. The latest export is kept even
+/// where it counts as released.
 async fn make_room(
     txn: &impl ConnectionTrait,
     core: &CoreContext,
@@ -173,7 +173,7 @@ async fn find_room(
     let limit = limit_of(txn, core, user).await?;
     match files_to_release(&kept, new.bytes.max(1), limit, new.kind) {
         Some(to_release) => Ok(ReleasePlan { to_release, latest_export: latest_export(&kept) }),
-        None => Err(full(&kept, limit)),
+        None => Err(full_error(&kept, limit)),
     }
 }
 
@@ -285,7 +285,7 @@ async fn release(txn: &impl ConnectionTrait, user: UserId, files: &[KeptFile]) -
     Ok(())
 }
 
-fn full(kept: &[KeptFile], limit: u64) -> Error {
+fn full_error(kept: &[KeptFile], limit: u64) -> Error {
     Error::TransfersFull { used: total(kept.iter().map(|file| file.bytes)), limit }
 }
 
@@ -314,42 +314,42 @@ mod tests {
     const EXPORT: Purpose = Purpose::Export(ExportId(Uuid::nil()));
 
     /// Files of these sizes, oldest first.
-    fn kept<const N: usize>(files: [(u64, Purpose); N]) -> Vec<KeptFile> {
+    fn files_of<const N: usize>(files: [(u64, Purpose); N]) -> Vec<KeptFile> {
         let file = |(n, (bytes, purpose))| KeptFile { id: FileId(Uuid::from_u128(n)), bytes, purpose };
         (0..).zip(files).map(file).collect()
     }
 
     /// Numbers of the files that are released under a limit of 100 bytes.
-    fn released(kept: &[KeptFile], bytes: u64, kind: TransferKind) -> Option<Vec<u128>> {
+    fn released_numbers(kept: &[KeptFile], bytes: u64, kind: TransferKind) -> Option<Vec<u128>> {
         let files = files_to_release(kept, bytes, 100, kind)?;
         Some(files.iter().map(|file| file.id.0.as_u128()).collect())
     }
 
     #[test]
     fn file_fits_if_files_in_use_leave_room() {
-        let kept = kept([(60, Purpose::InUse)]);
+        let kept = files_of([(60, Purpose::InUse)]);
 
-        assert_eq!(released(&kept, 40, TransferKind::Import), Some(vec![]));
-        assert_eq!(released(&kept, 41, TransferKind::Import), None);
-        assert_eq!(released(&kept, u64::MAX, TransferKind::Export), None);
+        assert_eq!(released_numbers(&kept, 40, TransferKind::Import), Some(vec![]));
+        assert_eq!(released_numbers(&kept, 41, TransferKind::Import), None);
+        assert_eq!(released_numbers(&kept, u64::MAX, TransferKind::Export), None);
     }
 
     #[test]
     fn files_of_waiting_imports_are_released_before_exports() {
-        let kept = kept([(30, EXPORT), (30, WAITING), (30, WAITING), (10, EXPORT)]);
+        let kept = files_of([(30, EXPORT), (30, WAITING), (30, WAITING), (10, EXPORT)]);
 
-        assert_eq!(released(&kept, 30, TransferKind::Import), Some(vec![1]));
-        assert_eq!(released(&kept, 31, TransferKind::Import), Some(vec![1, 2]));
-        assert_eq!(released(&kept, 61, TransferKind::Import), Some(vec![1, 2, 0]));
+        assert_eq!(released_numbers(&kept, 30, TransferKind::Import), Some(vec![1]));
+        assert_eq!(released_numbers(&kept, 31, TransferKind::Import), Some(vec![1, 2]));
+        assert_eq!(released_numbers(&kept, 61, TransferKind::Import), Some(vec![1, 2, 0]));
     }
 
     #[test]
     fn latest_export_is_released_only_for_an_export() {
-        let kept = kept([(10, EXPORT), (60, EXPORT)]);
+        let kept = files_of([(10, EXPORT), (60, EXPORT)]);
 
-        assert_eq!(released(&kept, 40, TransferKind::Import), Some(vec![0]));
-        assert_eq!(released(&kept, 41, TransferKind::Import), None);
-        assert_eq!(released(&kept, 41, TransferKind::Export), Some(vec![0, 1]));
+        assert_eq!(released_numbers(&kept, 40, TransferKind::Import), Some(vec![0]));
+        assert_eq!(released_numbers(&kept, 41, TransferKind::Import), None);
+        assert_eq!(released_numbers(&kept, 41, TransferKind::Export), Some(vec![0, 1]));
         assert_eq!(latest_export(&kept), Some(kept[1].id));
     }
 

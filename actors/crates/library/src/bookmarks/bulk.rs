@@ -24,8 +24,8 @@ use jobs::{JobKind, Priority};
 pub enum SaveResult {
     /// The page is a new bookmark.
     Created(BookmarkId),
-    /// Nothing was stored: the URL is saved already, belongs to a feed entry, or occurred before in the batch. The page has to be
-    /// saved individually, by [`super::save_in_transaction`].
+    /// Nothing was stored: the URL is saved already, belongs to a feed entry, or occurred before in the batch. The page has to
+    /// be saved individually, by [`super::save_in_transaction`].
     Deferred(Box<NewBookmark>),
 }
 
@@ -38,8 +38,8 @@ struct PendingRow {
     document: document::Model,
 }
 
-/// Saves the new pages of a batch in the caller's transaction, which has locked their collections. Returns the results in the
-/// order of the pages.
+/// Saves the new pages of a batch in the caller's transaction, which has locked their collections. Returns the results in
+/// the order of the pages.
 ///
 /// # Errors
 /// [`Error::UrlRejected`] when a URL is not an absolute http or https URL; [`Error::Internal`] when the database fails.

@@ -26,14 +26,14 @@ use crate::owned_transaction::{RequestOwner, begin_request};
 use errors::Error;
 use jobs::{JobKind, Priority};
 
-/// When to try again while too many pages of the user wait to be read.
+/// When a client tries again while too many pages of the user wait to be fetched.
 const BACKLOG_RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// Saves a page for a request. A URL that is saved already only gets the tags. Returns the bookmark and whether it is new.
 ///
 /// # Errors
-/// [`Error::LibraryFull`] when the new texts exceed the size of the owner's library; otherwise as [`save_in_transaction`].
-/// Nothing is saved then.
+/// [`Error::LibraryFull`] when the new texts exceed the size of the owner's library; otherwise as
+/// [`save_in_transaction`]. Nothing is saved then.
 pub async fn save(
     core: &CoreContext,
     owner: &RequestOwner,
@@ -56,13 +56,13 @@ pub async fn save(
     Ok(saved)
 }
 
-/// Saves a page in the caller's transaction. A URL that is saved already only gets the tags. Returns the bookmark and whether it is
-/// new.
+/// Saves a page in the caller's transaction. A URL that is saved already only gets the tags. Returns the bookmark
+/// and whether it is new.
 ///
 /// # Errors
-/// [`Error::UrlRejected`] when the URL is not valid; [`Error::NotFound`] when a collection does not exist or belongs to another user; [`Error::Busy`] when
-/// too many pages of the user wait to be read; [`Error::StillRunning`] when the bookmark appeared and vanished at this moment;
-/// [`Error::Internal`] when the database fails.
+/// [`Error::UrlRejected`] when the URL is not valid; [`Error::NotFound`] when a collection does not exist or belongs to another
+/// user; [`Error::Busy`] when too many pages of the user wait to be fetched; [`Error::StillRunning`] when the bookmark appeared
+/// and vanished at this moment; [`Error::Internal`] when the database fails.
 pub async fn save_in_transaction(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -123,8 +123,8 @@ async fn add_tags_to_existing(
     Ok((existing, false))
 }
 
-/// Saves the page of a feed entry: the bookmark shares the entry's document. If the feed gave the whole text, the page is not
-/// fetched.
+/// Saves the page of a feed entry: the bookmark shares the entry's document. If the feed gave the whole text,
+/// the page is not fetched.
 async fn save_entry(
     txn: &impl ConnectionTrait,
     row: bookmark::Model,

@@ -92,13 +92,13 @@ async fn write_pages(
         after = Some(last.id);
         let relations = BookmarkRelations::load(db, user, &batch).await?;
         for row in &batch {
-            archive.write_text(&item(&relations.record(row), relations.title(row))).await?;
+            archive.write_text(&list_item(&relations.record(row), relations.title(row))).await?;
         }
     }
 }
 
 /// Returns the list item of a bookmark.
-fn item(bookmark: &BookmarkRecord, title: &str) -> String {
+fn list_item(bookmark: &BookmarkRecord, title: &str) -> String {
     let tags = escape(bookmark.tags.join(","));
     let (url, title) = (escape(bookmark.url.as_str()), escape(title));
     let mut item = format!(

@@ -27,8 +27,8 @@ const MAX_QUEUED_PARTS: usize = 8;
 /// Interval at which the number of packed bytes is recorded.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Runs the job of an export: packs the archive, stores it, and marks the export as done. A job whose export was deleted or has
-/// ended only finishes.
+/// Runs the job of an export: packs the archive, stores it, and marks the export as done. A job whose export was deleted
+/// or has ended only finishes.
 ///
 /// # Errors
 /// [`JobError::LeaseLost`] when another worker has the job; the conversion of [`Error`] when the archive does not fit, or the

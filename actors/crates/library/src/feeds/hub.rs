@@ -7,8 +7,8 @@ use entity::time::Timestamp;
 use parse::feed::Feed;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 
-/// Stores the hub and topic that a feed names. A subscription to a new hub or topic is due now. The row of a feed that names no
-/// hub is deleted.
+/// Stores the hub and topic that a feed names. A subscription to a new hub or topic is due now. The row of a feed that
+/// names no hub is deleted.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.

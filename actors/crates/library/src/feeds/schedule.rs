@@ -59,27 +59,27 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
     const HOUR: Duration = Duration::from_secs(3600);
 
-    fn feed(ages: impl IntoIterator<Item = Duration>) -> Feed {
+    fn feed_with_ages(ages: impl IntoIterator<Item = Duration>) -> Feed {
         let item = |age| Item { published_at: Some((NOW - age).millis()), ..Item::default() };
         Feed { items: ages.into_iter().map(item).collect(), ..Feed::default() }
     }
 
-    fn every(gap: Duration) -> Feed {
-        feed((1..=30).map(|n| gap * n))
+    fn feed_with_gap(gap: Duration) -> Feed {
+        feed_with_ages((1..=30).map(|n| gap * n))
     }
 
     #[test]
     fn interval_is_a_quarter_of_the_time_between_entries() {
-        assert_eq!(interval(&every(24 * HOUR), NOW), 6 * HOUR);
-        assert_eq!(interval(&every(HOUR), NOW), HOUR / 4);
-        assert_eq!(interval(&every(HOUR / 60), NOW), MIN_FETCH_INTERVAL);
-        assert_eq!(interval(&every(24 * 30 * HOUR), NOW), MAX_FETCH_INTERVAL);
-        assert_eq!(interval(&feed([]), NOW), DEFAULT_FETCH_INTERVAL);
+        assert_eq!(interval(&feed_with_gap(24 * HOUR), NOW), 6 * HOUR);
+        assert_eq!(interval(&feed_with_gap(HOUR), NOW), HOUR / 4);
+        assert_eq!(interval(&feed_with_gap(HOUR / 60), NOW), MIN_FETCH_INTERVAL);
+        assert_eq!(interval(&feed_with_gap(24 * 30 * HOUR), NOW), MAX_FETCH_INTERVAL);
+        assert_eq!(interval(&feed_with_ages([]), NOW), DEFAULT_FETCH_INTERVAL);
     }
 
     #[test]
     fn interval_is_at_least_the_ttl_of_the_feed() {
-        let feed = Feed { ttl_minutes: Some(120), ..every(HOUR) };
+        let feed = Feed { ttl_minutes: Some(120), ..feed_with_gap(HOUR) };
         assert_eq!(interval(&feed, NOW), 2 * HOUR);
     }
 

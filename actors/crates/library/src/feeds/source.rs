@@ -236,9 +236,9 @@ async fn enqueue_delivery_to(
     Ok(())
 }
 
-/// Moves a source to the URL to which its server redirects permanently. If that URL is a source already, the followers change
-/// to it, except those who follow both: they keep both. The transaction must hold the counts of all followers
-/// ([`crate::owned_transaction::begin_owned_by_followers`]).
+/// Moves a source to the URL to which its server redirects permanently. If that URL is a source already, the
+/// followers change to it, except those who follow both: they keep both. The transaction must hold the
+/// counts of all followers ([`crate::owned_transaction::begin_owned_by_followers`]).
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

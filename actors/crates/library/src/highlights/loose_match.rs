@@ -34,7 +34,7 @@ pub(super) fn find_letters(text: &str, text_letters: &str, words: &str) -> Optio
 mod tests {
     use super::*;
 
-    fn found(text: &str, words: &str) -> Option<String> {
+    fn matched_text(text: &str, words: &str) -> Option<String> {
         let (start, end) = find_letters(text, &letters(text), words)?;
         Some(text.chars().skip(start).take(end - start).collect())
     }
@@ -44,17 +44,17 @@ mod tests {
         let text = "Größer: “The  heron\nstands — in the reeds.” Waiting.";
 
         assert_eq!(
-            found(text, "**The heron** stands - in the reeds").as_deref(),
+            matched_text(text, "**The heron** stands - in the reeds").as_deref(),
             Some("The  heron\nstands — in the reeds")
         );
-        assert_eq!(found(text, "Größer: \"The heron").as_deref(), Some("Größer: “The  heron"));
-        assert_eq!(found(text, "in the reeds.\" Waiting.").as_deref(), Some("in the reeds.” Waiting"));
+        assert_eq!(matched_text(text, "Größer: \"The heron").as_deref(), Some("Größer: “The  heron"));
+        assert_eq!(matched_text(text, "in the reeds.\" Waiting.").as_deref(), Some("in the reeds.” Waiting"));
     }
 
     #[test]
     fn short_or_missing_words_do_not_match() {
-        assert_eq!(found("It was his own.", "hi's"), None);
-        assert_eq!(found("The heron stands in the reeds.", "The heron stands in the water"), None);
-        assert_eq!((found("", "Words of some length"), found("Words", "")), (None, None));
+        assert_eq!(matched_text("It was his own.", "hi's"), None);
+        assert_eq!(matched_text("The heron stands in the reeds.", "The heron stands in the water"), None);
+        assert_eq!((matched_text("", "Words of some length"), matched_text("Words", "")), (None, None));
     }
 }

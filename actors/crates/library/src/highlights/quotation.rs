@@ -58,6 +58,7 @@ async fn text_between(
     let rows: Vec<(i32, String)> = overlapping.into_tuple().all(db).await?;
     let first_offset = rows.first().map_or(0, |(offset, _)| *offset);
     let passages: String = rows.into_iter().map(|(_, text)| text).collect();
+    // The offsets count from the beginning of the text, the index from the first of these passages. A negative `start` fails here.
     let index = |offset: i32| usize::try_from(offset - first_offset).unwrap_or(0);
     Ok(text::slice_chars(&passages, index(start), index(end)).map(str::to_owned))
 }

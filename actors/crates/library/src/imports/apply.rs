@@ -44,8 +44,8 @@ impl RowTally {
 }
 
 impl ImportSession {
-    /// Moves the reader to the first row that is not done. A dry run previews the rows before it again, because it does not store
-    /// what it has seen.
+    /// Moves the reader to the first row that is not done. A dry run previews the rows before it again, because it does not
+    /// store what it has seen.
     ///
     /// # Errors
     /// [`ReadError::Sandbox`] when the file cannot be read any further; [`ReadError::Internal`] when the database fails.

@@ -150,8 +150,8 @@ pub async fn restore_text(
     Ok(true)
 }
 
-/// Marks a document as failed whose text could not be extracted where the export was made. It is not tried again here unless the
-/// user asks for it.
+/// Marks a document as failed whose text could not be extracted where the export was made. It is not tried again here unless
+/// the user asks for it.
 async fn mark_failed(
     txn: &impl ConnectionTrait,
     document: &document::Model,

@@ -29,7 +29,7 @@ pub async fn record_wait(db: &impl ConnectionTrait, job: &job::Model, reason: &s
     Entity::update_owned(job.user_id)
         .col_expr(Column::Error, Expr::value(reason))
         .filter(Column::Id.eq(ImportId(job.subject)))
-        // A paused import shows no error: `pause::change` takes an error for a sign that not all rows were applied.
+        // A paused import shows no error: `pause::change_state` takes an error for a sign that not all rows were applied.
         .filter(Column::State.is_in([ImportState::Running, ImportState::Undoing]))
         .exec(db)
         .await

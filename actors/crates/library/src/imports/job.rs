@@ -54,7 +54,7 @@ async fn apply_file(
     import: import::Model,
 ) -> Result<(), JobError> {
     let core = &context.core;
-    let mut reader = open(context, &import).await?;
+    let mut reader = open_file(context, &import).await?;
     let import = record_format(context, import, &reader).await?;
     let (mut began, mut session) = (Instant::now(), ImportSession::new(context.clone(), import));
     session.skip_done_rows(&mut reader).await.map_err(job_error)?;
@@ -126,7 +126,7 @@ fn job_error(error: ReadError) -> JobError {
 }
 
 /// Opens the import's file in a child process.
-async fn open(context: &ImportContext, import: &import::Model) -> Result<ImportReader, JobError> {
+async fn open_file(context: &ImportContext, import: &import::Model) -> Result<ImportReader, JobError> {
     let missing = || JobError::Permanent("the file of the import is missing; import it again".to_owned());
     let stored = stored_file::Entity::of_import(import.id).one(context.core.db.read()).await?;
     let stored = stored.ok_or_else(missing)?;

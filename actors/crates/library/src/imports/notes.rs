@@ -33,7 +33,7 @@ impl ImportSession {
         draft: Note,
         now: Timestamp,
     ) -> Result<(RowResult, Option<ProjectId>), Error> {
-        let new = match read(&draft) {
+        let new = match read_note(&draft) {
             Ok(new) => new,
             Err(reason) => return Ok((RowResult::Skipped(reason.to_owned()), None)),
         };
@@ -68,7 +68,7 @@ impl ImportSession {
         db: &impl ConnectionTrait,
         draft: Note,
     ) -> Result<RowResult, Error> {
-        let new = match read(&draft) {
+        let new = match read_note(&draft) {
             Ok(new) => new,
             Err(reason) => return Ok(RowResult::Skipped(reason.to_owned())),
         };
@@ -82,7 +82,7 @@ impl ImportSession {
 }
 
 /// Reads a note. The error is the reason for skipping it.
-fn read(draft: &Note) -> Result<NewNote, &'static str> {
+fn read_note(draft: &Note) -> Result<NewNote, &'static str> {
     // Refused rather than cut: the note may be the only copy of the text.
     if text::char_count(&draft.body) > notes::MAX_BODY_CHARS {
         return Err("is longer than the 100,000 characters of a note");

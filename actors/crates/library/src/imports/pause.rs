@@ -27,8 +27,15 @@ const NEVER_DUE: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 /// [`Error::Internal`] when the database fails.
 pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Running, ImportState::Done];
-    change(core, user, id, &from, ImportState::Paused, "only a running or finished import can be paused")
-        .await
+    change_state(
+        core,
+        user,
+        id,
+        &from,
+        ImportState::Paused,
+        "only a running or finished import can be paused",
+    )
+    .await
 }
 
 /// Resumes a paused import, or one that failed, from where it stopped.
@@ -38,10 +45,11 @@ pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
 /// when the file was deleted; [`Error::Internal`] when the database fails.
 pub async fn resume(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Paused, ImportState::Failed];
-    change(core, user, id, &from, ImportState::Running, "only a paused or failed import can be resumed").await
+    change_state(core, user, id, &from, ImportState::Running, "only a paused or failed import can be resumed")
+        .await
 }
 
-async fn change(
+async fn change_state(
     core: &CoreContext,
     user: UserId,
     id: ImportId,
@@ -71,7 +79,7 @@ async fn change(
         .await?;
     let row = import::Model { state: to, error: None, finished_at, ..row };
     if to == ImportState::Paused {
-        hold_pages(&txn, &row).await?;
+        postpone_pages(&txn, &row).await?;
     } else {
         release_pages(&txn, &row, now).await?;
     }
@@ -83,7 +91,7 @@ async fn change(
 }
 
 /// Postpones the jobs of the import's pages that no worker has claimed.
-async fn hold_pages(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
+async fn postpone_pages(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
     // A request for the same job, such as a refetch by the user, merges into the row and so makes it due in spite of the pause.
     let postpone = job::Entity::update_many()
         .col_expr(job::Column::RunAt, Expr::value(NEVER_DUE))

@@ -39,8 +39,8 @@ pub async fn delete(
     Ok(())
 }
 
-/// Deletes a project, archived or not, if it is empty. Items whose bookmarks were deleted do not count. Returns `false` if the
-/// project stays.
+/// Deletes a project, archived or not, if it is empty. Items whose bookmarks were deleted do not count. Returns
+/// `false` if the project stays.
 ///
 /// # Errors
 /// [`Error::NotFound`] when the project does not exist or belongs to another user; [`Error::Internal`] when the database fails.

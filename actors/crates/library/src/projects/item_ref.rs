@@ -55,6 +55,7 @@ pub struct ResolvedItem {
 impl ResolvedItem {
     /// Returns the id that is unique within a project: the highlight's, or else the document's.
     pub fn object_id(&self) -> Uuid {
+        // Several highlights of one document are several items, while bookmark, entry and URL of one document are one.
         self.highlight.map_or(self.document.0, |highlight| highlight.0)
     }
 
@@ -79,6 +80,7 @@ pub async fn resolve_item(
     let (kind, document, highlight) = match new.item {
         ItemRef::Bookmark(id) => (ItemKind::Bookmark, document_of_bookmark(db, user, id).await?, None),
         ItemRef::Highlight(id) => {
+            // Highlights are deleted for good at once, unlike bookmarks.
             let row =
                 highlight::Entity::one_of(user, id).lock(KEEP_ROW).one(db).await?.ok_or(Error::not_found())?;
             (ItemKind::Highlight, document_of_bookmark(db, user, row.bookmark_id).await?, Some(id))

@@ -33,6 +33,7 @@ pub async fn find(db: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Res
 /// # Errors
 /// [`Error::NotFound`] when the project does not exist or belongs to another user; [`Error::Internal`] when the database fails.
 pub async fn lock(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<project::Model, Error> {
+    // FOR UPDATE, which also waits for imports that add a note under FOR KEY SHARE.
     project::Entity::one_of(user, id).lock_exclusive().one(txn).await?.ok_or(Error::not_found())
 }
 

@@ -42,9 +42,8 @@ pub struct UploadTicket {
 /// Announces an upload: checks the limits of the plan, creates the upload's row, and returns the URL for its bytes.
 ///
 /// # Errors
-/// [`Error::PlanRequired`], [`Error::TooLarge`], [`Error::PlanLimit`] and [`Error::LibraryFull`] when the plan does not allow
-/// it; [`Error::UnsupportedType`] for a media type that is not supported; [`Error::Internal`] when the database or the store
-/// fails.
+/// [`Error::PlanRequired`], [`Error::TooLarge`], [`Error::PlanLimit`] and [`Error::LibraryFull`] when the plan does not allow it;
+/// [`Error::UnsupportedType`] for a media type that is not supported; [`Error::Internal`] when the database or the store fails.
 pub async fn announce(
     core: &CoreContext,
     uploads: &Uploads,

@@ -69,14 +69,14 @@ struct FileCopy {
     sha256: Option<String>,
 }
 
-/// Completes an upload whose bytes have arrived completely. Repeated calls return the same result. The caller notifies the job
-/// signal afterwards.
+/// Completes an upload whose bytes have arrived completely. Repeated calls return the same result. The caller
+/// notifies the job signal afterwards.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the upload does not exist or belongs to another user; [`Error::UploadIncomplete`] before the bytes have
-/// arrived, and when their length or SHA-256 differs; [`Error::UploadExpired`] when none arrived in time;
-/// [`Error::LibraryFull`]: the upload can be completed later, once there is space; [`Error::Internal`] when the database or the
-/// store fails.
+/// [`Error::NotFound`] when the upload does not exist or belongs to another user; [`Error::UploadIncomplete`] before
+/// the bytes have arrived, and when their length or SHA-256 differs; [`Error::UploadExpired`] when none arrived in
+/// time; [`Error::LibraryFull`]: the upload can be completed later, once there is space; [`Error::Internal`] when the
+/// database or the store fails.
 pub async fn complete(
     core: &CoreContext,
     uploads: &Uploads,

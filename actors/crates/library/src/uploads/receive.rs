@@ -141,8 +141,8 @@ impl UploadReceiver {
         Ok(self.blob.write(bytes).await?)
     }
 
-    /// Waits until another request sends bytes for the same upload, and returns the error of this one. This receiver must be
-    /// aborted then.
+    /// Waits until another request sends bytes for the same upload, and returns the error of this one. This
+    /// receiver must be aborted then.
     pub async fn wait_until_replaced(&self) -> Error {
         self.permit.lock.wait_until_replaced().await
     }

@@ -29,8 +29,8 @@ pub struct ReceiveLock {
 }
 
 impl ReceiveLocks {
-    /// Tells the current holder of an upload's lock, and all that wait for it, that they are replaced, and waits until the holder
-    /// has released the lock.
+    /// Tells the current holder of an upload's lock, and all that wait for it, that they are replaced, and waits until the
+    /// holder has released the lock.
     ///
     /// # Errors
     /// [`Error::Conflict`] once a newer request asks for the lock of the same upload.

@@ -172,6 +172,7 @@ impl LibraryWriter<'_> {
 
     async fn write_entries(&mut self) -> Result<(), Error> {
         for_each_batch!(self, entry, |rows| {
+            // The text of a saved entry is written with its bookmark, which shares the document.
             let documents = rows.iter().map(|row| row.document_id);
             let saved = bookmark::Entity::owned_by(self.user)
                 .filter(bookmark::Column::DocumentId.is_in(documents))

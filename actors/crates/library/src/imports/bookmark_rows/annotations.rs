@@ -16,8 +16,8 @@ use crate::{bookmarks, documents, highlights};
 use errors::Error;
 
 impl ImportSession {
-    /// Adds annotations to a bookmark that is new or locked. Existing highlights stay as they are. Returns the results of the
-    /// highlights that were created.
+    /// Adds annotations to a bookmark that is new or locked. Existing highlights stay as they are. Returns the results of
+    /// the highlights that were created.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.

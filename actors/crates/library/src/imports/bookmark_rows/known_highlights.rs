@@ -36,6 +36,7 @@ impl KnownHighlights {
         for row in &rows {
             known.add(row);
         }
+        // A highlight that the user changed has another fingerprint now, but the import of the same file must not add it again.
         for batch in rows.chunks(BATCH_ROWS) {
             let imported = import_row::Entity::owned_by(user)
                 .filter(import_row::Column::Kind.eq(ImportedKind::Highlight))
@@ -49,6 +50,7 @@ impl KnownHighlights {
 
     /// Adds a highlight that is about to be created.
     pub fn add(&mut self, row: &highlight::Model) {
+        // By letters and digits: programs read a page differently, so white space and quotation marks differ.
         let words = match_key(&row.text);
         self.noted.insert((words.clone(), row.note.clone()));
         self.words.insert(words);

@@ -49,7 +49,7 @@ pub async fn add_to_bookmark(
     let id = row.id;
     let is_changed = has_new_notes || missing.is_some();
     if is_changed {
-        write(txn, row, &missing, now).await?;
+        write_attributes(txn, row, &missing, now).await?;
     }
     Ok(RowResult::Updated(ImportedKind::Bookmark, id.0, RowTrace::addition(is_changed && !is_own)))
 }
@@ -96,7 +96,7 @@ impl MissingAttributes {
 }
 
 /// Writes the marks and the time of the change, and has the index learn of new collections.
-async fn write(
+async fn write_attributes(
     txn: &impl ConnectionTrait,
     row: bookmark::Model,
     missing: &MissingAttributes,

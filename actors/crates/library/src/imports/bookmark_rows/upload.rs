@@ -111,8 +111,8 @@ fn upload_row(
     }
 }
 
-/// Finds the bookmark of an upload with the same bytes, unless a line of this import became it already: two bookmarks of one file
-/// stay two.
+/// Finds the bookmark of an upload with the same bytes, unless a line of this import became it already: two bookmarks
+/// of one file stay two.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

@@ -89,7 +89,7 @@ async fn restore_page(
     let (result, created) = save_page(session, txn, new, now).await?;
     let Some(row) = created else { return Ok(result) };
     let document = document::Entity::one_of(user, row.document_id).one(txn).await?;
-    // A document that has a text is the one of a feed's entry, which existed before.
+    // A document that has a text belongs to an entry of a feed, which existed before; the export does not replace that text.
     if let (Some(document), Some(text)) = (document.filter(|document| document.version == 0), text) {
         let document = archived_document::with_metadata(document, &text);
         document::Entity::update(document.clone().into_active_model().reset_all()).exec(txn).await?;

@@ -133,8 +133,8 @@ async fn entry_trace(
     Ok(RowTrace { is_addition: !is_own, is_star: is_own && is_star, fingerprint: None })
 }
 
-/// Returns the document of an entry: that of its bookmark if the entry was saved, and otherwise a new one. `None` when the bookmark
-/// was not imported.
+/// Returns the document of an entry: that of its bookmark if the entry was saved, and otherwise a new one. `None` when
+/// the bookmark was not imported.
 async fn get_or_create_document(
     session: &ImportSession,
     txn: &impl ConnectionTrait,
@@ -173,8 +173,8 @@ async fn get_or_create_document(
     Ok(Some(document))
 }
 
-/// Reads the hash by which the feed identifies an entry, and the hash of the content that the feed had last. `None` when either is
-/// malformed.
+/// Reads the hash by which the feed identifies an entry, and the hash of the content that the feed had last.
+/// `None` when either is malformed.
 pub fn hashes(record: &EntryRecord) -> Option<(Vec<u8>, Vec<u8>)> {
     decode_hash(&record.key).zip(decode_hash(&record.said))
 }

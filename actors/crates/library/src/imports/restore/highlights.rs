@@ -99,8 +99,8 @@ pub async fn relocate(
     })
 }
 
-/// Finds the highlight at the same position of a bookmark, or with the same words if it has no position, unless a line of this
-/// import became it already.
+/// Finds the highlight at the same position of a bookmark, or with the same words if it has no position, unless a line of
+/// this import became it already.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

@@ -31,8 +31,8 @@ enum Origin {
 }
 
 impl ImportSession {
-    /// Records that something is about to be added to a bookmark that the caller has locked. Returns `true` if this import created
-    /// the bookmark.
+    /// Records that something is about to be added to a bookmark that the caller has locked. Returns `true` if
+    /// this import created the bookmark.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.

@@ -15,8 +15,8 @@ use errors::Error;
 pub struct FolderCollections(HashMap<(Option<CollectionId>, String), CollectionId>);
 
 impl FolderCollections {
-    /// Returns the collection of the innermost folder of a path, and the collections that were created for the path. An empty path
-    /// has no collection.
+    /// Returns the collection of the innermost folder of a path, and the collections that were created for the path. An
+    /// empty path has no collection.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.
@@ -71,7 +71,7 @@ pub fn collections_named(user: UserId, parent: Option<CollectionId>, name: &str)
     same.order_by_asc(Column::Id)
 }
 
-/// Creates a collection in the user's library. The caller has locked the parent, or has created it in this transaction.
+/// Creates a collection in the user's library, within `parent` if there is one.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

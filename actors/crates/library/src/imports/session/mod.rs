@@ -15,8 +15,8 @@ use self::folders::FolderCollections;
 use super::context::ImportContext;
 use super::rows::result::RowResult;
 
-/// An import in progress. After an error it must be dropped, because its maps may name objects that the rollback of the
-/// transaction removed.
+/// An import in progress. After an error it must be dropped, because its maps may name objects that the
+/// rollback of the transaction removed.
 pub struct ImportSession {
     context: ImportContext,
     /// The import's row, which is written after each batch.

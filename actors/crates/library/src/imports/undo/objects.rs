@@ -16,8 +16,8 @@ use crate::{bookmarks, feeds, notes, projects};
 use errors::Error;
 use jobs::Priority;
 
-/// Decides about the object that a row created, and deletes it if it is unchanged and not in use. A bookmark must be locked by the
-/// caller.
+/// Decides about the object that a row created, and deletes it if it is unchanged and not in use. A bookmark must
+/// be locked by the caller.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
