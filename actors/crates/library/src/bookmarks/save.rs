@@ -108,7 +108,7 @@ async fn lock_by_url(
 ) -> Result<Option<bookmark::Model>, Error> {
     let Some(existing) = find_by_url(txn, user, normalized).await? else { return Ok(None) };
     let locked = lock(txn, bookmark::Entity::one_of(user, existing.id)).await?;
-    // The lock finds nothing when the bookmark was deleted between the two queries: the URL is saved anew then.
+    // The lock finds nothing when the bookmark was deleted between the two queries. The URL then becomes a new bookmark.
     Ok((!locked.is_empty()).then_some(existing))
 }
 

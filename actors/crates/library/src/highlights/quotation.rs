@@ -10,9 +10,9 @@ use errors::Error;
 pub struct Quotation<'a> {
     /// The quoted words, compared exactly.
     pub text: &'a str,
-    /// Offset of the first character, which may lie outside of the text.
+    /// Offset of the first character, not negative. It may lie behind the end of the text.
     pub start: i32,
-    /// Offset after the last character, which may lie outside of the text.
+    /// Offset after the last character. It may lie behind the end of the text, or before `start`.
     pub end: i32,
 }
 
@@ -58,7 +58,7 @@ async fn text_between(
     let rows: Vec<(i32, String)> = overlapping.into_tuple().all(db).await?;
     let first_offset = rows.first().map_or(0, |(offset, _)| *offset);
     let passages: String = rows.into_iter().map(|(_, text)| text).collect();
-    // The offsets count from the beginning of the text, the index from the first of these passages. A negative `start` fails here.
+    // The offsets count from the beginning of the text, the index from the first of these passages.
     let index = |offset: i32| usize::try_from(offset - first_offset).unwrap_or(0);
     Ok(text::slice_chars(&passages, index(start), index(end)).map(str::to_owned))
 }
