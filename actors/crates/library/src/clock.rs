@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use entity::time::Timestamp;
 
-/// A source of time.
+/// A source of time. Row logic takes it from its context, so that a test decides what time it is.
 pub trait Clock: Send + Sync + 'static {
     /// Returns the current time in UTC.
     fn now(&self) -> Timestamp;
@@ -14,7 +14,7 @@ pub trait Clock: Send + Sync + 'static {
     fn elapsed(&self) -> Duration;
 }
 
-/// The machine's clock.
+/// The machine's clock: wall-clock time for rows, monotonic time for intervals.
 pub struct SystemClock {
     start: std::time::Instant,
 }
@@ -29,6 +29,7 @@ impl SystemClock {
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
+        // A machine whose clock is before 1970 gets the year 1970 rather than a panic.
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
@@ -50,7 +51,7 @@ impl TestClock {
         Self { now: AtomicI64::new(time.millis()), elapsed: AtomicU64::new(0) }
     }
 
-    /// Moves the clock forward.
+    /// Moves both the time and [`Clock::elapsed`] forward.
     pub fn advance(&self, by: Duration) {
         self.now.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
         self.elapsed.fetch_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);

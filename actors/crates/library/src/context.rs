@@ -14,15 +14,15 @@ use crate::clock::Clock;
 /// The context of row logic. Clones share everything.
 #[derive(Clone)]
 pub struct CoreContext {
-    /// The rows of libraries.
+    /// The database, through the connections of requests or, after [`CoreContext::for_jobs`], through those of jobs.
     pub db: Db,
     /// The database through separate connections, for rows of account security ([`Db::for_accounts`]).
     pub accounts_db: Db,
-    /// The clock.
+    /// The only source of the current time for row logic.
     pub clock: Arc<dyn Clock>,
-    /// Limits of each plan.
+    /// Limits of each plan, as the settings `plans.<plan>` declare them.
     pub plans: Arc<Plans>,
-    /// Permits for blocking work.
+    /// Permits for work that blocks a thread, one set for each lane.
     pub workers: Workers,
     /// Public base URL of the service, without a slash at its end.
     pub base_url: Arc<str>,

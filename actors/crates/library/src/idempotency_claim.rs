@@ -17,7 +17,7 @@ pub struct ClaimId {
     pub user: UserId,
     /// The API key of the request.
     pub key: KeyId,
-    /// Hash of the Idempotency-Key.
+    /// SHA-256 of the value of the header Idempotency-Key.
     pub idempotency_key_hash: Vec<u8>,
     /// When the claim was made.
     pub at: Timestamp,
@@ -46,6 +46,7 @@ impl ClaimId {
     }
 
     fn is_unanswered(&self) -> Condition {
+        // The time tells this claim from a later one of the same Idempotency-Key, which has the same user, key and hash.
         Condition::all().add(Column::CreatedAt.eq(self.at)).add(Column::Status.is_null())
     }
 }

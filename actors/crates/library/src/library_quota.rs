@@ -32,6 +32,7 @@ use errors::Error;
 /// [`Error::Internal`] when the database fails.
 pub async fn used_bytes(db: &impl ConnectionTrait, user: UserId) -> Result<u64, Error> {
     let row = Entity::owned_by(user).one(db).await?;
+    // A trigger creates the row with the account, so there is none only after the account was removed.
     Ok(row.map_or(0, |row| bytes_of(row.bytes)))
 }
 
@@ -87,7 +88,7 @@ impl LibraryRoom {
     /// # Errors
     /// [`Error::LibraryFull`] when it does not fit.
     pub fn must_fit(&self, bytes: usize) -> Result<(), Error> {
-        if self.fits(bytes) { Ok(()) } else { Err(self.full()) }
+        if self.fits(bytes) { Ok(()) } else { Err(self.full_error()) }
     }
 
     /// Returns the room for a transaction that replaces the text of a document; call it before the text is replaced. The
@@ -108,21 +109,24 @@ impl LibraryRoom {
     /// Refuses what a transaction wrote, before its commit. A transaction that adds nothing passes even in a full library.
     ///
     /// # Errors
-    /// [`Error::LibraryFull`] when the library grew over its limit: the transaction must be rolled back. [`Error::Internal`]
-    /// when the database fails.
+    /// [`Error::LibraryFull`] when the library grew over its limit: the transaction must be rolled back.
+    /// [`Error::Internal`] when the database fails.
     pub async fn must_hold(&self, txn: &impl ConnectionTrait) -> Result<(), Error> {
         let used = used_bytes(txn, self.user).await?;
+        // Most writes end here, without the sum over the former passages below.
         if used <= self.limit {
             return Ok(());
         }
-        self.judge(used.saturating_sub(former_bytes(txn, self.user, self.rewritten).await?))
+        self.check_growth(used.saturating_sub(former_bytes(txn, self.user, self.rewritten).await?))
     }
 
-    fn judge(&self, used: u64) -> Result<(), Error> {
-        if used > self.limit && used > self.used { Err(self.full()) } else { Ok(()) }
+    fn check_growth(&self, used: u64) -> Result<(), Error> {
+        // Compared with the beginning of the transaction too: after a downgrade a library may exceed its limit, and the user must
+        // still be able to shorten texts and to change what has no text.
+        if used > self.limit && used > self.used { Err(self.full_error()) } else { Ok(()) }
     }
 
-    fn full(&self) -> Error {
+    fn full_error(&self) -> Error {
         Error::LibraryFull { used: self.used, limit: self.limit }
     }
 }
@@ -136,6 +140,7 @@ async fn former_bytes(
     let Some(id) = document else { return Ok(0) };
     let found = document::Entity::of(user).filter(document::Column::Id.eq(id)).one(db).await?;
     let Some(row) = found else { return Ok(0) };
+    // OCTET_LENGTH counts bytes of UTF-8, as the triggers do; LENGTH would count characters.
     let sum = Expr::cust("CAST(COALESCE(SUM(OCTET_LENGTH(chunk.text)), 0) AS BIGINT)");
     let former = chunk::Entity::owned_by(user)
         .filter(chunk::Column::DocumentId.eq(id))
@@ -184,6 +189,7 @@ pub async fn recount(db: &Db, user: UserId) -> Result<(), Error> {
             let difference: i64 = row.try_get("", name)?;
             Ok::<_, DbErr>(Expr::col(column).add(difference))
         };
+        // Added rather than set: writes that were committed since the snapshot have changed the count by their own bytes.
         Entity::update_owned(user)
             .col_expr(Column::Bytes, add(Column::Bytes, "bytes")?)
             .col_expr(Column::Responses, add(Column::Responses, "responses")?)
@@ -200,6 +206,7 @@ async fn read_slowly(db: &Db, statement: Statement) -> Result<Vec<QueryResult>, 
         // On SQLite a reader blocks no other statement, and has no time limit.
         return db.read().query_all_raw(statement).await;
     }
+    // The pool sets a timeout for every connection. SET LOCAL lifts it for this transaction alone, whose drop rolls it back.
     let txn = db.begin().await?;
     txn.execute_unprepared("SET LOCAL statement_timeout = 0").await?;
     txn.query_all_raw(statement).await
@@ -309,10 +316,10 @@ mod tests {
 
     #[test]
     fn full_library_refuses_only_growth() {
-        assert!(room(90, 100).judge(100).is_ok());
-        assert!(room(120, 100).judge(120).is_ok() && room(120, 100).judge(110).is_ok());
+        assert!(room(90, 100).check_growth(100).is_ok());
+        assert!(room(120, 100).check_growth(120).is_ok() && room(120, 100).check_growth(110).is_ok());
 
-        let refused = room(90, 100).judge(101).unwrap_err();
+        let refused = room(90, 100).check_growth(101).unwrap_err();
         assert_eq!(refused.to_string(), "the library of this account is full: 90 of 100 bytes are used");
     }
 }

@@ -25,9 +25,9 @@ use errors::Error;
 /// The user for whom a request changes rows.
 #[derive(Clone, Debug)]
 pub struct RequestOwner {
-    /// The user.
+    /// The user who owns every row that the request changes.
     pub user: UserId,
-    /// The user's plan.
+    /// The user's plan at the time of the request; its limits apply to the change.
     pub plan: Plan,
     /// The request's claim on its Idempotency-Key, if it sent one.
     pub claim: Option<ClaimId>,
@@ -39,6 +39,7 @@ pub struct RequestOwner {
 /// [`DbErr`] when the database fails, or another transaction of the user takes longer than the lock timeout.
 pub async fn begin_owned(db: &Db, user: UserId) -> Result<Transaction, DbErr> {
     let txn = db.begin().await?;
+    // SQLite has one writer, so its transactions are ordered without a lock.
     if db.is_postgres() {
         // Not FOR UPDATE: the row's key does not change.
         library_usage::Entity::owned_by(user).lock(LockType::NoKeyUpdate).one(&txn).await?;
@@ -50,7 +51,7 @@ pub async fn begin_owned(db: &Db, user: UserId) -> Result<Transaction, DbErr> {
 /// follows the source meanwhile is not among them.
 ///
 /// # Errors
-/// The same as [`begin_owned`].
+/// [`DbErr`] when the database fails, or a transaction of any of the followers takes longer than the lock timeout.
 pub async fn begin_owned_by_followers(
     db: &Db,
     source: FeedSourceId,
@@ -76,6 +77,8 @@ pub async fn begin_owned_by_followers(
 /// The same as [`begin_owned`]; [`Error::StillRunning`] when the claim expired, so that another request may have the key.
 pub async fn begin_request(db: &Db, owner: &RequestOwner) -> Result<Transaction, Error> {
     let txn = begin_owned(db, owner.user).await?;
+    // In the same transaction: the response is stored after the commit, and a process that died between the two would leave the
+    // Idempotency-Key free, so that a retry made the change again.
     if let Some(claim) = &owner.claim {
         claim.mark_committed(&txn).await?;
     }

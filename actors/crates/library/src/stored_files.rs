@@ -32,9 +32,9 @@ const SWEEP_BATCH_FILES: u64 = 200;
 /// The lease of a file that is being written or waits for its owner. The file is not deleted while this value lives.
 #[derive(Debug)]
 pub struct FileLease {
-    /// The file's id.
+    /// Id of the file's row, by which it is assigned to its owner.
     pub id: FileId,
-    /// Its path in the store.
+    /// Path in the store to which the bytes are written.
     pub path: String,
     _heartbeat: Heartbeat,
 }
@@ -45,6 +45,7 @@ pub struct FileLease {
 /// # Errors
 /// [`Error::Internal`] when the database fails; the file must not be written then.
 pub async fn lease(core: &CoreContext, upload: Option<(UserId, UploadId)>) -> Result<FileLease, Error> {
+    // Committed before the first byte: if the process dies while the file is written, `sweep` finds it by the row.
     let row = new_row(core);
     Entity::insert(row.clone().into_active_model()).exec_without_returning(core.db.write()).await?;
     mark_receiving(&core.db, upload, row.keep_until).await?;
@@ -86,6 +87,7 @@ async fn renew_lease(db: &Db, id: FileId, until: Timestamp) -> Result<(), Error>
     Entity::update_many()
         .col_expr(Column::KeepUntil, Expr::value(until))
         .filter(Column::Id.eq(id))
+        // A late renewal must not hold a file that has its owner by now: once the owner is deleted, so is the file.
         .filter(Entity::is_unowned())
         .filter(Column::IsBeingDeleted.eq(false))
         .exec(db.write())
@@ -107,13 +109,13 @@ async fn mark_receiving(db: &Db, upload: Option<(UserId, UploadId)>, until: Time
 /// The owner of a file.
 #[derive(Clone, Copy, Debug)]
 pub enum FileOwner {
-    /// An upload.
+    /// The upload for which the bytes were received.
     Upload(UploadId),
-    /// An import.
+    /// The import that reads the file, until it needs it no more.
     Import(ImportId),
-    /// An export.
+    /// The export of which the file is the archive.
     Export(ExportId),
-    /// A document whose recording was fetched.
+    /// The document of a fetched recording, until it is transcribed.
     Document(DocumentId),
 }
 
@@ -147,13 +149,14 @@ pub async fn assign(txn: &impl ConnectionTrait, file: FileId, owner: FileOwner) 
         // The file is complete: once its owner is deleted, it may be deleted without waiting for the lease.
         .col_expr(Column::KeepUntil, Expr::value(Timestamp::from_millis(0)))
         .filter(Column::Id.eq(file))
+        // Decides the race with `delete`, which marks the row first: whichever update comes second finds nothing to change.
         .filter(Column::IsBeingDeleted.eq(false))
         .exec(txn)
         .await?;
     Ok(assigned.rows_affected > 0)
 }
 
-/// Takes an upload's files from it; they are not deleted before `until`.
+/// Detaches an upload's files from it. They are deleted by [`sweep`], but not before `until`.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -250,7 +253,7 @@ impl FileWriter {
         }
     }
 
-    /// Returns the file's id.
+    /// Returns the id of the file's row, for which bytes are reserved while it is written.
     pub fn id(&self) -> FileId {
         self.lease.id
     }
@@ -270,7 +273,7 @@ impl FileWriter {
     /// Appends bytes; after an error nothing more can be appended.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Those of the store, such as [`Error::StorageFull`] when the part does not fit on its disk.
     pub async fn write(&mut self, part: Bytes) -> Result<(), Error> {
         Ok(self.blob.write(part).await?)
     }
@@ -290,7 +293,7 @@ impl FileWriter {
         }
     }
 
-    /// Deletes what was written.
+    /// Deletes what was written so far, together with the file's row. A failure is logged, and [`sweep`] deletes the file later.
     pub async fn abort(self, core: &CoreContext, store: &dyn BlobStore) {
         self.blob.abort().await;
         discard(core, store, self.lease).await;
@@ -300,7 +303,9 @@ impl FileWriter {
 /// Ends a lease. If the file was assigned to no owner, it is deleted now, or by the next [`sweep`] when that fails.
 pub async fn discard(core: &CoreContext, store: &dyn BlobStore, lease: FileLease) {
     let (id, path) = (lease.id, lease.path.clone());
+    // The heartbeat ends before the deletion, so that it does not renew the lease of a file that is being deleted.
     drop(lease);
+    // Logged rather than returned: the caller reports its own failure, and the row lets `sweep` try again.
     if let Err(error) = delete(core, store, id, &path).await {
         warn!(cause = error.chain(), "could not delete a file without an owner; the next clean-up will");
     }
@@ -316,6 +321,7 @@ pub async fn sweep(core: &CoreContext, store: &dyn BlobStore) -> Result<(), Erro
     for file in unowned {
         if let Err(error) = delete(core, store, file.id, &file.path).await {
             warn!(cause = error.chain(), file.id = %file.id, "could not delete a file without an owner");
+            // Otherwise files that the store cannot delete could fill every sweep, which would reach no others.
             postpone_deletion(core, file.id).await?;
         }
     }
@@ -343,6 +349,8 @@ async fn delete(core: &CoreContext, store: &dyn BlobStore, id: FileId, path: &st
     if marked.rows_affected == 0 {
         return Ok(());
     }
+    // Bytes before row: a crash between the two leaves a doomed row, which the next sweep removes. The other order would leave
+    // bytes that no row names. Removing a file that does not exist succeeds.
     store.remove(path).await?;
     Entity::delete_by_id(id).exec(core.db.write()).await?;
     Ok(())

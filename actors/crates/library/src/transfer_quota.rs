@@ -48,8 +48,8 @@ pub async fn used_bytes(db: &impl ConnectionTrait, user: UserId, now: Timestamp)
 /// Checks that there is room for a file of unknown length.
 ///
 /// # Errors
-/// [`Error::TransfersFull`] when there is none; [`Error::NotFound`] when the account was removed; [`Error::Internal`] when the
-/// database fails.
+/// [`Error::TransfersFull`] when there is none; [`Error::NotFound`] when the account was removed;
+/// [`Error::Internal`] when the database fails.
 pub async fn must_have_room(
     db: &impl ConnectionTrait,
     core: &CoreContext,
@@ -57,7 +57,8 @@ pub async fn must_have_room(
     kind: TransferKind,
 ) -> Result<(), Error> {
     let (kept, limit) = (kept_files(db, user, core.clock.now()).await?, limit_of(db, core, user).await?);
-    if files_to_release(&kept, 1, limit, kind).is_some() { Ok(()) } else { Err(full(&kept, limit)) }
+    // One byte: the length is not known, and a quota that is used up must refuse every file.
+    if files_to_release(&kept, 1, limit, kind).is_some() { Ok(()) } else { Err(full_error(&kept, limit)) }
 }
 
 /// Creates the row of a file that is about to be written, leases it, and reserves bytes for it: 0 if its length is unknown.
@@ -72,6 +73,7 @@ pub async fn lease(
     bytes: u64,
 ) -> Result<FileLease, Error> {
     let row = Model { user_id: Some(user), bytes: column_of(bytes), ..stored_files::new_row(core) };
+    // The lock on the user's row makes the check and the insert one step: files that begin at the same time count each other.
     let txn = begin_owned(&core.db, user).await?;
     make_room(&txn, core, user, NewFile { id: row.id, kind, bytes }).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
@@ -137,8 +139,8 @@ struct NewFile {
     bytes: u64,
 }
 
-/// Releases other files for a file that is being written, or refuses the file. The latest export is kept even where it counts as
-/// released.
+/// Releases other files for a file that is being written, or refuses the file. The latest export is kept even
+/// where it counts as released.
 async fn make_room(
     txn: &impl ConnectionTrait,
     core: &CoreContext,
@@ -146,6 +148,7 @@ async fn make_room(
     new: NewFile,
 ) -> Result<(), Error> {
     let ReleasePlan { mut to_release, latest_export } = find_room(txn, core, user, new).await?;
+    // An export reserves bytes many times while it is packed and may still fail; the user must not lose the latest one to it.
     to_release.retain(|file| Some(file.id) != latest_export);
     release(txn, user, &to_release).await
 }
@@ -165,11 +168,12 @@ async fn find_room(
     new: NewFile,
 ) -> Result<ReleasePlan, Error> {
     let mut kept = kept_files(txn, user, core.clock.now()).await?;
+    // The file's earlier reservation is part of the new one.
     kept.retain(|file| file.id != new.id);
     let limit = limit_of(txn, core, user).await?;
     match files_to_release(&kept, new.bytes.max(1), limit, new.kind) {
         Some(to_release) => Ok(ReleasePlan { to_release, latest_export: latest_export(&kept) }),
-        None => Err(full(&kept, limit)),
+        None => Err(full_error(&kept, limit)),
     }
 }
 
@@ -178,11 +182,11 @@ fn latest_export(kept: &[KeptFile]) -> Option<FileId> {
 }
 
 async fn limit_of(db: &impl ConnectionTrait, core: &CoreContext, user: UserId) -> Result<u64, Error> {
+    // The plan is read again: the file of an import may arrive for hours, and an export is packed by a job.
     let owner = user::Entity::find_by_id(user).one(db).await?.ok_or(Error::not_found())?;
     Ok(core.plans.limits(owner.plan).transfer_bytes)
 }
 
-/// A file that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct KeptFile {
     id: FileId,
@@ -201,14 +205,16 @@ enum Purpose {
     Export(ExportId),
 }
 
-/// Returns the files that count, oldest first.
+/// Returns the files that count towards the limit, the oldest first.
 async fn kept_files(db: &impl ConnectionTrait, user: UserId, now: Timestamp) -> Result<Vec<KeptFile>, Error> {
+    // Ids are UUIDv7, so their order is the order in which the files were begun.
     let rows = Entity::transfers_of(user, now).order_by_asc(Column::Id).all(db).await?;
     let imports = rows.iter().filter_map(|row| row.import_id).collect();
     let waiting = waiting_imports(db, user, imports).await?;
     let purpose = |row: &Model| match (row.import_id, row.export_id) {
         (Some(import), _) if waiting.contains(&import) => Purpose::WaitingImport,
         (None, Some(export)) => Purpose::Export(export),
+        // A file without an owner is being written under its lease.
         (Some(_), _) | (None, None) => Purpose::InUse,
     };
     let kept =
@@ -222,6 +228,7 @@ async fn waiting_imports(
     user: UserId,
     imports: Vec<ImportId>,
 ) -> Result<HashSet<ImportId>, Error> {
+    // Not `Paused`: a paused import is one that the user means to continue, and it needs the rest of its file.
     let waiting = [ImportState::DryRunDone, ImportState::Failed, ImportState::HalfUndone];
     let found: Vec<ImportId> = import::Entity::owned_by(user)
         .filter(import::Column::Id.is_in(imports))
@@ -258,8 +265,8 @@ fn spare_files(kept: &[KeptFile], kind: TransferKind) -> impl Iterator<Item = &K
     kept.iter().filter(|file| file.purpose == Purpose::WaitingImport).chain(exports.take(count))
 }
 
-/// Detaches files from their imports, and deletes the exports that own them. The clean-up of the store deletes the files
-/// within seconds.
+/// Detaches files from their imports, and deletes the exports that own them. The clean-up of the store deletes the files within
+/// seconds, once this transaction is committed.
 async fn release(txn: &impl ConnectionTrait, user: UserId, files: &[KeptFile]) -> Result<(), Error> {
     if files.is_empty() {
         return Ok(());
@@ -278,7 +285,7 @@ async fn release(txn: &impl ConnectionTrait, user: UserId, files: &[KeptFile]) -
     Ok(())
 }
 
-fn full(kept: &[KeptFile], limit: u64) -> Error {
+fn full_error(kept: &[KeptFile], limit: u64) -> Error {
     Error::TransfersFull { used: total(kept.iter().map(|file| file.bytes)), limit }
 }
 
@@ -290,6 +297,7 @@ fn bytes_of(column: i64) -> u64 {
     u64::try_from(column).unwrap_or_default()
 }
 
+/// Returns the bytes as a value of a signed column. A larger number exceeds every limit anyway.
 fn column_of(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
@@ -306,42 +314,42 @@ mod tests {
     const EXPORT: Purpose = Purpose::Export(ExportId(Uuid::nil()));
 
     /// Files of these sizes, oldest first.
-    fn kept<const N: usize>(files: [(u64, Purpose); N]) -> Vec<KeptFile> {
+    fn files_of<const N: usize>(files: [(u64, Purpose); N]) -> Vec<KeptFile> {
         let file = |(n, (bytes, purpose))| KeptFile { id: FileId(Uuid::from_u128(n)), bytes, purpose };
         (0..).zip(files).map(file).collect()
     }
 
     /// Numbers of the files that are released under a limit of 100 bytes.
-    fn released(kept: &[KeptFile], bytes: u64, kind: TransferKind) -> Option<Vec<u128>> {
+    fn released_numbers(kept: &[KeptFile], bytes: u64, kind: TransferKind) -> Option<Vec<u128>> {
         let files = files_to_release(kept, bytes, 100, kind)?;
         Some(files.iter().map(|file| file.id.0.as_u128()).collect())
     }
 
     #[test]
     fn file_fits_if_files_in_use_leave_room() {
-        let kept = kept([(60, Purpose::InUse)]);
+        let kept = files_of([(60, Purpose::InUse)]);
 
-        assert_eq!(released(&kept, 40, TransferKind::Import), Some(vec![]));
-        assert_eq!(released(&kept, 41, TransferKind::Import), None);
-        assert_eq!(released(&kept, u64::MAX, TransferKind::Export), None);
+        assert_eq!(released_numbers(&kept, 40, TransferKind::Import), Some(vec![]));
+        assert_eq!(released_numbers(&kept, 41, TransferKind::Import), None);
+        assert_eq!(released_numbers(&kept, u64::MAX, TransferKind::Export), None);
     }
 
     #[test]
     fn files_of_waiting_imports_are_released_before_exports() {
-        let kept = kept([(30, EXPORT), (30, WAITING), (30, WAITING), (10, EXPORT)]);
+        let kept = files_of([(30, EXPORT), (30, WAITING), (30, WAITING), (10, EXPORT)]);
 
-        assert_eq!(released(&kept, 30, TransferKind::Import), Some(vec![1]));
-        assert_eq!(released(&kept, 31, TransferKind::Import), Some(vec![1, 2]));
-        assert_eq!(released(&kept, 61, TransferKind::Import), Some(vec![1, 2, 0]));
+        assert_eq!(released_numbers(&kept, 30, TransferKind::Import), Some(vec![1]));
+        assert_eq!(released_numbers(&kept, 31, TransferKind::Import), Some(vec![1, 2]));
+        assert_eq!(released_numbers(&kept, 61, TransferKind::Import), Some(vec![1, 2, 0]));
     }
 
     #[test]
     fn latest_export_is_released_only_for_an_export() {
-        let kept = kept([(10, EXPORT), (60, EXPORT)]);
+        let kept = files_of([(10, EXPORT), (60, EXPORT)]);
 
-        assert_eq!(released(&kept, 40, TransferKind::Import), Some(vec![0]));
-        assert_eq!(released(&kept, 41, TransferKind::Import), None);
-        assert_eq!(released(&kept, 41, TransferKind::Export), Some(vec![0, 1]));
+        assert_eq!(released_numbers(&kept, 40, TransferKind::Import), Some(vec![0]));
+        assert_eq!(released_numbers(&kept, 41, TransferKind::Import), None);
+        assert_eq!(released_numbers(&kept, 41, TransferKind::Export), Some(vec![0, 1]));
         assert_eq!(latest_export(&kept), Some(kept[1].id));
     }
 

@@ -24,8 +24,8 @@ use jobs::{JobKind, Priority};
 pub enum SaveResult {
     /// The page is a new bookmark.
     Created(BookmarkId),
-    /// Nothing was stored: the URL is saved already, belongs to a feed entry, or occurred before in the batch. The page has to be
-    /// saved by itself ([`super::save_in_transaction`]).
+    /// Nothing was stored: the URL is saved already, belongs to a feed entry, or occurred before in the batch. The page has to
+    /// be saved individually, by [`super::save_in_transaction`].
     Deferred(Box<NewBookmark>),
 }
 
@@ -38,11 +38,11 @@ struct PendingRow {
     document: document::Model,
 }
 
-/// Saves the new pages of a batch in the caller's transaction. Their collections belong to the user. Returns the results in the
-/// order of the pages.
+/// Saves the new pages of a batch in the caller's transaction, which has locked their collections. Returns the results in
+/// the order of the pages.
 ///
 /// # Errors
-/// [`Error::UrlRejected`]; the database fails.
+/// [`Error::UrlRejected`] when a URL is not an absolute http or https URL; [`Error::Internal`] when the database fails.
 pub async fn save_new_pages(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -65,11 +65,12 @@ pub async fn save_new_pages(
             results.push(SaveResult::Deferred(Box::new(new)));
         }
     }
-    // Sorted, so that two transactions that save the same pages do not deadlock.
+    // Sorted, so that two transactions that save the same pages wait for the unique index in one order and do not deadlock.
     pending.sort_by(|a: &PendingRow, b| a.row.normalized_url.cmp(&b.row.normalized_url));
     insert_all::<document::Entity>(txn, pending.iter().map(|page| page.document.clone()), None).await?;
     let rows = pending.iter().map(|page| page.row.clone());
     let inserted = insert_all::<bookmark::Entity>(txn, rows, Some(&skip_saved_url())).await?;
+    // Fewer only on PostgreSQL, where another transaction may save a URL after the look-up. SQLite has one writer.
     if inserted < pending.len() as u64 {
         for PendingRow { index, new, .. } in remove_conflicting(txn, user, &mut pending).await? {
             if let Some(result) = results.get_mut(index) {

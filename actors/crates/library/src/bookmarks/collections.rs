@@ -12,10 +12,10 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect
 use super::enqueue_label_update;
 use errors::Error;
 
-/// Adds a bookmark to a collection, if it is not in it.
+/// Adds a bookmark to a collection. If it is in it already, nothing changes.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn add_to_collection(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -36,7 +36,7 @@ pub async fn add_to_collection(
 /// Replaces the collections that a bookmark is in, and enqueues the jobs that tell the index.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn replace_collections(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -61,7 +61,7 @@ pub(super) fn skip_existing_membership() -> OnConflict {
 /// Requires that all collections belong to the user, and locks them against deletion until the transaction ends.
 ///
 /// # Errors
-/// [`Error::NotFound`] when one does not exist or belongs to another user; the database fails.
+/// [`Error::NotFound`] when one does not exist or belongs to another user; [`Error::Internal`] when the database fails.
 pub async fn lock_own_collections(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -72,6 +72,7 @@ pub async fn lock_own_collections(
         return Ok(());
     }
     let own = collection::Entity::owned_by(user).filter(collection::Column::Id.is_in(ids.iter().copied()));
+    // KEY SHARE conflicts with a deletion, but not with a change of the name or with others that add bookmarks.
     let own = own.order_by_asc(collection::Column::Id).lock(LockType::KeyShare).all(txn).await?;
     if own.len() == ids.len() { Ok(()) } else { Err(Error::not_found()) }
 }

@@ -18,7 +18,8 @@ const URL_SAVED_AGAIN: Error = Error::Conflict("the same URL was saved again; de
 /// Deletes a bookmark, so that it can be restored.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the bookmark does not exist, is deleted, or belongs to another user; the database fails.
+/// [`Error::NotFound`] when the bookmark does not exist, is deleted, or belongs to another user;
+/// [`Error::Internal`] when the database fails.
 pub async fn delete(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -27,6 +28,7 @@ pub async fn delete(
     now: Timestamp,
 ) -> Result<(), Error> {
     let row = bookmark::Entity::one_of(user, id).one(txn).await?.ok_or(Error::not_found())?;
+    // The bookmark before its documents, as in jobs: in the other order a deletion and the job of its page deadlock on PostgreSQL.
     set_deleted(txn, &row, Some(now), now).await?;
     set_hidden(txn, &row, Some(now), priority, now).await
 }
@@ -35,7 +37,7 @@ pub async fn delete(
 ///
 /// # Errors
 /// [`Error::NotFound`] when the bookmark does not exist, belongs to another user, or was deleted too long ago;
-/// [`Error::Conflict`] when its URL was saved again; the database fails.
+/// [`Error::Conflict`] when its URL was saved again; [`Error::Internal`] when the database fails.
 pub async fn restore(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -45,6 +47,7 @@ pub async fn restore(
     let found = bookmark::Entity::with_deleted(user).filter(bookmark::Column::Id.eq(id));
     let row = found.lock_exclusive().one(txn).await?.ok_or(Error::not_found())?;
     let Some(deleted) = row.deleted_at else { return Ok(row) };
+    // The period ends exactly, whenever the clean-up removes the row.
     if now.since(deleted) >= bookmark::RESTORE_PERIOD {
         return Err(Error::not_found());
     }
@@ -97,6 +100,7 @@ async fn set_hidden(
         let kind = match hidden_at {
             Some(_) => JobKind::RemoveFromIndex,
             None if document.version > 0 => JobKind::Index,
+            // It was deleted before it had a text, so there is nothing to index yet: the text is made first.
             None => JobKind::of_bookmark(row.kind),
         };
         jobs::enqueue(txn, user, kind, document.id.0, priority, now).await?;

@@ -3,13 +3,13 @@
 use entity::id::CollectionId;
 use validation::{Id, List, Text, Words};
 
-/// A title.
+/// The title of a bookmark: at most 300 characters. A request with a longer one is refused; an import cuts it.
 pub type BookmarkTitle = Text<300>;
-/// A tag.
+/// A tag: 1 to 100 characters, not only white space.
 pub type TagName = Words<1, 100>;
-/// Tags.
+/// The tags that a request sets or adds: at most 200.
 pub type TagNames = List<TagName, 0, 200>;
-/// Notes.
+/// The notes on a bookmark: at most 100,000 characters.
 pub type BookmarkNotes = Text<100_000>;
-/// Ids of collections.
+/// Ids of the user's own collections: at most 200.
 pub type CollectionIds = List<Id<CollectionId>, 0, 200>;

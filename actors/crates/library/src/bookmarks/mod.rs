@@ -34,23 +34,24 @@ pub use page_url::{find_by_url, require_fetchable, require_savable, require_url}
 pub use save::{add_attributes, save, save_in_transaction};
 pub use tags::{add_tags, normalize_tags, replace_tags};
 
-/// Locks the selected bookmarks until the transaction ends and returns their ids. Writing what belongs to bookmarks, such as tags,
-/// needs this lock.
+/// Locks the selected bookmarks until the transaction ends and returns their ids. A transaction that writes what belongs to
+/// bookmarks, such as tags, needs this lock.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn lock(
     txn: &impl ConnectionTrait,
     selection: Select<bookmark::Entity>,
 ) -> Result<Vec<BookmarkId>, Error> {
     let ids = selection.select_only().column(bookmark::Column::Id).order_by_asc(bookmark::Column::Id);
+    // NO KEY UPDATE: rows that refer to the bookmark may be inserted meanwhile, because their foreign keys only lock its key.
     Ok(ids.lock(LockType::NoKeyUpdate).into_tuple().all(txn).await?)
 }
 
 /// Records that a bookmark changed now, and returns it with that time.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn touch(
     txn: &impl ConnectionTrait,
     row: bookmark::Model,
@@ -63,7 +64,7 @@ pub async fn touch(
 /// Records that bookmarks changed now; the transaction has locked them.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn touch_many(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -76,11 +77,11 @@ pub async fn touch_many(
     Ok(())
 }
 
-/// Sets the title of a bookmark's documents, its note included. Passages are found by the title too, so those that have a text are
-/// indexed again.
+/// Sets the title of a bookmark's documents, its note included. Search finds passages by the title too, so the documents that have
+/// a text are indexed again.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn retitle(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -92,6 +93,7 @@ pub async fn retitle(
         let (id, has_text) = (document.id, document.version > 0);
         let mut changed = document.into_active_model();
         changed.title = Set(title.to_owned());
+        // From now on a title that is extracted from the page does not replace it.
         changed.has_user_title = Set(true);
         changed.update(txn).await?;
         if has_text {
@@ -104,7 +106,7 @@ pub async fn retitle(
 /// Enqueues jobs that tell the index in which collections a bookmark is.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn enqueue_label_update(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,

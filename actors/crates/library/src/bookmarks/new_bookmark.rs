@@ -17,9 +17,9 @@ pub struct NewBookmark {
     pub url: String,
     /// A title that replaces the page's own.
     pub title: Option<String>,
-    /// Tags, each once.
+    /// Tags, trimmed and each once ([`normalize_tags`]).
     pub tags: Vec<String>,
-    /// The user's notes.
+    /// The user's own notes on the page; `None` rather than an empty text.
     pub notes: Option<String>,
     /// Collections that the bookmark is added to.
     pub collections: Vec<CollectionId>,
@@ -38,11 +38,11 @@ pub struct NewBookmark {
 request! {
     /// A page to be saved: the body of `POST /bookmarks`, and a row of a JSON import.
     pub struct CreateBookmarkRequest {
-        /// URL of the page.
+        /// Absolute http or https URL of the page.
         pub url: UrlText,
         /// A title that replaces the page's own.
         pub title?: BookmarkTitle,
-        /// Tags of the bookmark.
+        /// Tags of the bookmark. If the URL is saved already, they are added to those that it has.
         pub tags?: TagNames,
         /// The user's own notes. They are searchable.
         pub notes?: BookmarkNotes,
@@ -87,6 +87,7 @@ impl NewBookmark {
             collections: request.collection_ids.map(|ids| ids.map(Id::into_inner)).unwrap_or_default(),
             favorite: request.favorite.is_some_and(Flag::into_inner),
             archived: request.archived.is_some_and(Flag::into_inner),
+            // No request sets it; imports do after they have read the other fields.
             progress: 0.0,
             saved_at: request.saved_at.map(Time::into_inner),
             content,

@@ -10,7 +10,7 @@ use errors::Error;
 /// Requires an absolute http or https URL.
 ///
 /// # Errors
-/// [`Error::UrlRejected`].
+/// [`Error::UrlRejected`] when it is anything else, or contains a user name or a password.
 pub fn require_url(url: &str) -> Result<(), Error> {
     PageUrl::parse(url)?;
     Ok(())
@@ -19,7 +19,7 @@ pub fn require_url(url: &str) -> Result<(), Error> {
 /// Requires that the page of a URL may be fetched: a URL with an IP address must not lead to a private or reserved network.
 ///
 /// # Errors
-/// [`Error::UrlRejected`].
+/// [`Error::UrlRejected`] when the URL is not valid or leads to such a network. A host name is resolved only when it is fetched.
 pub fn require_fetchable(url: &str, guard: &Guard) -> Result<(), Error> {
     Ok(guard.check_url(&PageUrl::parse(url)?)?)
 }
@@ -28,7 +28,7 @@ pub fn require_fetchable(url: &str, guard: &Guard) -> Result<(), Error> {
 /// fetched. The latter can be an upload, whose URL is the service's own.
 ///
 /// # Errors
-/// [`Error::UrlRejected`]; the database fails.
+/// [`Error::UrlRejected`] when neither holds; [`Error::Internal`] when the database fails.
 pub async fn require_savable(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -40,10 +40,10 @@ pub async fn require_savable(
     find_by_url(db, user, &page.key()).await?.map(drop).ok_or_else(|| rejection.into())
 }
 
-/// Returns the bookmark with this normalised URL ([`PageUrl::key`]).
+/// Returns the user's bookmark with this normalised URL ([`PageUrl::key`]); `None` also if it is deleted.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn find_by_url(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -26,14 +26,14 @@ use crate::owned_transaction::{RequestOwner, begin_request};
 use errors::Error;
 use jobs::{JobKind, Priority};
 
-/// When to try again while too many pages of the user wait to be read.
+/// When a client tries again while too many pages of the user wait to be fetched.
 const BACKLOG_RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// Saves a page for a request. A URL that is saved already only gets the tags. Returns the bookmark and whether it is new.
 ///
 /// # Errors
-/// [`Error::LibraryFull`] when the new texts exceed the size of the owner's library; otherwise as [`save_in_transaction`].
-/// Nothing is saved then.
+/// [`Error::LibraryFull`] when the new texts exceed the size of the owner's library; otherwise as
+/// [`save_in_transaction`]. Nothing is saved then.
 pub async fn save(
     core: &CoreContext,
     owner: &RequestOwner,
@@ -56,13 +56,13 @@ pub async fn save(
     Ok(saved)
 }
 
-/// Saves a page in the caller's transaction. A URL that is saved already only gets the tags. Returns the bookmark and whether it is
-/// new.
+/// Saves a page in the caller's transaction. A URL that is saved already only gets the tags. Returns the bookmark
+/// and whether it is new.
 ///
 /// # Errors
-/// [`Error::UrlRejected`]; [`Error::NotFound`] when a collection does not exist or belongs to another user; [`Error::Busy`] when
-/// too many pages of the user wait to be read; [`Error::StillRunning`] when the bookmark appeared and vanished at this moment; the
-/// database fails.
+/// [`Error::UrlRejected`] when the URL is not valid; [`Error::NotFound`] when a collection does not exist or belongs to another
+/// user; [`Error::Busy`] when too many pages of the user wait to be fetched; [`Error::StillRunning`] when the bookmark appeared
+/// and vanished at this moment; [`Error::Internal`] when the database fails.
 pub async fn save_in_transaction(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -70,6 +70,7 @@ pub async fn save_in_transaction(
     priority: Priority,
     now: Timestamp,
 ) -> Result<(bookmark::Model, bool), Error> {
+    // Lock order: collections before bookmarks.
     lock_own_collections(txn, user, &new.collections).await?;
     let (row, document) = new_rows(user, &PageUrl::parse(&new.url)?, &new, now);
     if let Some(existing) = lock_by_url(txn, user, &row.normalized_url).await? {
@@ -80,17 +81,21 @@ pub async fn save_in_transaction(
     if priority == Priority::Now && !jobs::has_room(txn, user, priority).await? {
         return Err(Error::Busy(BACKLOG_RETRY_AFTER));
     }
+    // A page that the user reads as an entry of a feed keeps its one document (contract.md, section 11: v1).
     if let Some((entry, document)) = saved::find_unsaved_entry(txn, user, &row.normalized_url).await? {
         return save_entry(txn, row, &entry, document, new, priority, now).await;
     }
+    // The document before the bookmark, which refers to it by a foreign key.
     document::Entity::insert(document.clone().into_active_model()).exec_without_returning(txn).await?;
     if !insert_if_unsaved(txn, row.clone()).await? {
-        // Another node saved the URL after it was looked up.
+        // Another node saved the URL after it was looked up. On PostgreSQL a violated unique index would end the transaction, so
+        // the insert skips the row instead.
         document::Entity::delete_by_id(document.id).exec(txn).await?;
         return add_tags_to_existing(txn, &row, &new.tags).await;
     }
     let kind = text_job(&new);
     add_attributes(txn, &row, &document, new, priority, now).await?;
+    // In the same transaction, so that no saved page is left without the job that makes its text.
     jobs::enqueue(txn, row.user_id, kind, document.id.0, priority, now).await?;
     Ok((row, true))
 }
@@ -103,6 +108,7 @@ async fn lock_by_url(
 ) -> Result<Option<bookmark::Model>, Error> {
     let Some(existing) = find_by_url(txn, user, normalized).await? else { return Ok(None) };
     let locked = lock(txn, bookmark::Entity::one_of(user, existing.id)).await?;
+    // The lock finds nothing when the bookmark was deleted between the two queries. The URL then becomes a new bookmark.
     Ok((!locked.is_empty()).then_some(existing))
 }
 
@@ -117,8 +123,8 @@ async fn add_tags_to_existing(
     Ok((existing, false))
 }
 
-/// Saves the page of a feed entry: the bookmark shares the entry's document. If the feed gave the whole text, the page is not
-/// fetched.
+/// Saves the page of a feed entry: the bookmark shares the entry's document. If the feed gave the whole text,
+/// the page is not fetched.
 async fn save_entry(
     txn: &impl ConnectionTrait,
     row: bookmark::Model,
@@ -167,7 +173,7 @@ async fn save_entry(
 /// Stores the tags, collections, notes and content of a bookmark that was inserted just now.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn add_attributes(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -239,6 +245,7 @@ async fn insert_if_unsaved(txn: &impl ConnectionTrait, row: bookmark::Model) -> 
 /// Inserts a bookmark only if no bookmark that is not deleted has its URL.
 pub(super) fn skip_saved_url() -> OnConflict {
     OnConflict::columns([bookmark::Column::UserId, bookmark::Column::NormalizedUrl])
+        // Spelled as in the partial index `bookmark_address`, so that both databases infer that index.
         .target_and_where(Expr::cust("deleted_at IS NULL"))
         .do_nothing()
         .to_owned()

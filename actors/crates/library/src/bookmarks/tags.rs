@@ -19,7 +19,7 @@ pub fn normalize_tags(tags: Vec<String>) -> Vec<String> {
 /// Adds tags to a bookmark. Returns whether any was new.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn add_tags(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -35,10 +35,10 @@ pub async fn add_tags(
     Ok(insert_all::<bookmark_tag::Entity>(txn, rows, Some(&skip_existing_tag())).await? > 0)
 }
 
-/// Replaces all tags of a bookmark.
+/// Replaces all tags that a bookmark has with these.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn replace_tags(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,

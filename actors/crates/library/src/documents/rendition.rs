@@ -21,6 +21,7 @@ pub(super) async fn replace_rendition(
     html: Option<String>,
     outline: &[Heading],
 ) -> Result<(), Error> {
+    // Deleted in any case: the HTML of a former text must not outlive it.
     rendition::Entity::delete_by_id(document.id).exec(db).await?;
     if html.is_some() || !outline.is_empty() {
         let outline = serde_json::to_string(outline).map_err(Error::internal)?;

@@ -21,9 +21,9 @@ pub enum SourceMap {
 /// The characters of a page, in Unicode scalar values of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSpan {
-    /// The first character.
+    /// Offset of the page's first character.
     pub start: usize,
-    /// Behind the last character; a page without text is empty.
+    /// Offset after the page's last character; equal to `start` for a page without text.
     pub end: usize,
 }
 
@@ -34,7 +34,7 @@ pub struct SpokenSegment {
     pub start: f64,
     /// When they end, in seconds; never before `start`.
     pub end: f64,
-    /// The words.
+    /// The words that are spoken in this time.
     pub text: String,
 }
 
@@ -43,11 +43,11 @@ pub struct SpokenSegment {
 pub struct TimedSpan {
     /// The first character, in Unicode scalar values.
     pub from: usize,
-    /// Behind the last character.
+    /// Offset after the last character, in Unicode scalar values.
     pub to: usize,
-    /// When the segment begins, in seconds.
+    /// When the segment begins, in seconds from the start of the recording.
     pub start: f64,
-    /// When it ends, in seconds.
+    /// When it ends, in seconds from the start of the recording.
     pub end: f64,
 }
 
@@ -93,6 +93,8 @@ impl SourceMap {
 fn set_times(pieces: &mut [Piece], spans: &[TimedSpan]) {
     let mut rest = spans;
     for piece in pieces {
+        // Passages and spans are both in order, so the spans before this passage are skipped for the following ones too: one pass
+        // over each, also for a recording of many hours.
         let passed = rest.iter().take_while(|span| span.to <= piece.start).count();
         rest = rest.get(passed..).unwrap_or_default();
         let overlapping = rest.iter().take_while(|span| span.from < piece.end).count();

@@ -23,13 +23,13 @@ use jobs::{JobKind, Priority};
 /// The text of a document and its metadata, as they were extracted from its source.
 #[derive(Clone, Debug, Default)]
 pub struct ExtractedDocument {
-    /// The text, cleaned.
+    /// The text in NFC, as it is stored, searched and cited; offsets refer to it.
     pub text: String,
     /// Title, if one was found.
     pub title: Option<String>,
-    /// Names of the authors.
+    /// Names of the authors, joined to one text.
     pub author: Option<String>,
-    /// Name of the site.
+    /// Name of the site that published the page.
     pub site_name: Option<String>,
     /// Description that the page states.
     pub description: Option<String>,
@@ -47,7 +47,7 @@ pub struct ExtractedDocument {
     pub source_map: SourceMap,
     /// The text as HTML that is safe to show.
     pub html: Option<String>,
-    /// Headings of the text.
+    /// Headings of the text with their offsets, which also guide its division into passages.
     pub outline: Vec<Heading>,
 }
 
@@ -75,10 +75,10 @@ impl ChunkedDocument {
 }
 
 /// Stores a text as the document's next version and enqueues its indexing, in the caller's transaction. Readers see the new text
-/// from its commit on.
+/// once the transaction is committed. `document` is the row as this transaction read it.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn replace_text(
     db: &impl ConnectionTrait,
     document: &document::Model,
@@ -98,6 +98,7 @@ pub async fn replace_text(
     update_transcripts(db, document, version, &new.source_map).await?;
     let total_chars = rows.last().map_or(0, |last| last.end_offset);
     insert_all::<chunk::Entity>(db, rows, None).await?;
+    // Both belong to the text, so they change in the same transaction: a reader never sees the offsets of another version.
     replace_rendition(db, document, new.html, &new.outline).await?;
     highlights::relocate(db, document, &new.text).await?;
     let mut row = document.clone().into_active_model();
@@ -120,6 +121,7 @@ pub async fn replace_text(
         (&mut row.published_at, new.published_at),
         (&mut row.canonical_url, new.canonical_url),
     ] {
+        // What this extraction did not find stays: a document that is restored from an export has its metadata already.
         if extracted.is_some() {
             *column = Set(extracted);
         }
@@ -132,7 +134,7 @@ pub async fn replace_text(
 /// Returns the text of the document's current version.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn current_text(db: &impl ConnectionTrait, document: &document::Model) -> Result<String, Error> {
     let passages = chunk::Entity::owned_by(document.user_id)
         .filter(chunk::Column::DocumentId.eq(document.id))
@@ -157,6 +159,7 @@ async fn update_transcripts(
         .exec(db)
         .await?;
     let own = transcript::Entity::one_of(document.user_id, document.id, version).one(db).await?;
+    // Hours of transcription must not be lost because the document gets another text meanwhile, such as that of its page.
     let is_spoken = matches!(source_map, SourceMap::Speech(_));
     let Some(unfinished) = own.filter(|row| !(is_spoken && row.finished)) else { return Ok(()) };
     // The segments reference the transcript's row, so a copy of it takes them over before it is deleted.

@@ -12,9 +12,9 @@ use errors::Error;
 /// The content of a document, as a client or a feed supplied it.
 #[derive(Clone, Debug)]
 pub struct SuppliedContent {
-    /// HTML or plain text.
+    /// Whether the body is HTML or plain text.
     pub format: SourceFormat,
-    /// The content, unchanged.
+    /// The content as it was given. A job parses it in the sandbox later.
     pub body: String,
     /// The same as sanitized HTML, if that is known already.
     pub html: Option<String>,
@@ -25,7 +25,7 @@ pub struct SuppliedContent {
 /// Stores supplied contents until they are read; each replaces what was stored for its document before.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn store_supplied_content(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -34,6 +34,7 @@ pub async fn store_supplied_content(
     let rows = contents.into_iter().map(|(document_id, SuppliedContent { format, body, html, outline })| {
         source::Model { document_id, user_id: user, format, body, html, outline }
     });
+    // A document may get other content before the job of the first one has run. That job then reads the last one.
     let replace = OnConflict::column(source::Column::DocumentId)
         .update_columns([
             source::Column::Format,

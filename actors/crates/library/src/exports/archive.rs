@@ -23,6 +23,7 @@ pub(super) struct ArchiveSender<'a>(pub(super) &'a Sender<ArchivePart>);
 
 impl ArchiveSender<'_> {
     async fn send(self, part: ArchivePart) -> Result<(), Error> {
+        // The receiver is dropped only after an error of the packing thread, which the job reports instead of this one.
         self.0.send(part).await.map_err(|_| Error::internal("the archive takes no more"))
     }
 
@@ -75,6 +76,7 @@ pub(super) fn pack(
                 } else {
                     zip::CompressionMethod::Stored
                 };
+                // ZIP64 for every file: the length is not known when it is started, and one over 4 GiB would fail otherwise.
                 let options = SimpleFileOptions::default().compression_method(method).large_file(true);
                 zip.start_file(name, options)?;
             }
@@ -87,6 +89,7 @@ pub(super) fn pack(
         }
     }
     let file = zip.finish()?;
+    // Synchronised, so that an error of the disk is reported here and not by the reader of a broken archive.
     file.sync_all()?;
     Ok(file.metadata()?.len())
 }

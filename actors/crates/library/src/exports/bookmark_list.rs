@@ -23,7 +23,7 @@ const HEADER: &str = "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n\
 /// The end of a folder and of the list.
 const LIST_END: &str = "</DL><p>\n";
 
-/// A step of the walk through the folders.
+/// A step of the traversal of the folders.
 enum FolderStep {
     Open(collection::Model),
     Close,
@@ -36,6 +36,7 @@ enum FolderStep {
 pub(super) async fn write(db: &Connection, user: UserId, archive: ArchiveSender<'_>) -> Result<(), Error> {
     archive.start_file("bookmarks.html").await?;
     archive.write_text(HEADER).await?;
+    // Descending, because steps are taken from the end. A stack rather than recursion, because nesting has no bound.
     let collections = collection::Entity::owned_by(user).order_by_desc(collection::Column::Name);
     let mut children: HashMap<Option<CollectionId>, Vec<FolderStep>> = HashMap::new();
     for row in collections.all(db).await? {
@@ -91,13 +92,13 @@ async fn write_pages(
         after = Some(last.id);
         let relations = BookmarkRelations::load(db, user, &batch).await?;
         for row in &batch {
-            archive.write_text(&item(&relations.record(row), relations.title(row))).await?;
+            archive.write_text(&list_item(&relations.record(row), relations.title(row))).await?;
         }
     }
 }
 
 /// Returns the list item of a bookmark.
-fn item(bookmark: &BookmarkRecord, title: &str) -> String {
+fn list_item(bookmark: &BookmarkRecord, title: &str) -> String {
     let tags = escape(bookmark.tags.join(","));
     let (url, title) = (escape(bookmark.url.as_str()), escape(title));
     let mut item = format!(

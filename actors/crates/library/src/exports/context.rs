@@ -10,7 +10,7 @@ use crate::context::CoreContext;
 /// The context of export jobs. Clones share everything.
 #[derive(Clone)]
 pub struct ExportContext {
-    /// Rows, clock and plans.
+    /// The database, the clock and the plans.
     pub core: CoreContext,
     /// The store that holds uploaded files and receives the archive.
     pub store: Arc<dyn BlobStore>,

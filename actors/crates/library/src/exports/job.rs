@@ -27,7 +27,8 @@ const MAX_QUEUED_PARTS: usize = 8;
 /// Interval at which the number of packed bytes is recorded.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Runs the job of an export.
+/// Runs the job of an export: packs the archive, stores it, and marks the export as done. A job whose export was deleted
+/// or has ended only finishes.
 ///
 /// # Errors
 /// [`JobError::LeaseLost`] when another worker has the job; the conversion of [`Error`] when the archive does not fit, or the
@@ -49,7 +50,7 @@ pub async fn run(ctx: &ExportContext, job: &job::Model) -> Result<(), JobError> 
     };
     let writer = FileWriter::begin_leased(core, store, lease, Some(bytes)).await?;
     let lease = writer.write_file(core, store, scratch.path()).await?;
-    match settle(ctx, job, &export, &lease, bytes).await {
+    match finish_export(ctx, job, &export, &lease, bytes).await {
         Ok(()) => Ok(()),
         Err(error) => {
             stored_files::discard(core, store, lease).await;
@@ -58,7 +59,8 @@ pub async fn run(ctx: &ExportContext, job: &job::Model) -> Result<(), JobError> 
     }
 }
 
-async fn settle(
+/// Finishes the job and the export, and gives the export its file, in one transaction.
+async fn finish_export(
     ctx: &ExportContext,
     job: &job::Model,
     export: &export::Model,
@@ -68,6 +70,7 @@ async fn settle(
     let core = &ctx.core;
     let now = core.clock.now();
     let txn = begin_owned(&core.db, job.user_id).await?;
+    // First, because it checks the fencing token: an attempt that lost its lease must not replace the archive of the next one.
     if !jobs::finish(&txn, job, now).await? {
         return Err(JobError::LeaseLost);
     }
@@ -92,6 +95,7 @@ async fn pack_archive(
     export: &export::Model,
     id: FileId,
 ) -> Result<(ScratchFile, u64), JobError> {
+    // The length is not known before, so space is reserved while the archive grows.
     let reservation = ctx.scratch.reserve(None).map_err(BlobError::from)?;
     let (scratch, file) = ctx.scratch.file().map_err(BlobError::from)?;
     let (sender, mut parts) = mpsc::channel(MAX_QUEUED_PARTS);
@@ -100,7 +104,9 @@ async fn pack_archive(
         written = content::write_all(ctx, export, ArchiveSender(&sender)) => written,
         error = report_progress(ctx, export, id, scratch.path()) => Err(error),
     };
+    // The end of the channel ends the packing, also after an error of the writer.
     drop(sender);
+    // An error of the packing thread comes first: it is the cause when the writer finds the channel closed.
     let bytes = packing.await.map_err(Error::internal)?.map_err(BlobError::from)?;
     written?;
     transfer_quota::reserve(&ctx.core, export.user_id, id, TransferKind::Export, bytes).await?;
@@ -131,6 +137,7 @@ async fn record_progress(ctx: &ExportContext, export: &export::Model, file: &Pat
     export::Entity::update_owned(export.user_id)
         .col_expr(export::Column::Bytes, Expr::value(i64::try_from(bytes).ok()))
         .filter(export::Column::Id.eq(export.id))
+        // The progress of an attempt that lost its lease must not overwrite the length of a packed archive.
         .filter(export::Column::State.eq(ExportState::Running))
         .exec(ctx.core.db.write())
         .await?;

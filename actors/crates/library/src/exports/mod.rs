@@ -69,15 +69,18 @@ pub async fn begin(core: &CoreContext, user: UserId) -> Result<export::Model, Er
         finished_at: None,
     };
     let txn = begin_owned(&core.db, user).await?;
+    // The unique index `export_running` decides between concurrent requests, on both databases.
     match Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await {
         Ok(_) => {}
         // A concurrent request has begun one.
         Err(error) if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) => {
+            // PostgreSQL answers nothing more in a transaction in which a statement failed.
             drop(txn);
             return running.one(core.db.read()).await?.ok_or_else(|| error.into());
         }
         Err(error) => return Err(error.into()),
     }
+    // Before the check of the quota, which does not count the files of deleted exports.
     delete_earlier(&txn, user).await?;
     transfer_quota::must_have_room(&txn, core, user, TransferKind::Export).await?;
     jobs::enqueue(&txn, user, JobKind::Export, row.id.0, Priority::Now, now).await?;

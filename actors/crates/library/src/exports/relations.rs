@@ -40,6 +40,7 @@ impl BookmarkRelations {
             relations.tags.entry(row.bookmark_id).or_default().push(row.name);
         }
         let rows = note::Entity::owned_by(user).filter(note::Column::BookmarkId.is_in(ids.clone()));
+        // A note that the user emptied counts as none.
         let notes = rows.all(db).await?.into_iter().filter(|row| !row.body.is_empty());
         relations.notes = notes.filter_map(|row| Some((row.bookmark_id?, row))).collect();
         let rows = collection_bookmark::Entity::owned_by(user)
@@ -93,6 +94,7 @@ impl BookmarkRelations {
             saved_at: row.saved_at,
             document: row.document_id.0,
             file,
+            // Texts are separate files of the archive (`content::texts`).
             text: None,
         }
     }

@@ -31,7 +31,7 @@ pub fn followable_url(url: &str, guard: &Guard) -> Option<PageUrl> {
 /// Returns the user's feed whose source has this URL.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn find_followed(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -44,13 +44,13 @@ pub async fn find_followed(
 /// A feed that a user begins to follow.
 #[derive(Debug)]
 pub struct NewFeed<'a> {
-    /// The follower.
+    /// The user who begins to follow the feed.
     pub user: UserId,
-    /// The URL of the feed.
+    /// The URL of the feed, by which its source is found or created.
     pub url: &'a PageUrl,
     /// A title that replaces the feed's own.
     pub title: Option<String>,
-    /// The folder of the feed.
+    /// The folder in which the feed is listed; `None` for no folder.
     pub folder: Option<String>,
     /// Whether to fetch the page of an entry if the feed contains only a summary.
     pub full_text: bool,
@@ -75,7 +75,7 @@ impl NewFeed<'_> {
 /// `false` if the user follows the feed already.
 ///
 /// # Errors
-/// [`Error::StillRunning`] when the user's feed was removed meanwhile; the database fails.
+/// [`Error::StillRunning`] when the user's feed was removed meanwhile; [`Error::Internal`] when the database fails.
 pub async fn follow_found(
     txn: &impl ConnectionTrait,
     new: NewFeed<'_>,
@@ -83,6 +83,7 @@ pub async fn follow_found(
     fetched: Option<Validators>,
     now: Timestamp,
 ) -> Result<(feed::Model, bool), Error> {
+    // The source first: its row is shared by all followers, and this locks it until the transaction ends.
     let source = source::get_or_create(txn, new.url, now).await?;
     let id = source.id;
     if let Some(validators) = fetched {
@@ -95,7 +96,7 @@ pub async fn follow_found(
 /// Follows a feed of a list without fetching its URL first. Returns `false` if the user follows it already.
 ///
 /// # Errors
-/// As [`follow_found`].
+/// The same as those of [`follow_found`].
 pub async fn follow_listed(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -128,6 +129,7 @@ async fn insert(txn: &impl ConnectionTrait, row: feed::Model) -> Result<(feed::M
     if matches!(inserted, TryInsertResult::Inserted(1)) {
         return Ok((row, true));
     }
+    // The insert saw a row that another transaction may have removed by now.
     let existing = feed::Entity::owned_by(row.user_id).filter(feed::Column::SourceId.eq(row.source_id));
     Ok((existing.one(txn).await?.ok_or(Error::StillRunning)?, false))
 }

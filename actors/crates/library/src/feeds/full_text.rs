@@ -13,7 +13,7 @@ const MAX_CATCH_UP_ENTRIES: u64 = 200;
 /// left out: the job that stores it enqueues the fetch.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn enqueue_missing_pages(
     txn: &impl ConnectionTrait,
     feed: &feed::Model,
@@ -26,6 +26,7 @@ pub async fn enqueue_missing_pages(
         .limit(MAX_CATCH_UP_ENTRIES)
         .all(txn)
         .await?;
+    // The page of a recording is fetched only for a bookmark, as in `saved::needs_page`.
     let documents = rows.into_iter().filter(|row| !row.is_recording()).map(|row| row.document_id);
     let with_text = document::Entity::readable_by(feed.user_id)
         .filter(document::Column::Id.is_in(documents))

@@ -8,7 +8,7 @@ use sea_orm::{
 /// The state of the sources that all users follow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FeedHealth {
-    /// Number of sources.
+    /// Number of sources, each counted once however many users follow it.
     pub feeds: u64,
     /// Number of sources whose last fetch failed.
     pub failing: u64,

@@ -7,8 +7,8 @@ use entity::time::Timestamp;
 use parse::feed::Feed;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, IntoActiveModel, QueryFilter};
 
-/// Stores the hub and topic that a feed names. A subscription to a new hub or topic is due now; a feed that names no hub any
-/// more loses its row.
+/// Stores the hub and topic that a feed names. A subscription to a new hub or topic is due now. The row of a feed that
+/// names no hub is deleted.
 ///
 /// # Errors
 /// [`DbErr`] when the database fails.
@@ -23,6 +23,7 @@ pub(super) async fn store_offer(
         let withdrawn = Entity::delete_many().filter(Column::SourceId.eq(source));
         return if existing.is_some() { withdrawn.exec(txn).await.map(drop) } else { Ok(()) };
     };
+    // An unchanged offer keeps its subscription, which the row records.
     if existing.is_some_and(|row| row.hub == *hub && row.topic == *topic) {
         return Ok(());
     }

@@ -16,13 +16,14 @@ const BATCH_ROWS: usize = 100;
 /// Writes all feeds of a user: those without a folder first, then folder by folder, in the order in which they were followed.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn write_opml(db: &impl ConnectionTrait, user: UserId) -> Result<String, Error> {
     let rows = feed::Entity::owned_by(user).order_by_asc(feed::Column::Id).all(db).await?;
     let mut folders: BTreeMap<Option<&str>, Vec<String>> = BTreeMap::new();
     for batch in rows.chunks(BATCH_ROWS) {
         let sources = source::find_many(db, batch.iter().map(|row| row.source_id)).await?;
         for row in batch {
+            // The feed was removed since the first query, and its source with it.
             let Some(source) = sources.get(&row.source_id) else { continue };
             folders.entry(row.folder.as_deref()).or_default().push(feed_outline(row, source));
         }

@@ -11,14 +11,14 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use uuid::Uuid;
 
-/// Entries of one URL that are considered.
+/// Entries of one URL that are considered. One feed may give the same URL to each of its entries.
 const MAX_ENTRIES_PER_URL: u64 = 100;
 
 /// Returns the entry with this normalised URL whose document is not bookmarked. A URL that several entries of one feed name
 /// does not identify any of them.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn find_unsaved_entry(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -49,7 +49,7 @@ pub async fn find_unsaved_entry(
 /// Sets the bookmark that shares an entry's document; `None` leaves the document to the entry alone.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn set_bookmark(
     txn: &impl ConnectionTrait,
     document: &document::Model,
@@ -65,10 +65,10 @@ pub async fn set_bookmark(
     Ok(())
 }
 
-/// Reads an entry and its document again; returns the given ones if they were deleted.
+/// Reads an entry and its document again. Returns the given rows for those that were deleted meanwhile.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn reload_entry(
     txn: &impl ConnectionTrait,
     entry: &entry::Model,
@@ -84,7 +84,7 @@ pub async fn reload_entry(
 /// entry, or wants the pages of this feed. A page that is the entry's recording is fetched only for a bookmark.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn needs_page(txn: &impl ConnectionTrait, document: &document::Model) -> Result<bool, Error> {
     let Some(id) = document.entry_id else { return Ok(false) };
     let Some(row) = entry::Entity::one_of(document.user_id, id).one(txn).await? else { return Ok(false) };
@@ -94,6 +94,7 @@ pub async fn needs_page(txn: &impl ConnectionTrait, document: &document::Model) 
     if row.is_recording() {
         return Ok(false);
     }
+    // Asked last, because most entries are decided by their own row.
     let feed = feed::Entity::one_of(document.user_id, row.feed_id).one(txn).await?;
     Ok(feed.is_some_and(|feed| feed.full_text))
 }

@@ -21,6 +21,7 @@ const SAMPLED_ENTRIES: usize = 10;
 /// Returns the interval from a successful fetch to the next. It is at least as long as the feed asks for (`ttl`).
 pub(super) fn interval(feed: &Feed, now: Timestamp) -> Duration {
     let mut dates: Vec<i64> = feed.items.iter().filter_map(|item| item.published_at).collect();
+    // Dates in the future, such as those of announced events, say nothing about how often entries appear.
     dates.retain(|date| *date <= now.millis());
     dates.sort_unstable_by(|a, b| b.cmp(a));
     dates.truncate(SAMPLED_ENTRIES);
@@ -34,6 +35,7 @@ pub(super) fn interval(feed: &Feed, now: Timestamp) -> Duration {
 /// Returns the delay after this number of failures in a row. It is at least as long as the server asks for. The first retry
 /// comes soon even for a feed that is fetched rarely, because most failures are temporary.
 pub(super) fn retry_delay(failures: i32, retry_after: Option<Duration>) -> Duration {
+    // At most 16, so that the shift below does not overflow after years of failures.
     let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or(0).min(16);
     let wait = FIRST_RETRY_DELAY.saturating_mul(1 << doublings).min(MAX_FETCH_INTERVAL);
     wait.max(retry_after.unwrap_or_default())
@@ -42,6 +44,7 @@ pub(super) fn retry_delay(failures: i32, retry_after: Option<Duration>) -> Durat
 /// Lengthens an interval by up to a tenth, by a share that depends on the source's id, so that sources that were followed at
 /// the same time are not always fetched at the same time.
 pub(super) fn spread(source: FeedSourceId, wait: Duration) -> Duration {
+    // The last byte of a UUIDv7 is random; the first ones are the time, which sources of one import share.
     let share = source.0.as_bytes().last().copied().unwrap_or_default();
     wait + wait * u32::from(share) / 2560
 }
@@ -56,27 +59,27 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_714_996_800_000);
     const HOUR: Duration = Duration::from_secs(3600);
 
-    fn feed(ages: impl IntoIterator<Item = Duration>) -> Feed {
+    fn feed_with_ages(ages: impl IntoIterator<Item = Duration>) -> Feed {
         let item = |age| Item { published_at: Some((NOW - age).millis()), ..Item::default() };
         Feed { items: ages.into_iter().map(item).collect(), ..Feed::default() }
     }
 
-    fn every(gap: Duration) -> Feed {
-        feed((1..=30).map(|n| gap * n))
+    fn feed_with_gap(gap: Duration) -> Feed {
+        feed_with_ages((1..=30).map(|n| gap * n))
     }
 
     #[test]
     fn interval_is_a_quarter_of_the_time_between_entries() {
-        assert_eq!(interval(&every(24 * HOUR), NOW), 6 * HOUR);
-        assert_eq!(interval(&every(HOUR), NOW), HOUR / 4);
-        assert_eq!(interval(&every(HOUR / 60), NOW), MIN_FETCH_INTERVAL);
-        assert_eq!(interval(&every(24 * 30 * HOUR), NOW), MAX_FETCH_INTERVAL);
-        assert_eq!(interval(&feed([]), NOW), DEFAULT_FETCH_INTERVAL);
+        assert_eq!(interval(&feed_with_gap(24 * HOUR), NOW), 6 * HOUR);
+        assert_eq!(interval(&feed_with_gap(HOUR), NOW), HOUR / 4);
+        assert_eq!(interval(&feed_with_gap(HOUR / 60), NOW), MIN_FETCH_INTERVAL);
+        assert_eq!(interval(&feed_with_gap(24 * 30 * HOUR), NOW), MAX_FETCH_INTERVAL);
+        assert_eq!(interval(&feed_with_ages([]), NOW), DEFAULT_FETCH_INTERVAL);
     }
 
     #[test]
     fn interval_is_at_least_the_ttl_of_the_feed() {
-        let feed = Feed { ttl_minutes: Some(120), ..every(HOUR) };
+        let feed = Feed { ttl_minutes: Some(120), ..feed_with_gap(HOUR) };
         assert_eq!(interval(&feed, NOW), 2 * HOUR);
     }
 

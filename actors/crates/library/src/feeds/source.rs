@@ -21,13 +21,13 @@ const INITIAL_INTERVAL_SECONDS: i64 = 6 * 3600;
 /// The values by which a server tells whether a feed has changed (RFC 9110, section 8.8).
 #[derive(Clone, Debug, Default)]
 pub struct Validators {
-    /// `ETag`.
+    /// The value of `ETag`, sent back as `If-None-Match`.
     pub etag: Option<String>,
-    /// `Last-Modified`.
+    /// The value of `Last-Modified`, sent back as `If-Modified-Since`.
     pub last_modified: Option<String>,
 }
 
-/// Why a fetch failed.
+/// Why the fetch of a source failed, and when it may be tried again.
 #[derive(Debug)]
 pub struct FetchFailure {
     /// The reason that followers see. It contains no part of a URL.
@@ -41,7 +41,7 @@ pub struct FetchFailure {
 /// Returns the source with this normalised URL.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn find_by_url(
     db: &impl ConnectionTrait,
     normalized: &str,
@@ -52,7 +52,7 @@ pub async fn find_by_url(
 /// Returns the sources with these ids.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn find_many(
     db: &impl ConnectionTrait,
     ids: impl IntoIterator<Item = FeedSourceId>,
@@ -64,7 +64,7 @@ pub async fn find_many(
 /// Returns the source of a URL. A new source is created if there is none; its first fetch is due now.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn get_or_create(
     txn: &impl ConnectionTrait,
     url: &PageUrl,
@@ -96,12 +96,13 @@ pub async fn get_or_create(
     find_by_url(txn, &url).await?.ok_or_else(|| Error::internal("a source was removed while it was created"))
 }
 
-/// Returns what the last successful fetch returned.
+/// Returns the feed that the last successful fetch returned; `None` before the first one.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn load_content(db: &impl ConnectionTrait, source: FeedSourceId) -> Result<Option<Feed>, Error> {
     let row = feed_content::Entity::find_by_id(source).one(db).await?;
+    // A copy that cannot be read counts as none: the next fetch replaces it.
     Ok(row.and_then(|row| serde_json::from_str(&row.body).ok()))
 }
 
@@ -113,7 +114,7 @@ pub fn validators(source: &feed_source::Model) -> Validators {
 /// Stores the feed that a fetch returned as the source's copy, and schedules the next fetch.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn record_feed(
     txn: &impl ConnectionTrait,
     source: feed_source::Model,
@@ -144,7 +145,7 @@ pub async fn record_feed(
 /// Records a fetch that found the copy unchanged, and schedules the next one.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn record_unchanged(
     txn: &impl ConnectionTrait,
     source: feed_source::Model,
@@ -171,7 +172,7 @@ fn mark_fetched(source: feed_source::Model, interval: Duration, now: Timestamp) 
 /// Records a failed fetch and schedules a retry. The copy stays.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn record_failure(
     txn: &impl ConnectionTrait,
     source: feed_source::Model,
@@ -182,6 +183,7 @@ pub async fn record_failure(
     let wait = schedule::spread(source.id, schedule::retry_delay(failures, failure.retry_after));
     let mut changed = source.into_active_model();
     changed.next_fetch_at = Set((!failure.is_gone).then_some(now + wait));
+    // Stored besides the time of the next fetch: a refresh that a user asks for does not wait for that, but it must wait for this.
     changed.wait_until = Set(failure.retry_after.map(|asked| now + asked));
     changed.failures = Set(failures);
     changed.error = Set(Some(failure.reason));
@@ -192,7 +194,7 @@ pub async fn record_failure(
 /// Makes the next fetch due at this time, unless it is due earlier or never.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn advance_next_fetch(
     txn: &impl ConnectionTrait,
     source: FeedSourceId,
@@ -201,6 +203,7 @@ pub async fn advance_next_fetch(
     feed_source::Entity::update_many()
         .col_expr(feed_source::Column::NextFetchAt, Expr::value(Some(time)))
         .filter(feed_source::Column::Id.eq(source))
+        // Not true of NULL: a source that is gone for good stays so.
         .filter(feed_source::Column::NextFetchAt.gt(time))
         .exec(txn)
         .await?;
@@ -210,7 +213,7 @@ pub async fn advance_next_fetch(
 /// Enqueues the delivery of the copy to every follower. The job of the user `first` runs before the others.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn enqueue_deliveries(
     txn: &impl ConnectionTrait,
     source: FeedSourceId,
@@ -226,6 +229,7 @@ async fn enqueue_delivery_to(
     first: Option<UserId>,
     now: Timestamp,
 ) -> Result<(), Error> {
+    // One job for each follower, so that each delivery is a transaction of its own user and counts towards that library alone.
     for follower in followers {
         let priority = if first == Some(follower.user_id) { Priority::Now } else { Priority::Backlog };
         jobs::enqueue(txn, follower.user_id, JobKind::DeliverEntries, follower.id.0, priority, now).await?;
@@ -233,12 +237,12 @@ async fn enqueue_delivery_to(
     Ok(())
 }
 
-/// Moves a source to the URL to which its server redirects permanently. If that URL is a source already, the followers change
-/// to it, except those who follow both: they keep both. The transaction must hold the counts of all followers
-/// ([`crate::owned_transaction::begin_owned_by_followers`]).
+/// Moves a source to the URL to which its server redirects permanently. If that URL is a source already, the
+/// followers change to it, except those who follow both: they keep both. The transaction must hold the
+/// counts of all followers ([`crate::owned_transaction::begin_owned_by_followers`]).
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn move_to(
     txn: &impl ConnectionTrait,
     source: &feed_source::Model,
@@ -252,6 +256,7 @@ pub async fn move_to(
     match find_by_url(txn, &url).await? {
         Some(target) if target.id == source.id => {}
         Some(target) => {
+            // A user has at most one feed of a source (unique index `feed_follower`), so those who follow both are left out.
             let followers_of_target = Query::select()
                 .column(feed::Column::UserId)
                 .from(feed::Entity)
@@ -284,7 +289,7 @@ pub async fn move_to(
 /// skipped: waiting for it while other rows are held could end in a deadlock.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn delete_unfollowed(db: &impl ConnectionTrait) -> Result<(), Error> {
     let followed = Query::select().column(feed::Column::SourceId).from(feed::Entity).to_owned();
     let unfollowed = Query::select()

@@ -14,7 +14,7 @@ use super::saved;
 /// Removes a feed of the user, hides its documents and enqueues the job that deletes them.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the user does not follow it; the database fails.
+/// [`Error::NotFound`] when the user does not follow it; [`Error::Internal`] when the database fails.
 pub async fn unfollow(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -37,6 +37,7 @@ pub async fn unfollow(
         .all(txn)
         .await?;
     saved::detach_bookmarked(txn, user, id, now).await?;
+    // Hidden here and deleted by a job: a feed may have thousands of documents, each with its passages and points in the index.
     document::Entity::update_owned(user)
         .col_expr(document::Column::HiddenAt, Expr::value(Some(now)))
         .col_expr(document::Column::EntryId, Expr::value(None::<Uuid>))
@@ -53,6 +54,7 @@ async fn copy_recording_urls(db: &impl ConnectionTrait, user: UserId, feed: Feed
         .column(entry::Column::EnclosureUrl)
         .and_where(entry_column(entry::Column::DocumentId).equals((document::Entity, document::Column::Id)))
         .order_by(entry::Column::Id, Order::Asc)
+        // A scalar subquery must return one row at most; PostgreSQL refuses more.
         .limit(1)
         .to_owned();
     let documents = entries_with_recording(user, feed).column(entry::Column::DocumentId).to_owned();

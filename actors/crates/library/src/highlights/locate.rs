@@ -32,6 +32,7 @@ pub(super) fn find_all(text: &str, highlights: &[(&str, i32)]) -> Vec<Option<Tex
     let searches = Cell::new(MAX_SEARCHED_BYTES / text.len().max(1));
     let may_search = || searches.get().checked_sub(1).map(|left| searches.set(left)).is_some();
     let exact = find_exact(text, highlights, may_search);
+    // The letters of the text are computed once for all highlights, and only if one needs them.
     let needs_letters = searches.get() > 0 && exact.iter().any(Option::is_none);
     let text_letters = if needs_letters { letters(text) } else { String::new() };
     let to_match = |(exact, (words, _)): (Option<(usize, usize)>, &(&str, i32))| {
@@ -63,6 +64,8 @@ fn find_exact(
     let nearest = |words: &str, near: usize| {
         text.match_indices(words).map(|(byte, _)| byte).min_by_key(|byte| byte.abs_diff(near))
     };
+    // Offsets are stored in characters, while a text is searched by bytes. Both conversions convert all offsets in one pass over
+    // the text; one pass for each highlight would take minutes for many highlights in a long text.
     let starts: Vec<_> = highlights
         .iter()
         .zip(byte_offsets(text, &offsets))

@@ -10,7 +10,7 @@ pub(super) fn letters(text: &str) -> String {
 }
 
 /// Returns the key by which equal highlights are recognised: the letters and digits of the words, or the words themselves if they
-/// have too few.
+/// have fewer than 12 letters and digits.
 pub fn match_key(words: &str) -> String {
     let letters = letters(words);
     if letters.chars().count() < MIN_MATCH_CHARS { words.to_owned() } else { letters }
@@ -26,6 +26,7 @@ pub(super) fn find_letters(text: &str, text_letters: &str, words: &str) -> Optio
     }
     let before = text_letters.get(..text_letters.find(&words)?)?.chars().count();
     let mut offsets = text.chars().enumerate().filter(|(_, c)| c.is_alphanumeric()).map(|(offset, _)| offset);
+    // `nth` consumes: after the first letter, the last one is `count - 2` letters behind the next. `count` is at least 12.
     Some((offsets.nth(before)?, offsets.nth(count - 2)? + 1))
 }
 
@@ -33,7 +34,7 @@ pub(super) fn find_letters(text: &str, text_letters: &str, words: &str) -> Optio
 mod tests {
     use super::*;
 
-    fn found(text: &str, words: &str) -> Option<String> {
+    fn matched_text(text: &str, words: &str) -> Option<String> {
         let (start, end) = find_letters(text, &letters(text), words)?;
         Some(text.chars().skip(start).take(end - start).collect())
     }
@@ -43,17 +44,17 @@ mod tests {
         let text = "Größer: “The  heron\nstands — in the reeds.” Waiting.";
 
         assert_eq!(
-            found(text, "**The heron** stands - in the reeds").as_deref(),
+            matched_text(text, "**The heron** stands - in the reeds").as_deref(),
             Some("The  heron\nstands — in the reeds")
         );
-        assert_eq!(found(text, "Größer: \"The heron").as_deref(), Some("Größer: “The  heron"));
-        assert_eq!(found(text, "in the reeds.\" Waiting.").as_deref(), Some("in the reeds.” Waiting"));
+        assert_eq!(matched_text(text, "Größer: \"The heron").as_deref(), Some("Größer: “The  heron"));
+        assert_eq!(matched_text(text, "in the reeds.\" Waiting.").as_deref(), Some("in the reeds.” Waiting"));
     }
 
     #[test]
     fn short_or_missing_words_do_not_match() {
-        assert_eq!(found("It was his own.", "hi's"), None);
-        assert_eq!(found("The heron stands in the reeds.", "The heron stands in the water"), None);
-        assert_eq!((found("", "Words of some length"), found("Words", "")), (None, None));
+        assert_eq!(matched_text("It was his own.", "hi's"), None);
+        assert_eq!(matched_text("The heron stands in the reeds.", "The heron stands in the water"), None);
+        assert_eq!((matched_text("", "Words of some length"), matched_text("Words", "")), (None, None));
     }
 }

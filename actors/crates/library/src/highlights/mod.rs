@@ -14,11 +14,11 @@ pub use locate::{TextMatch, find_text};
 pub use loose_match::match_key;
 pub use quotation::{Quotation, require_quotation};
 
-/// Moves the highlights of a document to where their words are in its new text. A highlight whose words are not in the text stays
-/// unchanged.
+/// Moves the highlights of a document to where their words are in its new text. A highlight whose words are not in the text keeps
+/// its offsets and its words.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn relocate(
     db: &impl ConnectionTrait,
     document: &document::Model,

@@ -8,18 +8,19 @@ use errors::Error;
 
 /// Words with the offsets at which a text is said to contain them, in Unicode scalar values.
 pub struct Quotation<'a> {
-    /// The words.
+    /// The quoted words, compared exactly.
     pub text: &'a str,
-    /// Offset of the first character.
+    /// Offset of the first character, not negative. It may lie behind the end of the text.
     pub start: i32,
-    /// Offset after the last character.
+    /// Offset after the last character. It may lie behind the end of the text, or before `start`.
     pub end: i32,
 }
 
 /// Requires that the current text of the bookmark contains the words at these offsets.
 ///
 /// # Errors
-/// [`Error::Invalid`] names the field `text` when it does not; [`Error::NotFound`] when the document is hidden; the database fails.
+/// [`Error::Invalid`] names the field `text` when it does not; [`Error::NotFound`] when the document is hidden;
+/// [`Error::Internal`] when the database fails.
 pub async fn require_quotation(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -45,6 +46,7 @@ async fn text_between(
     if start >= end || end > document.total_chars {
         return Ok(None);
     }
+    // Only the passages that the range overlaps are read: a text may have megabytes.
     let overlapping = chunk::Entity::owned_by(document.user_id)
         .filter(chunk::Column::DocumentId.eq(document.id))
         .filter(chunk::Column::Version.eq(document.version))
@@ -56,6 +58,7 @@ async fn text_between(
     let rows: Vec<(i32, String)> = overlapping.into_tuple().all(db).await?;
     let first_offset = rows.first().map_or(0, |(offset, _)| *offset);
     let passages: String = rows.into_iter().map(|(_, text)| text).collect();
+    // The offsets count from the beginning of the text, the index from the first of these passages.
     let index = |offset: i32| usize::try_from(offset - first_offset).unwrap_or(0);
     Ok(text::slice_chars(&passages, index(start), index(end)).map(str::to_owned))
 }

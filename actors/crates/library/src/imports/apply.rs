@@ -44,11 +44,11 @@ impl RowTally {
 }
 
 impl ImportSession {
-    /// Moves the reader to the first row that is not done. A dry run previews the rows before it again, because it stores nowhere
-    /// what it has seen.
+    /// Moves the reader to the first row that is not done. A dry run previews the rows before it again, because it does not
+    /// store what it has seen.
     ///
     /// # Errors
-    /// [`ReadError`].
+    /// [`ReadError::Sandbox`] when the file cannot be read any further; [`ReadError::Internal`] when the database fails.
     pub async fn skip_done_rows(&mut self, reader: &mut ImportReader) -> Result<(), ReadError> {
         let mut left = u64::try_from(self.import.done).unwrap_or_default();
         if !self.import.dry_run {
@@ -80,6 +80,7 @@ impl ImportSession {
         } else {
             self.apply_rows(txn, batch, now).await?
         };
+        // At the end of the batch, so that what its later rows add to its objects is part of their fingerprints.
         let fingerprints = self.compute_fingerprints(txn, &processed).await?;
         self.renew_fingerprints(txn).await?;
         // In the order of the file, so that consecutive faults are consecutive here too.
@@ -97,6 +98,7 @@ impl ImportSession {
                 RowResult::OverPlan(reason) => faults.record_refused(reason),
             };
             for result in side_results {
+                // Stored even if the row itself is not listed: the undo needs everything that the import created.
                 let row = self.import_row((line, None), None, result.with_fingerprint(&fingerprints), now);
                 rows.push(import_row::Model { outcome: RowOutcome::Incidental, ..row });
             }
@@ -106,6 +108,7 @@ impl ImportSession {
             }
         }
         insert_all::<import_row::Entity>(txn, rows, None).await?;
+        // In the transaction of the batch: after a crash the import continues with the first row that left nothing behind.
         self.record_progress(txn, count, tally, &faults).await?;
         if faults.is_run_too_long() { self.stop(txn, last_line, now).await } else { Ok(()) }
     }
@@ -145,6 +148,7 @@ impl ImportSession {
             .col_expr(Column::FinishedAt, Expr::value(Some(now)))
             .col_expr(Column::Error, Expr::value(None::<String>))
             .filter(Column::Id.eq(self.import.id))
+            // An import that the user paused or undoes meanwhile keeps that state.
             .filter(Column::State.eq(ImportState::Running))
             .exec(db)
             .await?;
@@ -165,6 +169,7 @@ impl ImportSession {
             let (line, source, mut side_results) = (input.row.line(), input.source_id(), Vec::new());
             let RowInput { row, file } = input;
             let result = match row.content {
+                // Together at the end: new pages are inserted with a few statements for the whole batch.
                 RowContent::Bookmark(draft) => {
                     pages.push((line, draft, file));
                     continue;

@@ -55,6 +55,8 @@ const MIN_AVERAGE_BYTES: usize = 50;
 const MAX_SEGMENTS: usize = 100_000;
 
 /// Returns the record if this service could have written it. Otherwise the text is extracted again.
+///
+/// An export is a file that anyone may write. A record that is accepted here becomes rows without passing through an extractor.
 pub fn keep_valid(record: Option<DocumentRecord>) -> Option<DocumentRecord> {
     record.filter(|record| has_valid_passages(record) && has_valid_transcript(record))
 }
@@ -66,6 +68,7 @@ fn has_valid_transcript(record: &DocumentRecord) -> bool {
     let bytes: usize = segments.iter().map(|segment| segment.text.len()).sum();
     let passage_bytes: usize = record.passages.iter().map(|passage| passage.text.len()).sum();
     let mut previous_start = 0.0;
+    // Comparisons with NaN are false, so a start that is not a number is refused without a check of its own.
     bytes <= passage_bytes.saturating_mul(2)
         && segments.len() <= MAX_SEGMENTS
         && segments.iter().all(|segment| {
@@ -90,6 +93,7 @@ fn has_valid_passages(record: &DocumentRecord) -> bool {
     record.passages.iter().all(|passage| {
         !passage.text.is_empty()
             && passage.text.len() <= MAX_PASSAGE_BYTES
+            // PostgreSQL stores no NUL in a text: one would fail the whole batch, on every attempt.
             && !passage.text.contains('\0')
             && is_time(&passage.start_seconds)
             && is_time(&passage.end_seconds)
@@ -132,6 +136,7 @@ pub async fn restore_text(
             end_seconds: passage.end_seconds,
         });
     }
+    // The language of the record, which `with_metadata` set. `replace_text` detects one only if there is none.
     let language = document.language.clone();
     let DocumentRecord { html, outline, lacks, spoken, .. } = record;
     let missing_content = lacks.map(|words| text::cut(&words, MAX_NAME_CHARS));
@@ -151,8 +156,8 @@ pub async fn restore_text(
     Ok(true)
 }
 
-/// Marks a document as failed whose text could not be extracted where the export was made. It is not tried again here unless the
-/// user asks for it.
+/// Marks a document as failed whose text could not be extracted where the export was made. It is not tried again here unless
+/// the user asks for it.
 async fn mark_failed(
     txn: &impl ConnectionTrait,
     document: &document::Model,
@@ -169,7 +174,7 @@ async fn mark_failed(
     Ok(())
 }
 
-/// Inserts the transcript of the version that was just written.
+/// Inserts the transcript of the text that was stored just now, as the next version of the document.
 async fn insert_transcript(
     txn: &impl ConnectionTrait,
     document: &document::Model,
@@ -180,6 +185,7 @@ async fn insert_transcript(
         document_id: document.id,
         version,
         user_id: document.user_id,
+        // The export names neither: nothing continues this transcript, because it is finished.
         recording: String::new(),
         model: String::new(),
         language: document.language.clone(),

@@ -78,14 +78,15 @@ const MAX_WAITING_FILES: usize = 5;
 /// Begins the import of a file that was written to the store. Releases the files of the user's older dry runs and failed imports.
 ///
 /// # Errors
-/// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`]; [`Error::Internal`] when the database
-/// fails. Then there is no import.
+/// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`] when nothing more fits into the library;
+/// [`Error::Internal`] when the database fails. Then there is no import.
 pub async fn begin(core: &CoreContext, new: NewImport, file: FileLease) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let row = new.row(now);
     let txn = begin_owned(&core.db, row.user_id).await?;
     make_room(&txn, core, row.user_id).await?;
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+    // Row, file and job in one transaction: after a crash there is a complete import, or a file without an owner, which is deleted.
     if !stored_files::assign(&txn, file.id, FileOwner::Import(row.id)).await? {
         return Err(Error::internal("a file was removed while it was written"));
     }
@@ -108,10 +109,11 @@ pub(super) async fn require_file(txn: &impl ConnectionTrait, id: ImportId) -> Re
 /// Checks that the user may begin another import. Called before a file is received; [`begin`] checks it again.
 ///
 /// # Errors
-/// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`]; [`Error::Internal`] when the database
-/// fails.
+/// [`Error::Conflict`] when the user has too many open imports; [`Error::LibraryFull`] when nothing more fits into the library;
+/// [`Error::Internal`] when the database fails.
 pub async fn ensure_can_begin(core: &CoreContext, user: UserId) -> Result<(), Error> {
     let txn = begin_owned(&core.db, user).await?;
+    // Not committed: the check must not release files for an import whose file may never arrive.
     make_room(&txn, core, user).await
 }
 
@@ -119,6 +121,7 @@ async fn make_room(txn: &impl ConnectionTrait, core: &CoreContext, user: UserId)
     // Locked, so that of two imports that begin at the same time the second counts the first.
     user::Entity::find_by_id(user).lock_exclusive().one(txn).await?.ok_or(Error::not_found())?;
     LibraryRoom::of_owner(txn, core, user).await?.must_fit(0)?;
+    // Imports without a file do not count: those of a request end with it, and a finished one whose pages are paused reads nothing.
     let open_states = [ImportState::Running, ImportState::Undoing, ImportState::Paused];
     let with_file = Entity::owned_by(user)
         .filter(Expr::col(Column::Id).in_subquery(stored_file::Entity::imports()))
@@ -166,8 +169,8 @@ pub(super) async fn enqueue_job(
 /// Starts the import of a dry run that has finished. Deletes the rows of the dry run.
 ///
 /// # Errors
-/// [`Error::NotFound`]; [`Error::Conflict`] when it is no finished dry run or its file was deleted; [`Error::Internal`] when the
-/// database fails.
+/// [`Error::NotFound`] when it does not exist or belongs to another user; [`Error::Conflict`] when it is not a finished dry run, or
+/// its file was deleted; [`Error::Internal`] when the database fails.
 pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;
@@ -190,6 +193,7 @@ pub async fn start(core: &CoreContext, user: UserId, id: ImportId) -> Result<imp
         return Err(Error::Conflict("only a finished dry run can be started"));
     }
     require_file(&txn, row.id).await?;
+    // The rows of the dry run name no objects. The import writes its own, from the first row on.
     import_row::Entity::delete_owned(user).filter(import_row::Column::ImportId.eq(row.id)).exec(&txn).await?;
     enqueue_job(&txn, &row, now).await?;
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;

@@ -20,6 +20,6 @@ pub struct ImportContext {
     pub store: Arc<dyn BlobStore>,
     /// Reads files in child processes.
     pub sandbox: Sandbox,
-    /// Wakes the workers after a batch that enqueued jobs.
+    /// Wakes the workers after the commit of a batch that enqueued jobs.
     pub job_signal: JobSignal,
 }

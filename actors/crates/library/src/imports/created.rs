@@ -9,7 +9,7 @@ use uuid::Uuid;
 /// Lists the bookmarks that an import created and that no undo deleted.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn list_bookmarks(db: &impl ConnectionTrait, import: &import::Model) -> Result<Vec<Uuid>, DbErr> {
     import_row::Entity::within(import.user_id, import.id)
         .filter(import_row::Column::Outcome.eq(RowOutcome::Created))
@@ -25,7 +25,7 @@ pub async fn list_bookmarks(db: &impl ConnectionTrait, import: &import::Model) -
 /// Lists the collections that an import created and that no undo deleted, the latest first: inner ones before their parents.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn list_collections(
     db: &impl ConnectionTrait,
     import: &import::Model,
@@ -34,6 +34,7 @@ pub async fn list_collections(
         .filter(import_row::Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Incidental]))
         .filter(import_row::Column::Kind.eq(ImportedKind::Collection))
         .filter(import_row::Column::ObjectId.is_not_null())
+        // Several collections may be created for one line; their ids are in the order of creation, parents first.
         .order_by_desc(import_row::Column::Line)
         .order_by_desc(import_row::Column::Id)
         .select_only()

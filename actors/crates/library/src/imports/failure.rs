@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter};
 /// Marks the import of a job as failed. Called in the transaction that marks the job as dead.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn record_failure(
     db: &impl ConnectionTrait,
     job: &job::Model,
@@ -24,11 +24,12 @@ pub async fn record_failure(
 /// Records why the import of a job, or its undo, does not continue for now.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn record_wait(db: &impl ConnectionTrait, job: &job::Model, reason: &str) -> Result<(), DbErr> {
     Entity::update_owned(job.user_id)
         .col_expr(Column::Error, Expr::value(reason))
         .filter(Column::Id.eq(ImportId(job.subject)))
+        // A paused import shows no error: `pause::change_state` takes an error for a sign that not all rows were applied.
         .filter(Column::State.is_in([ImportState::Running, ImportState::Undoing]))
         .exec(db)
         .await
@@ -38,7 +39,7 @@ pub async fn record_wait(db: &impl ConnectionTrait, job: &job::Model, reason: &s
 /// Marks a running import as failed, or a running undo as half done. Leaves an import in any other state as it is.
 ///
 /// # Errors
-/// The database fails.
+/// [`DbErr`] when the database fails.
 pub async fn mark_failed(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -46,6 +47,7 @@ pub async fn mark_failed(
     reason: &str,
     now: Timestamp,
 ) -> Result<(), DbErr> {
+    // Conditional updates: the state may have changed since the job was claimed, and only these two can fail.
     let transitions =
         [(ImportState::Running, ImportState::Failed), (ImportState::Undoing, ImportState::HalfUndone)];
     for (from, to) in transitions {

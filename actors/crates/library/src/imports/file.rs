@@ -23,8 +23,8 @@ impl<'a> ImportFile<'a> {
     /// Begins a file of this announced length in bytes; 0 when it is not known.
     ///
     /// # Errors
-    /// [`Error::TransfersFull`] when it does not fit into the user's quota; those of the store and of the database. Then there is
-    /// no file.
+    /// [`Error::TransfersFull`] when it does not fit into the user's quota; those of the store and of the database.
+    /// Then there is no file.
     pub async fn begin(
         core: &'a CoreContext,
         store: &'a dyn BlobStore,
@@ -40,10 +40,11 @@ impl<'a> ImportFile<'a> {
     /// Appends bytes. Nothing more can be appended after an error.
     ///
     /// # Errors
-    /// [`Error::TransfersFull`] when the file became longer than announced and does not fit; those of the store and of the
-    /// database.
+    /// [`Error::TransfersFull`] when the file became longer than announced and does not fit; those of the
+    /// store and of the database.
     pub async fn write(&mut self, part: Bytes) -> Result<(), Error> {
         let length = self.length.saturating_add(part.len() as u64);
+        // Before the bytes are written. If this process dies, the row says at least as much as the store holds.
         if length > self.reserved {
             let (core, file) = (self.core, self.writer.id());
             transfer_quota::reserve(core, self.user, file, TransferKind::Import, length).await?;
@@ -60,6 +61,7 @@ impl<'a> ImportFile<'a> {
     pub async fn finish(self) -> Result<FileLease, Error> {
         let Self { core, store, user, writer, length, .. } = self;
         let lease = writer.finish(core, store).await?;
+        // A file that is shorter than announced frees the rest of what was reserved for it.
         match transfer_quota::record_bytes(core.db.write(), user, lease.id, length).await {
             Ok(()) => Ok(lease),
             Err(error) => {
@@ -69,7 +71,7 @@ impl<'a> ImportFile<'a> {
         }
     }
 
-    /// Deletes what was written.
+    /// Deletes what was written so far, and frees what was reserved for it.
     pub async fn abort(self) {
         self.writer.abort(self.core, self.store).await;
     }

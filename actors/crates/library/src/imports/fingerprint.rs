@@ -77,6 +77,7 @@ async fn compute_batch(
         ImportedKind::Decision => {
             digests!(decision, |row| digest(&json!([row.title, row.body, row.status, row.decided_at])))
         }
+        // Deleted with their feed or project, never by themselves.
         ImportedKind::Entry | ImportedKind::Item => Vec::new(),
     })
 }
@@ -154,12 +155,13 @@ fn bookmark_digest(row: &bookmark::Model, mut parts: BookmarkParts) -> String {
     ]))
 }
 
-/// Computes the fingerprint of a highlight from its words, note and colour. It stays the same when the words are found at another
-/// position of the text.
+/// Computes the fingerprint of a highlight from its words, note and colour. It does not depend on the position, which changes when
+/// the page is fetched again.
 pub fn highlight_digest(row: &highlight::Model) -> String {
     digest(&json!([match_key(&row.text), row.note, row.color]))
 }
 
+/// The form of the JSON must not change: the stored fingerprints of earlier imports are compared with it.
 fn digest(value: &Value) -> String {
     base16ct::lower::encode_string(&Sha256::digest(value.to_string().as_bytes()))
 }

@@ -23,7 +23,8 @@ const INTERNAL_ERROR: &str = "an internal error occurred";
 /// Imports the rows of a request as a separate import, and returns it as it ended.
 ///
 /// # Errors
-/// [`Error::LibraryFull`]; [`Error::Internal`] when the database fails. The batches before the failure stay imported.
+/// [`Error::LibraryFull`] when a batch does not fit into the library; [`Error::Internal`] when the database fails. The batches
+/// before the failure stay imported.
 pub async fn import_rows(
     context: &ImportContext,
     owner: &RequestOwner,
@@ -34,11 +35,13 @@ pub async fn import_rows(
     LibraryRoom::of_owner(core.db.read(), core, user).await?.must_fit(0)?;
     let new = NewImport { user, file_name: None, format: Some(format), dry_run: false };
     let import = new.row(core.clock.now());
+    // Committed before the batches, so that they can refer to it, and so that an import that breaks off is listed as failed.
     import::Entity::insert(import.clone().into_active_model())
         .exec_without_returning(core.db.write())
         .await?;
     let ended = apply_batches(context, owner, import.clone(), rows).await;
     if let Err(error) = &ended {
+        // The reason is shown to the user, so the cause of an internal error is not in it.
         let full = matches!(error, Error::LibraryFull { .. }).then(|| error.to_string());
         let reason = full.as_deref().unwrap_or(INTERNAL_ERROR);
         mark_failed(core.db.write(), user, import.id, reason, core.clock.now()).await?;

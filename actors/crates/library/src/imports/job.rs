@@ -43,6 +43,7 @@ pub async fn run(context: &ImportContext, job: &job::Model) -> Result<(), JobErr
         Some(import) if import.state == ImportState::Undoing => {
             undo::run(context, job, &import, Instant::now() + RUN_TIME).await
         }
+        // Paused, ended or removed since the job was enqueued. Resuming and undoing enqueue a new one.
         Some(_) | None => Ok(jobs::finish(core.db.write(), job, core.clock.now()).await.map(drop)?),
     }
 }
@@ -53,7 +54,7 @@ async fn apply_file(
     import: import::Model,
 ) -> Result<(), JobError> {
     let core = &context.core;
-    let mut reader = open(context, &import).await?;
+    let mut reader = open_file(context, &import).await?;
     let import = record_format(context, import, &reader).await?;
     let (mut began, mut session) = (Instant::now(), ImportSession::new(context.clone(), import));
     session.skip_done_rows(&mut reader).await.map_err(job_error)?;
@@ -64,12 +65,15 @@ async fn apply_file(
         if is_import && !jobs::has_room(core.db.read(), job.user_id, Priority::Backlog).await? {
             return Err(JobError::Blocked { reason: QUEUE_FULL, after: QUEUE_RETRY_DELAY });
         }
+        // Before the transaction: it may copy files of gigabytes from the archive.
         let batch = read_batch(context, session.import(), &mut reader).await.map_err(job_error)?;
         let now = core.clock.now();
         let txn = begin_owned(&core.db, job.user_id).await?;
+        // A dry run changes nothing in the library, so it need not wait for other imports.
         if is_import {
             lock_library(&txn, job.user_id).await?;
         }
+        // The lock orders this batch with a pause: either the pause is seen here, or it waits until the batch is committed.
         let own = import::Entity::one_of(job.user_id, ImportId(job.subject)).lock_exclusive();
         if !own.one(&txn).await?.is_some_and(|import| import.state == ImportState::Running) {
             // The user paused it, or the account was removed.
@@ -91,6 +95,7 @@ async fn apply_file(
         if is_import && !jobs::has_room(&txn, job.user_id, Priority::Backlog).await? {
             return Err(JobError::Blocked { reason: QUEUE_FULL, after: QUEUE_RETRY_DELAY });
         }
+        // Also counts as progress: crashes before it are forgotten, and only a batch that crashes every time ends the job.
         if !jobs::advance(&txn, job, now).await? {
             return Err(JobError::LeaseLost);
         }
@@ -121,7 +126,7 @@ fn job_error(error: ReadError) -> JobError {
 }
 
 /// Opens the import's file in a child process.
-async fn open(context: &ImportContext, import: &import::Model) -> Result<ImportReader, JobError> {
+async fn open_file(context: &ImportContext, import: &import::Model) -> Result<ImportReader, JobError> {
     let missing = || JobError::Permanent("the file of the import is missing; import it again".to_owned());
     let stored = stored_file::Entity::of_import(import.id).one(context.core.db.read()).await?;
     let stored = stored.ok_or_else(missing)?;
@@ -131,6 +136,7 @@ async fn open(context: &ImportContext, import: &import::Model) -> Result<ImportR
         Err(error) => return Err(error.into()),
     };
     let path = local.path().to_owned();
+    // A `std` file, whose descriptor goes to the child process. Opened on a thread that may block.
     let file = tokio::task::spawn_blocking(move || std::fs::File::open(path)).await;
     let file = file.map_err(Error::internal)?.map_err(BlobError::from)?;
     let format = import.format.as_deref().and_then(|name| name.parse().ok());

@@ -8,12 +8,13 @@ use sea_orm::{ConnectionTrait, EntityTrait, QuerySelect};
 
 use errors::Error;
 
-/// Locks a user's library against other batches of imports until the transaction ends. Must be called before anything in the
-/// library is locked.
+/// Locks a user's library against other batches of imports until the transaction ends. Call it before the transaction locks
+/// anything else in the library.
 ///
 /// # Errors
 /// [`Error::NotFound`] when the account was removed; [`Error::Internal`] when the database fails.
 pub async fn lock_library(txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
+    // NO KEY UPDATE: other transactions may insert rows that refer to the user meanwhile.
     let owner = user::Entity::find_by_id(user).lock(LockType::NoKeyUpdate);
     owner.one(txn).await?.map(drop).ok_or(Error::not_found())
 }

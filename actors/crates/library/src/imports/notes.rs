@@ -33,12 +33,13 @@ impl ImportSession {
         draft: Note,
         now: Timestamp,
     ) -> Result<(RowResult, Option<ProjectId>), Error> {
-        let new = match read(&draft) {
+        let new = match read_note(&draft) {
             Ok(new) => new,
             Err(reason) => return Ok((RowResult::Skipped(reason.to_owned()), None)),
         };
         let user = self.import().user_id;
         // Locked, so that it is not deleted before the note is inserted.
+        // Only an active one: an archived project takes no notes, so a new one is created then.
         let existing = notes_project(user).lock(LockType::KeyShare).one(txn).await?;
         let (project, created) = match existing {
             Some(project) => (project, None),
@@ -67,7 +68,7 @@ impl ImportSession {
         db: &impl ConnectionTrait,
         draft: Note,
     ) -> Result<RowResult, Error> {
-        let new = match read(&draft) {
+        let new = match read_note(&draft) {
             Ok(new) => new,
             Err(reason) => return Ok(RowResult::Skipped(reason.to_owned())),
         };
@@ -80,8 +81,9 @@ impl ImportSession {
     }
 }
 
-/// Reads a note; the reason for skipping it otherwise.
-fn read(draft: &Note) -> Result<NewNote, &'static str> {
+/// Reads a note. The error is the reason for skipping it.
+fn read_note(draft: &Note) -> Result<NewNote, &'static str> {
+    // Refused rather than cut: the note may be the only copy of the text.
     if text::char_count(&draft.body) > notes::MAX_BODY_CHARS {
         return Err("is longer than the 100,000 characters of a note");
     }

@@ -23,24 +23,33 @@ const NEVER_DUE: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 /// Pauses a running import, or the pages of a finished one.
 ///
 /// # Errors
-/// [`Error::NotFound`]; [`Error::Conflict`] in any other state; [`Error::Internal`] when the database fails.
+/// [`Error::NotFound`] when it does not exist or belongs to another user; [`Error::Conflict`] in any other state, and for a dry run;
+/// [`Error::Internal`] when the database fails.
 pub async fn pause(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Running, ImportState::Done];
-    change(core, user, id, &from, ImportState::Paused, "only a running or finished import can be paused")
-        .await
+    change_state(
+        core,
+        user,
+        id,
+        &from,
+        ImportState::Paused,
+        "only a running or finished import can be paused",
+    )
+    .await
 }
 
 /// Resumes a paused import, or one that failed, from where it stopped.
 ///
 /// # Errors
-/// [`Error::NotFound`]; [`Error::Conflict`] in any other state, or when the file was deleted; [`Error::Internal`] when the
-/// database fails.
+/// [`Error::NotFound`] when it does not exist or belongs to another user; [`Error::Conflict`] in any other state, for a dry run, and
+/// when the file was deleted; [`Error::Internal`] when the database fails.
 pub async fn resume(core: &CoreContext, user: UserId, id: ImportId) -> Result<import::Model, Error> {
     let from = [ImportState::Paused, ImportState::Failed];
-    change(core, user, id, &from, ImportState::Running, "only a paused or failed import can be resumed").await
+    change_state(core, user, id, &from, ImportState::Running, "only a paused or failed import can be resumed")
+        .await
 }
 
-async fn change(
+async fn change_state(
     core: &CoreContext,
     user: UserId,
     id: ImportId,
@@ -70,7 +79,7 @@ async fn change(
         .await?;
     let row = import::Model { state: to, error: None, finished_at, ..row };
     if to == ImportState::Paused {
-        hold_pages(&txn, &row).await?;
+        postpone_pages(&txn, &row).await?;
     } else {
         release_pages(&txn, &row, now).await?;
     }
@@ -82,9 +91,11 @@ async fn change(
 }
 
 /// Postpones the jobs of the import's pages that no worker has claimed.
-async fn hold_pages(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
+async fn postpone_pages(txn: &impl ConnectionTrait, import: &import::Model) -> Result<(), Error> {
+    // A request for the same job, such as a refetch by the user, merges into the row and so makes it due in spite of the pause.
     let postpone = job::Entity::update_many()
         .col_expr(job::Column::RunAt, Expr::value(NEVER_DUE))
+        // Without a turn no worker claims it. It gets a new one when it is due.
         .col_expr(job::Column::QueuePosition, Expr::value(None::<i64>))
         .col_expr(job::Column::Error, Expr::value(Some(PAUSED)));
     change_pages(txn, import, postpone).await
@@ -102,12 +113,12 @@ pub(super) async fn release_pages(
     let release = job::Entity::update_many()
         .col_expr(job::Column::RunAt, Expr::value(now))
         .col_expr(job::Column::Error, Expr::value(None::<String>))
+        // Jobs that wait for another reason, such as a host that asked for a pause, keep their time.
         .filter(job::Column::Error.eq(PAUSED));
     change_pages(txn, import, release).await
 }
 
-/// Changes the jobs of the import's pages that no worker has claimed. Short lists of ids: a table that has just grown has no
-/// statistics, and a join over it may take minutes.
+/// Changes the jobs of the import's pages that no worker has claimed.
 async fn change_pages(
     txn: &impl ConnectionTrait,
     import: &import::Model,
@@ -115,6 +126,7 @@ async fn change_pages(
 ) -> Result<(), Error> {
     let change =
         change.filter(job::Column::UserId.eq(import.user_id)).filter(job::Column::State.eq(JobState::Queued));
+    // Short lists of ids: a table that has just grown has no statistics, and a join over it may take minutes on PostgreSQL.
     for batch in created::list_bookmarks(txn, import).await?.chunks(BATCH_ROWS) {
         let documents: Vec<Uuid> = bookmark::Entity::owned_by(import.user_id)
             .filter(bookmark::Column::Id.is_in(batch.iter().copied()))

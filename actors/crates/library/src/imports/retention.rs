@@ -16,8 +16,8 @@ use errors::Error;
 
 /// How long the file of a dry run or of a failed import is kept after the import began.
 const FILE_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Age at which a running import without a job counts as abandoned. An import of rows that came with their request has no job, and
-/// never takes as long.
+/// Age at which a running import without a job counts as abandoned. An import of rows that came with their request has no job
+/// either, but a request ends long before.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// Releases the files of imports that do not read them again or that were kept long enough, and marks abandoned imports as failed.

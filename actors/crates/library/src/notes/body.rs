@@ -22,8 +22,9 @@ pub fn chunk_body(body: &str) -> ChunkedDocument {
 /// Splits the body of a note into passages on a worker thread.
 ///
 /// # Errors
-/// The workers are busy or stopped.
+/// [`Error::Busy`] when no worker becomes free in time; [`Error::Internal`] when the workers have stopped or the splitting panics.
 pub async fn chunk_body_in_worker(core: &CoreContext, body: String) -> Result<ChunkedDocument, Error> {
+    // Not on the thread of the request, which serves other requests too: splitting takes time that grows with the text.
     Ok(core.workers.run(Lane::Foreground, move || chunk_body(&body)).await?)
 }
 

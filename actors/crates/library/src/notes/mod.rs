@@ -26,18 +26,19 @@ pub use owner::{LockedNote, NoteOwner, delete, lock_for_change};
 /// A note to be added to a project.
 #[derive(Clone, Debug)]
 pub struct NewNote {
-    /// Title.
+    /// Title, as it is listed and searched.
     pub title: String,
-    /// Text, as Markdown.
+    /// Text as Markdown, at most [`MAX_BODY_CHARS`] characters.
     pub body: String,
     /// Whether the note is listed first and given to assistants.
     pub pinned: bool,
 }
 
-/// Adds a note to a project that the transaction has locked ([`crate::projects::lock_active`]). `text` is made from its body.
+/// Adds a note to a project that the transaction has locked ([`crate::projects::lock_active`]). `text` is the result of
+/// [`chunk_body`] for the body of the note.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn add_to_project(
     txn: &impl ConnectionTrait,
     project: &project::Model,
@@ -69,7 +70,7 @@ pub async fn add_to_project(
 /// Sets when an imported note was written and changed.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn set_times(
     txn: &impl ConnectionTrait,
     note: &note::Model,
@@ -85,10 +86,10 @@ pub async fn set_times(
     Ok(())
 }
 
-/// Replaces the body of a note; `text` is made from it.
+/// Replaces the body of a note; `text` is the result of [`chunk_body`] for the new body.
 ///
 /// # Errors
-/// [`Error::NotFound`] when its document is gone; the database fails.
+/// [`Error::NotFound`] when its document is gone; [`Error::Internal`] when the database fails.
 pub async fn rewrite(
     txn: &impl ConnectionTrait,
     note: note::Model,
@@ -108,10 +109,10 @@ pub async fn rewrite(
     Ok(note)
 }
 
-/// Changes the title of a note. Passages are found by the title too, so the document is indexed again.
+/// Changes the title of a note. Search finds passages by the title too, so the document is indexed again.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn retitle(
     txn: &impl ConnectionTrait,
     row: note::Model,
@@ -131,5 +132,6 @@ pub async fn retitle(
 }
 
 fn empty_document(user: UserId, title: String, now: Timestamp) -> document::Model {
+    // A given title, so that no title is extracted from the body in its place.
     document::Model { has_user_title: true, ..document::Model::pending(user, ContentType::Note, title, now) }
 }

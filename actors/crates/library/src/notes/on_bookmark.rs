@@ -12,11 +12,12 @@ use jobs::Priority;
 /// Locks a bookmark until the transaction ends and returns its note, if it has one.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the bookmark was deleted meanwhile; the database fails.
+/// [`Error::NotFound`] when the bookmark was deleted meanwhile; [`Error::Internal`] when the database fails.
 pub async fn lock_on_bookmark(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
 ) -> Result<Option<note::Model>, Error> {
+    // The lock is on the bookmark, because there may be no note yet: of two first texts the second finds the note of the first.
     let locked = bookmark::Entity::one_of(row.user_id, row.id).lock_exclusive();
     locked.one(txn).await?.ok_or(Error::not_found())?;
     let own = note::Entity::owned_by(row.user_id).filter(note::Column::BookmarkId.eq(row.id));
@@ -26,7 +27,7 @@ pub async fn lock_on_bookmark(
 /// Returns the document of the note on a bookmark, if it has one.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn document_on_bookmark(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -40,7 +41,7 @@ pub async fn document_on_bookmark(
 /// the bookmark has one now.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the bookmark was deleted meanwhile; the database fails.
+/// [`Error::NotFound`] when the bookmark was deleted meanwhile; [`Error::Internal`] when the database fails.
 pub async fn write_on_bookmark(
     txn: &impl ConnectionTrait,
     row: &bookmark::Model,
@@ -49,6 +50,7 @@ pub async fn write_on_bookmark(
     now: Timestamp,
 ) -> Result<Option<note::Model>, Error> {
     let note = match lock_on_bookmark(txn, row).await? {
+        // The same text again changes nothing, so nothing is indexed again.
         Some(note) if note.body == body => return Ok(Some(note)),
         Some(note) => note,
         None if body.is_empty() => return Ok(None),

@@ -13,16 +13,16 @@ use jobs::{JobKind, Priority};
 /// What a note belongs to.
 #[derive(Debug)]
 pub enum NoteOwner {
-    /// A project.
+    /// The project in which the note was written.
     Project(project::Model),
-    /// A bookmark.
+    /// The bookmark whose only note it is.
     Bookmark(bookmark::Model),
 }
 
 /// A note whose owner is locked until the transaction ends.
 #[derive(Debug)]
 pub struct LockedNote {
-    /// The note.
+    /// The note, as it was read under the lock.
     pub note: note::Model,
     /// The locked project or bookmark.
     pub owner: NoteOwner,
@@ -32,7 +32,7 @@ impl NoteOwner {
     /// Records that something of the owner changed now.
     ///
     /// # Errors
-    /// The database fails.
+    /// [`Error::Internal`] when the database fails.
     pub async fn touch(&self, txn: &impl ConnectionTrait, now: Timestamp) -> Result<(), Error> {
         match self {
             Self::Project(project) => projects::touch(txn, project, now).await,
@@ -42,10 +42,10 @@ impl NoteOwner {
 }
 
 impl LockedNote {
-    /// Deletes the note.
+    /// Deletes the note with its document, and enqueues the job that removes it from the index.
     ///
     /// # Errors
-    /// The database fails.
+    /// [`Error::Internal`] when the database fails.
     pub async fn delete(
         self,
         txn: &impl ConnectionTrait,
@@ -65,7 +65,7 @@ impl LockedNote {
 ///
 /// # Errors
 /// [`Error::NotFound`] when the note does not exist, belongs to another user, or its bookmark is deleted;
-/// [`Error::ProjectArchived`]; the database fails.
+/// [`Error::ProjectArchived`] when its project is; [`Error::Internal`] when the database fails.
 pub async fn lock_for_change(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -79,10 +79,10 @@ pub async fn lock_for_change(
     Ok(LockedNote { note, owner })
 }
 
-/// Deletes a note, also of an archived project.
+/// Deletes a note, also one of an archived project: the undo of an import must not fail because its project was archived since.
 ///
 /// # Errors
-/// [`Error::NotFound`] as [`lock_for_change`]; the database fails.
+/// [`Error::NotFound`] as [`lock_for_change`]; [`Error::Internal`] when the database fails.
 pub async fn delete(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -94,6 +94,7 @@ pub async fn delete(
 }
 
 async fn lock(txn: &impl ConnectionTrait, user: UserId, id: NoteId) -> Result<LockedNote, Error> {
+    // Lock order: the owner before the note. So the note is read once to find its owner, and again under the owner's lock.
     let own = || note::Entity::one_of(user, id);
     let found = own().one(txn).await?.ok_or(Error::not_found())?;
     let owner = match (found.project_id, found.bookmark_id) {

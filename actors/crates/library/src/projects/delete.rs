@@ -13,7 +13,7 @@ use jobs::{JobKind, Priority};
 /// Deletes a project, archived or not, with its decisions and notes. Its other items stay in the library.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the project does not exist or belongs to another user; the database fails.
+/// [`Error::NotFound`] when the project does not exist or belongs to another user; [`Error::Internal`] when the database fails.
 pub async fn delete(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -32,17 +32,18 @@ pub async fn delete(
     for note in notes {
         jobs::enqueue(txn, user, JobKind::RemoveFromIndex, note.0, Priority::Now, now).await?;
     }
+    // The documents of its notes refer to the project without a foreign key, so they are deleted here, and their notes with them.
     let documents = document::Entity::delete_owned(user);
     documents.filter(of_project).exec(txn).await?;
     project.into_active_model().delete(txn).await?;
     Ok(())
 }
 
-/// Deletes a project, archived or not, if it is empty. Items whose bookmarks were deleted do not count. Returns whether it was
-/// deleted.
+/// Deletes a project, archived or not, if it is empty. Items whose bookmarks were deleted do not count. Returns
+/// `false` if the project stays.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the project does not exist or belongs to another user; the database fails.
+/// [`Error::NotFound`] when the project does not exist or belongs to another user; [`Error::Internal`] when the database fails.
 pub async fn delete_if_empty(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<bool, Error> {
     let project = lock(txn, user, id).await?;
     let notes = document::Entity::of(user).filter(document::Column::ProjectId.eq(project.id));

@@ -18,22 +18,22 @@ const KEEP_ROW: LockType = LockType::KeyShare;
 /// The object that a new item names.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemRef {
-    /// A bookmark.
+    /// A bookmark of the user, which must not be deleted.
     Bookmark(BookmarkId),
-    /// A highlight.
+    /// A highlight, which is an item of its own beside its bookmark.
     Highlight(HighlightId),
-    /// A note.
+    /// A note on a bookmark, or a note of any project.
     Note(NoteId),
-    /// A feed entry.
+    /// An entry of a feed that the user follows.
     Entry(EntryId),
-    /// A URL; it has to be saved first.
+    /// A URL, which the caller must save as a bookmark first.
     Url(String),
 }
 
 /// An item to be added to a project.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewItem {
-    /// The object.
+    /// The object, as the request named it.
     pub item: ItemRef,
     /// Role of the item in the project.
     pub role: ItemRole,
@@ -55,6 +55,7 @@ pub struct ResolvedItem {
 impl ResolvedItem {
     /// Returns the id that is unique within a project: the highlight's, or else the document's.
     pub fn object_id(&self) -> Uuid {
+        // Several highlights of one document are several items, while bookmark, entry and URL of one document are one.
         self.highlight.map_or(self.document.0, |highlight| highlight.0)
     }
 
@@ -69,7 +70,8 @@ impl ResolvedItem {
 /// against that until the transaction ends.
 ///
 /// # Errors
-/// [`Error::NotFound`] when it does not exist, is hidden, or belongs to another user; the database fails.
+/// [`Error::NotFound`] when it does not exist, is hidden, or belongs to another user;
+/// [`Error::Internal`] when the database fails.
 pub async fn resolve_item(
     db: &impl ConnectionTrait,
     user: UserId,
@@ -78,6 +80,7 @@ pub async fn resolve_item(
     let (kind, document, highlight) = match new.item {
         ItemRef::Bookmark(id) => (ItemKind::Bookmark, document_of_bookmark(db, user, id).await?, None),
         ItemRef::Highlight(id) => {
+            // Highlights are deleted for good at once, unlike bookmarks.
             let row =
                 highlight::Entity::one_of(user, id).lock(KEEP_ROW).one(db).await?.ok_or(Error::not_found())?;
             (ItemKind::Highlight, document_of_bookmark(db, user, row.bookmark_id).await?, Some(id))
@@ -95,6 +98,7 @@ pub async fn resolve_item(
     Ok(Some(ResolvedItem { kind, document, highlight, role: new.role }))
 }
 
+/// Not locked: a deleted bookmark is only hidden, and its row stays for longer than a transaction.
 async fn document_of_bookmark(
     db: &impl ConnectionTrait,
     user: UserId,

@@ -18,17 +18,17 @@ use errors::Error;
 /// The items of a request after they were added.
 #[derive(Debug, Default)]
 pub struct AddedItems {
-    /// Items that were added.
+    /// Items that were added, in the order of the request.
     pub new: Vec<project_item::Model>,
     /// Items that the project contained already; they are unchanged.
     pub existing: Vec<project_item::Model>,
 }
 
-/// Adds items to a project that the transaction has locked ([`super::lock_active`]), each once. `max_items` bounds the items of
-/// the project.
+/// Adds items to a project that the transaction has locked ([`super::lock_active`]), each once. `max_items` is the number of items
+/// that the plan allows in the project.
 ///
 /// # Errors
-/// [`Error::ProjectLimit`] when the project would have more items; the database fails.
+/// [`Error::ProjectLimit`] when the project would have more items; [`Error::Internal`] when the database fails.
 pub async fn add_items(
     txn: &impl ConnectionTrait,
     project: &project::Model,
@@ -50,6 +50,7 @@ pub async fn add_items(
     if added.new.is_empty() {
         return Ok(added);
     }
+    // The lock on the project makes the check and the insert one step.
     let count = project_item::Entity::within(project).count(txn).await?;
     if count + added.new.len() as u64 > u64::from(max_items) {
         return Err(Error::ProjectLimit { limit: max_items });

@@ -23,7 +23,7 @@ pub use items::{AddedItems, add_items};
 /// Returns a project for reading.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the project does not exist or belongs to another user; the database fails.
+/// [`Error::NotFound`] when the project does not exist or belongs to another user; [`Error::Internal`] when the database fails.
 pub async fn find(db: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<project::Model, Error> {
     project::Entity::one_of(user, id).one(db).await?.ok_or(Error::not_found())
 }
@@ -31,15 +31,16 @@ pub async fn find(db: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Res
 /// Locks a project's row until the transaction ends, whatever the project's status.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the project does not exist or belongs to another user; the database fails.
+/// [`Error::NotFound`] when the project does not exist or belongs to another user; [`Error::Internal`] when the database fails.
 pub async fn lock(txn: &impl ConnectionTrait, user: UserId, id: ProjectId) -> Result<project::Model, Error> {
+    // FOR UPDATE, which also waits for imports that add a note under FOR KEY SHARE.
     project::Entity::one_of(user, id).lock_exclusive().one(txn).await?.ok_or(Error::not_found())
 }
 
 /// Locks a project that may be changed, as [`lock`] does.
 ///
 /// # Errors
-/// As [`lock`]; [`Error::ProjectArchived`].
+/// The same as [`lock`], and [`Error::ProjectArchived`] when the project is archived.
 pub async fn lock_active(
     txn: &impl ConnectionTrait,
     user: UserId,
@@ -48,10 +49,10 @@ pub async fn lock_active(
     require_active(lock(txn, user, id).await?)
 }
 
-/// Requires that a project may be changed.
+/// Requires that a project may be changed. The transaction must have locked it, or it may be archived at any time.
 ///
 /// # Errors
-/// [`Error::ProjectArchived`].
+/// [`Error::ProjectArchived`] when the project is archived.
 pub fn require_active(project: project::Model) -> Result<project::Model, Error> {
     match project.status {
         ProjectStatus::Active => Ok(project),
@@ -62,7 +63,7 @@ pub fn require_active(project: project::Model) -> Result<project::Model, Error> 
 /// Records that something in the project changed now, which makes it the most recently active one.
 ///
 /// # Errors
-/// The database fails.
+/// [`Error::Internal`] when the database fails.
 pub async fn touch(
     txn: &impl ConnectionTrait,
     project: &project::Model,

@@ -24,7 +24,7 @@ const MAX_SEND_DURATION: Duration = Duration::from_secs(6 * 3600);
 pub struct NewUpload {
     /// Name that the user gave the file; it is not part of any path.
     pub filename: String,
-    /// Declared media type.
+    /// Media type that the client declares, such as `application/pdf`; the bytes must be sent with the same one.
     pub content_type: String,
     /// Length in bytes, at least 1.
     pub bytes: u64,
@@ -33,18 +33,17 @@ pub struct NewUpload {
 /// An announced upload with its URL.
 #[derive(Clone, Debug)]
 pub struct UploadTicket {
-    /// The upload.
+    /// The upload's row, which waits for its bytes.
     pub upload: Model,
     /// URL that accepts the bytes by PUT, without an API key. It is a secret: anyone who has it may send the file.
     pub put_url: String,
 }
 
-/// Announces an upload.
+/// Announces an upload: checks the limits of the plan, creates the upload's row, and returns the URL for its bytes.
 ///
 /// # Errors
-/// [`Error::PlanRequired`], [`Error::TooLarge`], [`Error::PlanLimit`] and [`Error::LibraryFull`] when the plan does not allow
-/// it; [`Error::UnsupportedType`] for a media type that is not supported; [`Error::Internal`] when the database or the store
-/// fails.
+/// [`Error::PlanRequired`], [`Error::TooLarge`], [`Error::PlanLimit`] and [`Error::LibraryFull`] when the plan does not allow it;
+/// [`Error::UnsupportedType`] for a media type that is not supported; [`Error::Internal`] when the database or the store fails.
 pub async fn announce(
     core: &CoreContext,
     uploads: &Uploads,
@@ -74,12 +73,15 @@ pub async fn announce(
         return Err(upload_storage_full(limits.stored_bytes));
     }
     Entity::insert(row.clone().into_active_model()).exec_without_returning(&txn).await?;
+    // With a bucket the client writes the object itself, at any time from now on, so the object needs its row already. With a
+    // folder the row is created when the bytes begin to arrive.
     if uploads.store.presigned_uploads().is_some() {
         let file = incoming_file(&row);
         stored_file::Entity::insert(file.into_active_model()).exec_without_returning(&txn).await?;
     }
     room.must_hold(&txn).await?;
     txn.commit().await?;
+    // After the commit, so that no URL is handed out for an upload that was rolled back.
     let put_url = put_url(core, uploads, &row).await?;
     Ok(UploadTicket { upload: row, put_url })
 }
@@ -147,6 +149,7 @@ pub(super) fn last_arrival(row: &Model) -> Timestamp {
 /// [`Error::Internal`] when the store cannot sign it.
 pub async fn put_url(core: &CoreContext, uploads: &Uploads, row: &Model) -> Result<String, Error> {
     if let Some(presigned) = uploads.store.presigned_uploads() {
+        // The replay of a stored answer signs the URL anew (contract.md, section 11: Idempotency), maybe after it has expired.
         let lifetime = row.expires_at.since(core.clock.now()).max(Duration::from_secs(1));
         return Ok(presigned.presign_put(&incoming_path(row.id), &row.content_type, lifetime).await?);
     }

@@ -32,11 +32,11 @@ const SHA256_MISMATCH: Error = Error::UploadIncomplete(
 /// The rows that a completed upload became.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletedUpload {
-    /// The upload.
+    /// The upload, which stays as the record of the file.
     pub upload: UploadId,
-    /// Its document.
+    /// The document that holds the text once it is extracted.
     pub document: DocumentId,
-    /// Its bookmark.
+    /// The bookmark of the kind `upload` under which the user finds the file.
     pub bookmark: BookmarkId,
 }
 
@@ -50,7 +50,7 @@ impl CompletedUpload {
 /// An upload to be completed.
 #[derive(Clone, Debug)]
 pub struct UploadCompletion {
-    /// The upload.
+    /// The upload to complete; it must belong to the caller.
     pub upload: UploadId,
     /// Expected SHA-256 of the bytes in lower-case hexadecimal digits, if the client sent it.
     pub sha256: Option<String>,
@@ -69,14 +69,14 @@ struct FileCopy {
     sha256: Option<String>,
 }
 
-/// Completes an upload whose bytes have arrived completely. Repeated calls return the same result. The caller notifies the job
-/// signal afterwards.
+/// Completes an upload whose bytes have arrived completely. Repeated calls return the same result. The caller
+/// notifies the job signal afterwards.
 ///
 /// # Errors
-/// [`Error::NotFound`] when the upload does not exist or belongs to another user; [`Error::UploadIncomplete`] before the bytes have
-/// arrived, and when their length or SHA-256 differs; [`Error::UploadExpired`] when none arrived in time;
-/// [`Error::LibraryFull`]: the upload can be completed later, once there is space; [`Error::Internal`] when the database or the
-/// store fails.
+/// [`Error::NotFound`] when the upload does not exist or belongs to another user; [`Error::UploadIncomplete`] before
+/// the bytes have arrived, and when their length or SHA-256 differs; [`Error::UploadExpired`] when none arrived in
+/// time; [`Error::LibraryFull`]: the upload can be completed later, once there is space; [`Error::Internal`] when the
+/// database or the store fails.
 pub async fn complete(
     core: &CoreContext,
     uploads: &Uploads,
@@ -85,10 +85,12 @@ pub async fn complete(
 ) -> Result<CompletedUpload, Error> {
     let row = Entity::one_of(owner.user, completion.upload).one(core.db.read()).await?;
     let row = row.ok_or(Error::not_found())?;
+    // A completed upload is not copied again: a repeated call only returns the first result.
     let presigned = uploads.store.presigned_uploads().filter(|_| row.completed_at.is_none());
-    let Some(presigned) = presigned else { return settle(core, owner, &completion, None).await };
+    let Some(presigned) = presigned else { return complete_once(core, owner, &completion, None).await };
+    // Outside of the transaction: the copy of a large file takes longer than a transaction may hold its locks.
     let copy = copy_direct_upload(core, uploads, presigned, &row, &completion).await?;
-    let completed = settle(core, owner, &completion, Some(&copy)).await;
+    let completed = complete_once(core, owner, &completion, Some(&copy)).await;
     // A copy that was assigned to the upload stays. It is deleted if another request completed the upload at the same time.
     stored_files::discard(core, &*uploads.store, copy.lease).await;
     completed
@@ -110,6 +112,7 @@ async fn copy_direct_upload(
         presigned.copy(&incoming_path(row.id), &lease.path).await?;
         let bytes = presigned.head(&lease.path).await?.map(|object| object.bytes);
         let sha256 = match &completion.sha256 {
+            // Only on request: the service has to read the whole object from the bucket for it.
             Some(_) => Some(presigned.sha256(&lease.path).await?),
             None => None,
         };
@@ -129,7 +132,8 @@ fn not_arrived(core: &CoreContext, row: &Model) -> Error {
     if row.accepts_bytes(core.clock.now()) { NOT_ARRIVED } else { Error::UploadExpired }
 }
 
-async fn settle(
+/// Completes the upload in one transaction, or returns what an earlier call made of it.
+async fn complete_once(
     core: &CoreContext,
     owner: &RequestOwner,
     completion: &UploadCompletion,
@@ -141,6 +145,7 @@ async fn settle(
     user::Entity::find_by_id(owner.user).lock_exclusive().one(&txn).await?.ok_or(Error::not_found())?;
     let locked = Entity::one_of(owner.user, completion.upload).lock_exclusive().one(&txn).await?;
     let row = locked.ok_or(Error::not_found())?;
+    // Under the lock: of concurrent calls the first creates the bookmark, and the others return it.
     if let Some(completed) = CompletedUpload::from_row(&row) {
         return if completion.contradicts(row.sha256.as_ref()) {
             Err(SHA256_MISMATCH)
@@ -161,6 +166,7 @@ async fn settle(
     }
     let room = LibraryRoom::of_owner(&txn, core, owner.user).await?;
     let completed = insert_rows(core, &txn, &row, sha256, now).await?;
+    // A full library rolls everything back; the bytes stay with the upload, which can be completed once there is space.
     room.must_hold(&txn).await?;
     txn.commit().await?;
     Ok(completed)
@@ -223,11 +229,14 @@ fn new_rows(
         bookmark_id: Some(bookmark_id),
         ..document::Model::pending(
             row.user_id,
+            // The type was checked when the upload was announced.
             content_type.unwrap_or(ContentType::Pdf),
             row.filename.clone(),
             now,
         )
     };
+    // An upload has no page of its own, so its URL is that of its document in the web app. It contains the id of the document,
+    // so it never equals the URL of another bookmark.
     let url = core.url_of(&document);
     let bookmark = bookmark::Model {
         id: bookmark_id,

@@ -11,6 +11,7 @@ pub struct MediaType(String);
 impl MediaType {
     /// Parses `type/subtype` with optional parameters after it (RFC 9110, section 8.3.1), which are dropped.
     pub fn parse(text: &str) -> Option<Self> {
+        // The parameters are dropped below, but the type is stored and sent as a header as it was given: no line breaks in it.
         if !text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
             return None;
         }
@@ -23,6 +24,7 @@ impl MediaType {
     pub fn content_type(&self) -> Option<ContentType> {
         match self.0.split_once('/')? {
             ("application", "pdf" | "x-pdf") => Some(ContentType::Pdf),
+            // Ogg and MP4 are containers that are registered under `application` too (RFC 5334, RFC 4337).
             ("audio", _) | ("application", "ogg") => Some(ContentType::Audio),
             ("video", _) | ("application", "mp4") => Some(ContentType::Video),
             _ => None,

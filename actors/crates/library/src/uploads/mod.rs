@@ -39,11 +39,11 @@ use errors::Error;
 /// Where uploaded files are stored, and how they get there. Clones share everything.
 #[derive(Clone)]
 pub struct Uploads {
-    /// The store of files.
+    /// The store that holds the files: a folder, or a bucket to which clients send their bytes directly.
     pub store: Arc<dyn BlobStore>,
-    /// Folder for temporary files.
+    /// Folder for temporary files, such as bodies of requests and pages that are fetched.
     pub scratch: Scratch,
-    /// Signs upload URLs.
+    /// Signs the upload URLs of this service. A bucket signs its own.
     pub url_signer: UrlSigner,
     /// Lifetime of an upload URL (`uploads.put_seconds`).
     pub url_lifetime: Duration,
@@ -61,6 +61,7 @@ pub struct Uploads {
 /// # Errors
 /// [`Error::Internal`] when the database fails.
 pub async fn stored_bytes(db: &impl ConnectionTrait, user: UserId, now: Timestamp) -> Result<u64, Error> {
+    // On PostgreSQL the sum of a BIGINT column is a NUMERIC, which does not decode as i64.
     let sum = Expr::cust("CAST(COALESCE(SUM(upload.bytes), 0) AS BIGINT)");
     let counted = Entity::owned_by(user).filter(is_counted(now)).select_only().column_as(sum, "sum");
     let sum: Option<i64> = counted.into_tuple().one(db).await?;
@@ -71,6 +72,7 @@ fn is_counted(now: Timestamp) -> Condition {
     Condition::any()
         .add(Column::CompletedAt.is_not_null())
         .add(Column::ArrivedAt.is_not_null())
+        // A transfer that began in time may last longer than the URL is valid.
         .add(Column::ReceivingUntil.gt(now))
         .add(Column::ExpiresAt.gt(now))
 }
@@ -86,6 +88,7 @@ pub async fn find_direct_upload(
 ) -> Result<Option<ReceivedObject>, BlobError> {
     let Some(presigned) = uploads.store.presigned_uploads() else { return Ok(None) };
     let received = presigned.head(&incoming_path(upload.id)).await?;
+    // A presigned URL does not bind the length of what is sent (contract.md, section 11: Uploads).
     Ok(received.filter(|received| {
         let declared = received.content_type.as_deref().and_then(MediaType::parse);
         u64::try_from(upload.bytes) == Ok(received.bytes)

@@ -81,13 +81,14 @@ impl UploadReceiver {
         let lock = uploads.receive_locks.acquire(request.upload).await?;
         // After the lock: an older request for the same upload has given back its slot by then.
         let slot = uploads.receive_slots.try_acquire(upload.user_id)?;
-        // Read again: the upload may have been completed with the former bytes while this request waited for the lock.
+        // Read once more: the upload may have been completed with the former bytes while this request waited for the lock.
         let upload = find_uncompleted(core, request.upload).await?;
         if uploads.store.presigned_uploads().is_some() {
             return Err(BlobError::PresignedOnly.into());
         }
         // Checked before the row of the file is written; the store would refuse the file only afterwards.
         disk.require_room()?;
+        // Row before bytes: if the process dies from here on, the clean-up finds the file by its row once the lease has expired.
         let lease = stored_files::lease(core, Some((upload.user_id, upload.id))).await?;
         let blob = match uploads.store.create(&lease.path, Some(announced_bytes)).await {
             Ok(blob) => blob,
@@ -117,6 +118,7 @@ impl UploadReceiver {
     /// [`Error::TooLarge`] once there are more bytes than announced; those of the store.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.received_bytes += bytes.len() as u64;
+        // A chunked body declares no length, so the bound is checked while the bytes arrive.
         if self.received_bytes > self.announced_bytes {
             return Err(longer_than(self.announced_bytes));
         }
@@ -125,9 +127,12 @@ impl UploadReceiver {
     }
 
     async fn flush(&mut self) -> Result<(), Error> {
+        // The last piece may exceed `PART_BYTES`. The spare capacity is for it, so that the part need not be moved.
         let part = std::mem::replace(&mut self.part, Vec::with_capacity(PART_BYTES + PART_BYTES / 8));
+        // The digest of the part before: waiting for it bounds the parts in memory, and keeps them in their order.
         let mut digest = (&mut self.digest).await.map_err(Error::internal)?;
         let bytes = Bytes::from(part);
+        // Shares the bytes, so the thread that hashes them needs no copy.
         let same = bytes.clone();
         self.digest = tokio::task::spawn_blocking(move || {
             digest.update(&same);
@@ -136,8 +141,8 @@ impl UploadReceiver {
         Ok(self.blob.write(bytes).await?)
     }
 
-    /// Waits until another request sends bytes for the same upload, and returns the error of this one. This receiver must be
-    /// aborted then.
+    /// Waits until another request sends bytes for the same upload, and returns the error of this one. This
+    /// receiver must be aborted then.
     pub async fn wait_until_replaced(&self) -> Error {
         self.permit.lock.wait_until_replaced().await
     }
@@ -174,7 +179,7 @@ impl UploadReceiver {
         assigned
     }
 
-    /// Deletes what was received.
+    /// Deletes what was received so far. The upload keeps the file that arrived before, if there is one.
     pub async fn abort(self) {
         self.blob.abort().await;
         stored_files::discard(&self.core, &*self.uploads.store, self.lease).await;
@@ -228,11 +233,14 @@ async fn record_arrival(
     sha256: String,
 ) -> Result<(), Error> {
     let now = core.clock.now();
+    // The request has no credential, so its account is named here, to bound the connections that its uploads hold. Nothing that
+    // is written below is counted towards the library, so the row of `library_usage` need not be locked.
     let txn = on_behalf_of(upload.user_id, core.db.begin()).await?;
     let arrived = Entity::update_owned(upload.user_id)
         .col_expr(Column::ArrivedAt, Expr::value(Some(now)))
         .col_expr(Column::Sha256, Expr::value(Some(sha256)))
         .filter(Column::Id.eq(upload.id))
+        // A completion that was committed first has fixed the file: the document is made of it.
         .filter(Column::CompletedAt.is_null())
         .exec(&txn)
         .await?;

@@ -29,8 +29,8 @@ pub struct ReceiveLock {
 }
 
 impl ReceiveLocks {
-    /// Tells the current holder of an upload's lock, and all that wait for it, that they are replaced, and waits until the holder
-    /// has released the lock.
+    /// Tells the current holder of an upload's lock, and all that wait for it, that they are replaced, and waits until the
+    /// holder has released the lock.
     ///
     /// # Errors
     /// [`Error::Conflict`] once a newer request asks for the lock of the same upload.
@@ -38,12 +38,14 @@ impl ReceiveLocks {
         let newest = self.newest.get_or_default(upload);
         let replaced = CancellationToken::new();
         let older = {
+            // A token is valid in any state, so a panic of another holder does no harm.
             let mut newest = newest.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *newest, replaced.clone())
         };
         older.cancel();
         // A newer request may have joined the queue for the lock before this one, so the order of the queue is not enough.
         let guard = tokio::select! {
+            // In this order: when both are ready at once, a request that was replaced must not get the lock.
             biased;
             () = replaced.cancelled() => return Err(REPLACED),
             guard = self.locks.lock(upload) => guard,
@@ -64,7 +66,7 @@ impl ReceiveLock {
     /// Checks that no other request has asked for the lock of the same upload since this one did.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if one has.
+    /// [`Error::Conflict`] if another request has; this one must not record its file then.
     pub fn require_newest(&self) -> Result<(), Error> {
         if self.replaced.is_cancelled() { Err(REPLACED) } else { Ok(()) }
     }

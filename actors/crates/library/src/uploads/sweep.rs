@@ -15,7 +15,7 @@ use errors::Error;
 /// may be completed late, and a request for the upload says that it expired.
 const EXPIRED_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Deletes uploads that expired long enough ago.
+/// Deletes the uploads of all users that expired a week ago or earlier without having been completed.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -25,7 +25,8 @@ pub async fn sweep(core: &CoreContext) -> Result<(), Error> {
     let owners = Entity::abandoned(ended_before).select_only().column(Column::UserId);
     let owners: Vec<UserId> = owners.into_tuple().all(core.db.read()).await?;
     for user in BTreeSet::from_iter(owners) {
-        // One transaction for each user, because file names of uploads count towards the library.
+        // One transaction for each user, because file names of uploads count towards the library. One for all users would lock
+        // their counts in any order, and deadlock with a late completion or the removal of an account.
         let txn = begin_owned(&core.db, user).await?;
         Entity::delete_owned(user).filter(Entity::is_abandoned(ended_before)).exec(&txn).await?;
         txn.commit().await?;

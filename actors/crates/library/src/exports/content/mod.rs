@@ -33,12 +33,15 @@ pub(super) async fn write_all(
     export: &export::Model,
     archive: ArchiveSender<'_>,
 ) -> Result<(), Error> {
+    // Not one snapshot of the library: a read transaction of minutes stops the checkpoints of SQLite (row 12 of the fault table).
+    // A record whose parent was deleted meanwhile is skipped by the import.
     let (db, user) = (ctx.core.db.read(), export.user_id);
     let mut writer =
         LibraryWriter { db, store: &*ctx.store, user, archive, texts: Vec::new(), files: Vec::new() };
     let manifest = json!({ "format": "carrel", "version": FORMAT_VERSION, "exportedAt": export.created_at });
     archive.add_file(MANIFEST_FILE, manifest.to_string()).await?;
     archive.start_file(LIBRARY_FILE).await?;
+    // A record follows those that it refers to, because the import reads the lines once and in their order.
     writer.write_collections().await?;
     writer.write_feeds().await?;
     writer.write_bookmarks().await?;
@@ -169,6 +172,7 @@ impl LibraryWriter<'_> {
 
     async fn write_entries(&mut self) -> Result<(), Error> {
         for_each_batch!(self, entry, |rows| {
+            // The text of a saved entry is written with its bookmark, which shares the document.
             let documents = rows.iter().map(|row| row.document_id);
             let saved = bookmark::Entity::owned_by(self.user)
                 .filter(bookmark::Column::DocumentId.is_in(documents))

@@ -79,6 +79,7 @@ impl LibraryWriter<'_> {
                 let own =
                     note::Entity::owned_by(self.user).filter(note::Column::DocumentId.eq(item.document_id));
                 let Some(row) = own.one(self.db).await? else { return Ok(None) };
+                // The bookmark's record has no notes then, so the import would find no note to which the item could refer.
                 if row.bookmark_id.is_some() && row.body.is_empty() {
                     return Ok(None);
                 }

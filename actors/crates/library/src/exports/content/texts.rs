@@ -23,12 +23,11 @@ impl LibraryWriter<'_> {
     }
 
     /// Reads the current text of a document. If it is replaced while it is read, the new one is read.
-    ///
-    /// The passages are read by several statements, so the version is compared afterwards.
     async fn text(&self, id: DocumentId) -> Result<Option<DocumentRecord>, Error> {
         let find = || document::Entity::one_of(self.user, id);
         let Some(mut row) = find().one(self.db).await? else { return Ok(None) };
         loop {
+            // Passages, segments and rendition are read by several statements, so the version is compared afterwards.
             let version = row.version;
             let text = self.text_of(row).await?;
             match find().one(self.db).await? {
@@ -79,6 +78,7 @@ impl LibraryWriter<'_> {
         for (stored, path) in std::mem::take(&mut self.files) {
             let local = match self.store.local_file(&stored).await {
                 Ok(local) => local,
+                // The upload was deleted meanwhile; its record stays, and the import reports that the file is not in the archive.
                 Err(BlobError::Missing) => continue,
                 Err(error) => return Err(error.into()),
             };

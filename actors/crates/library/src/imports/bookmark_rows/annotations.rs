@@ -16,8 +16,8 @@ use crate::{bookmarks, documents, highlights};
 use errors::Error;
 
 impl ImportSession {
-    /// Adds annotations to a bookmark that is locked, or is new. Existing highlights stay as they are. Returns the highlights
-    /// that were created.
+    /// Adds annotations to a bookmark that is new or locked. Existing highlights stay as they are. Returns the results of
+    /// the highlights that were created.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.
@@ -36,6 +36,7 @@ impl ImportSession {
         for annotation in annotations {
             let row = self.highlight_row(id, annotation, now);
             if !known.contains(&row) {
+                // A file may have the same annotation twice.
                 known.add(&row);
                 new.push(row);
             }

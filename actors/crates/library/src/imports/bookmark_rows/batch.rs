@@ -50,11 +50,13 @@ impl ImportSession {
                 Err(skipped) => processed.push(skipped),
             }
         }
+        // Lock order: the collections of all pages before any bookmark.
         self.file_into_collections(txn, &mut pages, now).await?;
         for mut page in pages.extract_if(.., |page| page.file.is_some()) {
             let Some((record, file)) = page.file.take() else { continue };
             let new = std::mem::take(&mut page.new);
             let result = self.save_page_with_file(txn, new, record, file, now).await?;
+            // Two rows with the same bytes become two bookmarks.
             self.claim(&result);
             processed.push(self.complete_page(txn, page, result, now).await?);
         }

@@ -37,6 +37,7 @@ pub fn read(fields: Map<String, Value>, guard: &Guard) -> Result<NewBookmark, St
 /// # Errors
 /// The reason for skipping the row.
 pub fn read_unfetched(fields: Map<String, Value>) -> Result<NewBookmark, String> {
+    // Taken before the fields are consumed, for the reason.
     let url = fields.get("url").and_then(Value::as_str).map(str::to_owned);
     // Nothing but the row was read, so every error is one of the row.
     parse(fields).map_err(|error| skip_reason(&error, url.as_deref()))
@@ -76,6 +77,7 @@ fn without_credentials(url: &str) -> String {
 
 /// Puts a text of the file between backticks, on one line and cut.
 fn quote(text: &str) -> String {
+    // `rows::faults` removes what stands between backticks, so the text must not contain any.
     let cut = text::cut(&text::one_line(text).replace('`', "'"), MAX_QUOTED_CHARS);
     format!("`{cut}`")
 }
@@ -124,17 +126,18 @@ fn is_known(path: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn new(line: &str) -> NewBookmark {
+    fn read_line(line: &str) -> NewBookmark {
         read(serde_json::from_str(line).unwrap(), &Guard::default()).unwrap()
     }
 
-    fn refused(line: &str) -> String {
+    fn skip_reason_of(line: &str) -> String {
         read(serde_json::from_str(line).unwrap(), &Guard::default()).unwrap_err()
     }
 
     #[test]
     fn line_has_the_fields_of_a_bookmark() {
-        let new = new(r#"{"url": "https://a.example/", "title": "T", "tags": ["x", "y"], "favorite": true}"#);
+        let new =
+            read_line(r#"{"url": "https://a.example/", "title": "T", "tags": ["x", "y"], "favorite": true}"#);
 
         assert_eq!((new.url.as_str(), new.title.as_deref()), ("https://a.example/", Some("T")));
         assert_eq!((new.tags, new.favorite), (vec!["x".to_owned(), "y".to_owned()], true));
@@ -146,7 +149,7 @@ mod tests {
             "url": "https://a.example/", "title": "ä".repeat(301), "tags": ["é".repeat(101)], "notes": "a\0b",
         });
 
-        let new = new(&line.to_string());
+        let new = read_line(&line.to_string());
 
         assert_eq!(new.title.map(|title| title.chars().count()), Some(300));
         assert_eq!(new.tags.first().map(|tag| tag.chars().count()), Some(100));
@@ -155,20 +158,20 @@ mod tests {
 
     #[test]
     fn reasons_name_unknown_fields_and_refused_urls() {
-        assert_eq!(refused(r#"{"title": "canary"}"#), "url is required");
-        assert_eq!(refused(r#"{"url": "canary"}"#), "not an http(s) address: `canary`");
-        assert_eq!(refused(r#"{"url": "https://a.example/", "titel": 1}"#), "unknown field `titel`");
-        let saved_at = refused(r#"{"url": "https://a.example/", "savedAt": "canary"}"#);
+        assert_eq!(skip_reason_of(r#"{"title": "canary"}"#), "url is required");
+        assert_eq!(skip_reason_of(r#"{"url": "canary"}"#), "not an http(s) address: `canary`");
+        assert_eq!(skip_reason_of(r#"{"url": "https://a.example/", "titel": 1}"#), "unknown field `titel`");
+        let saved_at = skip_reason_of(r#"{"url": "https://a.example/", "savedAt": "canary"}"#);
         assert!(saved_at.starts_with("savedAt must be a time") && !saved_at.contains("canary"), "{saved_at}");
     }
 
     #[test]
     fn quoted_urls_are_short_and_have_no_credentials() {
         assert_eq!(
-            refused(r#"{"url": "https://me:secret@a.example/b`c"}"#),
+            skip_reason_of(r#"{"url": "https://me:secret@a.example/b`c"}"#),
             "the URL contains a user name or a password: `https://a.example/b%60c`"
         );
-        let long = refused(&format!(r#"{{"url": "mailto:{}"}}"#, "x".repeat(5000)));
+        let long = skip_reason_of(&format!(r#"{{"url": "mailto:{}"}}"#, "x".repeat(5000)));
         assert_eq!(long.chars().count(), "not an http(s) address: ``".len() + MAX_QUOTED_CHARS);
     }
 
@@ -176,7 +179,7 @@ mod tests {
     fn row_with_many_faults_names_the_first() {
         let fields = (0..20).map(|n| format!(r#", "canary{n:02}": 1"#)).collect::<String>();
 
-        let reason = refused(&format!(r#"{{"url": "https://a.example/"{fields}}}"#));
+        let reason = skip_reason_of(&format!(r#"{{"url": "https://a.example/"{fields}}}"#));
 
         assert!(
             reason.starts_with("unknown field `canary00`; ") && reason.ends_with("; 15 more faults"),
@@ -187,10 +190,10 @@ mod tests {
     #[test]
     fn private_url_is_accepted_only_with_content() {
         assert_eq!(
-            refused(r#"{"url": "http://10.0.0.1/"}"#),
+            skip_reason_of(r#"{"url": "http://10.0.0.1/"}"#),
             "the URL leads to a private or reserved IP address: `http://10.0.0.1/`"
         );
-        assert_eq!(new(r#"{"url": "http://10.0.0.1/", "text": "T"}"#).url, "http://10.0.0.1/");
+        assert_eq!(read_line(r#"{"url": "http://10.0.0.1/", "text": "T"}"#).url, "http://10.0.0.1/");
     }
 
     #[test]

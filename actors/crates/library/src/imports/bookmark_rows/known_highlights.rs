@@ -16,9 +16,9 @@ use errors::Error;
 /// The highlights of a bookmark.
 #[derive(Debug, Default)]
 pub struct KnownHighlights {
-    /// By words and note.
+    /// Their keys ([`match_key`]) with their notes.
     noted: HashSet<(String, Option<String>)>,
-    /// By words alone.
+    /// Their keys without the notes.
     words: HashSet<String>,
     /// By the fingerprints that they had when an import created them.
     imported: HashSet<String>,
@@ -36,6 +36,7 @@ impl KnownHighlights {
         for row in &rows {
             known.add(row);
         }
+        // A highlight that the user changed has another fingerprint now, but the import of the same file must not add it again.
         for batch in rows.chunks(BATCH_ROWS) {
             let imported = import_row::Entity::owned_by(user)
                 .filter(import_row::Column::Kind.eq(ImportedKind::Highlight))
@@ -49,13 +50,14 @@ impl KnownHighlights {
 
     /// Adds a highlight that is about to be created.
     pub fn add(&mut self, row: &highlight::Model) {
+        // By letters and digits: programs read a page differently, so white space and quotation marks differ.
         let words = match_key(&row.text);
         self.noted.insert((words.clone(), row.note.clone()));
         self.words.insert(words);
     }
 
-    /// Whether there is a highlight with the same words and note, or there was when an import created it. Without a note only the
-    /// words are compared.
+    /// Whether the bookmark has a highlight with the same words and note, or had one when an import created it. If `row` has no
+    /// note, only the words are compared.
     pub fn contains(&self, row: &highlight::Model) -> bool {
         let words = match_key(&row.text);
         self.imported.contains(&fingerprint::highlight_digest(row))

@@ -38,6 +38,7 @@ pub async fn add_to_bookmark(
     let Some(row) = bookmark::Entity::one_of(user, row.id).one(txn).await? else {
         return Ok(RowResult::Skipped("was deleted during the import".to_owned()));
     };
+    // Before the first change: it computes the fingerprint that the bookmark has now.
     let is_own = session.record_extension(txn, row.id).await?;
     let missing = MissingAttributes::find(txn, &row, page).await?;
     let has_new_notes = add_notes(txn, &row, page.notes.as_deref().unwrap_or_default(), now).await?;
@@ -48,7 +49,7 @@ pub async fn add_to_bookmark(
     let id = row.id;
     let is_changed = has_new_notes || missing.is_some();
     if is_changed {
-        write(txn, row, &missing, now).await?;
+        write_attributes(txn, row, &missing, now).await?;
     }
     Ok(RowResult::Updated(ImportedKind::Bookmark, id.0, RowTrace::addition(is_changed && !is_own)))
 }
@@ -74,6 +75,7 @@ impl MissingAttributes {
         let filed = collection_bookmark::Entity::owned_by(row.user_id);
         let filed = filed.filter(collection_bookmark::Column::BookmarkId.eq(row.id)).all(txn).await?;
         let filed: HashSet<CollectionId> = filed.into_iter().map(|filing| filing.collection_id).collect();
+        // A file states how far the page was read in another program, so it never sets back what the user has read since.
         let is_unread = row.progress <= 0.0;
         Ok(Self {
             tags: page.tags.iter().filter(|tag| !tagged.contains(*tag)).cloned().collect(),
@@ -94,7 +96,7 @@ impl MissingAttributes {
 }
 
 /// Writes the marks and the time of the change, and has the index learn of new collections.
-async fn write(
+async fn write_attributes(
     txn: &impl ConnectionTrait,
     row: bookmark::Model,
     missing: &MissingAttributes,
@@ -130,6 +132,7 @@ async fn add_notes(
         return Ok(false);
     }
     let body = paragraphs::append(&body, new);
+    // Cutting would take away what the user wrote; the row still adds its tags and marks.
     if body.chars().count() > MAX_NOTES_CHARS {
         return Ok(false);
     }

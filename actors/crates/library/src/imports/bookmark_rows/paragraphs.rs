@@ -1,6 +1,5 @@
 //! Notes on a bookmark as paragraphs, because several imports and the user may each have written some.
 
-/// Separates paragraphs.
 const SEPARATOR: &str = "\n\n";
 
 /// Returns the notes with a text appended as a paragraph.

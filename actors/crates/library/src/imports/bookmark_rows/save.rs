@@ -13,7 +13,7 @@ use super::merge::add_to_bookmark;
 use crate::bookmarks::{self, NewBookmark};
 use errors::Error;
 
-/// Saves a page, or adds to its bookmark what it lacks. Returns the bookmark's row if it was created.
+/// Saves a page, or adds to the existing bookmark what that lacks. Also returns the bookmark's row if it was created.
 ///
 /// # Errors
 /// [`Error::UrlRejected`] when the URL is not valid; [`Error::Internal`] when the database fails.

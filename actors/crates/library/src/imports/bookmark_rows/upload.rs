@@ -75,6 +75,7 @@ pub async fn save_upload(
     bookmark::Entity::insert(row.clone().into_active_model()).exec_without_returning(txn).await?;
     let completed = upload_row(&row, upload, record, sha256, now);
     upload::Entity::insert(completed.into_active_model()).exec_without_returning(txn).await?;
+    // In this transaction: if it is rolled back, the file has no owner and is deleted once its lease is dropped and has expired.
     if !stored_files::assign(txn, lease.id, FileOwner::Upload(upload)).await? {
         return Err(Error::internal("a file was removed while it was written"));
     }
@@ -85,7 +86,7 @@ pub async fn save_upload(
     Ok(RowResult::of(ImportedKind::Bookmark, row.id.0, true))
 }
 
-/// The row of an upload that is complete.
+/// Returns the row of an upload that is complete from the beginning.
 fn upload_row(
     row: &bookmark::Model,
     id: UploadId,
@@ -110,7 +111,8 @@ fn upload_row(
     }
 }
 
-/// Finds the bookmark of an upload with the same bytes that no line of this import became yet: two bookmarks of one file stay two.
+/// Finds the bookmark of an upload with the same bytes, unless a line of this import became it already: two bookmarks
+/// of one file stay two.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

@@ -62,6 +62,7 @@ impl ImportSession {
             Ok(new) => new,
             Err(reason) => return Ok(RowResult::Skipped(reason)),
         };
+        // The first row of a URL would create the bookmark, and the following ones would find it.
         let key = PageUrl::parse(&new.url)?.key();
         let existing = bookmarks::find_by_url(db, self.import().user_id, &key).await?;
         let id = existing.as_ref().map_or(Uuid::nil(), |row| row.id.0);

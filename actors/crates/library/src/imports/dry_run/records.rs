@@ -30,6 +30,7 @@ pub async fn preview(
 ) -> Result<RowResult, Error> {
     let Some(record) = restore::read_record(line) else { return Ok(RowResult::unknown_record()) };
     let user = session.import().user_id;
+    // The checks come in the same order as in `restore`, so that a skipped line has the same reason there.
     match record {
         Record::Collection(record) => preview_collection(session, db, &record).await,
         Record::Feed(record) => preview_feed(session, db, &record).await,
@@ -117,6 +118,7 @@ async fn preview_bookmark(
             }
         }
     };
+    // Files that would be stored count towards the quota of the following rows, as they do in the import.
     if existing.is_none() {
         session.previewed_bytes += record.file.as_ref().map_or(0, |file| file.bytes);
     }
@@ -138,6 +140,7 @@ async fn preview_in_project(
     if session.find_imported_of_kind(db, ImportedKind::Project, project).await?.is_none() {
         return Ok(RowResult::missing_parent());
     }
+    // A project that would be created has the id nil here, is not found, and so contains nothing yet.
     let existing = match restore::projects::project_of(session, db, project).await? {
         Some(project) => find(project).await?,
         None => None,

@@ -21,7 +21,7 @@ use errors::Error;
 pub enum ArchiveFile {
     /// It is in the store, with this SHA-256 in hexadecimal digits, and belongs to nothing yet.
     Stored(FileLease, String),
-    /// It was not copied.
+    /// It was not copied, for this reason.
     Refused(FileRefusal),
 }
 
@@ -38,6 +38,7 @@ impl FileRefusal {
     /// Returns the result of a row that holds only the file.
     pub fn into_row_result(self) -> RowResult {
         match self {
+            // Only faults of the file count towards the run of faults that ends an import.
             Self::Faulty(why) => RowResult::Skipped(why.to_owned()),
             Self::OverPlan(why) => RowResult::OverPlan(why.to_owned()),
         }
@@ -79,6 +80,7 @@ pub async fn store(
     let mut writer = FileWriter::begin(core, store).await?;
     match copy(reader, Some(&mut writer), file).await {
         Ok(Some(sha256)) => Ok(ArchiveFile::Stored(writer.finish(core, store).await?, sha256)),
+        // A faulty file costs its row alone; the error of the store below ends the attempt, so that it is tried again.
         Ok(None) => {
             writer.abort(core, store).await;
             Ok(ArchiveFile::Refused(FileRefusal::Faulty("its file does not match the export")))
@@ -155,6 +157,7 @@ async fn copy(
             break;
         }
         length += piece.len() as u64;
+        // Checked before the piece is written: the quota was asked for the declared length.
         if length > file.bytes {
             return Ok(None);
         }

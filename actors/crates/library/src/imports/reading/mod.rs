@@ -19,14 +19,14 @@ pub use error::ReadError;
 
 /// A row of a file, with the file of the archive that it names.
 pub struct RowInput {
-    /// The row.
+    /// The row as the child process parsed it.
     pub row: Row,
     /// The file, if the row names one and this is not a dry run.
     pub file: Option<ArchiveFile>,
 }
 
 impl RowInput {
-    /// A row for which no file was copied.
+    /// Returns the input of a row for which no file was copied.
     pub fn without_file(row: Row) -> Self {
         Self { row, file: None }
     }
@@ -53,11 +53,11 @@ impl RowInput {
     }
 }
 
-/// Reads the next rows of an import, with the files that they name; none at the end of the file. For a dry run only the digests of
-/// the files are computed.
+/// Reads the next rows of an import, with the files that they name. Returns no rows at the end of the file. For a dry run only the
+/// digests of the files are computed.
 ///
 /// # Errors
-/// [`ReadError`].
+/// [`ReadError::Sandbox`] when the file cannot be read any further; [`ReadError::Internal`] when the store or the database fails.
 pub async fn read_batch(
     context: &ImportContext,
     import: &import::Model,
@@ -74,6 +74,7 @@ pub async fn read_batch(
         let file = match named_file(&row) {
             Some(record) => {
                 let file = archive_file::store(context, import, reader, &record, copied_bytes).await?;
+                // A refused file takes no space in the user's quota.
                 copied_bytes += if matches!(file, ArchiveFile::Stored(..)) { record.bytes } else { 0 };
                 Some(file)
             }
@@ -84,7 +85,6 @@ pub async fn read_batch(
     Ok(batch)
 }
 
-/// The file that a row names.
 fn named_file(row: &Row) -> Option<FileRecord> {
     match &row.content {
         RowContent::Record(value) => {

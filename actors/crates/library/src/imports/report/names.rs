@@ -93,6 +93,7 @@ async fn load_names(
     }
 }
 
+/// Selects two columns rather than rows: a document or a highlight may have a long text.
 async fn select_names<E: EntityTrait>(
     db: &impl ConnectionTrait,
     objects: Select<E>,

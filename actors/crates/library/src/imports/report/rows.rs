@@ -10,7 +10,7 @@ use super::super::rows::faults::MAX_LISTED_FAULTS;
 use crate::context::CoreContext;
 use errors::Error;
 
-/// Which rows are listed.
+/// Which rows of an import are listed, and from where on.
 #[derive(Clone, Copy, Debug)]
 pub struct RowQuery {
     /// Only rows with this outcome; all rows of the file if `None`.
@@ -34,6 +34,7 @@ pub async fn list_rows(
         Some(outcome) => Column::Outcome.eq(outcome),
         None => Column::Outcome.ne(RowOutcome::Incidental),
     };
+    // By line and id, because several rows may have the same line.
     let after = query.after.map(|(line, id)| {
         let same_line = Condition::all().add(Column::Line.eq(line)).add(Column::Id.gt(id));
         Condition::any().add(Column::Line.gt(line)).add(same_line)

@@ -34,6 +34,7 @@ pub async fn restore(
         Ok(new) => new,
         Err(skipped) => return Ok(skipped),
     };
+    // A collection that the user deleted since its line was imported is left out; the bookmark is restored all the same.
     for source in std::mem::take(&mut record.collections) {
         new.collections.extend(session.lock_imported_collection(txn, source).await?);
     }
@@ -42,6 +43,7 @@ pub async fn restore(
         Some(upload) => save_upload(session, txn, new, upload, file, text, now).await?,
         None => restore_page(session, txn, new, text, now).await?,
     };
+    // Only for a new bookmark: the note on an existing one is the user's, and keeps its times.
     if let (RowResult::Created(_, id, _), Some(created_at)) = (&result, record.notes_created_at) {
         let own = note::Entity::owned_by(session.import().user_id).filter(note::Column::BookmarkId.eq(*id));
         if let Some(note) = own.one(txn).await? {
@@ -87,10 +89,11 @@ async fn restore_page(
     let (result, created) = save_page(session, txn, new, now).await?;
     let Some(row) = created else { return Ok(result) };
     let document = document::Entity::one_of(user, row.document_id).one(txn).await?;
-    // A document that has a text is the one of a feed's entry, which existed before.
+    // A document that has a text belongs to an entry of a feed, which existed before; the export does not replace that text.
     if let (Some(document), Some(text)) = (document.filter(|document| document.version == 0), text) {
         let document = archived_document::with_metadata(document, &text);
         document::Entity::update(document.clone().into_active_model().reset_all()).exec(txn).await?;
+        // Saving the page enqueued its fetch, which the restored text makes unnecessary. No worker has it: it is not committed.
         if archived_document::restore_text(txn, &document, text, now).await? {
             jobs::withdraw(txn, user, JobKind::FetchPage, document.id.0).await?;
         }

@@ -12,7 +12,7 @@ use super::super::session::ImportSession;
 use super::super::session::folders;
 use errors::Error;
 
-/// Restores a collection within its parent; one of the same name there is the same.
+/// Restores a collection within its parent. A collection of the same name there counts as the same.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -22,6 +22,7 @@ pub async fn restore(
     record: CollectionRecord,
     now: Timestamp,
 ) -> Result<RowResult, Error> {
+    // If the user has deleted the parent since, the collection is restored at the top rather than left out with its bookmarks.
     let parent = match record.parent {
         Some(parent) => session.lock_imported_collection(txn, parent).await?,
         None => None,
@@ -41,7 +42,8 @@ pub fn read_name(record: &CollectionRecord) -> Option<String> {
     Some(text::cut(record.name.trim(), MAX_NAME_CHARS)).filter(|name| !name.is_empty())
 }
 
-/// Finds the collection of this name and parent that no line of this import became yet: two of one name stay two.
+/// Finds the collection of this name and parent, unless a line of this import became it already: two collections
+/// of one name stay two.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

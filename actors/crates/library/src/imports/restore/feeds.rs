@@ -25,7 +25,7 @@ const MAX_SUMMARY_CHARS: usize = 10_000;
 /// Bytes of the hashes of an entry (SHA-256).
 const HASH_BYTES: usize = 32;
 
-/// Follows a feed.
+/// Follows a feed with the title, folder and setting for full texts that the export has.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -72,6 +72,7 @@ pub async fn restore_entry(
         let trace = entry_trace(session, txn, feed, (is_read, is_starred)).await?;
         return Ok(RowResult::Updated(ImportedKind::Entry, existing.id.0, trace));
     }
+    // Ids begin with a time. With that of the entry rather than of the import, lists that are ordered by id keep their order.
     let id = EntryId::new(record.sorted_at);
     let Some(document) = get_or_create_document(session, txn, &record, (id, feed), now).await? else {
         return Ok(RowResult::missing_parent());
@@ -132,8 +133,8 @@ async fn entry_trace(
     Ok(RowTrace { is_addition: !is_own, is_star: is_own && is_star, fingerprint: None })
 }
 
-/// Returns the document of an entry: that of its bookmark, if it was saved, and otherwise a new one. `None` when the bookmark was
-/// not imported.
+/// Returns the document of an entry: that of its bookmark if the entry was saved, and otherwise a new one. `None` when
+/// the bookmark was not imported.
 async fn get_or_create_document(
     session: &ImportSession,
     txn: &impl ConnectionTrait,
@@ -150,6 +151,7 @@ async fn get_or_create_document(
             .col_expr(document::Column::EntryId, Expr::value(Some(id)))
             .col_expr(document::Column::FeedId, Expr::value(Some(feed)))
             .filter(document::Column::Id.eq(document))
+            // A document has one entry: if another entry shares it already, that one keeps it.
             .filter(document::Column::EntryId.is_null())
             .exec(txn)
             .await?;
@@ -171,8 +173,8 @@ async fn get_or_create_document(
     Ok(Some(document))
 }
 
-/// Reads the hash by which the feed identifies an entry, and that of the content that the feed had last; `None` when one is
-/// malformed.
+/// Reads the hash by which the feed identifies an entry, and the hash of the content that the feed had last.
+/// `None` when either is malformed.
 pub fn hashes(record: &EntryRecord) -> Option<(Vec<u8>, Vec<u8>)> {
     decode_hash(&record.key).zip(decode_hash(&record.said))
 }

@@ -21,7 +21,7 @@ use errors::Error;
 /// Characters of the name of a colour.
 const MAX_COLOR_CHARS: usize = 50;
 
-/// Restores a highlight of a bookmark.
+/// Restores a highlight of an imported bookmark, at the position of its words in the bookmark's current text.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -99,8 +99,8 @@ pub async fn relocate(
     })
 }
 
-/// Finds the highlight at the same position of a bookmark, or of the same words without a position, that no line of this import
-/// became yet.
+/// Finds the highlight at the same position of a bookmark, or with the same words if it has no position, unless a line of
+/// this import became it already.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

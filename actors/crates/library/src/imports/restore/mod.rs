@@ -43,7 +43,8 @@ pub async fn restore_record(
     }
 }
 
-/// Reads a line of an export. A text that this service could not have written is left out, so that it is extracted again.
+/// Reads a line of an export; `None` if it has none of the known shapes. A text that this service could not have written is left
+/// out, so that it is extracted again.
 pub fn read_record(line: Value) -> Option<Record> {
     let mut record = serde_json::from_value(line).ok()?;
     if let Record::Bookmark(bookmark) = &mut record {

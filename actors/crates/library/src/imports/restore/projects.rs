@@ -73,7 +73,7 @@ pub async fn project_of(
     Ok(project::Entity::one_of(session.import().user_id, ProjectId(id)).one(txn).await?)
 }
 
-/// Restores a decision of a project.
+/// Restores a decision of an imported project. A decision of the same title and time of creation there counts as the same.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -113,7 +113,7 @@ pub fn same_decision(project: &project::Model, record: &DecisionRecord) -> Selec
         .filter(decision::Column::CreatedAt.eq(record.created_at))
 }
 
-/// Restores a note of a project.
+/// Restores a note of an imported project, with its times. A note of the same title and time of creation there counts as the same.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -189,7 +189,7 @@ pub fn can_be_item(kind: ImportedKind) -> bool {
     )
 }
 
-/// Restores an item of a project.
+/// Restores an item of an imported project, if its object was imported too and the plan allows one more item.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -219,6 +219,7 @@ pub async fn restore_item(
         return Ok(RowResult::of(ImportedKind::Item, existing.id.0, false));
     }
     let Some(new) = added.new.first() else { return Ok(RowResult::missing_parent()) };
+    // `add_items` adds items as a request does: unpinned, and now.
     project_item::Entity::update_owned(user)
         .col_expr(project_item::Column::Pinned, Expr::value(record.pinned))
         .col_expr(project_item::Column::AddedAt, Expr::value(record.added_at))

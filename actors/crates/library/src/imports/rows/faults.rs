@@ -31,6 +31,7 @@ impl RowFaults {
     /// [`Error::Internal`] when the row is damaged.
     pub fn from_import(import: &import::Model) -> Result<Self, Error> {
         Ok(Self {
+            // Every skipped row is listed until the maximum is reached, so the number needs no column of its own.
             listed: import.skipped.min(MAX_LISTED_FAULTS),
             unlisted: unlisted_faults(import)?,
             in_a_row: import.faults_in_a_row,
@@ -42,7 +43,7 @@ impl RowFaults {
         self.in_a_row = 0;
     }
 
-    /// Counts a faulty row. Returns whether it is to be listed individually.
+    /// Counts a faulty row. Returns `true` if the row is to be listed individually.
     pub fn record_faulty(&mut self, reason: &str) -> bool {
         self.in_a_row = self.in_a_row.saturating_add(1);
         self.list(reason)
@@ -61,6 +62,7 @@ impl RowFaults {
             self.listed += 1;
             return true;
         }
+        // Bounded, because the counts are one column of the import's row, which is written with every batch.
         let reason = without_quotations(reason);
         let is_counted = self.unlisted.contains_key(&reason) || self.unlisted.len() < MAX_REASONS;
         let reason = if is_counted { reason } else { OTHER_REASONS.to_owned() };
@@ -90,6 +92,7 @@ impl RowFaults {
 
 /// Removes what a reason quotes of its row between backticks, so that rows with the same fault are counted together.
 fn without_quotations(reason: &str) -> String {
+    // The parts at even positions are outside of the backticks. What then separates nothing, such as a colon at the end, goes too.
     let words: String = reason.split('`').step_by(2).collect();
     words.replace(": ;", ";").replace(" ;", ";").trim_end_matches([':', ' ']).to_owned()
 }

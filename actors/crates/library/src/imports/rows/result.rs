@@ -26,18 +26,18 @@ pub enum RowResult {
 }
 
 impl RowResult {
-    /// The result of a row whose object was created or existed before, with an empty trace.
+    /// Returns the result of a row whose object was created or existed before, with an empty trace.
     pub fn of(kind: ImportedKind, id: Uuid, is_created: bool) -> Self {
         let trace = RowTrace::default();
         if is_created { Self::Created(kind, id, trace) } else { Self::Updated(kind, id, trace) }
     }
 
-    /// The result of a line that is not a known line of an export.
+    /// Returns the result of a line that has none of the shapes of an export's lines.
     pub fn unknown_record() -> Self {
         Self::Skipped(UNKNOWN_RECORD.to_owned())
     }
 
-    /// The result of a line that belongs to something that was not imported.
+    /// Returns the result of a line that belongs to something that was not imported.
     pub fn missing_parent() -> Self {
         Self::Skipped(MISSING_PARENT.to_owned())
     }

@@ -14,7 +14,7 @@ pub struct RowTrace {
 
 /// The word of [`RowTrace::is_addition`]. It is the first one, so that a query can count by it.
 pub const ADDITION: &str = "addition";
-/// The word of [`RowTrace::is_star`].
+/// The word of [`RowTrace::is_star`] in the stored trace.
 pub const STAR: &str = "starred";
 
 impl RowTrace {
@@ -26,6 +26,7 @@ impl RowTrace {
     /// Writes the trace; `None` when it is empty.
     pub fn to_detail(&self) -> Option<String> {
         let flag = |is_set: bool, word| is_set.then_some(word);
+        // A fingerprint consists of hexadecimal digits, so it equals neither of the words.
         let words = [flag(self.is_addition, ADDITION), flag(self.is_star, STAR), self.fingerprint.as_deref()];
         let words: Vec<_> = words.into_iter().flatten().collect();
         (!words.is_empty()).then(|| words.join(" "))

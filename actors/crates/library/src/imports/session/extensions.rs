@@ -31,8 +31,8 @@ enum Origin {
 }
 
 impl ImportSession {
-    /// Records that something is about to be added to a bookmark, which the caller has locked. Returns whether this import
-    /// created the bookmark.
+    /// Records that something is about to be added to a bookmark that the caller has locked. Returns `true` if
+    /// this import created the bookmark.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.
@@ -47,6 +47,7 @@ impl ImportSession {
         }
         let origin = match self.extensions.0.get(&id).copied() {
             Some(origin) => origin,
+            // Only before the first addition of the batch: after it, the fingerprint differs because of the import itself.
             None => {
                 let origin = self.find_origin(txn, id).await?;
                 self.extensions.0.insert(id, origin);
@@ -66,8 +67,8 @@ impl ImportSession {
         Ok(if is_unchanged { Origin::Unchanged(row.id) } else { Origin::Changed })
     }
 
-    /// Recomputes the fingerprints of the bookmarks that this batch extended, except of those that the user or another import had
-    /// changed before.
+    /// Recomputes the fingerprints of the bookmarks that this batch extended. A bookmark that the user or another import changed
+    /// before keeps its fingerprint, so that the undo still sees that change.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.

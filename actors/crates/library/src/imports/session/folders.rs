@@ -15,8 +15,8 @@ use errors::Error;
 pub struct FolderCollections(HashMap<(Option<CollectionId>, String), CollectionId>);
 
 impl FolderCollections {
-    /// Returns the collection of the innermost folder of a path, and those that were created for the path; no collection for an
-    /// empty path.
+    /// Returns the collection of the innermost folder of a path, and the collections that were created for the path. An
+    /// empty path has no collection.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.
@@ -50,6 +50,7 @@ impl FolderCollections {
         if let Some(id) = self.0.get(&key) {
             return Ok((*id, false));
         }
+        // Names may repeat. The oldest one is taken, so that every import of the same folders chooses the same collection.
         if let Some(existing) = collections_named(user, parent, &key.1).one(txn).await? {
             self.0.insert(key, existing.id);
             return Ok((existing.id, false));
@@ -70,7 +71,7 @@ pub fn collections_named(user: UserId, parent: Option<CollectionId>, name: &str)
     same.order_by_asc(Column::Id)
 }
 
-/// Creates a collection.
+/// Creates a collection in the user's library, within `parent` if there is one.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.

@@ -24,6 +24,7 @@ impl ImportSession {
             return Ok(Some(*object));
         }
         // Another run of the job imported the line, before a crash or before it yielded.
+        // The maps of this session are only a cache of the stored rows, which survive it.
         let row = import_row::Entity::within(self.import.user_id, self.import.id)
             .filter(import_row::Column::SourceId.eq(id))
             .one(txn)
@@ -64,8 +65,8 @@ impl ImportSession {
         Ok(row.one(db).await?.is_some())
     }
 
-    /// Returns the collection that a line became, and keeps it from being deleted until the transaction ends; `None` when the
-    /// user has deleted it.
+    /// Returns the collection that a line became, and locks it against deletion until the transaction ends. `None` when the user
+    /// has deleted it, or the line was not imported.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.
@@ -80,8 +81,8 @@ impl ImportSession {
         Ok(row.lock(LockType::KeyShare).one(txn).await?.map(|row| row.id))
     }
 
-    /// Returns the feed that a line became, and keeps it from being deleted until the transaction ends; `None` when the user has
-    /// unfollowed it.
+    /// Returns the feed that a line became, and locks it against deletion until the transaction ends. `None` when the user has
+    /// unfollowed it, or the line was not imported.
     ///
     /// # Errors
     /// [`Error::Internal`] when the database fails.

@@ -15,8 +15,8 @@ use self::folders::FolderCollections;
 use super::context::ImportContext;
 use super::rows::result::RowResult;
 
-/// An import in progress. It must be dropped after an error, because its maps may name objects of a transaction that was rolled
-/// back.
+/// An import in progress. After an error it must be dropped, because its maps may name objects that the
+/// rollback of the transaction removed.
 pub struct ImportSession {
     context: ImportContext,
     /// The import's row, which is written after each batch.
@@ -26,6 +26,7 @@ pub struct ImportSession {
     imported: HashMap<Uuid, (ImportedKind, Uuid)>,
     /// The objects that lines of this import became.
     claimed: HashSet<(ImportedKind, Uuid)>,
+    /// The objects that the current batch created. Their rows are not in the database yet.
     created_now: HashSet<(ImportedKind, Uuid)>,
     /// Bookmarks to which this batch adds something.
     extensions: Extensions,

@@ -30,6 +30,7 @@ pub async fn delete_empty(
     import: &import::Model,
 ) -> Result<(), JobError> {
     let mut left = created::list_collections(core.db.read(), import).await?;
+    // A statement deletes only the innermost collections of its batch: to it, the collections around them are not empty yet.
     loop {
         let mut retained = Vec::new();
         for batch in left.chunks(BATCH_ROWS) {
@@ -86,12 +87,13 @@ async fn delete_batch(
     Ok(left)
 }
 
-/// The rows of the import that created these collections.
+/// Returns the rows of the import that created these collections.
 async fn rows_that_created(
     txn: &impl ConnectionTrait,
     import: &import::Model,
     ids: &[CollectionId],
 ) -> Result<Vec<import_row::Model>, Error> {
+    // Filtered by the object, and by the import only below: with the import in the query SQLite may read all of its rows.
     let rows = import_row::Entity::owned_by(import.user_id)
         .filter(import_row::Column::Kind.eq(ImportedKind::Collection))
         .filter(import_row::Column::ObjectId.is_in(ids.iter().map(|id| id.0)));
@@ -155,6 +157,7 @@ async fn delete_if_empty(
                 .equals((collection::Entity, collection::Column::Id)),
         )
         .to_owned();
+    // One conditional statement: a collection that was filled since the list was read does not match.
     collection::Entity::delete_owned(user)
         .filter(collection::Column::Id.is_in(ids))
         .filter(Expr::exists(filed).not())

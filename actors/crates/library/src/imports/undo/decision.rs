@@ -11,9 +11,9 @@ use errors::Error;
 /// The outcome of the undo of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowDecision {
-    /// The undo deleted it, or it did not exist any more.
+    /// The undo deleted the object, or it did not exist any more.
     Deleted,
-    /// It stays.
+    /// The object stays, because it was changed or is in use.
     Retained,
 }
 
@@ -38,6 +38,7 @@ impl BatchDecisions {
     /// # Errors
     /// [`Error::Internal`] when the database fails.
     pub async fn store(self, txn: &impl ConnectionTrait, user: UserId) -> Result<(), Error> {
+        // In the transaction that deletes the objects: an undo that is killed decides about each row exactly once.
         let decided = |rows: Vec<ImportRowId>| {
             Entity::update_owned(user)
                 .col_expr(Column::Detail, Expr::value(None::<String>))

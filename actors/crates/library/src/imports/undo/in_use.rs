@@ -106,6 +106,7 @@ async fn has_others(
     is_match: impl Fn(&Model) -> bool,
 ) -> Result<bool, Error> {
     for batch in objects.chunks(BATCH_ROWS) {
+        // By the objects, which `import_row_made` finds; the rows of other imports are left out below.
         let rows = Entity::owned_by(row.user_id).filter(Column::ObjectId.is_in(batch.iter().copied()));
         let rows = rows.all(txn).await?.into_iter();
         let own = rows.filter(|own| own.import_id == row.import_id && is_match(own));
@@ -139,6 +140,7 @@ pub async fn lock(
             own.one(txn).await?.map(|row| row.project_id)
         }
         ImportedKind::Feed => {
+            // The feed against deliveries, which lock it first; its entries against being starred.
             feed::Entity::one_of(user, FeedId(id)).lock_exclusive().one(txn).await?;
             let entries = entry::Entity::owned_by(user).filter(entry::Column::FeedId.eq(FeedId(id)));
             let entries = entries.order_by_asc(entry::Column::Id).select_only().column(entry::Column::Id);
@@ -153,6 +155,7 @@ pub async fn lock(
     };
     match project {
         Some(project) => match projects::lock(txn, user, project).await {
+            // A project that is gone needs no lock; the caller finds its parts gone too.
             Ok(_) | Err(Error::NotFound(_)) => Ok(()),
             Err(error) => Err(error),
         },

@@ -57,6 +57,7 @@ pub async fn undo(core: &CoreContext, user: UserId, id: ImportId) -> Result<impo
     let now = core.clock.now();
     let txn = begin_owned(&core.db, user).await?;
     let row = Entity::one_of(user, id).one(&txn).await?.ok_or(Error::not_found())?;
+    // A conditional update: of two requests, or beside a job that ends the import, only one changes the state.
     let begun = Entity::update_owned(user)
         .col_expr(Column::State, Expr::value(ImportState::Undoing))
         .col_expr(Column::Error, Expr::value(None::<String>))
@@ -74,7 +75,7 @@ pub async fn undo(core: &CoreContext, user: UserId, id: ImportId) -> Result<impo
         return Err(Error::Conflict("only a finished, paused or failed import can be undone"));
     }
     // Pages that stay are fetched as if the import had not been paused. The jobs of the others find that their documents are
-    // deleted.
+    // deleted, and end.
     release_pages(&txn, &row, now).await?;
     begin::enqueue_job(&txn, &row, now).await?;
     txn.commit().await?;
@@ -138,6 +139,7 @@ async fn delete_unchanged(
         let batch = next_batch(&txn, import, phase, before).await?;
         let Some(last) = batch.last() else { return Ok(true) };
         before = last.line;
+        // Checks the fencing token in this transaction: an attempt that lost its lease must delete nothing.
         if !jobs::advance(&txn, job, now).await? {
             return Err(JobError::LeaseLost);
         }
@@ -148,14 +150,14 @@ async fn delete_unchanged(
         }
         decisions.store(&txn, import.user_id).await?;
         txn.commit().await?;
+        // After the commit: a worker that is woken earlier does not see the jobs that the deletions enqueued.
         context.job_signal.notify();
     }
     Ok(false)
 }
 
 /// Returns the last undecided rows of a phase before a line of the file, the last first. A line has at most one such row. They
-/// include rows that found their object rather than creating it: with the outcome in the query, SQLite may sort all rows of the
-/// import for each batch.
+/// include rows that found their object rather than creating it.
 async fn next_batch(
     txn: &impl ConnectionTrait,
     import: &import::Model,
@@ -163,6 +165,7 @@ async fn next_batch(
     before: i64,
 ) -> Result<Vec<import_row::Model>, Error> {
     let rows = import_row::Entity::within(import.user_id, import.id)
+        // Without the outcome: with it in the query, SQLite may sort all rows of the import for each batch.
         .filter(import_row::Column::Line.lt(before))
         .filter(import_row::Column::ObjectId.is_not_null())
         .filter(import_row::Column::Detail.is_not_null())
@@ -189,6 +192,7 @@ async fn lock_bookmarks(
 /// Ends the job and the undo.
 async fn finish(core: &CoreContext, job: &job::Model, import: &import::Model) -> Result<(), JobError> {
     let (now, txn) = (core.clock.now(), begin_owned(&core.db, import.user_id).await?);
+    // `false`: another worker has the job and ends the undo. Nothing is committed then.
     if jobs::finish(&txn, job, now).await? {
         collections::retain_others(&txn, import).await?;
         mark_undone(&txn, import, now).await?;

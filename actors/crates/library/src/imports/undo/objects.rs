@@ -16,8 +16,8 @@ use crate::{bookmarks, feeds, notes, projects};
 use errors::Error;
 use jobs::Priority;
 
-/// Decides about the object that a row created, and deletes it if it is unchanged and not in use. The caller has locked it if it
-/// is a bookmark.
+/// Decides about the object that a row created, and deletes it if it is unchanged and not in use. A bookmark must
+/// be locked by the caller.
 ///
 /// # Errors
 /// [`Error::Internal`] when the database fails.
@@ -29,6 +29,7 @@ pub async fn delete_if_unchanged(
     let (Some(kind), Some(id), user) = (row.kind, row.object_id, row.user_id) else {
         return Ok(RowDecision::Deleted);
     };
+    // Locked before it is compared: otherwise the user could change it between the comparison and the deletion.
     in_use::lock(txn, user, kind, id).await?;
     let Some(current) = fingerprint::compute(txn, user, kind, &[id]).await?.remove(&id) else {
         return Ok(RowDecision::Deleted);
@@ -66,6 +67,7 @@ async fn delete(
         }
     };
     match deleted {
+        // An object that the user deleted meanwhile counts as deleted; the undo must not fail because of it.
         Ok(true) | Err(Error::NotFound(_)) => Ok(RowDecision::Deleted),
         Ok(false) => Ok(RowDecision::Retained),
         Err(error) => Err(error),

@@ -59,6 +59,7 @@ pub async fn load_undo_report(
         .filter(Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Incidental]))
         .filter(Column::Kind.is_in(DELETED_KINDS));
     let deleted = created.clone().filter(Column::ObjectId.is_null());
+    // A row that the undo decided about has no trace, so rows that an interrupted undo has not reached are in neither number.
     let kept = created.filter(Column::ObjectId.is_not_null()).filter(Column::Detail.is_null());
     let additions = rows
         .filter(Column::Outcome.is_in([RowOutcome::Created, RowOutcome::Updated]))
