@@ -62,7 +62,7 @@ const BROTLI_BUFFER_BYTES: usize = 8 << 10;
 /// How a body is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
-    /// `br` (RFC 7932).
+    /// `br` (RFC 7932), which is preferred if the client accepts both equally.
     Brotli,
     /// `gzip` (RFC 1952).
     Gzip,
@@ -130,6 +130,7 @@ pub async fn compress(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let response = next.call(request).await?.map_into_boxed_body();
+    // A stream has no known size and is returned here: compressing it would need memory that nothing counts.
     if !is_compressible(response.response()) {
         return Ok(response);
     }
@@ -144,6 +145,7 @@ pub async fn compress(
         None => body,
         Some(coding) => match encoded(&request, coding, body.clone()).await {
             Some(encoded) => {
+                // A length that the handler set is that of the plain body.
                 head.headers_mut().remove(CONTENT_LENGTH);
                 head.headers_mut().insert(CONTENT_ENCODING, coding.name());
                 encoded

@@ -25,7 +25,7 @@ pub struct UploadDeadline {
 }
 
 impl UploadDeadline {
-    /// Starts with a file of which nothing has arrived.
+    /// Starts the time of a file of which nothing has arrived.
     pub fn start() -> Self {
         Self { started_at: Instant::now(), received_bytes: 0, write_time: Duration::ZERO }
     }
