@@ -35,7 +35,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// The delay before connections are accepted again after too many are open, or after accepting one failed.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// The server. It runs in a separate thread, because the start of the service may keep the other ones busy.
+/// The server that answers while the service starts or stops.
 pub struct NotReadyServer {
     cancelled: CancellationToken,
     ended: oneshot::Receiver<()>,
@@ -47,10 +47,13 @@ impl NotReadyServer {
     /// # Errors
     /// The system has no more sockets or threads.
     pub fn start(listener: &TcpListener, connections: Arc<Connections>) -> io::Result<Self> {
+        // A clone shares the socket and its queue, so connections that arrive between two servers
+        // wait instead of being refused.
         let listener = listener.try_clone()?;
         listener.set_nonblocking(true)?;
         let (cancelled, (end, ended)) = (CancellationToken::new(), oneshot::channel());
         let until = cancelled.clone();
+        // A thread of its own: the start of the service may keep the others busy for minutes.
         thread::Builder::new().name("not-ready".to_owned()).spawn(move || {
             let serve = serve(listener, &connections, until);
             if let Err(cause) = Runtime::new().and_then(|runtime| runtime.block_on(serve)) {
@@ -119,6 +122,7 @@ fn http() -> impl ServiceFactory<TcpStream, Config = (), Response = (), Error = 
         .into_factory()
         .map_err(|error: Error| error.error_response());
     HttpService::build()
+        // The next request belongs to the main server.
         .keep_alive(KeepAlive::Disabled)
         .client_request_timeout(HEAD_TIMEOUT)
         .finish(map_config(application, |()| AppConfig::default()))
@@ -195,7 +199,7 @@ mod tests {
         server.stop().await;
     }
 
-    /// Of the fault table (row 28).
+    /// The fault table, row 28.
     #[actix_web::test]
     async fn connection_over_the_share_of_its_address_is_closed() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -211,7 +215,7 @@ mod tests {
         server.stop().await;
     }
 
-    /// Of the fault table (row 28).
+    /// The fault table, row 28.
     #[actix_web::test]
     async fn connection_over_the_total_waits_in_the_queue() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -28,7 +28,7 @@ const PIECE_BYTES: usize = 7 << 10;
 pub struct Exchange {
     is_answering: Cell<bool>,
     has_ended: Cell<bool>,
-    /// The caller that the answer is for.
+    /// The caller that the answer is for. Known only once the request is authenticated.
     caller: Cell<Sender>,
     /// Memory of the head of its request, if that is long. It is kept at least until the answer is encoded.
     long_head_bytes: Cell<usize>,
@@ -120,9 +120,11 @@ pub async fn track(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let exchange = request.conn_data::<Rc<Exchange>>().cloned();
+    // Made before the handler runs, so that an answer that is given up also ends.
     let guard = exchange.clone().map(AnswerGuard);
     let mut response = next.call(request).await?.map_into_boxed_body();
     if let Some(exchange) = &exchange {
+        // After the handler, which notes the account.
         exchange.caller.set(Sender::of(response.request()));
     }
     // After 408 the rest of the body may still arrive, so the start of a next request could not be found.

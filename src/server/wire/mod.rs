@@ -95,10 +95,12 @@ impl Wire {
     fn accept(&self, io: TcpStream) -> Result<(Transport, Protocol, Option<SocketAddr>), DispatchError> {
         let peer = io.peer_addr().ok();
         let Some(permit) = self.connections.try_acquire(peer.map(|peer| peer.ip())) else {
+            // An error makes the server drop the stream, which closes it without an answer.
             return Err(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()));
         };
         // Answers are written in pieces: the last one must not wait until the peer has acknowledged the others.
         let _ = io.set_nodelay(true);
+        // The options only improve how it is sent, so a system without them is served all the same.
         let _ = SockRef::from(&io).set_tcp_notsent_lowat(MAX_KERNEL_UNSENT_BYTES);
         let transport = Transport::new(io, permit, self.deadlines, self.unsent.clone(), self.drain.clone());
         Ok((transport, Protocol::Http1, peer))
@@ -135,6 +137,7 @@ where
             let http = HttpService::build()
                 .keep_alive(KEEP_ALIVE)
                 .client_request_timeout(HEAD_TIMEOUT)
+                // A client that still sends a body when it is refused would see a reset instead of the answer.
                 .client_disconnect_timeout(UNREAD_BODY)
                 .h1_write_buffer_size(WRITE_BUFFER_BYTES)
                 .on_connect_ext(|transport: &Transport, data: &mut Extensions| {

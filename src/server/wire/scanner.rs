@@ -187,6 +187,7 @@ impl Head {
         } else if line.name().eq_ignore_ascii_case(b"transfer-encoding") {
             self.chunked = true;
         } else if line.name().eq_ignore_ascii_case(b"content-length") {
+            // The parser refuses a second length that differs, so the last one is as good as the first.
             self.length = line.number;
         } else if line.name().eq_ignore_ascii_case(b"upgrade") {
             self.upgrades |= line.is_websocket();

@@ -79,12 +79,12 @@ pub struct UnsentAnswer {
 }
 
 impl UnsentAnswer {
-    /// Returns the counted bytes.
+    /// Returns the counted bytes of the answer and of its long head.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether the budget allows it.
+    /// Whether the budget allows the answer to stay in memory. Acquires its bytes if so.
     pub fn is_allowed(&mut self) -> bool {
         self.hold.grow_to(self.bytes).is_ok()
     }
@@ -105,12 +105,12 @@ pub struct WriteAllowance {
 }
 
 impl WriteAllowance {
-    /// Starts with the full allowance.
+    /// Starts with the full allowance, which is also its maximum.
     pub fn new(max: Duration) -> Self {
         Self { max, left: max }
     }
 
-    /// Returns the remaining time.
+    /// Returns the time for which the peer may still block.
     pub fn left(&self) -> Duration {
         self.left
     }
@@ -119,6 +119,7 @@ impl WriteAllowance {
     pub fn settle(&mut self, blocked: Duration, written: usize) {
         let written = u64::try_from(written).unwrap_or(u64::MAX);
         let earned = Duration::from_millis(written.saturating_mul(1000) / MIN_BYTES_PER_SECOND);
+        // Not above the maximum: a peer cannot save up time by reading fast at first.
         self.left = self.left.saturating_sub(blocked).saturating_add(earned).min(self.max);
     }
 }
