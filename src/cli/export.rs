@@ -36,6 +36,7 @@ pub struct ExportArgs {
 pub async fn run(args: ExportArgs, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
     let owner = args.owner.find(&core).await?;
+    // Before the export is packed, which takes long. `copy_file` checks again.
     if args.file.exists() {
         let cause = io::Error::new(io::ErrorKind::AlreadyExists, "the file already exists");
         return Err(Failure::Path { what: "write", path: args.file, cause });
@@ -90,6 +91,7 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
     io::copy(&mut std::fs::File::open(from)?, temporary.as_file_mut())?;
+    // Before the rename: after a power loss the name must not stand for an incomplete file.
     temporary.as_file().sync_all()?;
     temporary.persist_noclobber(to).map(drop).map_err(|error| error.error)
 }

@@ -100,6 +100,7 @@ async fn list(core: &CoreContext, owner: &OwnerArgs) -> Result<CommandOutput, Fa
 
 async fn revoke(core: &CoreContext, id: KeyId) -> Result<CommandOutput, Failure> {
     let revoked = async {
+        // The command has only the id, and every change starts from its owner.
         let owner = changes::owner_of(&core.accounts_db, id).await?;
         changes::revoke(&core.accounts_db, owner, id).await
     };
