@@ -21,10 +21,11 @@ pub use output::{LogGuard, LostLines, lost_lines, report_lost_lines, run_bounded
 /// Starts the log of the whole process on stderr, which includes panics, until the guard is dropped.
 ///
 /// # Errors
-/// The process already has a log.
+/// The process has a log already.
 pub fn start(settings: &Log) -> Result<LogGuard, TryInitError> {
     let (queue, guard) = output::to_stderr();
     subscriber(settings, queue, io::stderr().is_terminal()).try_init()?;
+    // The default hook prints the message of a panic, which may contain text of a library.
     panic::set_hook(Box::new(panicked));
     Ok(guard)
 }
@@ -45,9 +46,10 @@ const SILENCED: [&str; 9] = [
     "qdrant_edge=error",
 ];
 
-/// Filters out the lines of [`SILENCED`]. This is a separate filter in addition to that of the setting, which may enable a module of a
-/// library (`reqwest::connect=debug`) or everything within a span (`[request]=trace`): in one filter these would take precedence.
+/// Filters out the lines of [`SILENCED`], whatever the setting enables.
 fn keep_back(asked: &EnvFilter) -> EnvFilter {
+    // A separate filter: in one with the setting, a module of a library (`reqwest::connect=debug`) or everything within a span
+    // (`[request]=trace`) would take precedence.
     // No lower than the setting, so that lines that are not written cost nothing.
     let lowest = asked.max_level_hint().unwrap_or(LevelFilter::TRACE);
     let silenced = SILENCED.iter().filter_map(|directive| directive.parse().ok());
@@ -79,9 +81,9 @@ fn panicked(info: &PanicHookInfo<'_>) {
     error!(panic.place = place, "panicked: {}", literal_message(info.payload()));
 }
 
-/// The message of a panic if it is a literal of the program. A formatted message may contain text of a library:
-/// slicing inside a character quotes the whole text, for one.
+/// Returns the message of a panic if it is a literal of the program.
 fn literal_message(payload: &dyn Any) -> &'static str {
+    // A formatted message may contain text of a library: slicing inside a character quotes the whole text, for one.
     payload.downcast_ref::<&'static str>().copied().unwrap_or("(a message that is not shown)")
 }
 
@@ -209,7 +211,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Of the threat table (row L3).
+    /// The threat table, row L3.
     #[test]
     fn line_breaks_and_escapes_in_fields_are_neutralized() {
         let forged = "x\r\n2026-01-01T00:00:00Z ERROR carrel: forged\u{1b}[2J\u{7}";
@@ -222,7 +224,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Of the fault table (row 39).
+    /// The fault table, row 39.
     #[test]
     fn closed_sink_loses_lines_and_nothing_else() {
         for format in ["text", "json"] {
@@ -230,7 +232,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Of the threat table (row L1).
+    /// The threat table, row L1.
     #[test]
     fn panic_logs_only_literal_messages() {
         let literal = panic::catch_unwind(|| panic!("the core is gone")).unwrap_err();

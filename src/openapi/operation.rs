@@ -11,6 +11,7 @@ use crate::schema;
 
 /// Returns the path with its variables named as in the activity view.
 pub fn path(route: &Route) -> String {
+    // The name, because it calls variables by what they are, such as `:bookmarkId`.
     let (_, pattern) = route.name.split_once(' ').unwrap_or_default();
     let parts = pattern.split('/').map(|part| match part.strip_prefix(':') {
         Some(variable) => format!("{{{variable}}}"),
@@ -19,7 +20,7 @@ pub fn path(route: &Route) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// Returns its tag: the first segment of its path.
+/// Returns the tag of a route: the first segment of its path.
 pub fn group(route: &Route) -> String {
     route.pattern.split('/').nth(1).unwrap_or_default().to_owned()
 }
@@ -27,6 +28,7 @@ pub fn group(route: &Route) -> String {
 /// Returns the operation's id in camel case: `listBookmarks`.
 pub fn name(route: &Route) -> String {
     let name = (route.operation)();
+    // The type is a full path, perhaps with generic parameters, and only its own name is of use.
     let name = name.split('<').next().unwrap_or(name).rsplit("::").next().unwrap_or(name);
     let mut letters = name.chars();
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
@@ -48,7 +50,7 @@ fn words(name: &str) -> String {
     said
 }
 
-/// Describes the operation under this name.
+/// Describes a route as an operation with this id.
 pub fn describe(
     route: &'static Route,
     name: &str,

@@ -182,6 +182,7 @@ impl Group {
     fn of(name: &str, document: &Value, server: &str) -> Self {
         let mut operations = Vec::new();
         for (path, methods) in document["paths"].as_object().into_iter().flatten() {
+            // In the order of reading, creating, changing and deleting, not in that of the document.
             for method in METHODS {
                 let described = &methods[method];
                 if at(described, "/tags/0").as_str() == Some(name) {
@@ -246,6 +247,7 @@ fn request(method: &str, path: &str, described: &Value, server: &str) -> String 
 
 /// Quotes a text as one word of a shell.
 fn quoted(text: &str) -> String {
+    // A quote cannot be escaped within single quotes: the word ends, an escaped quote follows, and the word goes on.
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
@@ -265,6 +267,7 @@ fn body_rows(schema: &Value) -> Vec<Row> {
 fn gather(schema: &Value, within: &str, rows: &mut Vec<Row>) {
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    // A field of type null is one that this variant of the body must not have.
     let is_allowed = |(_, part): &(&String, &Value)| part["type"] != "null";
     for (name, part) in schema["properties"].as_object().into_iter().flatten().filter(is_allowed) {
         let whole = format!("{within}{name}");
@@ -333,6 +336,7 @@ fn bounds(schema: &Value) -> String {
     let unit = |least: &str, most: &str, of: &str| {
         let (least, most) = (schema.get(least)?, schema.get(most)?);
         Some(match most.as_i64() {
+            // The largest integer stands for "no maximum", which readers need not see.
             Some(i64::MAX) => format!(", from {least}"),
             Some(_) | None => format!(", {least} to {most}{of}"),
         })

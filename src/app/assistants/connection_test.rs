@@ -62,15 +62,15 @@ pub struct TestConnectionResponse {
 #[derive(Default)]
 struct TestProgress {
     reports: Vec<StepReport>,
-    /// The client that was registered.
+    /// The client that was registered; `None` before that step.
     client: Option<ClientId>,
 }
 
 /// Why the test ended early.
 enum TestFailure {
-    /// A step failed, and is reported.
+    /// A step failed, which the report of the test says.
     Step,
-    /// The service itself failed.
+    /// The service itself failed, which says nothing about the connection.
     Internal(Error),
 }
 

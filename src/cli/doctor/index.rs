@@ -25,6 +25,7 @@ pub async fn check(settings: &Settings, core: &CoreContext, server: &ServerAnswe
     if let Some(fault) = unreadable(&folder) {
         return fault;
     }
+    // A running service has the index open, so only its own report can be used.
     if let Some(health) = &server.index {
         return with_set_aside(settings, judge_open(&folder, health));
     }

@@ -47,6 +47,7 @@ fn judge(depths: &[Depth], failed: &[(String, i64)], now: Timestamp, server_runn
                 "see the log for failures, or raise ingest.workers, .fetches or .files",
             )
         }
+        // Without a server jobs wait as they should.
         Some(_) => Check::good(NAME, format!("{counts}; no server is running, and the next start continues")),
         None => Check::good(NAME, counts),
     }
