@@ -18,7 +18,7 @@ use crate::settings::{FilesUrl, Settings};
 pub struct LostDatabase {
     /// Its file, or its name and host.
     place: String,
-    /// `missing` or `empty`.
+    /// How it was lost: `missing` or `empty`.
     state: &'static str,
     data_dir: PathBuf,
     /// The parts of a library that are in `data_dir`.

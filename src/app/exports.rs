@@ -20,7 +20,7 @@ use crate::routing;
 /// The file is read and sent in chunks of this size.
 const CHUNK_BYTES: usize = 256 * 1024;
 
-/// Mounts the route.
+/// Mounts the route of the archive.
 pub fn mount(config: &mut ServiceConfig) {
     let methods = ["GET", "HEAD"].map(str::to_owned).to_vec();
     config.service(

@@ -71,7 +71,7 @@ request! {
     }
 }
 
-/// Mounts the routes.
+/// Mounts the routes that need or set the cookie.
 pub fn mount(config: &mut ServiceConfig) {
     let resource = |path, methods: &[&str], below_floor| {
         let methods = methods.iter().map(|method| (*method).to_owned()).collect();

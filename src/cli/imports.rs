@@ -63,7 +63,6 @@ pub struct RowsArgs {
     outcome: Option<RowOutcome>,
 }
 
-/// Runs the command.
 pub async fn run(command: ImportsCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = &opening::core(settings).await?;
     match command {

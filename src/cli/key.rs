@@ -66,7 +66,6 @@ fn name(text: &str) -> Result<String, String> {
     validation::label(text, rules::MAX_NAME_CHARS).map(|()| text.to_owned())
 }
 
-/// Runs the command.
 pub async fn run(command: KeyCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     let core = opening::core(settings).await?;
     match command {

@@ -40,7 +40,6 @@ pub struct ModelImportArgs {
     path: PathBuf,
 }
 
-/// Runs the command.
 pub async fn run(command: ModelsCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     let store = Store::new(settings.model_folders());
     match command {

@@ -94,7 +94,6 @@ pub struct DeleteArgs {
     yes: bool,
 }
 
-/// Runs the command.
 pub async fn run(command: UserCommand, settings: &Settings) -> Result<CommandOutput, Failure> {
     match command {
         UserCommand::Add(args) => add(args, settings).await,

@@ -38,9 +38,9 @@ const MEMORY_SHARES: Shares =
 /// the longest body, there is still room for a second one of that length.
 const FILE_SHARES: Shares =
     Shares { total: 2 << 30, reserve: 0, account: 256 << 20, network: 64 << 20, anonymous: 256 << 20 };
-/// Memory of all complete bodies that are read back from a scratch file; increased if `server.max_body_bytes` is larger than a
-/// share. While two accounts hold the longest body each, a third one still has half a share. The longest body that needs no account
-/// has 5 MiB (`http::push`).
+/// Memory of all complete bodies that are read back from a scratch file; increased if `server.max_body_bytes` is larger
+/// than a share. While two accounts hold the longest body each, a third one still has half a share. The longest body that
+/// needs no account has 5 MiB (`http::push`).
 const COMPLETE_SHARES: Shares =
     Shares { total: 96 << 20, reserve: 0, account: 32 << 20, network: 8 << 20, anonymous: 32 << 20 };
 /// Longest wait for that memory. Most operations take milliseconds, so a longer wait means overload.

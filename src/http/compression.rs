@@ -64,7 +64,7 @@ const BROTLI_BUFFER_BYTES: usize = 8 << 10;
 pub enum Coding {
     /// `br` (RFC 7932), which is preferred if the client accepts both equally.
     Brotli,
-    /// `gzip` (RFC 1952).
+    /// `gzip` (RFC 1952), which every client supports.
     Gzip,
 }
 
@@ -82,7 +82,7 @@ impl Coding {
         (best > Quality::ZERO && best >= plain).then_some(coding)
     }
 
-    /// Its name in `Content-Encoding`.
+    /// Returns its name in `Content-Encoding`.
     fn name(self) -> HeaderValue {
         HeaderValue::from_static(match self {
             Self::Brotli => "br",

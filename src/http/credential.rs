@@ -10,8 +10,8 @@ use errors::Error;
 /// The credential in `Authorization: Bearer` or `X-API-Key`; `None` if there is none.
 ///
 /// # Errors
-/// [`Error::KeyInQuery`] for a key in the URL, whatever else is sent; [`Error::KeyInvalid`] for two credentials that differ, and for
-/// another scheme than Bearer.
+/// [`Error::KeyInQuery`] for a key in the URL, whatever else is sent; [`Error::KeyInvalid`] for two credentials that differ,
+/// and for another scheme than Bearer.
 pub fn credential(request: &HttpRequest) -> Result<Option<Credential>, Error> {
     // First, with a valid header too: the key is in logs and must be replaced (contract.md, section 2).
     if in_query(request.query_string()) {

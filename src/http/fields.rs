@@ -14,8 +14,8 @@ use validation::{NoFields, Request, read_json, read_object, read_query};
 use super::body;
 use super::budget::Sender;
 
-/// Whether the fields of a request come in its body. The body of a GET, HEAD or DELETE has no meaning (RFC 9110, section 9.3)
-/// and is ignored.
+/// Whether the fields of a request come in its body. The body of a GET, HEAD or DELETE has no meaning (RFC
+/// 9110, section 9.3) and is ignored.
 pub fn takes_body(request: &HttpRequest) -> bool {
     !matches!(*request.method(), Method::GET | Method::HEAD | Method::DELETE)
 }
@@ -52,8 +52,8 @@ pub fn read_fields<R: Request>(request: &HttpRequest, body: &[u8]) -> Result<R, 
     Invalid::together(query, body).map(|(_, body)| body)
 }
 
-/// Returns the variable parts of the path, in order, percent-decoded once. A part that is not UTF-8 becomes empty, and then names
-/// nothing.
+/// Returns the variable parts of the path, in order, percent-decoded once. A part that is not UTF-8
+/// becomes empty, and then names nothing.
 pub fn target(request: &HttpRequest) -> Target {
     // Not `match_info`: its parts are decoded but for `%2F`, `%25` and `%2B`, so they are neither plain nor as sent.
     let pattern = request.match_pattern().unwrap_or_default();

@@ -2,8 +2,8 @@
 
 use actix_web::http::Method;
 
-/// Whether this is a method that the service never supports: TRACE would send back headers with credentials, and CONNECT is for
-/// proxies (faults-and-threats, row H6).
+/// Whether this is a method that the service never supports: TRACE would send back headers with credentials, and CONNECT
+/// is for proxies (faults-and-threats, row H6).
 pub fn is_unserved(method: &Method) -> bool {
     matches!(*method, Method::TRACE | Method::CONNECT)
 }

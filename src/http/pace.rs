@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Pace {
     /// Time that a body may take in addition to its length at the minimum rate.
     pub grace: Duration,
-    /// The minimum rate.
+    /// The rate below which a body uses up its grace.
     pub min_bytes_per_second: u32,
 }
 

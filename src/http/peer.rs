@@ -14,8 +14,8 @@ const MAX_CLIENT_CHARS: usize = 100;
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies(pub Vec<IpNet>);
 
-/// Returns the IP address of the client: that of the connection, or the last one before a trusted proxy (contract.md, section
-/// 3).
+/// Returns the IP address of the client: that of the connection, or the last one before
+/// a trusted proxy (contract.md, section 3).
 pub fn ip_address(request: &HttpRequest) -> Option<IpAddr> {
     let peer = request.peer_addr()?.ip();
     let proxies = request.app_data::<Data<TrustedProxies>>()?;

@@ -21,7 +21,7 @@ const MAX_NOTIFICATION_BYTES: usize = 5 << 20;
 /// The longest challenge that is sent back. A hub that sends a longer one is refused.
 const MAX_CHALLENGE_BYTES: usize = 4096;
 
-/// Mounts the callback.
+/// Mounts the callback, which hubs call without a key.
 pub fn mount(config: &mut ServiceConfig) {
     let other = || async { HttpResponse::MethodNotAllowed().finish() };
     config.service(

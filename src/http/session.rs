@@ -56,8 +56,8 @@ fn is_https(ctx: &OperationContext) -> bool {
     ctx.core.base_url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
 }
 
-/// Returns the cookie of a session: hidden from scripts and from other sites, and sent over https only where the service has
-/// it.
+/// Returns the cookie of a session: hidden from scripts and from other sites, and sent over https
+/// only where the service has it.
 pub fn cookie(ctx: &OperationContext, secret: &str) -> Cookie<'static> {
     let age = i64::try_from(SESSION_LIFETIME.as_secs()).unwrap_or(i64::MAX);
     let cookie = Cookie::build(cookie_name(ctx), secret.to_owned());

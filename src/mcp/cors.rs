@@ -85,8 +85,8 @@ fn is_listed(origin: &str, base_url: &str, listed: &[String]) -> bool {
     own || listed.iter().any(|listed| listed.trim_end_matches('/').eq_ignore_ascii_case(origin))
 }
 
-/// Whether `Host` names the service, or this machine, as a proxy on it does. Ports are not compared: DNS rebinding shows in the
-/// name.
+/// Whether `Host` names the service, or this machine, as a proxy on it does. Ports are not compared:
+/// DNS rebinding shows in the name.
 fn is_own_host(host: &str, base_url: &str) -> bool {
     let Ok(sent) = Url::parse(&format!("http://{host}/")) else { return false };
     let base = Url::parse(base_url).ok();

@@ -38,7 +38,7 @@ pub enum ProtocolGeneration {
 /// A supported method of at least one generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpMethod {
-    /// `initialize`: the handshake.
+    /// `initialize`, the handshake of legacy revisions.
     Initialize,
     /// `ping`, which only legacy revisions have.
     Ping,

@@ -26,9 +26,9 @@ pub enum SingleHeader<'a> {
 /// The headers that repeat parts of the body.
 #[derive(Clone, Copy, Debug)]
 pub struct McpHeaders<'a> {
-    /// The value of [`VERSION`].
+    /// The value of [`VERSION`], the protocol revision.
     pub version: SingleHeader<'a>,
-    /// The value of [`METHOD`].
+    /// The value of [`METHOD`], which is compared with the body.
     pub method: SingleHeader<'a>,
     /// The value of [`NAME`], not decoded yet.
     pub name: SingleHeader<'a>,

@@ -17,8 +17,8 @@ use super::sign_in::{SignInForm, sign_in_page};
 use super::views::{ConsentPage, RequestView};
 use crate::http::peer;
 
-/// The longest request that is stored for after the sign-in. A request with the longest state, redirect URI and resource fits
-/// several times over.
+/// The longest request that is stored for after the sign-in. A request with the longest state, redirect URI
+/// and resource fits several times over.
 const MAX_QUERY_BYTES: usize = 16 * 1024;
 
 /// Answers a request for authorization: by the sign-in page, by the consent page, or by an error for the user or the client.

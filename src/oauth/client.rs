@@ -74,8 +74,8 @@ fn read_credentials(
     Ok(Some((name, ClientCredentials::Basic(secret))))
 }
 
-/// Returns the id and the secret of `Authorization: Basic`. Both are form-encoded before they are joined (RFC 6749, section
-/// 2.3.1).
+/// Returns the id and the secret of `Authorization: Basic`. Both are form-encoded before they
+/// are joined (RFC 6749, section 2.3.1).
 fn parse_basic(header: &str) -> Option<(String, String)> {
     let (scheme, encoded) = header.trim().split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {

@@ -49,7 +49,7 @@ pub enum OAuthError {
     /// `grant_type` is neither `authorization_code` nor `refresh_token`.
     #[error("grant_type must be authorization_code or refresh_token")]
     UnsupportedGrantType,
-    /// `response_type` is not `code`.
+    /// `response_type` is not `code`, the only one of OAuth 2.1.
     #[error("response_type must be code")]
     UnsupportedResponseType,
     /// Request objects are not supported (OpenID Connect Core, section 6).

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::open::{self, CacheControl};
 
-/// Mounts /.well-known.
+/// Mounts the metadata documents below /.well-known.
 pub fn mount(config: &mut ServiceConfig) {
     config
         .service(

@@ -30,8 +30,8 @@ pub const UNGRANTABLE_SCOPE: &str =
 /// Reads and checks a request. `from` is the IP address of the browser.
 ///
 /// # Errors
-/// [`AuthorizationError::Page`] while the redirect URI is not known to be the client's, and [`AuthorizationError::Redirect`]
-/// from then on.
+/// [`AuthorizationError::Page`] while the redirect URI is not known to be the
+/// client's, and [`AuthorizationError::Redirect`] from then on.
 pub async fn read(
     ctx: &OperationContext,
     from: Option<IpAddr>,
@@ -132,8 +132,8 @@ fn authorization_params(ctx: &OperationContext, params: &Params) -> Result<Autho
     Ok(AuthorizationParams { state: state.to_owned(), challenge: challenge.to_owned(), scopes })
 }
 
-/// The requested scopes that may be granted; reading the library if none is requested; `None` if none of the requested ones may be
-/// granted.
+/// The requested scopes that may be granted; reading the library if none is requested; `None` if none of
+/// the requested ones may be granted.
 pub fn scopes(requested: Option<&str>) -> Option<Scopes> {
     let names =
         requested.unwrap_or_default().split_whitespace().filter(|name| !IGNORED_SCOPES.contains(name));

@@ -39,8 +39,8 @@ enum Routes {
     Post,
     /// Only the routes with these names.
     Only(&'static [&'static str]),
-    /// No route of the document: the code is returned by routes of the web app, by the URL that a file is sent to, or for a path or method
-    /// without a route.
+    /// No route of the document: the code is returned by routes of the web app, by the URL that a file is sent to, or for a
+    /// path or method without a route.
     Undescribed,
 }
 

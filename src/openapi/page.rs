@@ -223,8 +223,8 @@ impl Operation {
     }
 }
 
-/// Returns the request as a runnable shell command, with values for the variables of the path and for required parameters, and the key
-/// from [`KEY_VARIABLE`].
+/// Returns the request as a runnable shell command, with values for the variables of the path and for required
+/// parameters, and the key from [`KEY_VARIABLE`].
 fn request(method: &str, path: &str, described: &Value, server: &str) -> String {
     let parameters = described["parameters"].as_array().into_iter().flatten();
     let required = parameters.filter(|parameter| parameter["in"] == "query" && parameter["required"] == true);

@@ -123,8 +123,8 @@ fn main_server(
     })
 }
 
-/// Headers of every response: no page is shown in a frame of another site, and no response is interpreted as another type than its
-/// own.
+/// Headers of every response: no page is shown in a frame of another site, and no response is interpreted
+/// as another type than its own.
 fn protective_headers() -> middleware::DefaultHeaders {
     middleware::DefaultHeaders::new()
         .add(("X-Frame-Options", "DENY"))

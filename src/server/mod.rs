@@ -69,7 +69,7 @@ impl Overrides {
     }
 }
 
-/// A running service.
+/// A service that has started. Dropping it without [`RunningService::stop`] loses what is buffered.
 pub struct RunningService {
     /// The address of the main server.
     pub address: SocketAddr,

@@ -148,7 +148,6 @@ mod tests {
         Connections::new(1000, 1000, Vec::new())
     }
 
-    /// Returns the whole response.
     async fn ask(address: SocketAddr, path: &str) -> String {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).await.unwrap();

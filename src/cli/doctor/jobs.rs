@@ -12,7 +12,7 @@ const NAME: &str = "jobs";
 /// A job that waits for longer while a server runs is late.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
-/// Counts the jobs.
+/// Counts the jobs of all users, and judges those that are late or failed.
 pub async fn check(core: &CoreContext, server_running: bool) -> Check {
     let db = core.db.read();
     let depths = match jobs::depths(db).await {

@@ -56,7 +56,7 @@ impl ToolHints {
     const READS: Self = Self { read_only: true, idempotent: true, open_world: false };
     /// Adds something once, which is fetched from the web.
     const SAVES: Self = Self { read_only: false, idempotent: true, open_world: true };
-    /// Adds something each time.
+    /// Adds something at each call, even with the same arguments.
     const WRITES: Self = Self { read_only: false, idempotent: false, open_world: false };
 }
 

@@ -21,8 +21,8 @@ const MAX_PER_WORKER: usize = 25_600;
 /// It takes at least as many addresses to use up all connections.
 const MIN_ADDRESSES_TO_FILL: usize = 4;
 
-/// The open connections of the process: those of all workers of the main server, and those of the server that answers while the
-/// service is not ready.
+/// The open connections of the process: those of all workers of the main server, and those of the server that answers
+/// while the service is not ready.
 #[derive(Debug)]
 pub struct Connections {
     workers: usize,
@@ -58,8 +58,8 @@ impl Connections {
         Self::of_workers(workers, max_per_worker, settings.max_connections_per_address, trusted)
     }
 
-    /// At most `max` connections at a time. One address that is not a trusted proxy may have `max_per_address` of them, and at most
-    /// a quarter.
+    /// At most `max` connections at a time. One address that is not a trusted proxy may have `max_per_address` of
+    /// them, and at most a quarter.
     #[cfg(test)]
     pub fn new(max: usize, max_per_address: usize, trusted: Vec<IpNet>) -> Arc<Self> {
         Self::of_workers(1, max, max_per_address, trusted)

@@ -18,9 +18,9 @@ use super::unsent::{UnsentAnswer, UnsentAnswers, long_head_bytes};
 use crate::http::answer_slots::release_slot;
 use crate::http::budget::Sender;
 
-/// A body is handed to the connection in pieces of this size. The connection copies each piece, so a larger one would be in memory
-/// twice while its reader is slow. Together with a response head of the usual length, a piece fits into the 8 KiB with which
-/// actix-http begins to write.
+/// A body is handed to the connection in pieces of this size. The connection copies each piece, so a larger one would be in
+/// memory twice while its reader is slow. Together with a response head of the usual length, a piece fits into the 8 KiB
+/// with which actix-http begins to write.
 const PIECE_BYTES: usize = 7 << 10;
 
 /// The state that a connection shares with the answers on it. It never leaves the connection's worker.
@@ -39,8 +39,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// The state of a connection without a request, whose answers are counted by `unsent`; `drain` is cancelled when the service
-    /// stops.
+    /// The state of a connection without a request, whose answers are counted by `unsent`; `drain`
+    /// is cancelled when the service stops.
     pub fn new(unsent: UnsentAnswers, drain: CancellationToken) -> Rc<Self> {
         Rc::new(Self {
             is_answering: Cell::new(false),

@@ -18,11 +18,11 @@ const CONNECT: &[u8] = b"CONNECT ";
 /// Where the next byte of the connection belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// Between two requests.
+    /// Between two requests: the next byte begins a head.
     Boundary,
-    /// Within a head.
+    /// Within a head that has not ended yet.
     Head,
-    /// Within a body.
+    /// Within a body, or between its chunks.
     Body,
     /// Behind a head after which the connection is no longer followed.
     Opaque,
@@ -91,7 +91,7 @@ enum ScanStep {
     Incomplete,
     /// The head ends here: its length, and how its body is framed.
     HeadComplete { head_bytes: usize, framing: Framing },
-    /// The request ends here.
+    /// The body, and with it the request, ends here.
     RequestComplete,
     /// This is not a request, or no longer HTTP.
     NotHttp,

@@ -70,7 +70,7 @@ pub struct Transport {
     is_blocked: bool,
     drain: Pin<Box<WaitForCancellationFutureOwned>>,
     is_draining: bool,
-    /// A head has ended.
+    /// Whether a head has ended on this connection.
     has_had_request: bool,
     permit: ConnectionPermit,
 }

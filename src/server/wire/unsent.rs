@@ -24,8 +24,8 @@ const MIN_FREE_READ_BUFFER_BYTES: usize = 1 << 10;
 /// short answers, or ones whose memory is shared.
 const SHARES: Shares =
     Shares { total: 256 << 20, reserve: 32 << 20, account: 48 << 20, network: 8 << 20, anonymous: 32 << 20 };
-/// How long a peer may block writing when its answer exceeds the budget: peers that read continuously are not closed because others
-/// do not read.
+/// How long a peer may block writing when its answer exceeds the budget: peers that read continuously are not
+/// closed because others do not read.
 pub const MAX_OVER_BUDGET_TIME: Duration = Duration::from_millis(250);
 /// A peer that reads more slowly than this uses up its allowance.
 const MIN_BYTES_PER_SECOND: u64 = 8 << 10;
@@ -96,8 +96,8 @@ impl Drop for UnsentAnswer {
     }
 }
 
-/// How long a peer may still block writing. It earns time by the bytes that it reads, which distinguishes a slow peer from one that
-/// hardly reads at all.
+/// How long a peer may still block writing. It earns time by the bytes that it reads, which distinguishes a slow peer from
+/// one that hardly reads at all.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteAllowance {
     max: Duration,
