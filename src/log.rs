@@ -36,13 +36,16 @@ const SILENCED: [&str; 9] = [
     "tokenizers=off",
     // It quotes invalid values of Content-Length and Transfer-Encoding.
     "actix_http::h1::decoder=warn",
+    // These name the hosts of saved pages.
     "hyper_util=warn",
     "reqwest=warn",
     "rustls=warn",
     // The span of a connection attempt holds the URL of the database, which is printed with every line within it.
     "sea_orm::driver=warn",
+    // It logs statements.
     "sqlx=warn",
     "html5ever=off",
+    // It repeats a needless warning twice a minute.
     "qdrant_edge=error",
 ];
 

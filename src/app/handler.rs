@@ -67,6 +67,7 @@ async fn execute<O: Operation, R: Request>(
         };
         ParsedRequest {
             operation: operation.await,
+            // The header is part of REST only.
             idempotency_key: None,
             slot_wait: slot_wait::<O>(request, caller),
         }

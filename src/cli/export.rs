@@ -42,6 +42,7 @@ pub async fn run(args: ExportArgs, settings: &Settings) -> Result<CommandOutput,
         return Err(Failure::Path { what: "write", path: args.file, cause });
     }
     let begun = exports::begin(&core, owner.id).await?;
+    // The export is stored as a job, so it is packed later if no server runs now.
     let Some(done) = wait_for_end(&core, settings, &begun).await? else {
         let queued =
             ExportOutput { export_id: begun.id, status: begun.state, file: None, server_running: false };

@@ -134,6 +134,7 @@ impl KeySummary {
             name: row.name,
             kind: row.kind,
             display: row.display,
+            // After a downgrade scopes beyond the plan are kept and ignored (contract.md, section 3).
             effective_scopes: row.scopes.within(plan),
             scopes: row.scopes,
             hourly_limit: rules::hourly_limit(row.hourly_limit, limits),

@@ -124,6 +124,7 @@ fn verify(store: &Store) -> Result<CommandOutput, Failure> {
         let fault = store.verify(model).err().map(|broken| broken.to_string());
         VerifiedModel { name: model.name.clone(), ok: fault.is_none(), fault }
     };
+    // An optional model counts only once it was fetched.
     let used = |model: &&Model| !model.optional || store.find(model).is_some();
     let models: Vec<_> = Catalogue::built_in().models().iter().filter(used).map(verified).collect();
     let report = ModelReport { ok: models.iter().all(|model| model.ok), models };

@@ -57,7 +57,7 @@ pub async fn core(settings: &Settings) -> Result<CoreContext, Failure> {
     migrated(settings, db).await
 }
 
-/// Opens the database like [`core`], and creates it if there is none. One that was lost is not replaced.
+/// Opens the database like [`core()`], and creates it if there is none. One that was lost is not replaced.
 ///
 /// # Errors
 /// [`Failure::LostDatabase`]; [`Failure::Database`] when it cannot be opened or created.
@@ -68,7 +68,7 @@ pub async fn core_or_new(settings: &Settings) -> Result<CoreContext, Failure> {
     migrated(settings, library_database::connect(settings).await?).await
 }
 
-/// Opens the database like [`core`], and creates it even if another one was lost.
+/// Opens the database like [`core()`], and creates it even if another one was lost.
 ///
 /// # Errors
 /// [`Failure::Database`] when it cannot be opened or created.

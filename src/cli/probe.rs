@@ -84,6 +84,7 @@ async fn get_readiness(address: SocketAddr) -> std::io::Result<Vec<u8>> {
 }
 
 fn judge(answer: &[u8]) -> ServerState {
+    // Another program on the port may speak anything, even no HTTP.
     let status = answer.strip_prefix(b"HTTP/1.1 ").and_then(|rest| rest.get(..3));
     match status {
         Some(b"200") => ServerState::Ready,

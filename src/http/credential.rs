@@ -29,6 +29,7 @@ pub fn credential(request: &HttpRequest) -> Result<Option<Credential>, Error> {
     if presented.iter().any(|other| other != first) {
         return Err(Error::KeyInvalid);
     }
+    // A text that is neither a key nor a token is a failed authentication, which counts for the address.
     let token =
         || Secret::parse_token(ACCESS_PREFIX, first).map_or(Credential::Other, Credential::AccessToken);
     Ok(Some(Secret::parse_key(first).map_or_else(token, Credential::ApiKey)))

@@ -79,6 +79,7 @@ fn refusal(error: &Error) -> HttpResponse {
 
 fn callback_url(request: &HttpRequest) -> Result<CallbackUrl, Error> {
     let part = |name| request.match_info().get(name).ok_or(Error::not_found());
+    // A malformed id is answered like an unknown one.
     let source = part("id")?.parse().map_err(|_| Error::not_found())?;
     Ok(CallbackUrl { source, token: part("token")?.to_owned() })
 }

@@ -67,6 +67,8 @@ fn read_credentials(
             secret.map_or(ClientCredentials::None, |secret| ClientCredentials::Post(secret.to_owned()));
         return Ok(Some((id.to_owned(), credentials)));
     };
+    // A malformed header is a failed authentication, not a bad request: the challenge tells
+    // the client what is expected.
     let Some((name, secret)) = header.to_str().ok().and_then(parse_basic) else { return Ok(None) };
     if id.is_some_and(|id| id != name) {
         return Err(OAuthError::InvalidRequest("client_id differs from that of the Authorization header"));

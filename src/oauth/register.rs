@@ -40,6 +40,7 @@ async fn register(
     ctx: &OperationContext,
     payload: Payload,
 ) -> Result<HttpResponse, OAuthError> {
+    // Before the body is read: a closed registration should cost nothing.
     if !ctx.grants.is_registration_open() {
         return Err(OAuthError::RegistrationClosed);
     }

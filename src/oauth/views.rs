@@ -51,6 +51,7 @@ fn sentence(scope: Scope) -> &'static str {
         Scope::WriteProjects => "Add saved pages and notes to your projects",
         Scope::WriteBookmarks => "Save pages to your library and tag them",
         Scope::WriteNotes => "Write notes on what you saved",
+        // Never offered: `Scope::GRANTABLE` has the five above.
         Scope::Mcp
         | Scope::AskLibrary
         | Scope::WriteUploads

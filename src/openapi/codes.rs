@@ -103,6 +103,7 @@ pub static CODES: LazyLock<Vec<Code>> = LazyLock::new(|| {
 });
 
 fn routes_of(code: &str) -> Routes {
+    // A test requires that every code has a row.
     ROUTES.iter().find(|(name, _)| *name == code).map_or(Routes::Undescribed, |(_, routes)| *routes)
 }
 

@@ -141,6 +141,7 @@ fn idempotency_key(request: &HttpRequest, body: &[u8]) -> Result<Option<Idempote
     if keys.any(|other| other != key) {
         return Err(Invalid::new(IDEMPOTENCY_KEY, "is given more than once"));
     }
+    // With the body: the same key with another body is a conflict (contract.md, section 2).
     IdempotencyKey::new(key.as_bytes(), request.method().as_str(), request.path(), body).map(Some)
 }
 

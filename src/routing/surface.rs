@@ -27,6 +27,8 @@ pub trait RouteSurface: 'static {
 
 /// Mounts a table: each pattern once, with all its methods. Other methods are refused.
 pub fn mount<S: RouteSurface>(config: &mut ServiceConfig, routes: &'static [Route]) {
+    // In the order of the table: the router takes the first pattern that matches, so
+    // `/bookmarks/exists` must come before `/bookmarks/{id}`.
     let mut patterns: Vec<&'static str> = Vec::new();
     for route in routes {
         if !patterns.contains(&route.pattern) {

@@ -191,8 +191,10 @@ pub async fn start_with(
     let disk = disk_space(&settings);
     // Opening the database and the index needs space, which a full disk has only in what was set aside.
     disk.release_reserves_to_start()?;
+    // The id stays the same over restarts, so a restart can put back the jobs of a process that died.
     let lease_owner = LeaseOwner(folder_id(&mut lock));
     let listen_address = settings.server.listen;
+    // An address in use is reported before the database is touched.
     let listener = TcpListener::bind(listen_address)
         .map_err(|error| format!("could not listen on server.listen = {listen_address}: {error}"))?;
     let address = listener.local_addr()?;

@@ -86,6 +86,7 @@ async fn serve(
     loop {
         let has_room = connections.has_room();
         tokio::select! {
+            // The stop comes first: a flood of connections must not delay it.
             biased;
             () = cancelled.cancelled() => break,
             Some(_) = served.join_next() => {}
@@ -107,6 +108,7 @@ async fn serve(
             () = sleep(ACCEPT_RETRY_DELAY), if !has_room => {}
         }
     }
+    // Only this clone: the socket stays open, and its queue holds connections for the next server.
     drop(listener);
     let _ = timeout(SHUTDOWN_TIMEOUT, async { while served.join_next().await.is_some() {} }).await;
     Ok(())

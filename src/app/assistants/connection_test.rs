@@ -102,6 +102,7 @@ impl TestProgress {
 /// [`Error::Busy`] while another test runs; [`Error::Internal`] when the service itself fails. The client and the key are removed in
 /// that case too.
 pub async fn run(ctx: &OperationContext, caller: &Caller) -> Result<TestConnectionResponse, Error> {
+    // Held to the end: with one test at a time, the client of this name is that of this test.
     let lock = ctx.grants.begin_connection_test()?;
     let probe = ProbeClient::new().map_err(Error::internal)?;
     let test = ConnectionTest { ctx, probe: &probe, client_name: lock.client_name() };

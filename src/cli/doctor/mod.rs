@@ -51,6 +51,7 @@ pub async fn run(
 }
 
 async fn check_all(settings: &Settings, repairs: bool) -> Vec<Check> {
+    // First, because what a running server reports decides how the disk, the database and the index are judged.
     let server = probe::ask(settings).await;
     let mut checks = vec![check_settings(settings), base_url::check(settings, &server).await];
     checks.push(check_folder(&settings.data_dir));

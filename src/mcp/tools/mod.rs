@@ -209,6 +209,7 @@ impl<'a> ToolCall<'a> {
             let operation = || read(read_object(arguments_object(arguments)?)?);
             let parse = async |caller: &Caller| ParsedRequest {
                 operation: operation(),
+                // MCP has no idempotency keys; tools that a client may repeat are idempotent by what they do.
                 idempotency_key: None,
                 slot_wait: slot_wait::<O>(http, caller),
             };

@@ -84,6 +84,7 @@ impl Exchange {
         let bytes = part_bytes + self.long_head_bytes.get();
         let counted = self.answer.borrow().as_ref().map_or(0, UnsentAnswer::bytes);
         if bytes > counted {
+            // Released first, so that the part does not count in addition to the one before it.
             drop(self.answer.take());
             let answer = self.unsent.count(self.caller.get(), bytes);
             *self.answer.borrow_mut() = answer;

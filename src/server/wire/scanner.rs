@@ -251,6 +251,7 @@ impl HeaderLine {
     }
 
     fn push_value(&mut self, byte: u8) {
+        // The parser refuses a length with other characters, so they need no attention here.
         if byte.is_ascii_digit() {
             self.number = self.number.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
         }

@@ -146,6 +146,7 @@ impl Transport {
         let scanned = self.scanner.scan(fresh);
         let surplus = fresh.get(scanned.consumed..).unwrap_or_default();
         if surplus.is_empty() && self.read_ahead.is_empty() {
+            // Not `clear`: a connection that waits must not keep the memory of earlier requests.
             self.read_ahead = Vec::new();
         } else {
             // What was read ahead comes from the same place as the surplus, so the surplus is put back in front.
@@ -202,6 +203,8 @@ impl Transport {
             Position::Boundary if self.has_had_request && !is_answering => {
                 Some((ReadDeadline::Idle, self.deadlines.idle))
             }
+            // While a request is answered nothing is expected of the client but its body, whose
+            // deadline is that of `http::body`.
             Position::Boundary | Position::Body | Position::Opaque => None,
         }
     }

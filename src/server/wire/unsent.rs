@@ -61,11 +61,13 @@ impl UnsentAnswers {
         if bytes <= FREE_BYTES {
             return None;
         }
+        // An answer without an account needs no slot, so there is none to delay.
         let of_account = match caller {
             Sender::Account(user) => Some(self.slots.count_unsent(user, bytes)),
             Sender::Network(_) => None,
         };
         metrics::gauge!(GAUGE).increment(bytes as f64);
+        // The hold is empty at first: the budget counts only answers whose readers are slow.
         Some(UnsentAnswer { bytes, hold: self.budget.hold(caller), _of_account: of_account })
     }
 }
