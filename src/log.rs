@@ -26,7 +26,7 @@ pub fn start(settings: &Log) -> Result<LogGuard, TryInitError> {
     let (queue, guard) = output::to_stderr();
     subscriber(settings, queue, io::stderr().is_terminal()).try_init()?;
     // The default hook prints the message of a panic, which may contain text of a library.
-    panic::set_hook(Box::new(panicked));
+    panic::set_hook(Box::new(log_panic));
     Ok(guard)
 }
 
@@ -50,11 +50,11 @@ const SILENCED: [&str; 9] = [
 ];
 
 /// Filters out the lines of [`SILENCED`], whatever the setting enables.
-fn keep_back(asked: &EnvFilter) -> EnvFilter {
+fn silence_filter(requested: &EnvFilter) -> EnvFilter {
     // A separate filter: in one with the setting, a module of a library (`reqwest::connect=debug`) or everything within a span
     // (`[request]=trace`) would take precedence.
     // No lower than the setting, so that lines that are not written cost nothing.
-    let lowest = asked.max_level_hint().unwrap_or(LevelFilter::TRACE);
+    let lowest = requested.max_level_hint().unwrap_or(LevelFilter::TRACE);
     let silenced = SILENCED.iter().filter_map(|directive| directive.parse().ok());
     silenced.fold(EnvFilter::new(lowest.to_string()), EnvFilter::add_directive)
 }
@@ -63,23 +63,23 @@ fn subscriber<W>(settings: &Log, sink: W, colours: bool) -> Box<dyn Subscriber +
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let asked = EnvFilter::new(settings.level.as_str());
-    let kept_back = keep_back(&asked);
+    let requested = EnvFilter::new(settings.level.as_str());
+    let silence = silence_filter(&requested);
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(asked)
+        .with_env_filter(requested)
         .with_writer(sink)
         .with_ansi(colours && settings.format == LogFormat::Text)
         // It would report a failed write on stderr, with a macro that panics when stderr is closed.
         .log_internal_errors(false);
     match settings.format {
-        LogFormat::Text => Box::new(builder.finish().with(kept_back)),
+        LogFormat::Text => Box::new(builder.finish().with(silence)),
         LogFormat::Json => {
-            Box::new(builder.json().flatten_event(true).with_span_list(false).finish().with(kept_back))
+            Box::new(builder.json().flatten_event(true).with_span_list(false).finish().with(silence))
         }
     }
 }
 
-fn panicked(info: &PanicHookInfo<'_>) {
+fn log_panic(info: &PanicHookInfo<'_>) {
     let place = info.location().map(ToString::to_string).unwrap_or_default();
     error!(panic.place = place, "panicked: {}", literal_message(info.payload()));
 }

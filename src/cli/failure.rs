@@ -100,7 +100,7 @@ pub enum Failure {
     #[error("the e-mail address that was typed is not that of the account: nothing was deleted")]
     NotConfirmed,
     /// An operation was refused by its rules, or failed.
-    #[error("{}", words(.0))]
+    #[error("{}", describe(.0))]
     Refused(#[from] Error),
     /// The models could not be fetched, found or imported.
     #[error("{}", chain(.0.as_ref()))]
@@ -199,7 +199,7 @@ fn object(code: &str, message: &str) -> String {
 }
 
 /// Returns an error of an operation for the operator: every fault, and the cause that clients are not shown.
-pub fn words(error: &Error) -> String {
+pub fn describe(error: &Error) -> String {
     if let Error::Invalid(invalid) = error {
         let faults = invalid.faults.iter().map(|fault| format!("{}: {}", fault.field, fault.reason));
         return faults.collect::<Vec<_>>().join("; ");
@@ -241,7 +241,7 @@ mod tests {
         let fault = |field: &str| Fault { field: field.to_owned(), reason: "must be given".to_owned() };
         let invalid = Error::Invalid(Invalid { faults: vec![fault("email"), fault("password")] });
 
-        assert_eq!(words(&invalid), "email: must be given; password: must be given");
+        assert_eq!(describe(&invalid), "email: must be given; password: must be given");
     }
 
     #[test]
@@ -249,7 +249,7 @@ mod tests {
         let refused = Error::ScopeNotAllowed(vec![Scope::AskLibrary, Scope::WriteNotes]);
 
         assert_eq!(
-            words(&refused),
+            describe(&refused),
             "the plan of this account does not include the scopes: ask:library, write:notes"
         );
     }
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn cause_of_an_internal_error_is_printed() {
         assert_eq!(
-            words(&Error::internal("the disk is full")),
+            describe(&Error::internal("the disk is full")),
             "an internal error occurred: the disk is full"
         );
     }

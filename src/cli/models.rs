@@ -44,7 +44,7 @@ pub async fn run(command: ModelsCommand, settings: &Settings) -> Result<CommandO
     let store = Store::new(settings.model_folders());
     match command {
         ModelsCommand::Pull(PullArgs { name }) => {
-            folder::make(settings)?;
+            folder::create(settings)?;
             for model in models_to_fetch(name.as_deref())? {
                 fetch(&store, model).await?;
             }
@@ -53,7 +53,7 @@ pub async fn run(command: ModelsCommand, settings: &Settings) -> Result<CommandO
         ModelsCommand::List => list(&store),
         ModelsCommand::Verify => verify(&store),
         ModelsCommand::Import(ModelImportArgs { path }) => {
-            folder::make(settings)?;
+            folder::create(settings)?;
             import(&store, Catalogue::built_in(), &path).map_err(|cause| Failure::Models(cause.into()))?;
             list(&store)
         }

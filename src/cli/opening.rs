@@ -64,7 +64,7 @@ pub async fn core(settings: &Settings) -> Result<CoreContext, Failure> {
 pub async fn core_or_new(settings: &Settings) -> Result<CoreContext, Failure> {
     // Before anything is created: a new file in the place of a lost one would hide the loss.
     library_database::require_file(settings)?;
-    folder::make_with_database(settings)?;
+    folder::create_with_database(settings)?;
     migrated(settings, library_database::connect(settings).await?).await
 }
 
@@ -73,7 +73,7 @@ pub async fn core_or_new(settings: &Settings) -> Result<CoreContext, Failure> {
 /// # Errors
 /// [`Failure::Database`] when it cannot be opened or created.
 pub async fn core_of_any_database(settings: &Settings) -> Result<CoreContext, Failure> {
-    folder::make_with_database(settings)?;
+    folder::create_with_database(settings)?;
     let db = Db::open(settings.database_url().expose()).await;
     Ok(context_over(settings, db.map_err(|cause| ConnectError::unopened(settings, cause))?))
 }

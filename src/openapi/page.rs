@@ -260,11 +260,11 @@ fn resolved<'a>(value: &'a Value, document: &'a Value) -> &'a Value {
 /// Returns the fields of a body; for a body with several variants, the fields of each.
 fn body_rows(schema: &Value) -> Vec<Row> {
     let mut rows = Vec::new();
-    gather(schema, "", &mut rows);
+    collect_rows(schema, "", &mut rows);
     rows
 }
 
-fn gather(schema: &Value, within: &str, rows: &mut Vec<Row>) {
+fn collect_rows(schema: &Value, within: &str, rows: &mut Vec<Row>) {
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     // A field of type null is one that this variant of the body must not have.
@@ -280,9 +280,9 @@ fn gather(schema: &Value, within: &str, rows: &mut Vec<Row>) {
             about: sentence(&part["description"]),
         });
         let items = &part["items"];
-        gather(items, &format!("{whole}[]."), rows);
+        collect_rows(items, &format!("{whole}[]."), rows);
         for shape in items["oneOf"].as_array().into_iter().flatten() {
-            gather(shape, &format!("{whole}[] ({}).", text(&shape["title"])), rows);
+            collect_rows(shape, &format!("{whole}[] ({}).", text(&shape["title"])), rows);
         }
     }
 }

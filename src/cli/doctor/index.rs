@@ -126,7 +126,7 @@ async fn inspect(settings: &Settings, core: &CoreContext) -> Result<Option<Inspe
         return Ok(None);
     }
     let inspection = repair::inspect(&core.db, &settings.data_dir).await;
-    inspection.map(Some).map_err(|error| failure::words(&error))
+    inspection.map(Some).map_err(|error| failure::describe(&error))
 }
 
 fn judge(folder: &Path, inspection: Option<Inspection>) -> Check {

@@ -13,7 +13,7 @@ const NAME: &str = "library sizes";
 pub async fn check(core: &CoreContext, repairs: bool) -> Check {
     match compare(core, repairs).await {
         Ok(check) => check,
-        Err(error) => Check::wrong(NAME, failure::words(&error), SEE_DATABASE_FILES),
+        Err(error) => Check::wrong(NAME, failure::describe(&error), SEE_DATABASE_FILES),
     }
 }
 
